@@ -1,11 +1,10 @@
-/* arena.c - arena: one block of memory handed out in aligned pieces, counted first. What holds: the
-   layout function that has been counted with `used` bytes fits into `used` bytes; pieces do not
-   overlap.
+/* arena.c - one block of memory handed out in aligned pieces, counted first. Invariants: a layout
+   function that counted `used` bytes fits into `used` bytes, and pieces do not overlap.
 
-   In debug builds (no NDEBUG) and under AddressSanitizer a red zone follows every piece. It holds
-   a pattern and ends with a record of where it begins and of the red zone written before, so that
-   rapt__arena_close finds all of them; AddressSanitizer reports whoever touches one. Pieces of raw
-   memory begin as NaN there. */
+   In debug builds (no NDEBUG) and under AddressSanitizer a red zone follows every piece. It holds a
+   pattern and ends with a record of where it begins and of the red zone written before it, so that
+   rapt__arena_close finds all of them. AddressSanitizer reports any access to one. Pieces of raw
+   memory start as NaN in these builds. */
 #include "base/base.h"
 
 #include <assert.h>
@@ -44,8 +43,8 @@ static void unpoison(const void *memory, size_t size)
 }
 #endif
 
-struct red_zone {   /* the record at the end of each */
-    char *previous; /* end of the red zone written before it; NULL: none */
+struct red_zone {   /* the record at the end of a red zone */
+    char *previous; /* end of the red zone written before it, or NULL */
     char *begin;
     uintptr_t sum; /* see sum_of */
 };
@@ -65,7 +64,7 @@ static void write_red_zone(struct arena *arena, char *begin, char *end)
     arena->last_red_zone = end;
 }
 
-/* Reads and unpoisons the red zone that ends here; false if it has been written to. */
+/* Reads and unpoisons the red zone that ends here. Returns false if it has been overwritten. */
 static bool read_red_zone(char *end, struct red_zone *zone)
 {
     unpoison(end - RED_ZONE, RED_ZONE);
@@ -77,7 +76,7 @@ static bool read_red_zone(char *end, struct red_zone *zone)
     return true;
 }
 
-/* Moves *used behind `bytes` more; false, and overflow is set, if they do not fit. */
+/* Advances `used` by `bytes`. If they do not fit, sets overflow and returns false. */
 static bool advance(struct arena *arena, size_t bytes)
 {
     size_t end;
@@ -160,7 +159,7 @@ struct arena rapt__arena_over(void *base, size_t bytes, int rank)
     return (struct arena){.base = base, .size = bytes, .raw = true, .rank = rank};
 }
 
-/* The part of a member, `at` bytes from the base. */
+/* Returns the part of member `owner`. The parts start `at` bytes from the base. */
 static struct arena part_of(const struct arena *arena, size_t at, size_t bytes, int owner)
 {
     struct arena part = *arena;
@@ -178,7 +177,7 @@ void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, 
     arena->overflow |= one.overflow;
     if (!rapt__times(one.used, count, &all)) arena->overflow = true;
     if (arena->overflow || !advance(arena, all) || !arena->base) return;
-    if (first) { /* if that is mine, its red zones are written below */
+    if (first) { /* its red zones are written below, if it is mine */
         struct arena part = part_of(arena, at, one.used, 0);
         part.rank = -1;
         layout(&part, what, first);

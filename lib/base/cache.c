@@ -1,6 +1,5 @@
-/* cache.c - whether rows of memory collide in the cache, how large it is, and how many lines of one
-   set it holds: what the system says of the levels, read once. It decides what is packed and
-   prefetched, never a result. */
+/* cache.c - sizes and associativity of the caches, read from the system once, and whether rows of
+   memory collide in their sets. They decide what is packed and prefetched, never a result. */
 #include "base/base.h"
 
 #include <stdatomic.h>
@@ -8,13 +7,13 @@
 
 enum cache_level { FIRST, SECOND, LEVELS };
 
-struct caches { /* eight bytes: an atomic without a lock */
+struct caches { /* eight bytes, so that atomic access needs no lock */
     uint16_t ways[LEVELS];
-    uint8_t log_way[LEVELS]; /* log2 of the bytes of a way, which are a power of two */
-    bool third_is_far;       /* the third level is that of a whole die */
+    uint8_t log_way[LEVELS]; /* log2 of the bytes of a way */
+    bool third_is_far;       /* a whole die shares the L3 cache */
 };
 
-/* What is assumed where the system says nothing: 32 KB of 8 ways, then 1 MB of 16. */
+/* Assumed if the system reports nothing: 32 KB of 8 ways, then 1 MB of 16. */
 static const struct caches usual = {{8, 16}, {12, 16}, false};
 
 #ifdef _SC_LEVEL2_CACHE_ASSOC
@@ -26,8 +25,9 @@ static void read_level(struct caches *c, enum cache_level level, long size, long
     for (c->log_way[level] = 0; way > 1; way /= 2) c->log_way[level]++;
 }
 
-/* Of AMD's processors the system may name the sum of all third levels, each of which few cores have
-   (glibc before it read CPUID leaf 8000001Dh). */
+/* On AMD the system may report the sum of all L3 caches, each of which only a few cores use (glibc
+   before it read CPUID leaf 8000001Dh), so a large one counts as shared by the die only on
+   Intel. */
 static bool third_is_far(void)
 {
     enum { OF_FEW_CORES = 64 << 20 }; /* bytes, at most */
@@ -49,7 +49,7 @@ static struct caches read_caches(void)
 }
 #endif
 
-/* Zeros until first asked for. Every thread finds the same, so the order of writes does not
+/* Zero until first used. Every thread reads the same values, so the order of writes does not
    matter. */
 static _Atomic(struct caches) caches;
 
@@ -63,13 +63,14 @@ static struct caches the_caches(void)
     return c;
 }
 
-/* Bytes of a level in the sets that lines of so many rows fall into, if the rows are a power of two
-   apart; more than the level has where a set would need more ways. */
+/* Returns the bytes of a level that the lines of `rows` rows occupy, counting whole sets: rows a
+   power of two apart map to few sets. The result exceeds the size of the level if a set would need
+   more ways than it has. */
 static size_t filled(struct caches c, enum cache_level level, ptrdiff_t stride, int rows)
 {
     enum { LINE = 64 };
     size_t way = (size_t)1 << c.log_way[level], apart = (size_t)stride * sizeof(float),
-           step = apart & (~apart + 1); /* its power of two */
+           step = apart & (~apart + 1); /* the largest power of two that divides it */
     step = step < LINE ? LINE : step > way ? way : step;
     return (size_t)rows * step;
 }
@@ -89,11 +90,11 @@ bool rapt__third_level_far(void)
     return the_caches().third_is_far;
 }
 
-/* AMD's processors have 4 MB of the third level for each core, close to it. One of a whole die, as
-   Intel's servers have, gives a core 26 GB/s (perf/experiments.md). */
+/* On AMD each core has 4 MB of L3 cache close to it. An L3 cache of a whole die, as in Intel's
+   servers, gives a core only 26 GB/s (perf/experiments.md). */
 size_t rapt__near_size(void)
 {
-    enum { SHARE = 8 }; /* second-level caches */
+    enum { SHARE = 8 }; /* in sizes of the L2 cache */
     struct caches c = the_caches();
     return size_of(c, SECOND) * (c.third_is_far ? 1 : SHARE);
 }

@@ -1,4 +1,4 @@
-/* crowd.c - decides between a team and one thread by the work that each has gained (crowd.h). */
+/* crowd.c - chooses between a team and one thread by the work that each has gained (crowd.h). */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "crowd.h"
 
@@ -6,8 +6,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* Seconds for which a team is tried, or one call: many slices of the scheduler; how many times
-   longer one thread serves; how many seconds longer than that its rate is believed. */
+/* TRIAL: seconds for which a team is tried (at least one call), long enough for many time slices of
+   the scheduler. ALONE: how many times longer one thread is then used. BELIEVED: for how many
+   seconds after that its rate is still trusted. */
 static const double TRIAL = 0.05, ALONE = 8, BELIEVED = 2;
 
 static bool alone_is_known(const struct crowd *c, double now)
@@ -36,7 +37,7 @@ static void judge_alone(struct crowd *c, double now)
 
 void rapt__crowd_record(struct crowd *c, bool alone, double now, double wall, double work)
 {
-    if (alone != c->alone) return; /* of a call that began before the last decision */
+    if (alone != c->alone) return; /* the call began before the last decision */
     if (!(c->enough > 0)) c->enough = TRIAL;
     c->wall += wall;
     c->work += work;
@@ -48,7 +49,7 @@ void rapt__crowd_record(struct crowd *c, bool alone, double now, double wall, do
     c->wall = c->work = 0;
 }
 
-/* ---- of this process ---- */
+/* ---- the crowd of this process ---- */
 
 #if defined(__linux__)
 enum { CLOCKS = true };

@@ -1,36 +1,37 @@
-/* crowd.h - whether a team is faster than one thread: not where other programs take the processors
-   of its members, who then wait for one another at every barrier. For team.c.
+/* crowd.h - decides whether a team is faster than one thread. It is slower where other programs
+   take the processors of its members, who then wait for one another at every barrier. Used by
+   team.c.
 
-   A thread gains, per second, as many seconds of work as it has of a processor; a team gains the
-   sum of what its members have, less what barriers take. If a team gains less than one second of
-   work per second, one thread may be faster, though it may have to share its processor as well. So
-   one thread is tried, and compared, and if it gains more, then calls use one thread for a while
-   before a team is tried again. Results do not depend on this: the number of threads changes no
-   bit. */
+   A thread gains, per second, as many seconds of work as it has of a processor. A team gains the
+   sum over its members, less what barriers take. If a team gains less than one second of work per
+   second, one thread may be faster, even if it has to share its processor as well. So one thread is
+   tried and compared. If it gains more, calls use one thread for a while before a team is tried
+   again. Results do not depend on this, since the number of threads changes no bit. */
 #ifndef RAPT_BASE_CROWD_H
 #define RAPT_BASE_CROWD_H
 
 #include <stdbool.h>
 
 struct crowd {
-    bool alone;         /* calls use one thread */
-    double wall, work;  /* seconds of calls since the last decision, and of work in them */
-    double enough;      /* wall at which the next decision falls */
-    double alone_rate;  /* seconds of work per second of one thread, */
-    double alone_known; /*   as it was at this time */
+    bool alone;         /* whether calls use one thread */
+    double wall, work;  /* seconds of calls since the last decision; of work in them */
+    double enough;      /* `wall` at which the next decision falls */
+    double alone_rate;  /* seconds of work per second on one thread, measured at */
+    double alone_known; /* this time */
 };
 
-/* Records a call that ended at `now`, by one thread or by a team (`alone`); the next one's is
-   c->alone. A crowd of zeros is one that knows nothing and wants a team. */
+/* Records a call that ended at `now` and ran on one thread (`alone`) or on a team. c->alone says
+   how to run the next. Zero-initialize: no history, and a team is tried first. */
 void rapt__crowd_record(struct crowd *c, bool alone, double now, double wall, double work);
 
-/* The crowd of this process: what its last calls say about the processors of the machine. Any
-   thread may call these, several at once as well; where the system does not tell the time of
-   threads, rapt__crowded is false. */
-bool rapt__crowded(void); /* calls use one thread */
-/* A call that began at `start` has ended; one of several at once may be forgotten. */
+/* The functions below keep one crowd for the process: what its last calls reveal about the load of
+   the machine. Any thread may call them, also several at once. rapt__crowded is always false if the
+   system has no clock of the processor time of a thread. */
+bool rapt__crowded(void); /* whether calls use one thread */
+/* Reports that a call that began at `start` has ended. Of several that end at once, some may be
+   lost. */
 void rapt__crowd_report(bool alone, double start, double work);
-double rapt__clock_seconds(void);  /* of a clock that never goes back */
-double rapt__thread_seconds(void); /* that this thread had a processor */
+double rapt__clock_seconds(void);  /* monotonic clock */
+double rapt__thread_seconds(void); /* processor time of this thread */
 
 #endif

@@ -1,6 +1,7 @@
-/* decimal.c - a float to decimal text and back. Out: text that reads back to the same bits, with as
-   few digits as that takes (at most 9). In: the float nearest to the text, ties to even. Integers
-   alone compute it, so no locale, rounding mode or flush-to-zero of the host matters. */
+/* decimal.c - converts floats to decimal text and back. Writing gives text that reads back to the
+   same bits, with as few digits as that takes (at most 9). Reading gives the nearest float, ties to
+   even. Everything is computed in integers, so the locale, rounding mode and flush-to-zero of the
+   host do not matter. */
 #include "base/base.h"
 
 #include <float.h>
@@ -11,13 +12,14 @@
 /* Half of the smallest float is 2^-150, with 105 digits; a significand has at most 8 more. */
 enum { DIGITS = 128, SHORT = 9, MAX_BITS = 0x7f7fffff };
 
-/* 0.d0 d1 d2 ... times 10^exponent; d0 is not 0; count 0: zero. */
+/* 0.d0 d1 d2 ... times 10^exponent, where d0 is not 0. A count of 0 means zero. */
 struct decimal {
     int count, exponent;
     unsigned char digit[DIGITS];
 };
 
-/* N *= factor, N in decimal digits, lowest first; returns how many there are then. */
+/* Computes N *= factor, where N is in decimal digits, lowest first. Returns the new number of
+   digits. */
 static int multiply(unsigned char *digit, int count, uint32_t factor)
 {
     uint32_t carry = 0;
@@ -30,7 +32,7 @@ static int multiply(unsigned char *digit, int count, uint32_t factor)
     return count;
 }
 
-/* m 2^e exactly: m 5^-e 10^e if e < 0. */
+/* Expands m 2^e exactly, as m 5^-e 10^e if e < 0. */
 static struct decimal expand(uint32_t m, int e)
 {
     struct decimal d = {0};
@@ -52,10 +54,10 @@ static int compare(const struct decimal *a, const struct decimal *b)
 {
     if (!a->count || !b->count) return (a->count > 0) - (b->count > 0);
     if (a->exponent != b->exponent) return a->exponent < b->exponent ? -1 : 1;
-    return memcmp(a->digit, b->digit, DIGITS); /* behind the last digit are zeros */
+    return memcmp(a->digit, b->digit, DIGITS); /* unused digits are 0 */
 }
 
-/* The float of these bits is m 2^e. */
+/* Splits the float with these bits into m 2^e. */
 static void split(uint32_t bits, uint32_t *m, int *e)
 {
     bool subnormal = bits < 1u << 23;
@@ -63,7 +65,8 @@ static void split(uint32_t bits, uint32_t *m, int *e)
     *e = subnormal ? -149 : (int)(bits >> 23) - 150;
 }
 
-/* Whether d rounds to this float or a smaller one: it is not beyond the middle to the next. */
+/* Whether d rounds to this float or to a smaller one: it is at most the midpoint between this float
+   and the next, where ties go to the even one. */
 static bool at_most(const struct decimal *d, uint32_t bits)
 {
     uint32_t m;
@@ -74,7 +77,7 @@ static bool at_most(const struct decimal *d, uint32_t bits)
     return order < 0 || (order == 0 && bits % 2 == 0);
 }
 
-/* d to n digits, halves up. */
+/* Rounds d to n digits, halves up. */
 static struct decimal rounded(const struct decimal *d, int n)
 {
     struct decimal r = {0};
@@ -146,7 +149,8 @@ const char *rapt__number_write(double x, char text[FLOAT_TEXT])
 
 /* ---- reading ---- */
 
-/* Digits of a run, behind those d has; false: too many that are not 0. */
+/* Appends a run of digits to those of d. Returns false if the run is empty or a digit other than 0
+   does not fit. */
 static bool read_digits(const char **text, struct decimal *d, bool fraction)
 {
     const char *at = *text;

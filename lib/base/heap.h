@@ -1,7 +1,7 @@
-/* heap.h - a binary heap in an array (Williams 1964, Algorithm 232): moves one item of
-   items[0 .. count), of `size` bytes each, to its position. As in C++'s push_heap the root,
-   items[0], is the item that comes last in `order`: no parent is before its child. Inline, so that
-   a constant size and order cost no call. */
+/* heap.h - moves one item of a binary heap to its position (Williams 1964, Algorithm 232). The heap
+   is an array items[0 .. count) with items of `size` bytes. As in C++'s push_heap the root,
+   items[0], is the item that comes last in `order`: no parent comes before its child. The functions
+   are inline, so that a constant size and order cost no call. */
 #ifndef RAPT_LIB_HEAP_H
 #define RAPT_LIB_HEAP_H
 
@@ -10,7 +10,7 @@
 
 typedef int rapt__order(const void *context, const void *a, const void *b); /* < 0: a before b */
 
-static inline void rapt__swap_words(char *a, char *b, size_t size) /* size: 1, 4 or 8 */
+static inline void rapt__swap_words(char *a, char *b, size_t size) /* size is 1, 4 or 8 */
 {
     char copy[8];
     memcpy(copy, a, size);
@@ -26,8 +26,8 @@ static inline void rapt__swap(char *a, char *b, size_t size)
     for (; at < size; at++) rapt__swap_words(a + at, b + at, 1);
 }
 
-/* Item `at` moves towards the root, past every parent that is before it: for an item put in at the
-   end. */
+/* Moves item `at` toward the root, past every parent that comes before it. Call it after
+   appending. */
 static inline void rapt__heap_up(void *items, size_t at, size_t size, rapt__order *order,
                                  const void *context)
 {
@@ -39,7 +39,8 @@ static inline void rapt__heap_up(void *items, size_t at, size_t size, rapt__orde
     }
 }
 
-/* Item `at` moves towards the leaves, past every child that is behind it: for a new root. */
+/* Moves item `at` toward the leaves, past every child that comes after it. Call it for a new
+   root. */
 static inline void rapt__heap_down(void *items, size_t at, size_t count, size_t size,
                                    rapt__order *order, const void *context)
 {

@@ -1,5 +1,5 @@
-/* memory.c - aligned memory from the caller's allocator, growable arrays, products and sums of
-   sizes that cannot overflow. */
+/* memory.c - aligned memory from the caller's allocator, growable arrays, and arithmetic on sizes
+   that detects overflow. */
 #define _DEFAULT_SOURCE /* madvise */
 #include "base/base.h"
 
@@ -13,7 +13,7 @@
 
 enum { ALIGNMENT = 64 };
 
-#ifdef _WIN32 /* aligned memory goes back another way */
+#ifdef _WIN32 /* aligned memory has its own free there */
 static void *alloc_aligned(size_t bytes)
 {
     return _aligned_malloc(bytes, ALIGNMENT);

@@ -1,7 +1,7 @@
-/* processor.c - which instruction sets this machine can execute, and who made it. x86: the
-   processor must have them (CPUID) and the operating system must save their registers (XGETBV);
+/* processor.c - which instruction sets this machine can execute, and whether Intel made it. On x86
+   the processor must have them (CPUID) and the operating system must save their registers (XGETBV):
    Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, sections 14.3 and 15.2.
-   arm64: NEON is part of it. */
+   On arm64 NEON is always present. */
 #include "base/base.h"
 
 #if defined(__x86_64__)

@@ -1,8 +1,8 @@
-/* real.c - elementary functions of doubles, where their bits become part of a result: positions,
-   schedules, sampling, penalties. With SLEEF (RAPT_HAVE_SLEEF) a result is a function of the
-   argument alone, within 1 ulp: the variants used (cinz ... purec) need no fused multiply-add and
-   are the same code on every processor, whatever the C library. Without SLEEF they are those of the
-   C library, whose last bit differs from one library and processor to the next. */
+/* real.c - elementary functions of doubles whose bits become part of a result: positions,
+   schedules, sampling, penalties. With SLEEF (RAPT_HAVE_SLEEF) a result depends only on the
+   argument and is within 1 ulp: the variants used here (cinz ... purec) need no fused multiply-add
+   and run the same code on every processor, whatever the C library. Without SLEEF these are the
+   functions of the C library, whose last bit differs between libraries and processors. */
 #include "base/real.h"
 
 #ifdef RAPT_HAVE_SLEEF

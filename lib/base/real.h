@@ -1,5 +1,5 @@
-/* real.h - elementary functions of doubles, with the same bits everywhere where SLEEF is (real.c).
-   Any thread; they touch nothing but their results. */
+/* real.h - elementary functions of doubles; with SLEEF they return the same bits everywhere
+   (real.c). Any thread may call them. */
 #ifndef RAPT_LIB_REAL_H
 #define RAPT_LIB_REAL_H
 

@@ -1,4 +1,4 @@
-/* sort.c - heap sort (Williams 1964, Algorithm 232): n log n for every input, in place. The C
+/* sort.c - heap sort (Williams 1964, Algorithm 232): n log n steps for every input, in place. The C
    library's qsort may allocate. */
 #include "base/base.h"
 

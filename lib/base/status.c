@@ -1,5 +1,4 @@
-/* status.c - version, the text of a status, the formatted message of a failed call, and options
-   out of their range. */
+/* status.c - version, texts of status codes, formatted error messages, range checks of options. */
 #include "base/base.h"
 
 #include <stdarg.h>

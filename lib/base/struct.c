@@ -1,12 +1,13 @@
-/* struct.c - size-first public structs: from the caller's version of a struct to the library's own,
-   and back. A program compiled against an older header hands in a shorter struct: what it lacks
-   reads as 0, the default. One compiled against a newer header hands in a longer one, which is
-   accepted as long as what this library does not know is 0. */
+/* struct.c - structs that begin with their size: from the caller's version to the library's own and
+   back. A program compiled against an older header passes a shorter struct, and its missing fields
+   read as 0, the default. A program compiled against a newer header passes a longer one, which is
+   accepted if the fields that this library does not know are 0. */
 #include "base/base.h"
 
 #include <string.h>
 
-/* A size beyond this is no newer version but a size that was never set. */
+/* A larger size means that the caller left the field uninitialized, not that it is newer than we
+   are. */
 #define STRUCT_SIZE_MAX 65536
 
 static bool is_zero(const unsigned char *bytes, size_t count)
@@ -26,9 +27,10 @@ rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, con
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: set size to sizeof(%s)", name, name);
     size_t known = rapt__min_size(size, own_size);
     if (size > STRUCT_SIZE_MAX || !is_zero((const unsigned char *)given + known, size - known))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "%s: size %zu, of which this library knows %zu: the rest must be 0", name,
-                          size, own_size);
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "%s: size is %zu, but this library knows only %zu bytes: the rest must be 0", name,
+            size, own_size);
     memset(own, 0, own_size);
     memcpy(own, given, known);
     memcpy(own, &own_size, sizeof own_size);
@@ -45,7 +47,7 @@ rapt_status rapt__struct_check(const void *given, const char *name, rapt_message
     return RAPT_OK;
 }
 
-/* Of given, whose size is size. */
+/* Copies `own` to `given` except for the size, and zeroes the rest of `given`. */
 static void fill(void *given, size_t size, const void *own, size_t own_size)
 {
     size_t known = rapt__min_size(size, own_size);

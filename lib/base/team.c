@@ -1,11 +1,11 @@
 /* team.c - a thread team: runs one function on every thread, with a barrier, tickets and equal
-   shares (base.h explains the model). The one file that opens a parallel region.
+   shares (base.h explains the model). The only file that opens a parallel region.
 
-   OpenMP gives the threads; the barrier is our own, because a training step passes hundreds of
-   them. A thread at the barrier spins first and then sleeps on a condition variable: where another
-   program, or another team of this one, occupies the processor of a member, the scheduler hands a
-   sleeper's processor over at once, but leaves that member in the queue for milliseconds behind a
-   thread that spins, and for a whole time slice behind one that calls sched_yield. */
+   OpenMP provides the threads. The barrier is our own, because a training step passes hundreds of
+   them. A thread at the barrier spins first and then sleeps on a condition variable. This matters
+   if another program, or another team of this one, occupies the processor of a member. The
+   scheduler hands the processor of a sleeping thread over at once. A thread that spins keeps that
+   member in the queue for milliseconds, and one that calls sched_yield for a whole time slice. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "base/base.h"
 #include "crowd.h"
@@ -69,8 +69,8 @@ static void pause_instruction(void)
 static void pause_instruction(void) {}
 #endif
 
-/* The floating-point modes of a thread: rounding, flush to zero, traps. OpenMP's threads have those
-   of the thread that made them, which may have changed since. */
+/* The floating-point modes of a thread: rounding, flush to zero, traps. OpenMP's threads inherit
+   them from the thread that created them, which may have changed its own since. */
 #if defined(__x86_64__)
 typedef unsigned fp_modes;
 static fp_modes get_modes(void)
@@ -105,7 +105,7 @@ static void set_modes(fp_modes modes)
 }
 #endif
 
-/* Bytes of stack that are left to this thread; SIZE_MAX where the system does not say. */
+/* Returns the bytes of stack left to this thread, or SIZE_MAX if the system does not say. */
 #if defined(__linux__)
 static size_t stack_left(void)
 {
@@ -127,22 +127,23 @@ static size_t stack_left(void)
 }
 #endif
 
-/* Spin limit: how many pause instructions a member executes at a barrier before it sleeps. One
-   takes 10 to 40 nanoseconds; sleeping and waking up takes a few microseconds, or tens of them on
-   another processor. The limit adapts: a barrier passed while spinning doubles it, one slept at
-   divides it by four. It is 0 if there are more members than processors. */
+/* The spin limit is the number of pause instructions that a member executes at a barrier before it
+   sleeps. A pause takes 10 to 40 nanoseconds; sleeping and waking take a few microseconds, or tens
+   of them on another processor. The limit adapts: a barrier passed while spinning doubles it, and
+   one slept at divides it by four. It is 0 if there are more members than processors. */
 enum { MAX_THREADS = 1024, SPIN_LIMIT_MIN = 25, SPIN_LIMIT_FIRST = 400, SPIN_LIMIT_MAX = 4000 };
-static const double PAUSE = 10e-9; /* seconds of one, at least */
+static const double PAUSE = 10e-9; /* seconds that a pause takes, at least */
 
 struct team_shared {
-    _Alignas(64) atomic_int tickets[2]; /* of even and odd phases: one is in service while the
-                                           other is reset */
+    _Alignas(64) atomic_int tickets[2]; /* of even and odd phases: one is in use while the other is
+                                           reset */
     _Alignas(64) atomic_int arrived;    /* members at the barrier */
     _Alignas(64) atomic_uint passed;    /* barriers all members have reached */
-    atomic_int sleepers;                /* members that may wait for the condition */
-    int spin_limit;                     /* each member's first one */
-    fp_modes modes;                     /* of the calling thread: every member's while it works */
-    atomic_llong work;                  /* nanoseconds of members on a processor, less `waiting` */
+    atomic_int sleepers;                /* members that may be waiting for the condition */
+    int spin_limit;                     /* the initial limit of every member */
+    fp_modes modes;                     /* of the calling thread; members work in them */
+    atomic_llong work;                  /* processor time of the members in nanoseconds, without
+                                           `waiting` */
     pthread_mutex_t mutex;
     pthread_cond_t condition; /* broadcast after `passed` has changed */
 };
@@ -163,17 +164,18 @@ static void start_team(struct team_shared *shared)
     atomic_init(&shared->work, 0);
 }
 
-/* How many threads to request of OpenMP. More than there are processors only if both the caller and
-   OMP_NUM_THREADS ask for them, as tests do: they would wait for processors. */
+/* Returns the number of threads to request from OpenMP. It exceeds the number of processors only if
+   both the caller and OMP_NUM_THREADS ask for that, as tests do, since those threads would wait for
+   processors. */
 static int ask_for(int threads, int capacity)
 {
     int size = rapt__team_size(threads), wanted = wanted_threads();
     return rapt__min(size, rapt__max(wanted, capacity));
 }
 
-/* Whether the threads of OpenMP have the stack that a member needs (measured: 55 KB, most of it
-   of multiply_unit in op/gemm_builtin.c). OMP_STACKSIZE holds for the whole process, so one thread
-   is asked once. */
+/* Whether OpenMP's threads have the stack that a member needs (measured: 55 KB, most of it in
+   multiply_unit of op/gemm_builtin.c). OMP_STACKSIZE applies to the whole process, so one thread is
+   asked, once. */
 enum { STACK_NEEDED = 57 << 10 };
 enum { STACK_UNKNOWN, STACK_ENOUGH, STACK_SMALL };
 static atomic_int workers_stack;
@@ -194,7 +196,7 @@ static bool workers_have_stack(void)
     return atomic_load_explicit(&workers_stack, memory_order_relaxed) != STACK_SMALL;
 }
 
-/* Spins up to the member's limit; true: all others have arrived. */
+/* Spins up to the member's limit. Returns true if all other members have arrived. */
 static bool spin(struct team *team, unsigned phase)
 {
     for (int i = 0; i < team->spin_limit; i++) {
@@ -212,9 +214,9 @@ static bool spin(struct team *team, unsigned phase)
 
 /* No wake-up is lost. The sleeper increments `sleepers`, then reads `passed`; the last member to
    arrive writes `passed`, then reads `sleepers`. All four are sequentially consistent, so at least
-   one reads what the other wrote. The write is an exchange: emulators of arm64 on x86 let a load
-   overtake a store there. And the sleeper holds the mutex from its read until it waits for
-   the condition, so the broadcast, which comes after the mutex was taken once, cannot fall in
+   one of them reads what the other wrote. (The write is an exchange because emulators of arm64 on
+   x86 let a load overtake a plain store.) The sleeper also holds the mutex from its read until it
+   waits for the condition. The broadcast comes after the mutex was taken once, so it cannot fall in
    between. */
 static void sleep_through(struct team *team, unsigned phase)
 {
@@ -269,7 +271,7 @@ static void enter(struct team_shared *shared, rapt__work *work, void *argument)
     if (team.rank > 0) set_modes(own);
 }
 
-/* `judged`: a team that the caller would have, were it not for the crowd. */
+/* `judged`: the caller would have a team if the machine were not crowded. */
 static void run_alone(rapt__work *work, void *argument, bool judged)
 {
     struct team_shared shared;
@@ -284,7 +286,7 @@ static void run_team(int size, bool fits, rapt__work *work, void *argument)
 {
     struct team_shared shared;
     double start = rapt__clock_seconds();
-    (void)size; /* without OpenMP */
+    (void)size; /* unused without OpenMP */
     start_team(&shared);
     shared.spin_limit = fits ? SPIN_LIMIT_FIRST : 0;
     shared.modes = get_modes();
@@ -297,7 +299,7 @@ static void run_team(int size, bool fits, rapt__work *work, void *argument)
     pthread_mutex_destroy(&shared.mutex);
 }
 
-/* errno stays as it was: what waits in OpenMP and here may set it. */
+/* Preserves errno, which waiting in OpenMP and here may set. */
 void rapt__team_run(int threads, rapt__work *work, void *argument)
 {
     const int before = errno;
@@ -327,7 +329,7 @@ int rapt__team_take(struct team *team)
                                      memory_order_relaxed);
 }
 
-/* Part number `part` of `parts`. */
+/* Sets [*begin, *end) to part number `part` of `parts`. */
 static void part_of(size_t part, size_t parts, size_t n, size_t grain, size_t *begin, size_t *end)
 {
     size_t grains = rapt__ceil_div_size(n, grain);
@@ -340,7 +342,7 @@ void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *b
     part_of((size_t)team->rank, (size_t)team->size, n, grain, begin, end);
 }
 
-enum { PARTS = 4 }; /* of each member, where there is as much */
+enum { PARTS = 4 }; /* parts per member, if there are enough grains */
 
 bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, size_t *end)
 {

@@ -1,5 +1,5 @@
-/* util.h - arithmetic on sizes and indices that every layer needs: minimum, maximum, division that
-   rounds up. */
+/* util.h - arithmetic on sizes and indices for every layer: minimum, maximum, division rounded
+   up. */
 #ifndef RAPT_LIB_UTIL_H
 #define RAPT_LIB_UTIL_H
 
@@ -22,7 +22,8 @@ static inline size_t rapt__max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* How many parts of `part` it takes to hold n; n >= 0, part > 0, no overflow for any n. */
+/* Returns the number of parts of size `part` that hold n, for n >= 0 and part > 0. It cannot
+   overflow. */
 static inline int rapt__ceil_div(int n, int part)
 {
     return n / part + (n % part != 0);
@@ -32,7 +33,7 @@ static inline size_t rapt__ceil_div_size(size_t n, size_t part)
     return n / part + (n % part != 0);
 }
 
-/* n rounded up to a multiple of `part`; the caller knows that it fits. */
+/* Rounds n up to a multiple of `part`. The caller makes sure that the result fits. */
 static inline int rapt__round_up(int n, int part)
 {
     return rapt__ceil_div(n, part) * part;
