@@ -1,4 +1,4 @@
-/* adam.c - one step of Adam: parameters and both moments of a span, in place.
+/* adam.c - one step of Adam: updates the parameters and both moments of a span in place.
 
      g' = gradient_scale g,  m = beta1 m + (1 - beta1) g',  v = beta2 v + (1 - beta2) g'^2,
      p = p - decay p - rate (correct1 m) / (sqrt(correct2 v) + epsilon)

@@ -3,15 +3,15 @@
 
      x[s] = sum over n of v[n] h[n][s],   h[n][s] = tanh(q[n] + k[n][s])
 
-   in the order of n, chains of 32 fma added up one after the other. Backward, with
+   in the order of n, as chains of 32 fma added one after the other. Backward, with
    g[n][s] = dx[s] v[n] (1 - h[n][s]^2):
 
      dq[n] += sum over s of g[n][s]     dk[n][s] += g[n][s]     dv[n] += sum over s of dx[s] h[n][s]
 
-   where lane s % 16 of a sum over s is a chain over the panels, and the lanes are folded. A key
-   with dx[s] = 0 adds nothing, whatever h holds. */
+   where lane s % 16 of a sum over s is a chain over the panels, and the lanes are folded at the
+   end. A key with dx[s] = 0 adds nothing, whatever h holds. */
 
-/* x of one panel; keep: to hidden. */
+/* Returns the scores of one panel; keep: stores h in hidden. */
 static inline __attribute__((always_inline)) vf additive_panel(const struct additive *a, int p,
                                                                bool keep)
 {
@@ -40,7 +40,8 @@ static void additive_row(const struct additive *a, float *x)
         vf_store(x + p * LANES, additive_panel(a, p, true));
 }
 
-/* Elements n .. n + count - 1; count is a constant where this is inlined. */
+/* Computes the gradients of elements n .. n + count - 1; count is a constant where this is
+   inlined. */
 static inline __attribute__((always_inline)) void
 additive_elements(const struct additive *a, const float *dx, const struct additive_gradients *d,
                   int n, int count)

@@ -1,5 +1,5 @@
-/* ahead.h - the rows that the next head of attention reads, prefetched a few with each register
-   tile of this head. All of them at once, before this head, gained little; a few with each tile
+/* ahead.h - prefetches the rows that the next head of attention will read, a few with each register
+   tile of this head. Prefetching all of them before this head gained little; a few with each tile
    made 256 heads of 32 and 64 tokens 1.15 to 1.62 times as fast (Zen 3, perf/experiments.md). */
 #ifndef RAPT_LIB_AHEAD_H
 #define RAPT_LIB_AHEAD_H
@@ -10,20 +10,20 @@
 
 enum {
     AHEAD_PARTS = 8,
-    AHEAD_ROWS = 128 /* of a part, at most */
+    AHEAD_ROWS = 128 /* most rows of a part */
 };
 
 struct rows_ahead {
     struct ahead_part {
-        const float *x; /* the next row that has not been prefetched */
-        ptrdiff_t row;  /* from one to the next */
+        const float *x; /* the next row to prefetch */
+        ptrdiff_t row;  /* distance between rows */
         int rows, width;
     } part[AHEAD_PARTS];
-    int parts, at; /* the parts before `at` have been prefetched */
-    int each;      /* rows with each tile */
+    int parts, at; /* parts before `at` have been prefetched */
+    int each;      /* rows to prefetch with each tile */
 };
 
-/* Adds rows of short sequences; those of long ones would lose what is being read. */
+/* Adds the rows of a short sequence. Those of a long one would evict what is being read. */
 static inline void rapt__ahead_add(struct rows_ahead *ahead, const float *x, ptrdiff_t row,
                                    int rows, int width)
 {
@@ -31,8 +31,8 @@ static inline void rapt__ahead_add(struct rows_ahead *ahead, const float *x, ptr
         ahead->part[ahead->parts++] = (struct ahead_part){x, row, rows, width};
 }
 
-/* Into the second-level cache, as the first would lose what is being read. Always inlined: gcc 12
-   removes calls of functions that do nothing but prefetch. */
+/* Prefetches a row into the L2 cache; in the L1 cache it would evict what is being read. Always
+   inlined, because gcc 12 removes calls of functions that do nothing but prefetch. */
 static inline __attribute__((always_inline)) void rapt__prefetch_row(const float *x, int width)
 {
     enum { LINE = 16, SECOND_LEVEL = 2 };
@@ -44,7 +44,7 @@ static inline __attribute__((always_inline)) void rapt__prefetch_row(const float
     if (n < width) __builtin_prefetch(x + n, 0, SECOND_LEVEL);
 }
 
-/* Spreads the rows over so many tiles; NULL: there are none. */
+/* Spreads the rows over `tiles` tiles. ahead may be NULL. */
 static inline void rapt__ahead_spread(struct rows_ahead *ahead, int64_t tiles)
 {
     int rows = 0;
@@ -54,7 +54,7 @@ static inline void rapt__ahead_spread(struct rows_ahead *ahead, int64_t tiles)
     ahead->each = tiles > 0 ? (int)((rows + tiles - 1) / tiles) : rows;
 }
 
-/* Prefetches the rows of one tile; NULL: there are none. */
+/* Prefetches the rows that fall to one tile. ahead may be NULL. */
 static inline void rapt__ahead_tile(struct rows_ahead *ahead)
 {
     for (int left = ahead ? ahead->each : 0; left > 0 && ahead->at < ahead->parts;) {

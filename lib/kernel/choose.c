@@ -1,6 +1,6 @@
-/* choose.c - the table of kernels in use, and rapt_isa_*. The build says which tables are linked
-   (RAPT_HAVE_...), the processor which of them it can run; the first of those in the list below is
-   chosen. */
+/* choose.c - selects the table of kernels in use, and implements rapt_isa_*. The build decides
+   which tables are linked (RAPT_HAVE_...) and the processor which of them it can run. The first of
+   those in the list below is used. */
 #include "base/base.h"
 #include "kernel/kernel.h"
 #include <stdatomic.h>
@@ -22,8 +22,8 @@ static const struct kernels *const tables[] = {/* best first */
 
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
-/* The table in use, NULL until first asked for. Every thread
-   computes the same, so the order of writes does not matter; the tables are constant. */
+/* The table in use, or NULL until it is first requested. Every thread finds the same table, so the
+   order of writes does not matter. */
 static _Atomic(const struct kernels *) chosen;
 
 const struct kernels *rapt__kernels_of(rapt_isa isa)
@@ -39,7 +39,7 @@ const struct kernels *rapt__kernels(void)
 
     if (k != NULL) return k;
     for (int i = 0; k == NULL; i++)
-        if (rapt__processor_has(tables[i]->isa)) k = tables[i]; /* the last one always */
+        if (rapt__processor_has(tables[i]->isa)) k = tables[i]; /* the last one always matches */
     atomic_store_explicit(&chosen, k, memory_order_relaxed);
     return k;
 }

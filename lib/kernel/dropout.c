@@ -1,11 +1,10 @@
-/* dropout.c - y = from + x scale where an element stays, y = from where it is dropped.
+/* dropout.c - y = from + scale x where an element stays, y = from where it is dropped.
 
-   Srivastava et al. 2014, "Dropout". Whether an element stays is a function of key, row and
-   column alone: its 32 random bits are word (column / 16) % 4 of rapt__philox(key,
-   column / 64 * 16 + column % 16, row), so sixteen lanes make the bits of 64 columns. */
+   Srivastava et al. 2014, "Dropout". Whether an element stays depends only on key, row and column:
+   its 32 random bits are word (column / 16) % 4 of rapt__philox(key, column / 64 * 16 + column %
+   16, row), so sixteen lanes make the bits of 64 columns. */
 
-/* Factors of columns column .. column + 63, column a multiple of 64: scale, or 0 for those that
-   are dropped. */
+/* Writes the factors of 64 columns from `column` on, a multiple of 64: scale, or 0 if dropped. */
 static void dropout_factors(const struct dropout *d, uint64_t row, int column, float *factor)
 {
     uint64_t counter = (uint64_t)column / 4;

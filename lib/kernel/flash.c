@@ -5,11 +5,11 @@
        o' = o e^(m-m') + sum_s e^(x[s]-m') v[s]          out = o / l,  lse = m + log l
 
    over blocks of 128 keys (Milakov and Gimelshein 2018, "Online normalizer calculation for
-   softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). Blocks begin
-   at multiples of 128 whatever keys are visible, q.k and the sums of a block are chains of fma in
-   the order of elements and keys, l is sixteen sums: so a row's bits depend on no other row. A
-   hidden key has x = -infinity and weight 0 in every rounding mode, which adds nothing to o unless
-   its value is not finite; only such panels are summed row by row. */
+   softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). A row's bits
+   depend on no other row: blocks begin at multiples of 128 whichever keys are visible, q.k and the
+   sums of a block are chains of fma in the order of elements and keys, and l is sixteen sums. A
+   hidden key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o unless its
+   value is not finite, so only panels with such values are summed row by row. */
 #include "kernel/flash.h"
 
 #include <assert.h>
@@ -27,18 +27,18 @@ enum { GUARDED = 0 };
 #else
 enum { GUARDED = 1 };
 #endif
-static const float GUARD = -0x1.5a5a5ap99f; /* no sum, no query */
+static const float GUARD = -0x1.5a5a5ap99f; /* a value that neither a sum nor a query takes */
 
 /* ---- the running softmax of one tile ---- */
 
 struct running {
-    float *max;  /* [rows] the maximum of the scores so far */
+    float *max;  /* [rows] maxima of the scores so far */
     float *sums; /* [rows][16] sums of exponentials, lane by lane */
     float *o;    /* [rows][width] weighted sum of values */
     int width;
 };
 
-/* The maxima of every sixteenth score of each row, for scores that have been changed. */
+/* Computes the maxima of every sixteenth score of each row, after the scores have been changed. */
 static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
 {
     for (int r = 0; r < rows; r++, scores += ATTEND_BLOCK) {
@@ -48,8 +48,9 @@ static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
     }
 }
 
-/* The factor of sums that refer to max `old`, now that they refer to max `new`: 2 to the difference
-   of their origins (flash_scores.c), each of which is rounded or not. */
+/* Returns the factor of sums that refer to max `old` when they are to refer to max `new`: 2 to the
+   difference of their origins (flash_scores.c). Depending on its size, an origin is rounded or
+   not. */
 static vf rescaled(vf old, vf new, vf times)
 {
     vf limit = vf_splat(LARGE), from = vf_mul(old, times), to = vf_mul(new, times);
@@ -61,8 +62,9 @@ static vf rescaled(vf old, vf new, vf times)
     return vf_exp2(vf_select(vm_and(large_from, large_to), both, x));
 }
 
-/* state->max = the maximum of it and a block's scores, of which lanes has 16 maxima a row,
-   [16][16]. base: that maximum, 0 for -infinity; rescale: the factor of earlier sums. */
+/* Raises state->max to the maximum of it and a block's scores, of which lanes has 16 maxima per
+   row, [16][16]. base receives that maximum, or 0 for -infinity, and rescale the factor of earlier
+   sums. */
 static void raise_max(const struct running *state, int rows, const float *lanes, float times,
                       float base[LANES], float rescale[LANES])
 {
@@ -76,8 +78,8 @@ static void raise_max(const struct running *state, int rows, const float *lanes,
     vf_store(rescale, rescaled(old, from, vf_splat(times)));
 }
 
-/* Scores of a row become weights; returns their sums, lane by lane. masked: some scores may be
-   -infinity, which become 0 in every rounding mode. */
+/* Turns the scores of a row into weights and returns their sums, lane by lane. masked: some scores
+   may be -infinity, and become 0 in every rounding mode. */
 static inline __attribute__((always_inline)) vf
 exponentiate_row(float *s, int panels, float scale, float base, bool large, bool masked)
 {
@@ -92,7 +94,7 @@ exponentiate_row(float *s, int panels, float scale, float base, bool large, bool
     return sum;
 }
 
-/* Scores become weights relative to state->max, and are added to the sums. */
+/* Turns scores into weights relative to state->max and adds these to the sums. */
 static void exponentiate(const struct running *state, int rows, float *scores, int panels,
                          float times, const float base[LANES], const float rescale[LANES],
                          bool masked)
@@ -109,14 +111,14 @@ static void exponentiate(const struct running *state, int rows, float *scores, i
 
 /* ---- attend ---- */
 
-struct key_source { /* where keys and values from key `first` on are */
+struct key_source { /* keys and values from key `first` on */
     const float *keys, *values;
     const unsigned char *non_finite;
     int first;
     ptrdiff_t value_row;
 };
 
-struct attend_tile { /* some rows of an attend */
+struct attend_tile { /* some rows of a call of attend */
     const struct attend *a;
     const struct key_source *from;
     const struct attend_row *row;
@@ -125,14 +127,14 @@ struct attend_tile { /* some rows of an attend */
     struct running state;
     const float *q; /* [key width][VF_ROWS] */
     float *part;    /* [rows][width] */
-    /* of the block of keys at hand: */
-    int key, keys, panels; /* the visible ones; keys 0: none */
+    /* for the current block of keys: */
+    int key, keys, panels; /* the visible keys; keys 0: none */
     float *scores;         /* [rows][ATTEND_BLOCK], then weights */
     struct seen seen;
     float base[LANES], rescale[LANES];
 };
 
-/* The scale of scores after mask_tile. */
+/* Returns the scale of scores after mask_tile. */
 static float masked_scale_of(const struct attend_tile *t)
 {
     return masked_scale(t->row, t->a->scale, t->a->cap);
@@ -145,7 +147,8 @@ static bool any_non_finite(const unsigned char *non_finite, int panels)
     return any;
 }
 
-/* accumulate_tile where some values are not finite: panel by panel in `part`, then added to o. */
+/* Does what accumulate_tile does if some values are not finite: panel by panel in `part`, which is
+   then added to o. */
 static void accumulate_non_finite(const struct attend_tile *t, const float *values,
                                   ptrdiff_t value_row, const unsigned char *non_finite)
 {
@@ -166,9 +169,9 @@ static void accumulate_non_finite(const struct attend_tile *t, const float *valu
                      vf_fma(vf_load(t->state.o + n), vf_splat(t->rescale[r]), vf_load(part + n)));
 }
 
-/* Three steps for the visible keys of a block. Each step is done for so many tiles before the next:
-   what one tile waits for at its end is covered by the next one's work. Of low tiles, whose scores
-   are as large as the nearest cache together, one is done after the other. */
+/* The visible keys of a block take three steps, each of which is done for several tiles before the
+   next: the work of one tile hides the latency at the end of the one before. Low tiles, whose
+   scores together fill the L1 cache, are finished one by one. */
 enum { TILES_TOGETHER = VF_PANELS > 1 ? ATTEND_SLOTS : 1 };
 
 static void score_block(struct attend_tile *t, int block, float *lanes)
@@ -220,7 +223,8 @@ static void attend_block(struct attend_tile *tile, int tiles, int block, float *
     for (int i = 0; i < tiles; i++) accumulate_block(tile + i);
 }
 
-/* out = o (1 / l), 1 / l rounded; lse = m + log l; a fully masked row: 0 and -infinity. */
+/* Sets out = o (1 / l), with 1 / l rounded, and lse = m + log l. A fully masked row gets 0 and
+   -infinity. */
 static void finish_tile(const struct attend_tile *t)
 {
     const struct running *s = &t->state;
@@ -244,7 +248,7 @@ static void finish_tile(const struct attend_tile *t)
     }
 }
 
-/* Rows [row, end) as tile number i, its state set to the beginning. */
+/* Sets up tile number i of rows [row, end), with its state at the beginning. */
 static void make_tile(const struct attend *a, const struct key_source *from, int i, int row,
                       int end, float *scores, struct attend_tile *t)
 {
@@ -272,7 +276,7 @@ static void make_tile(const struct attend *a, const struct key_source *from, int
     memset(t->state.o, 0, (size_t)(rows * width) * sizeof(float));
 }
 
-/* Writes a pattern into the guards of the workspace, or checks that it is still there. */
+/* Writes a pattern into the guards of the workspace, or checks it. */
 static void guard(const struct attend *a, bool check)
 {
     const struct attend_layout l = rapt__attend_layout(a->keys->key_width, a->keys->value_width);
@@ -284,8 +288,8 @@ static void guard(const struct attend *a, bool check)
         }
 }
 
-/* Packs sixteen keys from `key` on. Where rows are far, the next sixteen are prefetched; values,
-   read row after row, gain nothing by it. */
+/* Packs sixteen keys from `key` on. If rows are far, the next sixteen are prefetched; values, which
+   are read row after row, gain nothing from that. */
 static void pack_plain_keys(const struct attend_plain *plain, int key, int width, float *panel)
 {
     int next = key + LANES, rows = rapt__min(plain->keys - next, LANES);
@@ -294,8 +298,8 @@ static void pack_plain_keys(const struct attend_plain *plain, int key, int width
     pack_columns(plain->k, plain->k_row, plain->keys, width, 1, key / LANES, 1, panel);
 }
 
-/* Packs the keys of a block, and the values unless they are whole vectors already. Both by sixteen:
-   faster than one after the other. */
+/* Packs the keys of a block, and the values unless they are whole vectors already. Both advance by
+   sixteen keys, which is faster than one after the other. */
 static struct key_source plain_block(const struct attend *a, int key)
 {
     const struct attend_keys *all = a->keys;

@@ -1,10 +1,11 @@
-/* flash_backward.c - attention backward, a block of at most 56 queries and 128 keys at a time; the
-   equations stand in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2; algorithm 4 in B.4).
-   Weights are rebuilt from the softmax statistics, so that nothing of the size queries x keys is
-   kept. Every element of dq is one chain of fma in the order of keys, of dk and dv in the order of
-   queries, across blocks too; so how work is shared out changes no bit. */
+/* flash_backward.c - attention backward, one block of at most 56 queries and 128 keys at a time.
+   The equations are in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2; algorithm 4 in
+   B.4). Weights are rebuilt from the softmax statistics, so that nothing of the size queries x keys
+   is stored. Every element of dq is one chain of fma in the order of keys, and of dk and dv in the
+   order of queries, also across blocks. So the division of the work among threads changes no
+   bit. */
 
-struct span { /* a tile of the rows of a block, and the keys of it that are visible to them */
+struct span { /* a tile of rows of a block, and the keys of the block that they see */
     int tile, row, rows;
     struct visible_range visible;
     int key, keys, panels; /* keys 0: none; key a multiple of 16 */
@@ -30,9 +31,9 @@ static void attend_pack(const float *from, int rows, int width, float sign, floa
     }
 }
 
-/* delta = out.dout, in the chains of 32 fma in which score_tile sums dp: where one key has all the
-   weight and out is its value, dp - delta is exactly 0, however large what that is multiplied with;
-   after several blocks of keys, or dropout, a rounding of dp may be left. */
+/* Computes delta = out.dout in the chains of 32 fma in which score_tile sums dp. So if one key has
+   all the weight and out is its value, dp - delta is exactly 0, however large its factor. After
+   several blocks of keys, or with dropout, a rounding error of dp may remain. */
 static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld, int rows,
                          int width, float *delta)
 {
@@ -55,8 +56,9 @@ static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld
     }
 }
 
-/* Scores of a row become weights, with the exponentials of forward. Dividing by their sum takes a
-   product with its inverse and a correction, so that the weight of an only key is 1. */
+/* Turns the scores of a row into weights, with the exponentials of forward. They are divided by
+   their sum with a product by its inverse and a correction, so that the weight of a single visible
+   key is 1. */
 static inline __attribute__((always_inline)) void normalize_row(float *w, int panels, float scale,
                                                                 const float *statistics, bool large)
 {
@@ -70,8 +72,8 @@ static inline __attribute__((always_inline)) void normalize_row(float *w, int pa
     }
 }
 
-/* weights = p; 0 where nothing is visible. slopes: of the cap, [rows][ATTEND_BLOCK], NULL: not
-   wanted; those of hidden keys may be anything. */
+/* Computes weights = p, and 0 where nothing is visible. slopes, unless NULL, receives the slopes of
+   the cap, [rows][ATTEND_BLOCK]; those of hidden keys may be anything. */
 static void rebuild(const struct attend_block *b, const struct attend_weights *d,
                     const struct span *s, float *slopes)
 {
@@ -105,14 +107,14 @@ static void attend_weights(const struct attend_block *b, const struct attend_wei
     }
 }
 
-/* dbias[key ...] += ds, as far as keys exist. */
+/* Adds ds to dbias, as far as keys exist. */
 static void add_bias(float *dbias, int keys, vf ds)
 {
     int n = rapt__min(keys, LANES);
     vf_store_n(dbias, vf_add(vf_load_n(dbias, n, 0), ds), n);
 }
 
-/* One row: dp becomes dp times the factors of dropout, which are written from factor[0] on. */
+/* Multiplies the dp of one row by the factors of dropout, which it writes to factor[0 ...]. */
 static void drop_row(const struct attend_row *row, const struct attend_dkv *d, int key, int panels,
                      float *dp, float *factor)
 {
@@ -128,7 +130,7 @@ static void drop_row(const struct attend_row *row, const struct attend_dkv *d, i
     }
 }
 
-/* The sum of p (dp - center) over the keys of a row that have a weight. */
+/* Returns the sum of p (dp - center) over the keys of a row that have a weight. */
 static float delta_of(int panels, float center, const float *w, const float *dp)
 {
     vf sum = vf_zero(), origin = vf_splat(center);
@@ -140,8 +142,8 @@ static float delta_of(int panels, float center, const float *w, const float *dp)
     return vf_sum(sum);
 }
 
-/* One row: dp in ds becomes scale ds; p in w becomes the weight of the value, after dropout.
-   slopes: of the cap, if capped, which is a constant where this is inlined. */
+/* For one row, turns dp in ds into scale ds, and p in w into the weight of the value, after
+   dropout. slopes are those of the cap if capped, which is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
 score_gradient(const struct attend_block *b, float scale, const struct attend_dkv *d,
                const struct span *s, int r, bool capped, const float *slopes, float *w, float *ds)
@@ -186,14 +188,14 @@ static void score_gradients(const struct attend_block *b, const struct attend_we
             score_gradient(b, from->scale, d, s, r, false, NULL, w + at, ds + at);
 }
 
-/* y += a x, width floats; nothing where a is 0. */
+/* Adds a x to y, `width` floats; does nothing if a is 0. */
 static void add_scaled(float *y, float a, const float *x, int width)
 {
     for (int n = 0; n < width && a != 0; n += LANES)
         vf_store(y + n, vf_fma(vf_splat(a), vf_load(x + n), vf_load(y + n)));
 }
 
-/* Rows [*first, *last) contain all to which one of `keys` keys from `key` on is visible. */
+/* Sets [*first, *last) to a range with all rows that see one of `keys` keys from `key` on. */
 static void visible_rows(const struct attend_block *b, int key, int keys, int *first, int *last)
 {
     int from = 0, to = b->rows;
@@ -217,7 +219,7 @@ static void key_gradients(const struct attend_block *b, const float *weights,
     }
 }
 
-/* The same, element by element, without those whose weight is 0: for blocks in which 0 times
+/* Does the same element by element, skipping those of weight 0, for blocks in which 0 times
    something is not 0. */
 static void key_gradients_non_finite(const struct attend_block *b, const float *weights,
                                      const struct attend_dkv *d)

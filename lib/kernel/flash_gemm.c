@@ -1,8 +1,8 @@
-/* flash_gemm.c - the products of attention, over the tiles of flash_panels.c. One dispatch from the
-   number of rows, which is a constant inside, and constant strides. */
+/* flash_gemm.c - the products of attention, over the tiles of flash_panels.c. Each dispatches once
+   on the number of rows, which is a constant inside, as the strides are. */
 #include "kernel/flash.h"
 
-/* Panels n, n + panels, ... as long as they are whole; returns the next one. */
+/* Computes panels n, n + panels, ... as long as they are whole, and returns the next one. */
 static inline __attribute__((always_inline)) int
 tiling_run(int rows, int panels, enum tiling_kind kind, const struct tiling *t, int n)
 {
@@ -19,7 +19,7 @@ tiling_run(int rows, int panels, enum tiling_kind kind, const struct tiling *t, 
     return n;
 }
 
-/* The widest tiles first. */
+/* Computes a row of tiles, the widest first. */
 static inline __attribute__((always_inline)) void tiling_row(int rows, enum tiling_kind kind,
                                                              const struct tiling *t)
 {
@@ -29,7 +29,7 @@ static inline __attribute__((always_inline)) void tiling_row(int rows, enum tili
     if (max > 1) tiling_run(rows, 1, kind, t, n);
 }
 
-/* Up to VF_ROWS rows. Inlined, so that kind and strides are constants. */
+/* Computes up to VF_ROWS rows. Inlined, so that kind and strides are constants. */
 static inline __attribute__((always_inline)) void tiling(int rows, enum tiling_kind kind,
                                                          const struct tiling *t)
 {
@@ -45,8 +45,8 @@ static inline __attribute__((always_inline)) void tiling(int rows, enum tiling_k
     }
 }
 
-/* scores[r][s] = q[r].k[s], rows ATTEND_BLOCK apart; q [depth][VF_ROWS], of which `rows` are used;
-   keys [panels][depth][16]. max [rows][16]: the maximum of each lane; NULL: not wanted. */
+/* Computes scores[r][s] = q[r].k[s], rows ATTEND_BLOCK apart. `rows` rows of q [depth][VF_ROWS] are
+   used; keys [panels][depth][16]. max [rows][16] receives the maximum of each lane, unless NULL. */
 static void score_tile(int rows, const float *q, const float *keys, int depth, int panels,
                        float *scores, float *max)
 {
@@ -65,8 +65,9 @@ static void score_tile(int rows, const float *q, const float *keys, int depth, i
     tiling(rows, TILE_SCORES, &t);
 }
 
-/* scores[s][t] = k[s].q[t], rows ld apart: at most TILE_ROWS keys in rows k_row apart, q
-   [panels][depth][16], at most HEAD_PANELS, as the compiler sees. */
+/* Computes scores[s][t] = k[s].q[t], rows ld apart, of at most TILE_ROWS keys in rows k_row apart;
+   q [panels][depth][16]. The minimum tells the compiler that there are at most HEAD_PANELS
+   panels. */
 static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q, int depth,
                        int panels, float *scores, ptrdiff_t ld)
 {
@@ -84,8 +85,8 @@ static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q
     tiling(keys, TILE_SCORES, &t);
 }
 
-/* o[t] = inverse[t] (sum of weights[s][t] values[s] over `keys` keys); weights HEAD_QUERIES apart;
-   width a multiple of 16. */
+/* Computes o[t] = inverse[t] (sum of weights[s][t] values[s] over `keys` keys). Rows of weights are
+   HEAD_QUERIES apart; width is a multiple of 16. */
 static void mean_tile(int rows, const float *weights, const float *values, ptrdiff_t v_row,
                       int keys, int width, const float *inverse, float *o, ptrdiff_t o_row)
 {
@@ -104,8 +105,8 @@ static void mean_tile(int rows, const float *weights, const float *values, ptrdi
     tiling(rows, TILE_MEAN, &t);
 }
 
-/* y[t] = y[t] + sum of w[s][t] x[s] over `terms` of s; w HEAD_GRADIENTS apart; width a multiple of
-   16. */
+/* Computes y[t] = y[t] + sum of w[s][t] x[s] over `terms` of s. Rows of w are HEAD_GRADIENTS apart;
+   width is a multiple of 16. */
 static void plus_columns(int rows, const float *w, const float *x, ptrdiff_t x_row, int terms,
                          int width, float *y, ptrdiff_t y_row)
 {
@@ -123,8 +124,8 @@ static void plus_columns(int rows, const float *w, const float *x, ptrdiff_t x_r
     tiling(rows, TILE_PLUS, &t);
 }
 
-/* The same of rows: y[s] = y[s] + sum of w[s][t] x[t] over `terms` of t, or where y is unfinished
-   y[s] is the sum so far. */
+/* Computes the same with rows of w: y[s] = y[s] + sum of w[s][t] x[t] over `terms` of t. If y is
+   unfinished, the chains continue from y[s]. */
 static void plus_rows(int rows, const float *w, const float *x, ptrdiff_t x_row, int terms,
                       int width, float *y, ptrdiff_t y_row, bool unfinished)
 {
@@ -145,7 +146,7 @@ static void plus_rows(int rows, const float *w, const float *x, ptrdiff_t x_row,
         tiling(rows, TILE_PLUS, &t);
 }
 
-/* Sums of weights[r][s] values[s] over `keys` keys; o rows of width floats. */
+/* Describes sums of weights[r][s] values[s] over `keys` keys; o has rows of `width` floats. */
 static inline struct tiling weighted_sum(const float *weights, const float *values,
                                          ptrdiff_t value_row, int keys, int width, float *o)
 {
@@ -162,7 +163,7 @@ static inline struct tiling weighted_sum(const float *weights, const float *valu
                            .panels = width / LANES};
 }
 
-/* o[r] = rescale[r] o[r] + sum */
+/* Computes o[r] = rescale[r] o[r] + sum. */
 static void accumulate_tile(int rows, const float *weights, const float *values,
                             ptrdiff_t value_row, int keys, int width, const float *rescale,
                             float *o)
@@ -172,7 +173,7 @@ static void accumulate_tile(int rows, const float *weights, const float *values,
     tiling(rows, TILE_MERGED, &t);
 }
 
-/* o[r] += sum */
+/* Computes o[r] += sum. */
 static void add_tile(int rows, const float *weights, const float *values, ptrdiff_t value_row,
                      int keys, int width, float *o)
 {
@@ -180,8 +181,8 @@ static void add_tile(int rows, const float *weights, const float *values, ptrdif
     tiling(rows, TILE_ADDED, &t);
 }
 
-/* c[s][n] += sum over t of a[t][s] b[t][n]: `rows` of s; a [terms][ATTEND_BLOCK]; b and c rows of
-   width floats. */
+/* Computes c[s][n] += sum over t of a[t][s] b[t][n] for `rows` of s; a is [terms][ATTEND_BLOCK],
+   and rows of b and c have `width` floats. */
 static void transpose_tile(int rows, const float *a, const float *b, int terms, int width, float *c)
 {
     struct tiling t = weighted_sum(a, b, width, terms, width, c);

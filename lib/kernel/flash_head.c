@@ -1,21 +1,21 @@
 /* flash_head.c - attention of one head of a short sequence, at most 128 keys, with queries in the
-   lanes of vectors: the queries are transposed, and keys and values are read where they are. With
-   one block of keys the softmax does not run. Every sum has the terms and the order that it has in
+   lanes of vectors: the queries are transposed, and keys and values are read in place. A single
+   block of keys needs no running softmax. Every sum has the same terms in the same order as in
    flash.c, down a column here and along a row there, so the bits are the same. */
 #include "kernel/flash.h"
 
 #include <math.h>
 
-struct head_block { /* at most HEAD_QUERIES queries of a head, against the keys they see */
+struct head_block { /* at most HEAD_QUERIES queries of a head, and the keys they see */
     const struct attend_head *a;
     int query, queries;
     struct key_range range[HEAD_PANELS];
     float *scores; /* [keys][HEAD_QUERIES], then weights */
     float max[HEAD_QUERIES], total[HEAD_QUERIES], inverse[HEAD_QUERIES];
-    bool fully_masked; /* a query is, or a lane without one */
+    bool fully_masked; /* true for some query or unused lane */
 };
 
-/* The maxima of all scores. */
+/* Returns the maxima of the scores of each query. */
 static vf head_max(const float *scores, int keys)
 {
     enum { CHAINS = 4 };
@@ -29,7 +29,8 @@ static vf head_max(const float *scores, int keys)
     return vf_max(vf_max(max[0], max[1]), vf_max(max[2], max[3]));
 }
 
-/* Scores of `keys` keys become weights; sums[s % 16] = the sum of those of keys s. */
+/* Turns the scores of `keys` keys into weights; sums[s % 16] receives the sum of those of keys
+   s. */
 static inline __attribute__((always_inline)) void head_weights(float *scores, int keys, vf base,
                                                                float scale, vm large,
                                                                bool any_large, bool masked,
@@ -48,7 +49,7 @@ static inline __attribute__((always_inline)) void head_weights(float *scores, in
     }
 }
 
-/* The sum of sixteen vectors in the order of vf_sum. */
+/* Returns the sum of sixteen vectors, in the order of vf_sum. */
 static vf head_sum(const float *sums)
 {
     vf x[LANES];
@@ -58,7 +59,7 @@ static vf head_sum(const float *sums)
     return x[0];
 }
 
-/* Panel p of a block: weights from scores, their sums, and what is kept of both. */
+/* Computes the weights of panel p from its scores, their sums, and what is kept of both. */
 static void head_softmax(struct head_block *h, int p)
 {
     const struct attend_head *a = h->a;
@@ -87,7 +88,7 @@ static void head_softmax(struct head_block *h, int p)
     vf_store_n(a->lse + h->query + p * LANES, lse, rapt__min(h->queries - p * LANES, LANES));
 }
 
-/* The factors of dropout of keys [key, last) and sixteen queries, [last - key][16]. */
+/* Writes the factors of dropout of keys [key, last) and sixteen queries, [last - key][16]. */
 static void head_factors(const struct attend_head *a, int query, int key, int last, float *factors)
 {
     enum { GROUP = 4 * LANES };
@@ -107,7 +108,7 @@ static void head_factors(const struct attend_head *a, int query, int key, int la
     }
 }
 
-/* Dropout of the weights of panel p. */
+/* Applies dropout to the weights of panel p. */
 static void head_drop(const struct head_block *h, int p)
 {
     const struct key_range *range = h->range + p;

@@ -1,16 +1,16 @@
 /* flash_head_backward.c - attention backward of one head of a short sequence, with queries in the
-   lanes of vectors as in flash_head.c; the equations stand in flash.h. Queries and gradients of
-   outputs are transposed, everything else is read where it is. Every sum has the terms and the
-   order that it has in flash_backward.c, so the bits are the same. */
+   lanes of vectors as in flash_head.c; the equations are in flash.h. Queries and gradients of
+   outputs are transposed, and everything else is read in place. Every sum has the same terms in the
+   same order as in flash_backward.c, so the bits are the same. */
 
 struct head_gradient { /* sixteen queries of a head */
     const struct attend_head *a;
-    int query, key, last; /* visible keys; key a multiple of 16 */
-    float *w, *ds;        /* [keys][HEAD_GRADIENTS] from `key` on: of these queries */
-    const float *slopes;  /* of the cap, [keys][16]; NULL: there is none */
+    int query, key, last; /* the visible keys; key is a multiple of 16 */
+    float *w, *ds;        /* [keys][HEAD_GRADIENTS] of these queries, from `key` on */
+    const float *slopes;  /* of the cap, [keys][16]; NULL if there is none */
 };
 
-/* Scores become weights. */
+/* Turns scores into weights. */
 static void head_normalize(const struct head_gradient *h)
 {
     const struct attend_head *a = h->a;
@@ -34,7 +34,7 @@ static void head_normalize(const struct head_gradient *h)
     }
 }
 
-/* The sums of w (dp - center) over the keys of each query that have a weight. */
+/* Returns the sums of w (dp - center) over the keys of each query that have a weight. */
 static vf head_delta(const struct head_gradient *h, vf center)
 {
     float sums[LANES * LANES] = {0};
@@ -48,7 +48,7 @@ static vf head_delta(const struct head_gradient *h, vf center)
     return head_sum(sums);
 }
 
-/* ds of biased scores is added to the gradients of biases and becomes scale ds. */
+/* Adds the ds of biased scores to the gradients of the biases, and turns it into scale ds. */
 static void head_scale_gradients(const struct head_gradient *h,
                                  const struct attend_head_gradients *d)
 {
@@ -67,8 +67,8 @@ static void head_scale_gradients(const struct head_gradient *h,
     }
 }
 
-/* dp in ds becomes scale ds, weights become those that values got. Where there is a cap, or biases
-   want gradients, ds is first that of the biased score. */
+/* Turns dp in ds into scale ds, and the weights into those that the values got. If there is a cap,
+   or gradients of biases are wanted, ds is first that of the biased score. */
 static void head_score_gradients(const struct head_gradient *h,
                                  const struct attend_head_gradients *d)
 {
@@ -93,7 +93,8 @@ static void head_score_gradients(const struct head_gradient *h,
         vf_store(w, vf_mul(vf_load(w), vf_load(factors + s * LANES)));
 }
 
-/* w and ds of all keys and at most HEAD_QUERIES queries; 0 where nothing is visible. */
+/* Computes w and ds of all keys and at most HEAD_QUERIES queries, and 0 where nothing is
+   visible. */
 static void head_block_backward(const struct attend_head *a, const struct attend_head_gradients *d,
                                 int query)
 {
@@ -135,7 +136,7 @@ static void head_query_gradients(const struct attend_head *a, const struct atten
     }
 }
 
-/* Queries [*first, *last) contain all that see one of `keys` keys from `key` on. */
+/* Sets [*first, *last) to a range with all queries that see one of `keys` keys from `key` on. */
 static void head_seers(const struct attend_head *a, int key, int keys, int *first, int *last)
 {
     int from = 0, to = a->queries;

@@ -1,7 +1,7 @@
-/* flash_head_bias.c - what the scores of a short head become between their product and the softmax:
-   capped, biased, masked, with queries in the lanes of vectors; and the gradients of biases. Rows
-   of biases are transposed, sixteen queries by sixteen keys at a time. Functions that most heads do
-   not need are not inlined: so heads without biases run as they did before these (gcc 12). */
+/* flash_head_bias.c - what happens to the scores of a short head between their product and the
+   softmax (cap, biases, masks), with queries in the lanes of vectors; and the gradients of biases.
+   Rows of biases are transposed, sixteen queries by sixteen keys at a time. Functions that most
+   heads do not need are not inlined, so that heads without biases are not slowed down (gcc 12). */
 #include "kernel/flash.h"
 
 #include <math.h>
@@ -11,20 +11,20 @@ static bool head_biased(const struct attend_head *a)
     return a->bias || a->relative;
 }
 
-/* Whether a key may be hidden from a query that others see. */
+/* Whether a key may be hidden from one query and visible to another. */
 static bool head_hides(const struct attend_head *a)
 {
     return a->low || a->allowed || head_biased(a);
 }
 
-/* The scale of scores that head_finish_scores has been through. */
+/* Returns the scale of scores after head_finish_scores. */
 static float head_scale(const struct attend_head *a)
 {
     return head_biased(a) ? 1 : capped_scale(a->scale, a->cap);
 }
 
-/* Scores of so many keys and sixteen queries become capped ones; slopes of the cap, [keys][16],
-   NULL: not wanted. */
+/* Caps the scores of `keys` keys and sixteen queries. slopes, unless NULL, receives those of the
+   cap, [keys][16]. */
 static __attribute__((noinline)) void head_cap(const struct attend_head *a, int keys, float *scores,
                                                ptrdiff_t ld, float *slopes)
 {
@@ -32,7 +32,7 @@ static __attribute__((noinline)) void head_cap(const struct attend_head *a, int 
         cap_scores(fabsf(a->scale), a->cap, scores, slopes ? slopes + s * LANES : NULL);
 }
 
-/* x[s][t] = what is added to the score of key `key` + s and query `query` + t. */
+/* Sets x[s][t] to what is added to the score of key `key` + s and query `query` + t. */
 static void head_added(const struct attend_head *a, int query, int key, vf x[LANES])
 {
     int queries = rapt__min(a->queries - query, LANES), keys = rapt__min(a->keys - key, LANES);
@@ -47,8 +47,8 @@ static void head_added(const struct attend_head *a, int query, int key, vf x[LAN
     vf_transpose(x);
 }
 
-/* Scores of keys [key, last) and the sixteen queries from `query` on: scale s + bias, -infinity
-   where the key is hidden by a bias or by `allowed`. key: a multiple of 16. */
+/* Turns the scores of keys [key, last) and the sixteen queries from `query` on into scale s + bias,
+   or -infinity if a bias or `allowed` hides the key. key is a multiple of 16. */
 static __attribute__((noinline)) void head_add(const struct attend_head *a, int query, int key,
                                                int last, float *scores, ptrdiff_t ld)
 {
@@ -64,7 +64,7 @@ static __attribute__((noinline)) void head_add(const struct attend_head *a, int 
     }
 }
 
-/* All that comes between the product and the softmax. slopes: as head_cap writes them; those of
+/* Does everything between the product and the softmax. slopes are as head_cap writes them; those of
    hidden keys may be anything. */
 static void head_finish_scores(const struct attend_head *a, int query, int key, int last,
                                float *scores, ptrdiff_t ld, float *slopes)
@@ -74,8 +74,8 @@ static void head_finish_scores(const struct attend_head *a, int query, int key, 
     if (a->low) head_mask(a, query, key, last, scores, ld);
 }
 
-/* dbias and drelative += the gradients ds of keys [key, last) and the sixteen queries from `query`
-   on. */
+/* Adds the gradients ds of keys [key, last) and the sixteen queries from `query` on to dbias and
+   drelative. */
 static __attribute__((noinline)) void head_add_bias_gradients(const struct attend_head *a,
                                                               const struct attend_head_gradients *d,
                                                               int query, int key, int last,

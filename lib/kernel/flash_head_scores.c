@@ -1,5 +1,5 @@
-/* flash_head_scores.c - which keys the queries of a short head see, and the scores of those, with
-   queries in the lanes of vectors; for flash_head.c and flash_head_backward.c. */
+/* flash_head_scores.c - which keys the queries of a short head see, and the scores of these keys,
+   with queries in the lanes of vectors. Used by flash_head.c and flash_head_backward.c. */
 #include "kernel/flash.h"
 
 #include <math.h>
@@ -7,11 +7,11 @@
 _Static_assert(HEAD_QUERIES % LANES == 0, "queries come in whole panels");
 _Static_assert(HEAD_PANELS == 2, "the panels that see a key are neighbors");
 
-struct key_range { /* that sixteen queries see: keys key .. last - 1; key a multiple of 16 */
+struct key_range { /* keys key .. last - 1, which sixteen queries see; key is a multiple of 16 */
     int key, last;
 };
 
-/* The keys that queries [t, t + count) see lie in [*first, *last). */
+/* Sets [*first, *last) to a range with all keys that queries [t, t + count) see. */
 static void head_range(const struct attend_head *a, int t, int count, int *first, int *last)
 {
     float low = (float)a->keys, high = 0;
@@ -24,7 +24,8 @@ static void head_range(const struct attend_head *a, int t, int count, int *first
     *last = a->low ? (int)high : a->keys;
 }
 
-/* The same for each panel of `queries` queries from `query` on; returns how many panels. */
+/* Does the same for each panel of `queries` queries from `query` on, and returns the number of
+   panels. */
 static int head_ranges(const struct attend_head *a, int query, int queries, struct key_range *range)
 {
     int panels = rapt__ceil_div(queries, LANES);
@@ -36,16 +37,15 @@ static int head_ranges(const struct attend_head *a, int query, int queries, stru
     return panels;
 }
 
-/* Sixteen floats for each key, ld apart: those of keys among [key, last) that a panel does not see
-   become 0. */
+/* Zeroes the sixteen floats, ld apart, of each key among [key, last) that a panel does not see. */
 static void head_clear(const struct key_range *range, int key, int last, float *x, ptrdiff_t ld)
 {
     for (int s = key; s < rapt__min(range->key, last); s++) vf_store(x + s * ld, vf_zero());
     for (int s = rapt__max(range->key, range->last); s < last; s++) vf_store(x + s * ld, vf_zero());
 }
 
-/* Scores of hidden ones among keys [key, last) become -infinity, for the 16 queries from `query`
-   on; rows ld apart. */
+/* Sets the scores of hidden keys among [key, last) to -infinity, for the 16 queries from `query`
+   on; rows are ld apart. */
 static void head_mask(const struct attend_head *a, int query, int key, int last, float *scores,
                       ptrdiff_t ld)
 {
@@ -59,7 +59,7 @@ static void head_mask(const struct attend_head *a, int query, int key, int last,
     }
 }
 
-/* Scores of keys [key, last) and queries in panels of 16, rows ld apart. */
+/* Computes the scores of keys [key, last) and queries in panels of 16; rows are ld apart. */
 static void head_scores(struct rows_ahead *ahead, const float *k, ptrdiff_t k_row, int key,
                         int last, const float *q, int depth, int panels, float *scores,
                         ptrdiff_t ld)
@@ -72,7 +72,8 @@ static void head_scores(struct rows_ahead *ahead, const float *k, ptrdiff_t k_ro
     }
 }
 
-/* Scores of all keys that each panel sees: stretch by stretch of keys that the same panels see. */
+/* Computes the scores of all keys that each panel sees, one run of keys that the same panels see at
+   a time. */
 static void head_seen_scores(const struct attend_head *a, const struct key_range *range,
                              const float *k, ptrdiff_t k_row, const float *q, int depth, int panels,
                              float *scores, ptrdiff_t ld)

@@ -6,15 +6,16 @@
        mean    c[r][n]  = inverse[r] (sum over k of a[r][k] b[k][n])
        plus    c[r][n]  = c[r][n] + (sum over k of a[r][k] b[k][n])
 
-   of `rows` rows and panels n .. n + panels - 1; both numbers are constants where this is inlined,
-   so that sums stay in registers. */
+   for `rows` rows and panels n .. n + panels - 1. Both numbers are constants where this is inlined,
+   so that the sums stay in registers. */
 #include "kernel/flash.h"
 
 enum {
-    CHAIN = 32 /* products of a score that are summed in one go */
+    CHAIN = 32 /* products of a score in one chain of fma */
 };
 
-/* Where a tile begins: what it reads is in the cache, or is read for the first and last time. */
+/* Returns where a tile begins, without prefetching: what it reads is in the cache, or is read only
+   once. */
 static inline __attribute__((always_inline)) struct tile tile_near(const struct gemm_block *g,
                                                                    int panel)
 {
@@ -33,8 +34,8 @@ struct tiling {
     const float *inverse; /* mean: [rows] */
 };
 
-/* tile_sums of a whole chain, and of the one behind it. A step of both as one function made heads
-   of width 32 2 % slower (gcc 12). */
+/* Does what tile_sums does for a whole chain and the one after it. Factoring a step of both into
+   one function made heads of width 32 2 % slower (gcc 12). */
 static inline __attribute__((always_inline)) void two_chains(int rows, int panels,
                                                              const struct gemm_block *g,
                                                              const struct tile *t, vf *first,
@@ -59,7 +60,7 @@ static inline __attribute__((always_inline)) void two_chains(int rows, int panel
     }
 }
 
-/* Rows [row, row + rows) of a tile of scores: adds one or two chains, from product k on. */
+/* Adds one or two chains, from product k on, to rows [row, row + rows) of a tile of scores. */
 static inline __attribute__((always_inline)) void
 score_rows(int row, int rows, int panels, int chains, const struct tiling *t, int n, int k)
 {
@@ -95,9 +96,10 @@ score_rows(int row, int rows, int panels, int chains, const struct tiling *t, in
     }
 }
 
-/* Chains of 32 fma are added up one after the other: half the error of one chain of 128. Two by
-   two where the sums of both fit for half of the rows: so scores are stored half as often. In tiles
-   of a panel, half of the rows are too few products for what is loaded. */
+/* Adds chains of 32 fma one after the other, which halves the error of a single chain of 128. They
+   go in pairs if the sums of both fit into the registers for half of the rows, so that scores are
+   stored half as often. In tiles of one panel, half of the rows would be too few products for what
+   is loaded. */
 static inline __attribute__((always_inline)) void score_panels(int rows, int panels,
                                                                const struct tiling *t, int n)
 {
@@ -132,7 +134,7 @@ static inline __attribute__((always_inline)) void value_panels(int rows, int pan
     }
 }
 
-/* Sums of the tile from panel n on, and where it is. */
+/* Computes the sums of the tile from panel n on, and returns where it is. */
 static inline __attribute__((always_inline)) struct tile
 sums_near(int rows, int panels, const struct gemm_block *g, int n, vf *sum)
 {
@@ -144,9 +146,9 @@ sums_near(int rows, int panels, const struct gemm_block *g, int n, vf *sum)
     return at;
 }
 
-/* A sum of weighted values, times 1 / the sum of weights: one rounding more than a quotient, beside
-   those of as many products as there are keys. The added 0 turns -0, which may depend on how many
-   terms of the sum are skipped, into 0 (unless the host rounds downward). */
+/* Returns a sum of weighted values times 1 / the sum of weights: one rounding more than a quotient,
+   next to those of as many products as there are keys. Adding 0 turns -0, which may depend on how
+   many terms of the sum are skipped, into 0 (unless the host rounds downward). */
 static inline vf mean_of(vf x, vf inverse)
 {
     return vf_add(vf_mul(x, inverse), vf_zero());

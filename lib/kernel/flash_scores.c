@@ -1,6 +1,6 @@
 /* flash_scores.c - a tile of attention scores, at most VF_ROWS queries by 128 keys, between its two
-   products: queries packed in slots, the soft cap, biases, masks, exponentials, dropout of weights.
-   Forward and backward use the same, so scores and weights have the same bits in both. */
+   products: queries packed in slots, soft cap, biases, masks, exponentials, dropout of weights.
+   Forward and backward share this code, so scores and weights have the same bits in both. */
 #include "kernel/flash.h"
 
 #include <float.h>
@@ -12,7 +12,7 @@ _Static_assert((int)VF_ROWS <= (int)LANES, "a slot's rows are transposed in one 
 _Static_assert(LANES == 16, "struct seen keeps a bit for each key of a panel in 16 bits");
 _Static_assert(ATTEND_BLOCK % (4 * LANES) == 0, "dropout factors come by 64 keys");
 
-/* Rows are split into tiles of equal height, but for a row; tile i begins here. */
+/* Rows are split into tiles whose heights differ by at most one; tile i begins at tile_begin. */
 static int tiles_of(int rows)
 {
     return rapt__ceil_div(rows, VF_ROWS);
@@ -22,7 +22,7 @@ static int tile_begin(int rows, int i)
     return rows * i / tiles_of(rows);
 }
 
-/* Four sums, as each waits for the product before it. */
+/* Uses four sums, since each waits for the multiply-add before it. */
 static bool rows_finite(const float *x, ptrdiff_t ld, int rows, int width)
 {
     enum { CHAINS = 4 };
@@ -54,13 +54,13 @@ static bool pad_rows(const float *x, ptrdiff_t ld, int rows, int width, float *t
     return finite != 0xffff;
 }
 
-/* Rows on the left of a product are kept in slots [depth][VF_ROWS], one for each tile. */
+/* The left operands of products are kept in slots [depth][VF_ROWS], one for each tile. */
 static ptrdiff_t slot_of(int tile, int depth)
 {
     return (ptrdiff_t)tile * depth * VF_ROWS;
 }
 
-/* Rows x[r], times sign, into a slot. Whole vectors are stored, as far as the slot goes. */
+/* Packs rows x[r], times sign, into a slot. Whole vectors are stored as far as the slot goes. */
 static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float sign, float *slot)
 {
     for (int k = 0; k < depth; k += LANES) {
@@ -78,8 +78,8 @@ static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float 
 /* ---- masks ---- */
 
 struct visible_range {
-    int first, last;         /* keys outside are visible to no row, */
-    int all_first, all_last; /*   keys inside to all of them, as far as low and high say */
+    int first, last;         /* no row sees keys outside of first .. last - 1, */
+    int all_first, all_last; /* and all rows see these, as far as low and high say */
 };
 
 static struct visible_range visible_range_of(const struct attend_row *row, int rows)
@@ -98,7 +98,7 @@ static struct visible_range visible_range_of(const struct attend_row *row, int r
 
 static const float lane_numbers[LANES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-/* 1 where allowed[0 .. n) is not 0, 0 elsewhere. */
+/* Returns 1 where allowed[0 .. n) is not 0, and 0 elsewhere. */
 static vf allowed_lanes(const uint8_t *allowed, int n)
 {
     float open[LANES] = {0};
@@ -106,20 +106,20 @@ static vf allowed_lanes(const uint8_t *allowed, int n)
     return vf_load(open);
 }
 
-/* x + n; NULL stays NULL. */
+/* Returns x + n, or NULL if x is NULL. */
 static const float *moved(const float *x, ptrdiff_t n)
 {
     return x ? x + n : NULL;
 }
 
-/* Whether something is added to the scores of a call; they are scaled before. */
+/* Whether something is added to the scores of a call, which are then scaled first. */
 static bool biased(const struct attend_row *row)
 {
     return row->bias || row->relative;
 }
 
-/* What is added to the scores of n keys: -infinity where a bias, the sum of both or `allowed` hides
-   the key. Each may be NULL. */
+/* Returns what is added to the scores of n keys: -infinity if a bias, the sum of both or `allowed`
+   hides the key. Each of the three may be NULL. */
 static inline vf added_to_scores(const float *bias, const float *relative, const uint8_t *allowed,
                                  int n)
 {
@@ -134,8 +134,8 @@ static inline vf added_to_scores(const float *bias, const float *relative, const
     return sum;
 }
 
-/* The scores s of sixteen keys from `key` on, masked: hidden ones are -infinity; with a bias s
-   becomes scale s + bias. *seen: a bit for each visible key. */
+/* Masks the scores s of sixteen keys from `key` on: hidden ones become -infinity, and with a bias s
+   becomes scale s + bias. *seen gets a bit for each visible key. */
 static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, unsigned *seen)
 {
     vf lanes = vf_load(lane_numbers), min = vf_splat(-INFINITY), added = vf_zero();
@@ -152,8 +152,8 @@ static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, u
     return vf_select(hidden, min, vf_select(visible, s, min));
 }
 
-/* Sixteen scores s become cap tanh(scale s / cap); slopes, unless NULL, the derivative of that by
-   scale s. */
+/* Turns sixteen scores s into cap tanh(scale s / cap), and writes the derivatives with respect to
+   scale s to slopes, unless NULL. */
 static inline void cap_scores(float scale, float cap, float *scores, float *slopes)
 {
     vf inverse = vf_min(vf_splat(FLT_MAX), vf_splat(1 / cap));
@@ -172,13 +172,13 @@ static __attribute__((noinline)) void cap_tile(int rows, int panels, float scale
         }
 }
 
-/* The scale of scores after cap_tile; its sign is in q. */
+/* Returns the scale of scores after cap_tile; the sign is in q. */
 static float capped_scale(float scale, float cap)
 {
     return cap > 0 ? 1 : fabsf(scale);
 }
 
-/* The same after mask_tile, which scales what it adds a bias to. */
+/* Returns the scale of scores after mask_tile, which scales them if it adds a bias. */
 static float masked_scale(const struct attend_row *row, float scale, float cap)
 {
     return biased(row) ? 1 : capped_scale(scale, cap);
@@ -186,9 +186,9 @@ static float masked_scale(const struct attend_row *row, float scale, float cap)
 
 static const float LOG2_E = 0x1.715476p0f;
 
-/* What the exponents of a row refer to, so that its greatest weight is about 1 before weights are
-   divided by their sum: times max, rounded once for all keys; where it is large the maximum is
-   subtracted first, as the rounding would be no small part of a weight. */
+/* The exponents of a row refer to an origin, so that its greatest weight is about 1 before the
+   weights are divided by their sum. It is times max, rounded once for all keys. If that is large,
+   the rounding would change a weight noticeably, so the maximum is subtracted first. */
 enum { LARGE = 1 << 20 };
 
 static bool large_origin(float max, float times)
@@ -196,27 +196,27 @@ static bool large_origin(float max, float times)
     return !(fabsf(max * times) <= LARGE);
 }
 
-/* Not -(max times): compilers may negate a factor instead, and then round the other way. */
+/* Not -(max times): a compiler may negate a factor instead, and so round in the other direction. */
 static float origin_of(float max, float times, bool large)
 {
     return large ? max : 0 - max * times;
 }
 
-/* Exponentials of 16 scores of a row, 2^(times (x - max)), of what origin_of gives: times x +
-   origin, or where it is large times (x - origin). */
+/* Returns the exponentials of 16 scores of a row, 2^(times (x - max)), given the result of
+   origin_of: with exponents times x + origin, or times (x - origin) if large. */
 static inline __attribute__((always_inline)) vf exponentiate_scores(vf x, vf times, vf origin,
                                                                     bool large)
 {
     return vf_exp2(large ? vf_mul(vf_sub(x, origin), times) : vf_fma(x, times, origin));
 }
 
-/* Visible keys of each row of a tile and panel of a block: a bit for each. */
+/* The visible keys of each row of a tile in each panel of a block, one bit per key. */
 struct seen {
-    bool all; /* all keys of all panels; bits are then not set */
+    bool all; /* all keys of all panels are visible; bits are then not set */
     unsigned short bits[VF_ROWS][BLOCK_PANELS];
 };
 
-/* Masks the scores of `panels` panels from `key` on, ld floats a row. */
+/* Masks the scores of `panels` panels from `key` on; rows are ld floats apart. */
 static void mask_tile(const struct attend_row *row, int rows, const struct visible_range *visible,
                       float scale, int key, int panels, float *scores, int ld, struct seen *seen)
 {
@@ -233,8 +233,8 @@ static void mask_tile(const struct attend_row *row, int rows, const struct visib
     }
 }
 
-/* o[r] += sum of weights[r][s] values[s] over the keys of panel p that are visible to r, and only
-   those: what accumulate_tile does, one row at a time. */
+/* Does what accumulate_tile does, one row at a time and only over visible keys: o[r] += sum of
+   weights[r][s] values[s] over the keys of panel p that row r sees. */
 static void accumulate_seen(int rows, const struct seen *seen, int p, const float *weights,
                             const float *values, ptrdiff_t value_row, int keys, int width, float *o)
 {
@@ -249,7 +249,7 @@ static void accumulate_seen(int rows, const struct seen *seen, int p, const floa
         }
 }
 
-/* Dropout of the weights of keys from `key` on. */
+/* Applies dropout to the weights of keys from `key` on. */
 static void drop_tile(const struct attend_row *row, int rows, uint32_t below, float scaled, int key,
                       int panels, float *weights)
 {

@@ -1,13 +1,14 @@
 /* gemm.c - the matrix product of one thread: columns of register tiles over panels.
 
-   Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication"; here b is packed
-   beforehand and a is read in place, or packed tile by tile. */
+   Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication". Here b is packed
+   beforehand, and a is read in place or packed tile by tile. */
 
-/* The highest tile of a product. A row less than fits leaves the compiler registers for
-   addresses: 13 rows run at 0.98 of the ceiling on Zen 5, 14 at 0.95. */
+/* The tallest tile of a product. One row less than would fit leaves the compiler registers for
+   addresses: on Zen 5, 13 rows run at 0.98 of the ceiling and 14 at 0.95. */
 enum { TILE_ROWS = VF_ROWS < 13 ? VF_ROWS : 13 };
 
-/* Rows in tiles of equal height, but for a row: first `tall` of height + 1, then the others. */
+/* Splits rows into tiles whose heights differ by at most one: first `tall` tiles of height + 1,
+   then tiles of `height`. */
 struct split {
     int tiles, tall, height;
 };
@@ -22,26 +23,28 @@ static struct split split_rows(const struct gemm_block *g)
 /* Tiles of equal height, one below the other, over the same panels. */
 struct tile_column {
     struct gemm_block g;
-    int row, count;  /* the first row of the next tile; tiles from there on */
-    int first, last; /* panels first .. last - 1: those of one tile, or all of g if it has one */
+    int row, count;  /* the first row of the next tile; the tiles left */
+    int first, last; /* panels first .. last - 1: as many as a tile spans, or all of g if it has one
+                        tile */
     int n;           /* the next panel */
     float share;     /* 1 / rows of g */
 };
 
-/* What a compiler holds in registers from one tile to the next, it lacks within the tile, in whose
-   innermost loop it then reads addresses from memory. After this it must read the column anew. */
+/* Without this barrier the compiler keeps per-column values in registers across tiles and spills
+   the tile's own addresses inside the innermost loop. */
 static inline __attribute__((always_inline)) void free_registers(void)
 {
     __asm__ volatile("" : : : "memory");
 }
 
-enum { EVEN_DEPTH = 256 }; /* where this is worth its instructions: */
+enum { EVEN_DEPTH = 256 }; /* depth from which an even spread is worth its instructions */
 
-/* What a tile of so many panels prefetches of the next ones: the part of them that it has of the
-   rows. So all tiles of a column fetch each line once, and evenly: in a burst, their own loads wait
-   for memory. Of little depth, in rows read in place, and where the part is more than a line in
-   each step: a panel, each tile the one after that of the tile above. Few rows that are all of g:
-   nothing, as they prefetch what they read themselves (tile.c). */
+/* Chooses what a tile prefetches of the panels that come next: a share in proportion to its rows.
+   So the tiles of a column together fetch each line once, evenly spread over their steps; in a
+   burst, their own loads would wait for memory. If the depth is small, b is not packed, or the
+   share exceeds one line per step, each tile fetches a whole panel instead: the one after that of
+   the tile above. If the few rows of a tile are all of g it fetches nothing here, because it
+   prefetches what it reads itself (tile.c). */
 static inline __attribute__((always_inline)) void
 fetch_panels(int rows, int panels, const struct tile_column *at, struct tile *t)
 {
@@ -60,7 +63,7 @@ fetch_panels(int rows, int panels, const struct tile_column *at, struct tile *t)
     t->ahead_step = (int)(part * LANES) + 1;
 }
 
-/* Tiles of so many panels as long as they fit. */
+/* Computes tiles of `panels` panels as long as they fit. */
 static inline __attribute__((always_inline)) void tile_run(int rows, int panels, bool adjacent,
                                                            struct tile_column *at)
 {
@@ -75,7 +78,7 @@ static inline __attribute__((always_inline)) void tile_run(int rows, int panels,
     }
 }
 
-/* The next tile's rows over all panels: the widest tiles first. */
+/* Computes the rows of the next tile over all panels, the widest tiles first. */
 static inline __attribute__((always_inline)) void tile_row(int rows, bool adjacent,
                                                            struct tile_column *at)
 {
@@ -87,7 +90,7 @@ static inline __attribute__((always_inline)) void tile_row(int rows, bool adjace
     if (max > 1) tile_run(rows, 1, adjacent, at);
 }
 
-/* Prefetches the sums of a tile: it will write them, and may add to them. */
+/* Prefetches the sums of a tile, which will be written and perhaps added to. */
 static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_block *g, int row,
                                                              int rows, int n, int last)
 {
@@ -96,8 +99,8 @@ static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_b
             __builtin_prefetch(g->c + r * g->c_row + n * g->c_panel, 1);
 }
 
-/* Each tile prefetches the sums of the next one, the last of a column those of the next panels. Low
-   tiles gain nothing by it where sums are only written. */
+/* Computes the tiles of a column. Each tile prefetches the sums of the next one, and the last tile
+   those of the next panels. Low tiles gain nothing from this if sums are only written. */
 static inline __attribute__((always_inline)) void column_tiles(int rows, bool adjacent,
                                                                struct tile_column *at)
 {
@@ -114,7 +117,7 @@ static inline __attribute__((always_inline)) void column_tiles(int rows, bool ad
     }
 }
 
-/* The same for any height. */
+/* Does the same for any height. */
 static inline __attribute__((always_inline)) void column_any(int rows, bool adjacent,
                                                              struct tile_column *at)
 {
@@ -130,7 +133,8 @@ static inline __attribute__((always_inline)) void column_any(int rows, bool adja
     }
 }
 
-/* The rows of a are apart, or adjacent floats: then the compiler knows their addresses. */
+/* Two instances, for rows of a that are apart and for adjacent floats: in the second case the
+   compiler knows the distances. */
 static void column_apart(int rows, struct tile_column *at)
 {
     column_any(rows, false, at);
@@ -141,7 +145,7 @@ static void column_adjacent(int rows, struct tile_column *at)
     column_any(rows, true, at);
 }
 
-/* The columns of the last panel, of which only some exist. */
+/* Computes the columns of the last panel, if it is not full. */
 static void rest_column(const struct gemm_block *g, const struct split *s)
 {
     struct gemm_block at = *g;

@@ -2,13 +2,13 @@
 
      y = (x - mean) inverse gain + bias,  inverse = 1 / sqrt(mean((x - mean)^2) + epsilon)
 
-   Ba, Kiros and Hinton 2016, "Layer normalization", equation 4. The variance is taken from the
+   Ba, Kiros and Hinton 2016, "Layer normalization", equation 4. The variance is computed from the
    differences, in a second pass over the row, so a mean far from zero costs no precision.
    With xhat = (x - mean) inverse, g = dy gain, and means over the row:
      dx = inverse (g - mean(g) - xhat mean(g xhat)),  dgain = sum dy xhat,  dbias = sum dy.
 
-   Root mean square normalization (Zhang and Sennrich 2019, equation 4) is the same with 0 for the
-   mean and for mean(g), and without bias. */
+   Root mean square normalization (Zhang and Sennrich 2019, equation 4) is the same with 0 in place
+   of mean and mean(g), and without a bias. */
 
 static double row_sum(const float *x, size_t n)
 {

@@ -1,9 +1,9 @@
-/* pack.c - operands of products laid out as kernels read them: panels of sixteen columns
-   (kernel.h) of plain matrices, of their transposes and of the transposes of panels; rows of the
-   left operand tile by tile. */
+/* pack.c - lays out the operands of products as kernels read them: panels of sixteen columns
+   (kernel.h) of plain matrices, of their transposes and of the transposes of panels; and rows of
+   the left operand tile by tile. */
 #include <string.h>
 
-/* out[j][i] = in[i][j] for 16 x 16 floats back to back. */
+/* Transposes 16 x 16 contiguous floats: out[j][i] = in[i][j]. */
 static inline void transpose_block(const float *in, float *out)
 {
     vf x[LANES];
@@ -14,7 +14,8 @@ static inline void transpose_block(const float *in, float *out)
     for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, x[i]);
 }
 
-/* A block of which only rows of `in` exist, and only rows of `out` are wanted. */
+/* Transposes a block that has only in_rows rows of `in`, and of which only out_rows rows of `out`
+   are wanted. */
 static void transpose_rest(const float *in, int in_rows, float *out, int out_rows)
 {
     float from[LANES * LANES] = {0}, to[LANES * LANES];
@@ -39,7 +40,7 @@ static void transpose_panels(const float *w, int columns, int k0, int ks, int fi
     }
 }
 
-enum { ROWS_AHEAD = 4 }; /* rows of x lie apart: they are prefetched so many ahead */
+enum { ROWS_AHEAD = 4 }; /* rows by which x, whose rows are apart, is prefetched */
 
 static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int first, int count,
                       float *out)
@@ -57,8 +58,8 @@ static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int 
     }
 }
 
-/* out[j][i] = x[i][j] for 16 rows of 16 floats. A function of its own: as a part of attend it was
-   slower (gcc 12). */
+/* Transposes and scales 16 rows of 16 floats: out[j][i] = scale x[i][j]. Not inlined, because it
+   was slower as a part of attend (gcc 12). */
 static __attribute__((noinline)) void pack_block(const float *x, ptrdiff_t ld, float scale,
                                                  float *out)
 {
@@ -70,7 +71,7 @@ static __attribute__((noinline)) void pack_block(const float *x, ptrdiff_t ld, f
     for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, block[i]);
 }
 
-/* The same, of which `rows` rows of `width` floats exist; the others are 0. */
+/* Does the same for `rows` rows of `width` floats; missing rows count as 0. */
 static void pack_rest(const float *x, ptrdiff_t ld, int rows, int width, float scale, float *out)
 {
     vf block[LANES];
@@ -99,9 +100,10 @@ static void pack_columns(const float *x, ptrdiff_t ld, int columns, int depth, f
     }
 }
 
-enum { STEPS_AHEAD = 4 }; /* steps of a lie apart: they are prefetched so many ahead */
+enum { STEPS_AHEAD = 4 }; /* steps by which a, whose steps are apart, is prefetched */
 
-/* `count` tiles side by side, each [depth][height]; height is a constant where this is inlined. */
+/* Copies `count` tiles side by side, each [depth][height]; height is a constant where this is
+   inlined. */
 static inline __attribute__((always_inline)) void copy_tiles(int height, int count, const float *a,
                                                              ptrdiff_t step, int depth, float *out)
 {

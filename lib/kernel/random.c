@@ -1,9 +1,9 @@
 /* random.c - Philox 4x32-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy
-   as 1, 2, 3") of eight counters at once, and Gumbel noise from it. The words are those of
+   as 1, 2, 3") of eight counters at once, and Gumbel noise made from it. The words equal those of
    rapt__philox. */
 
 struct philox {
-    vu word[4]; /* of eight counters; only the low halves of the lanes count */
+    vu word[4]; /* of eight counters; only the low half of each lane is used */
 };
 
 static inline struct philox philox_8(uint64_t key, uint64_t counter_low, uint64_t counter_high)
@@ -24,8 +24,8 @@ static inline struct philox philox_8(uint64_t key, uint64_t counter_low, uint64_
     return (struct philox){{c0, c1, c2, c3}};
 }
 
-/* to = x + g, g = -log(-log u), u = (floor(bits / 2^9) + 1/2) / 2^23; the
-   bits of column s are word s % 4 of rapt__philox(key, s / 4, row). */
+/* to = x + g, where g = -log(-log u) and u = (floor(bits / 2^9) + 1/2) / 2^23. The bits of column s
+   are word s % 4 of rapt__philox(key, s / 4, row). */
 static void gumbel_row(uint64_t key, uint64_t row, int first, const float *x, float *to, int n)
 {
     for (int i = 0; i < n; i += 2 * LANES) {

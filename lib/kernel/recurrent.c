@@ -21,7 +21,7 @@ static void ssru_row(const float *x, const float *z, const float *before, float 
     }
 }
 
-/* dx = d (1 - f), dz = d (before - x) f (1 - f), and then d = d f. */
+/* Sets dx = d (1 - f), dz = d (before - x) f (1 - f), and then d = d f. */
 static void ssru_row_backward(const float *x, const float *z, const float *before, float *d,
                               float *dx, float *dz, size_t n)
 {

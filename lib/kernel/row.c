@@ -1,10 +1,10 @@
 /* row.c - sums and scaled sums of rows.
 
-   Every sum along a row has the same order: a block of BLOCK floats is summed in sixteen lanes
-   (or four times sixteen, folded 0+1, 2+3), the lanes are folded 8+8, 4+4, 2+2, 1+1, and the
-   blocks are added in double. So the error does not grow with the length, and no bit depends on
-   the machine. Sums down a column are compensated: W. Kahan 1965, "Further remarks on reducing
-   truncation errors". */
+   Every sum along a row is computed in the same order. A block of BLOCK floats is summed in sixteen
+   lanes (or four times sixteen, folded 0+1, 2+3), the lanes are folded 8+8, 4+4, 2+2, 1+1, and the
+   blocks are added in double. So the error does not grow with the length, and no bit depends on the
+   machine. Sums down a column are compensated (W. Kahan 1965, "Further remarks on reducing
+   truncation errors"). */
 
 enum { BLOCK = 2048 };
 
@@ -63,7 +63,7 @@ static void add(float *y, const float *x, size_t n)
     vf_store_n(y + i, vf_add(vf_load_n(y + i, rest, 0), vf_load_n(x + i, rest, 0)), rest);
 }
 
-struct kahan { /* a sum in each lane: the total is sum - excess */
+struct kahan { /* one sum per lane: the total is sum - excess */
     vf sum, excess;
 };
 

@@ -1,13 +1,13 @@
-/* simd.h - vector operations, one set per instruction set. A vf is always 16 floats, whatever the
-   machine: one AVX-512 register, two of AVX2, four of NEON, or a plain array. One width and one
-   rule for tails; the order of every sum is fixed here and in the kernels, so every instruction set
-   gives the same bits.
+/* simd.h - vector operations, one implementation per instruction set. A vf is 16 floats on every
+   machine: one AVX-512 register, two of AVX2, four of NEON, or a plain array. With one width, one
+   rule for tails and an order of every sum that is fixed here and in the kernels, all instruction
+   sets give the same bits.
 
      vf_splat(s)               s in all lanes           vf_zero()
      vf_load(p) vf_store(p,v)  16 floats, any alignment
-     vf_load_n(p,n,rest)       lanes 0..n-1 from p, the others = rest; reads nothing behind them
-     vf_store_n(p,v,n)         lanes 0..n-1 only
-     vf_load_partial(p,left,rest) vf_store_partial(p,v,left)   the same, of min(left, 16) lanes
+     vf_load_n(p,n,rest)       lanes 0..n-1 from p, the others = rest; reads only n floats
+     vf_store_n(p,v,n)         stores lanes 0..n-1 only
+     vf_load_partial(p,left,rest) vf_store_partial(p,v,left)   the same for min(left, 16) lanes
      vf_add sub mul div max min sqrt abs,  vf_fma(a,b,c) = a*b + c, vf_fnma(a,b,c) = c - a*b
      vf_round(v)               to the nearest integer, ties to even
      vf_sign(v,w)              v with the sign of w
@@ -17,8 +17,9 @@
      vf_less(a,b)              a mask (vm): a < b;  vf_equal(a,b);  vm_and, vm_or, vm_bits
      vf_select(m,a,b)          m ? a : b
      vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_reduce_max(v)  the maximum of the lanes
-     vf_reduce_max_rows(x)     the maximum of each of VF_ROWS; other lanes: of theirs, or 0
-     vf_transpose(x)           sixteen of them transposed in place
+     vf_reduce_max_rows(x)     the maximum of each of VF_ROWS vectors; the other lanes hold the
+                               maxima of theirs, or 0
+     vf_transpose(x)           transposes sixteen vectors in place
      vu                        eight lanes of 64 bits, for random numbers
      vu_splat(u) vu_count(u)   u in all lanes; u, u + 1, ... u + 7
      vu_xor(x,y) vu_high(x)    x >> 32
@@ -26,11 +27,11 @@
      vu_words(x,to)            to[4 c + w] = lane c of x[w] mod 2^32, w < 4
      vu_less(x,y,u)            a vm: lanes of x, then of y, mod 2^32 < u, u < 2^32
      vf_exp exp2 log tanh      simd_math.h
-     VF_REST                   instead of vf_power, where vf_ldexp is one instruction:
-     vf_rest(v)                v - vf_round(v), of infinity 0
+     VF_REST                   defined in place of vf_power if vf_ldexp is one instruction; then
+     vf_rest(v)                v - vf_round(v), 0 for infinity
 
-   vf_max(a,b) and vf_min return b if either is NaN. RAPT_SIMD_HEADER names the file
-   of the instruction set. */
+   vf_max(a,b) and vf_min return b if either is NaN. RAPT_SIMD_HEADER names the file of the
+   instruction set. */
 #ifndef RAPT_LIB_SIMD_H
 #define RAPT_LIB_SIMD_H
 
@@ -50,7 +51,7 @@ static inline void vf_store_partial(float *p, vf v, size_t left)
         vf_store_n(p, v, (int)left);
 }
 
-#ifndef VF_REDUCE_MAX_ROWS /* not in the file of the instruction set */
+#ifndef VF_REDUCE_MAX_ROWS /* the file of the instruction set has no better one */
 static inline vf vf_reduce_max_rows(const vf x[16])
 {
     float max[16];
@@ -59,7 +60,8 @@ static inline vf vf_reduce_max_rows(const vf x[16])
 }
 #endif
 
-/* Four perfect shuffles: each interleaves the first half of 256 floats with the second. */
+/* Transposes by four perfect shuffles: each interleaves the first half of 256 floats with the
+   second. */
 #ifndef VF_TRANSPOSE
 static inline void vf_transpose(vf x[16])
 {
@@ -77,7 +79,8 @@ static inline void vf_transpose(vf x[16])
 
 #include "kernel/simd_math.h"
 
-/* Before a loop with a constant number of iterations whose array must be kept in registers. */
+/* To be put before a loop with a constant number of iterations whose array must be kept in
+   registers. */
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else

@@ -177,7 +177,7 @@ static inline float vf_reduce_max(vf v)
 }
 
 #define VF_REDUCE_MAX_ROWS
-static inline __m256 vf_max_pairs(__m256 x, __m256 y) /* of neighbors of x and y, in turn by twos */
+static inline __m256 vf_max_pairs(__m256 x, __m256 y) /* maxima of neighbors */
 {
     return _mm256_max_ps(_mm256_shuffle_ps(x, y, 0x88), _mm256_shuffle_ps(x, y, 0xdd));
 }
@@ -206,12 +206,12 @@ static inline __attribute__((always_inline)) void vf_transpose_8(const __m256 x[
         a[i + 2] = _mm256_shuffle_ps(c, e, 0x44);
         a[i + 3] = _mm256_shuffle_ps(c, e, 0xee);
     }
-    for (int i = 0; i < 4; i++) { /* then blocks among themselves */
+    for (int i = 0; i < 4; i++) { /* then the blocks */
         y[i] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x20);
         y[i + 4] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x31);
     }
 }
-/* Four blocks of 8 x 8. */
+/* Transposes four blocks of 8 x 8. */
 static inline __attribute__((always_inline)) void vf_transpose(vf x[16])
 {
     __m256 from[4][8], to[4][8];

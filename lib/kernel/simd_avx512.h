@@ -68,8 +68,8 @@ static inline vf vf_fnma(vf a, vf b, vf c)
 #define __has_feature(name) 0
 #endif
 #if __has_feature(memory_sanitizer)
-/* The same: clang 14's MemorySanitizer takes a register of _mm512_max_ps for one value, so that an
-   unused lane would be a finding. */
+/* The same operation in two steps: clang 14's MemorySanitizer treats the register of _mm512_max_ps
+   as a single value and would report an unused lane. */
 static inline vf vf_max(vf a, vf b)
 {
     return _mm512_mask_mov_ps(b, _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ), a);
@@ -202,7 +202,7 @@ static inline __attribute__((always_inline)) void vf_transpose(vf x[16])
         y[i] = vf_low_pairs(a, c), y[i + 1] = vf_high_pairs(a, c);
         y[i + 2] = vf_low_pairs(b, d), y[i + 3] = vf_high_pairs(b, d);
     }
-    for (int i = 0; i < 4; i++) { /* then blocks among themselves */
+    for (int i = 0; i < 4; i++) { /* then the blocks */
         vf a = _mm512_shuffle_f32x4(y[i], y[i + 4], 0x88);
         vf b = _mm512_shuffle_f32x4(y[i], y[i + 4], 0xdd);
         vf c = _mm512_shuffle_f32x4(y[i + 8], y[i + 12], 0x88);

@@ -1,11 +1,10 @@
-/* simd_math.h - exp, log and tanh of vectors: inlined, and the same bits on every instruction set
-   without a library. Polynomials are minimax fits of the relative error (Lawson's reweighted least
-   squares); the errors named are the maxima over all floats, with fma. */
+/* simd_math.h - exp, log and tanh of vectors: inlined, without a library, with the same bits on
+   every instruction set. The polynomials are minimax fits of the relative error (Lawson's
+   reweighted least squares). The errors given are the maxima over all floats, with fma. */
 
-/* e^x = result 2^n for -110 <= x <= 89, integral n, result in [0.7, 1.5]: x = n ln 2 + r with |r|
-   <= ln 2 / 2, and e^x = 2^n e^r; ln 2 in two parts, the first of 16 bits so that n times it is
-   exact.
- */
+/* For -110 <= x <= 89, returns the factor of e^x = result 2^n, in [0.7, 1.5], with integral n in
+   *exponent: x = n ln 2 + r with |r| <= ln 2 / 2, and e^x = 2^n e^r. ln 2 is split into two parts,
+   the first of 16 bits, so that n times it is exact. */
 static inline vf vf_exp_parts(vf x, vf *exponent)
 {
     vf magic = vf_splat(0x1.8p23f), n = vf_sub(vf_fma(x, vf_splat(0x1.715476p0f), magic), magic);
@@ -20,8 +19,8 @@ static inline vf vf_exp_parts(vf x, vf *exponent)
     return vf_fma(p, r, vf_splat(1));
 }
 
-/* e^x, error below 0.90 ulp. -infinity gives 0, overflow +infinity, NaN NaN; results too small for
-   a normal number are denormal, rounded once. */
+/* Returns e^x, error below 0.90 ulp. -infinity gives 0, overflow +infinity, NaN NaN. Results too
+   small for a normal number are denormal and rounded once. */
 static inline vf vf_exp(vf x)
 {
     vf n, p = vf_exp_parts(vf_min(vf_splat(89), vf_max(vf_splat(-105), x)), &n);
@@ -29,7 +28,7 @@ static inline vf vf_exp(vf x)
     return vf_ldexp(p, n);
 }
 
-/* 2^r for |r| <= 1/2. */
+/* Returns 2^r for |r| <= 1/2. */
 static inline vf vf_exp2_small(vf r)
 {
     vf p = vf_fma(vf_splat(0x1.416b46p-13f), r, vf_splat(0x1.5f0830p-10f));
@@ -41,10 +40,11 @@ static inline vf vf_exp2_small(vf r)
     return vf_fma(p, r, vf_splat(1));
 }
 
-/* 2^x for x <= 128, error below 0.88 ulp; less work than vf_exp. 0 for x < -100: such a weight
-   means nothing beside a weight of 1, and it or what backward makes of it would be denormal
-   numbers, each multiplication by which costs more than a hundred cycles on Intel's processors. */
-#ifdef VF_REST /* x - round(x), 0 for infinity; and any power of two */
+/* Returns 2^x for x <= 128, error below 0.88 ulp, with less work than vf_exp; 0 for x < -100. A
+   weight that small is lost beside a weight of 1. It, or what backward makes of it, would be
+   denormal, and each multiplication by a denormal costs more than a hundred cycles on Intel's
+   processors. */
+#ifdef VF_REST /* vf_rest and vf_ldexp take any x */
 static inline vf vf_exp2(vf x)
 {
     vf power = vf_ldexp(vf_exp2_small(vf_rest(x)), vf_round(x));
@@ -61,7 +61,8 @@ static inline vf vf_exp2(vf x)
 }
 #endif
 
-/* log(2^n (1 + f)) with 1 + f = m in [sqrt 1/2, sqrt 2); log(1 + f) = f - f^2/2 + f^3 p(f). */
+/* Returns log(2^n (1 + f)), where 1 + f = m is in [sqrt 1/2, sqrt 2): log(1 + f) = f - f^2/2 + f^3
+   p(f). */
 static inline vf vf_log_parts(vf m, vf n)
 {
     vf f = vf_sub(m, vf_splat(1));
@@ -78,7 +79,7 @@ static inline vf vf_log_parts(vf m, vf n)
     return vf_fma(n, vf_splat(0x1.62e4p-1f), vf_add(f, p));
 }
 
-/* Natural logarithm of a normal, positive, finite number. */
+/* Returns the natural logarithm of a normal, positive, finite number. */
 static inline vf vf_log_normal(vf x)
 {
     vf n, m = vf_frexp(x, &n);
@@ -86,20 +87,21 @@ static inline vf vf_log_normal(vf x)
     return vf_log_parts(m, n);
 }
 
-/* Natural logarithm, error below 0.88 ulp. log 0 = -infinity, of negative numbers NaN. */
+/* Returns the natural logarithm, error below 0.88 ulp: -infinity for 0 and NaN for negative
+   numbers. */
 static inline vf vf_log(vf x)
 {
     vm small = vf_less(x, vf_splat(0x1p-126f));
     vf n, m = vf_frexp(vf_select(small, vf_mul(x, vf_splat(0x1p23f)), x), &n);
     vf p = vf_log_parts(m, vf_sub(n, vf_select(small, vf_splat(23), vf_zero())));
 
-    p = vf_select(vf_less(x, vf_splat(INFINITY)), p, x); /* infinity and NaN stay */
+    p = vf_select(vf_less(x, vf_splat(INFINITY)), p, x); /* infinity and NaN are kept */
     p = vf_select(vf_less(x, vf_zero()), vf_splat(NAN), p);
     return vf_select(vf_equal(x, vf_zero()), vf_splat(-INFINITY), p);
 }
 
-/* Hyperbolic tangent, error below 0.96 ulp: x + x^3 p(x^2) to |x| = 1.0, 1 - 2 / (e^(2|x|) + 1)
-   from there on. */
+/* Returns the hyperbolic tangent, error below 0.96 ulp: x + x^3 p(x^2) up to |x| = 1.0, and 1 - 2 /
+   (e^(2|x|) + 1) from there on. */
 static inline vf vf_tanh(vf x)
 {
     vf a = vf_abs(x), s = vf_mul(x, x), e = vf_exp(vf_add(a, a));

@@ -1,7 +1,7 @@
-/* simd_scalar.h - sixteen lanes in an array: any machine with a C compiler. Where the machine has
-   no fused multiply-add, vf_fma rounds twice and the bits differ from those of the other
-   instruction sets; where it has one (compiled with -mfma, or arm64), this is their definition,
-   and the tests compare them with it. */
+/* simd_scalar.h - sixteen lanes in an array, for any machine with a C compiler. On a machine
+   without fused multiply-add, vf_fma rounds twice and the bits differ from those of the other
+   instruction sets. With it (compiled with -mfma, or on arm64) this file defines their results, and
+   the tests compare them with it. */
 #include <stdint.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct {
 } vf;
 typedef struct {
     uint32_t v[16];
-} vm; /* all bits, or none */
+} vm; /* all bits of a lane are set, or none */
 
 #if defined(__FMA__) || defined(__aarch64__)
 static inline float vf_fma_1(float x, float y, float z)
@@ -29,7 +29,8 @@ static inline float vf_fma_1(float x, float y, float z)
 {
     return x * y + z;
 }
-/* Not -x: if that is a product, a compiler may negate a factor of it before it is rounded. */
+/* Not -x: if x is itself a product, a compiler may negate one of its factors before it is
+   rounded. */
 static inline float vf_fnma_1(float x, float y, float z)
 {
     return z - x * y;
@@ -47,7 +48,7 @@ static inline float vf_float_1(uint32_t u)
     memcpy(&x, &u, sizeof x);
     return x;
 }
-static inline float vf_round_1(float x) /* ties to even, the sign of zero kept */
+static inline float vf_round_1(float x) /* ties to even, keeps the sign of zero */
 {
     float a = __builtin_fabsf(x), r = (a + 0x1p23f) - 0x1p23f;
     return a < 0x1p23f ? __builtin_copysignf(r, x) : x;

@@ -2,8 +2,8 @@
 
      p[i] = exp(x[i] - max x) / sum,  sum = sum over i of exp(x[i] - max x)
 
-   Loss with label smoothing s, Szegedy et al. 2016, "Rethinking the Inception architecture",
-   section 7: the target is (1 - s) for the label plus s/n for each of the n, so
+   Loss with label smoothing s (Szegedy et al. 2016, "Rethinking the Inception architecture",
+   section 7): the target is (1 - s) for the label plus s/n for each of the n, so
      loss = log sum - (1 - s) (x[label] - max x) - s mean(x - max x). */
 
 static float max_row(const float *x, int n)
@@ -26,14 +26,14 @@ static float row_origin(float max)
     return max == -INFINITY ? 0 : max;
 }
 
-/* exp(x - origin), of hidden keys (x = -infinity) 0 in every rounding mode. */
+/* Returns exp(x - origin), and 0 for hidden keys (x = -infinity) in every rounding mode. */
 static inline vf visible_exp(vf x, vf origin)
 {
     vf e = vf_exp(vf_sub(x, origin));
     return vf_select(vf_equal(x, vf_splat(-INFINITY)), vf_zero(), e);
 }
 
-/* x = exp(x - origin); returns the sum. hides: -infinity hides a key. */
+/* Replaces x by exp(x - origin) and returns the sum. hides: keys may be hidden by -infinity. */
 static inline __attribute__((always_inline)) double row_exp(float *x, int n, float origin,
                                                             bool hides)
 {
@@ -61,7 +61,7 @@ static void softmax_row(float *x, int n, float *max, float *sum)
     *sum = (float)row_exp(x, n, row_origin(*max), true);
 }
 
-static double log_of(double x) /* to the precision of a float, with what rounding x takes away */
+static double log_of(double x) /* to float precision, corrected for rounding x to a float */
 {
     float near = (float)x, log = vf_reduce_max(vf_log(vf_splat(near)));
     return near > 0 && near < INFINITY ? (double)log + (x - (double)near) / (double)near
@@ -99,7 +99,7 @@ static double row_offsets(const float *x, int n, float origin) /* sum x - origin
     return sum;
 }
 
-static int row_find(const float *x, int n, float value) /* the first place of value; 0: none */
+static int row_find(const float *x, int n, float value) /* the first index of value, or 0 */
 {
     vf v = vf_splat(value);
 
@@ -133,7 +133,7 @@ static void loss_row(float *x, int n, int label, float smoothing, float scale,
     x[label] = x[label] - (float)((1 - s) * (double)scale);
 }
 
-/* Puts value behind those of the `count` that are not less; returns the new count, at most k. */
+/* Inserts a value after all that are not less. Returns the new count, at most k. */
 static int top_insert(int count, int k, int *index, float *value, int new_index, float new_value)
 {
     int position = count < k ? count : k - 1;
@@ -149,7 +149,7 @@ static int top_insert(int count, int k, int *index, float *value, int new_index,
 
 static int top_more(const float *x, int n, int first, int k, int count, int *index, float *value)
 {
-    vf bar = vf_splat(count == k && k > 0 ? value[k - 1] : -INFINITY); /* to be exceeded */
+    vf bar = vf_splat(count == k && k > 0 ? value[k - 1] : -INFINITY); /* the value to exceed */
 
     for (int i = 0; i < n && k > 0; i += 16) {
         unsigned bits = vm_bits(vf_less(bar, vf_load_partial(x + i, (size_t)(n - i), -INFINITY)));

@@ -1,13 +1,13 @@
-/* tile.c - the register tile of products: its sums stay in registers while k runs, and every
-   element is its own chain of fma in the order of k, so the shape and position of a tile never
-   change a bit. Few rows get more panels, to have enough independent sums in flight. */
+/* tile.c - the register tile of products. Its sums stay in registers while k runs. Every element is
+   its own chain of fma in the order of k, so the shape and position of a tile never change a bit.
+   Tiles of few rows take more panels, to keep enough independent sums in flight. */
 
 enum { MAX_PANELS = 4 * VF_PANELS }; /* of the widest tile, which has few rows */
 
 _Static_assert(VF_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
-/* Panels of the widest tile with that many rows: its sums, a vector of each panel and one of a fit
-   into the registers, as those of the largest tile do. */
+/* Returns the panels of the widest tile with `rows` rows. Its sums, one vector of each panel and
+   one of a fit into the registers, as those of the largest tile do. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
     int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1);
@@ -16,17 +16,18 @@ static inline __attribute__((always_inline)) int tile_panels(int rows)
 
 struct tile { /* where one register tile reads and writes */
     const float *a, *b, *bias;
-    const float *ahead;   /* what will be read soon, prefetched along with b; or NULL */
+    const float *ahead;   /* what will be read soon, prefetched along with b, or NULL */
     ptrdiff_t ahead_step; /* from one k to the next */
     float *c;
 };
 
 enum {
-    FEW_ROWS = VF_ROWS > 8 ? 8 : 4, /* with so few, b streams from memory: */
-    FETCH_STEPS = 16 /* it is prefetched so many steps ahead, also that of the next tile */
+    FEW_ROWS = VF_ROWS > 8 ? 8 : 4, /* with at most this many rows, b streams from memory */
+    FETCH_STEPS = 16                /* steps by which b is prefetched, into the next tile, too */
 };
 
-/* The sums of a tile: sum[r * panels + q]. rows and panels are constants where this is inlined. */
+/* Computes the sums of a tile, sum[r * panels + q]. rows and panels are constants where this is
+   inlined. */
 static inline __attribute__((always_inline)) void
 tile_sums(int rows, int panels, const struct gemm_block *g, const struct tile *t, vf *sum)
 {
@@ -57,7 +58,7 @@ tile_sums(int rows, int panels, const struct gemm_block *g, const struct tile *t
     }
 }
 
-/* A tile of whole panels. */
+/* Computes a tile of whole panels. */
 static inline __attribute__((always_inline)) void
 tile_whole(int rows, int panels, const struct gemm_block *g, const struct tile *t)
 {
@@ -75,7 +76,7 @@ tile_whole(int rows, int panels, const struct gemm_block *g, const struct tile *
         vf_store(t->c + r * g->c_row + q * g->c_panel, sum[r * panels + q]);
 }
 
-/* A tile of the last panel, of which only n < 16 columns exist. */
+/* Computes a tile of the last panel, which has only n < 16 columns. */
 static void tile_rest(int rows, int n, const struct gemm_block *g, const struct tile *t)
 {
     for (int r = 0; r < rows; r++) {
@@ -92,7 +93,7 @@ static inline __attribute__((always_inline)) struct tile tile_at(const struct ge
                                                                  int row, int panel)
 {
     const float *b = g->b + panel * g->b_panel;
-    ptrdiff_t a_row = g->a_tiles ? g->depth : g->a_row; /* from one tile to the next, a row */
+    ptrdiff_t a_row = g->a_tiles ? g->depth : g->a_row; /* tiles are packed one after the other */
     return (struct tile){.a = g->a + row * a_row,
                          .b = b,
                          .bias = g->bias ? g->bias + panel * LANES : NULL,
