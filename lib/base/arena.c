@@ -160,7 +160,7 @@ struct arena rapt__arena_over(void *base, size_t bytes, int rank)
 }
 
 /* Returns the part of member `owner`. The parts start `at` bytes from the base. */
-static struct arena part_of(const struct arena *arena, size_t at, size_t bytes, int owner)
+static struct arena arena_part(const struct arena *arena, size_t at, size_t bytes, int owner)
 {
     struct arena part = *arena;
     part.base = arena->base + at + (size_t)owner * bytes;
@@ -178,11 +178,11 @@ void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, 
     if (!rapt__times(one.used, count, &all)) arena->overflow = true;
     if (arena->overflow || !advance(arena, all) || !arena->base) return;
     if (first) { /* its red zones are written below, if it is mine */
-        struct arena part = part_of(arena, at, one.used, 0);
+        struct arena part = arena_part(arena, at, one.used, 0);
         part.rank = -1;
         layout(&part, what, first);
     }
-    struct arena part = part_of(arena, at, one.used, arena->rank);
+    struct arena part = arena_part(arena, at, one.used, arena->rank);
     layout(&part, what, mine);
     arena->last_red_zone = part.last_red_zone;
 }

@@ -75,14 +75,14 @@ static size_t filled(struct caches c, enum cache_level level, ptrdiff_t stride, 
     return (size_t)rows * step;
 }
 
-static size_t size_of(struct caches c, enum cache_level level)
+static size_t size_of_level(struct caches c, enum cache_level level)
 {
     return (size_t)c.ways[level] << c.log_way[level];
 }
 
 size_t rapt__second_level_size(void)
 {
-    return size_of(the_caches(), SECOND);
+    return size_of_level(the_caches(), SECOND);
 }
 
 bool rapt__third_level_far(void)
@@ -96,7 +96,7 @@ size_t rapt__near_size(void)
 {
     enum { SHARE = 8 }; /* in sizes of the L2 cache */
     struct caches c = the_caches();
-    return size_of(c, SECOND) * (c.third_is_far ? 1 : SHARE);
+    return size_of_level(c, SECOND) * (c.third_is_far ? 1 : SHARE);
 }
 
 int rapt__first_level_ways(void)
@@ -107,11 +107,11 @@ int rapt__first_level_ways(void)
 bool rapt__rows_collide(ptrdiff_t stride, int rows)
 {
     struct caches c = the_caches();
-    return filled(c, SECOND, stride, rows) > size_of(c, SECOND) / 2;
+    return filled(c, SECOND, stride, rows) > size_of_level(c, SECOND) / 2;
 }
 
 bool rapt__tiles_collide(ptrdiff_t stride, int rows)
 {
     struct caches c = the_caches();
-    return filled(c, FIRST, stride, rows) > size_of(c, FIRST) / 2 * 3;
+    return filled(c, FIRST, stride, rows) > size_of_level(c, FIRST) / 2 * 3;
 }

@@ -50,7 +50,7 @@ static struct decimal expand(uint32_t m, int e)
     return d;
 }
 
-static int compare(const struct decimal *a, const struct decimal *b)
+static int compare_decimals(const struct decimal *a, const struct decimal *b)
 {
     if (!a->count || !b->count) return (a->count > 0) - (b->count > 0);
     if (a->exponent != b->exponent) return a->exponent < b->exponent ? -1 : 1;
@@ -58,7 +58,7 @@ static int compare(const struct decimal *a, const struct decimal *b)
 }
 
 /* Splits the float with these bits into m 2^e. */
-static void split(uint32_t bits, uint32_t *m, int *e)
+static void split_float(uint32_t bits, uint32_t *m, int *e)
 {
     bool subnormal = bits < 1u << 23;
     *m = subnormal ? bits : (bits & 0x7fffff) | 0x800000;
@@ -71,9 +71,9 @@ static bool at_most(const struct decimal *d, uint32_t bits)
 {
     uint32_t m;
     int e;
-    split(bits, &m, &e);
+    split_float(bits, &m, &e);
     struct decimal middle = expand(2 * m + 1, e - 1);
-    int order = compare(d, &middle);
+    int order = compare_decimals(d, &middle);
     return order < 0 || (order == 0 && bits % 2 == 0);
 }
 
@@ -125,7 +125,7 @@ void rapt__float_write(float x, char text[FLOAT_TEXT])
         strcpy(text, "0");
         return;
     }
-    split(bits, &m, &e);
+    split_float(bits, &m, &e);
     const struct decimal exact = expand(m, e);
     struct decimal d = exact;
     for (int n = 1; n <= SHORT; n++) {

@@ -48,7 +48,7 @@ rapt_status rapt__struct_check(const void *given, const char *name, rapt_message
 }
 
 /* Copies `own` to `given` except for the size, and zeroes the rest of `given`. */
-static void fill(void *given, size_t size, const void *own, size_t own_size)
+static void fill_struct(void *given, size_t size, const void *own, size_t own_size)
 {
     size_t known = rapt__min_size(size, own_size);
     memcpy((char *)given + sizeof size, (const char *)own + sizeof size, known - sizeof size);
@@ -59,7 +59,7 @@ rapt_status rapt__struct_default(void *given, size_t size, const void *own, size
 {
     if (!given || size < sizeof size || size > STRUCT_SIZE_MAX) return RAPT_BAD_ARGUMENT;
     memcpy(given, &size, sizeof size);
-    fill(given, size, own, own_size);
+    fill_struct(given, size, own, own_size);
     return RAPT_OK;
 }
 
@@ -70,6 +70,6 @@ rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, co
     if (status) return status;
     size_t size;
     memcpy(&size, given, sizeof size);
-    fill(given, size, own, own_size);
+    fill_struct(given, size, own, own_size);
     return RAPT_OK;
 }

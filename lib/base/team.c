@@ -231,7 +231,7 @@ static void sleep_through(struct team *team, unsigned phase)
     team->waiting += rapt__thread_seconds() - start;
 }
 
-static void release(struct team *team, unsigned phase)
+static void release_team(struct team *team, unsigned phase)
 {
     struct team_shared *shared = team->shared;
     atomic_exchange(&shared->passed, phase);
@@ -252,13 +252,13 @@ void rapt__team_barrier(struct team *team)
     if (team->size == 1) return;
     if (atomic_fetch_add_explicit(&shared->arrived, 1, memory_order_acq_rel) == team->size - 1) {
         atomic_store_explicit(&shared->arrived, 0, memory_order_relaxed);
-        release(team, team->phase);
+        release_team(team, team->phase);
     } else if (!spin(team, phase)) {
         sleep_through(team, phase);
     }
 }
 
-static void enter(struct team_shared *shared, rapt__work *work, void *argument)
+static void enter_team(struct team_shared *shared, rapt__work *work, void *argument)
 {
     struct team team = {
         .rank = my_rank(), .size = my_team(), .spin_limit = shared->spin_limit, .shared = shared};
@@ -293,7 +293,7 @@ static void run_team(int size, bool fits, rapt__work *work, void *argument)
     pthread_mutex_init(&shared.mutex, NULL);
     pthread_cond_init(&shared.condition, NULL);
 #pragma omp parallel num_threads(size)
-    enter(&shared, work, argument);
+    enter_team(&shared, work, argument);
     if (fits) rapt__crowd_report(false, start, 1e-9 * (double)atomic_load(&shared.work));
     pthread_cond_destroy(&shared.condition);
     pthread_mutex_destroy(&shared.mutex);
@@ -330,7 +330,7 @@ int rapt__team_take(struct team *team)
 }
 
 /* Sets [*begin, *end) to part number `part` of `parts`. */
-static void part_of(size_t part, size_t parts, size_t n, size_t grain, size_t *begin, size_t *end)
+static void team_part(size_t part, size_t parts, size_t n, size_t grain, size_t *begin, size_t *end)
 {
     size_t grains = rapt__ceil_div_size(n, grain);
     *begin = rapt__min_size(grains * part / parts * grain, n);
@@ -339,7 +339,7 @@ static void part_of(size_t part, size_t parts, size_t n, size_t grain, size_t *b
 
 void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *begin, size_t *end)
 {
-    part_of((size_t)team->rank, (size_t)team->size, n, grain, begin, end);
+    team_part((size_t)team->rank, (size_t)team->size, n, grain, begin, end);
 }
 
 enum { PARTS = 4 }; /* parts per member, if there are enough grains */
@@ -350,6 +350,6 @@ bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, s
     size_t parts = rapt__min_size(rapt__ceil_div_size(n, grain), max);
     size_t part = (size_t)rapt__team_take(team);
     if (part >= parts) return false;
-    part_of(part, parts, n, grain, begin, end);
+    team_part(part, parts, n, grain, begin, end);
     return true;
 }
