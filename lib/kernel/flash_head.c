@@ -22,9 +22,11 @@ static vf head_max(const float *scores, int keys)
     vf max[CHAINS], min = vf_splat(-INFINITY);
     int s = 0;
     for (int i = 0; i < CHAINS; i++) max[i] = min;
-    for (; s + CHAINS <= keys; s += CHAINS) UNROLL
-    for (int i = 0; i < CHAINS; i++)
-        max[i] = vf_max(vf_load(scores + (s + i) * HEAD_QUERIES), max[i]);
+    for (; s + CHAINS <= keys; s += CHAINS) {
+        UNROLL
+        for (int i = 0; i < CHAINS; i++)
+            max[i] = vf_max(vf_load(scores + (s + i) * HEAD_QUERIES), max[i]);
+    }
     for (; s < keys; s++) max[0] = vf_max(vf_load(scores + s * HEAD_QUERIES), max[0]);
     return vf_max(vf_max(max[0], max[1]), vf_max(max[2], max[3]));
 }

@@ -72,8 +72,10 @@ score_rows(int row, int rows, int panels, int chains, const struct tiling *t, in
     at.a += row * part.a_row + k * part.a_step;
     at.b += k * part.b_step;
     UNROLL
-    for (int r = 0; r < rows; r++) UNROLL
-    for (int q = 0; q < panels; q++) first[r * panels + q] = second[r * panels + q] = vf_zero();
+    for (int r = 0; r < rows; r++) {
+        UNROLL
+        for (int q = 0; q < panels; q++) first[r * panels + q] = second[r * panels + q] = vf_zero();
+    }
     if (chains == 2)
         two_chains(rows, panels, &part, &at, first, second);
     else
@@ -118,9 +120,12 @@ static inline __attribute__((always_inline)) void value_panels(int rows, int pan
     vf sum[VF_ROWS * VF_PANELS];
     struct tile at = tile_near(&t->g, n);
     UNROLL
-    for (int r = 0; r < rows; r++) UNROLL
-    for (int q = 0; q < panels; q++)
-        sum[r * panels + q] = add ? vf_load(at.c + r * t->g.c_row + q * t->g.c_panel) : vf_zero();
+    for (int r = 0; r < rows; r++) {
+        UNROLL
+        for (int q = 0; q < panels; q++)
+            sum[r * panels + q] =
+                add ? vf_load(at.c + r * t->g.c_row + q * t->g.c_panel) : vf_zero();
+    }
     tile_sums(rows, panels, &t->g, &at, sum);
     UNROLL
     for (int r = 0; r < rows; r++) {
@@ -140,8 +145,10 @@ sums_near(int rows, int panels, const struct gemm_block *g, int n, vf *sum)
 {
     struct tile at = tile_near(g, n);
     UNROLL
-    for (int r = 0; r < rows; r++) UNROLL
-    for (int q = 0; q < panels; q++) sum[r * panels + q] = vf_zero();
+    for (int r = 0; r < rows; r++) {
+        UNROLL
+        for (int q = 0; q < panels; q++) sum[r * panels + q] = vf_zero();
+    }
     tile_sums(rows, panels, g, &at, sum);
     return at;
 }
@@ -175,9 +182,11 @@ static inline __attribute__((always_inline)) void plus_panels(int rows, int pane
     vf sum[VF_ROWS * VF_PANELS];
     struct tile at = sums_near(rows, panels, &t->g, n, sum);
     UNROLL
-    for (int r = 0; r < rows; r++) UNROLL
-    for (int q = 0; q < panels; q++) {
-        float *c = at.c + r * t->g.c_row + q * t->g.c_panel;
-        vf_store(c, vf_add(vf_load(c), sum[r * panels + q]));
+    for (int r = 0; r < rows; r++) {
+        UNROLL
+        for (int q = 0; q < panels; q++) {
+            float *c = at.c + r * t->g.c_row + q * t->g.c_panel;
+            vf_store(c, vf_add(vf_load(c), sum[r * panels + q]));
+        }
     }
 }

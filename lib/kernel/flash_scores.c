@@ -30,8 +30,11 @@ static bool rows_finite(const float *x, ptrdiff_t ld, int rows, int width)
     vf sum[CHAINS], zero = vf_zero();
     for (int i = 0; i < CHAINS; i++) sum[i] = zero;
     for (; r + CHAINS <= rows; r += CHAINS)
-        for (int n = 0; n < whole; n += LANES) UNROLL
-    for (int i = 0; i < CHAINS; i++) sum[i] = vf_fma(vf_load(x + (r + i) * ld + n), zero, sum[i]);
+        for (int n = 0; n < whole; n += LANES) {
+            UNROLL
+            for (int i = 0; i < CHAINS; i++)
+                sum[i] = vf_fma(vf_load(x + (r + i) * ld + n), zero, sum[i]);
+        }
     for (; r < rows; r++)
         for (int n = 0; n < whole; n += LANES)
             sum[0] = vf_fma(vf_load(x + r * ld + n), zero, sum[0]);

@@ -64,16 +64,20 @@ tile_whole(int rows, int panels, const struct gemm_block *g, const struct tile *
 {
     vf sum[VF_ROWS * VF_PANELS];
     UNROLL
-    for (int r = 0; r < rows; r++) UNROLL
-    for (int q = 0; q < panels; q++)
-        sum[r * panels + q] = g->add    ? vf_load(t->c + r * g->c_row + q * g->c_panel)
-                              : t->bias ? vf_load(t->bias + q * LANES)
-                                        : vf_zero();
+    for (int r = 0; r < rows; r++) {
+        UNROLL
+        for (int q = 0; q < panels; q++)
+            sum[r * panels + q] = g->add    ? vf_load(t->c + r * g->c_row + q * g->c_panel)
+                                  : t->bias ? vf_load(t->bias + q * LANES)
+                                            : vf_zero();
+    }
     tile_sums(rows, panels, g, t, sum);
     UNROLL
-    for (int r = 0; r < rows; r++) UNROLL
-    for (int q = 0; q < panels; q++)
-        vf_store(t->c + r * g->c_row + q * g->c_panel, sum[r * panels + q]);
+    for (int r = 0; r < rows; r++) {
+        UNROLL
+        for (int q = 0; q < panels; q++)
+            vf_store(t->c + r * g->c_row + q * g->c_panel, sum[r * panels + q]);
+    }
 }
 
 /* Computes a tile of the last panel, which has only n < 16 columns. */
