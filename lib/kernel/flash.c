@@ -255,7 +255,7 @@ static void make_tile(const struct attend *a, const struct key_source *from, int
     int depth = a->keys->key_width, width = rapt__padded(a->keys->value_width);
     const struct attend_layout at = rapt__attend_layout(depth, a->keys->value_width);
     float *sums = a->workspace + at.sums, *max = a->workspace + at.max, *o = a->workspace + at.out;
-    float *q = a->workspace + at.q + slot_of(i, depth), sign = a->scale < 0 ? -1.f : 1.f;
+    float *q = a->workspace + at.q + slot_offset(i, depth), sign = a->scale < 0 ? -1.f : 1.f;
     int rows = end - row;
     t->a = a;
     t->from = from;
@@ -326,7 +326,7 @@ static struct key_source plain_block(const struct attend *a, int key)
     return from;
 }
 
-static void attend(const struct attend *a)
+static void attend_queries(const struct attend *a)
 {
     struct key_source from = {a->keys->keys, a->keys->values, a->keys->non_finite, 0,
                               rapt__padded(a->keys->value_width)};

@@ -27,7 +27,7 @@ static void attend_pack(const float *from, int rows, int width, float sign, floa
     for (int i = 0; i < tiles_of(rows); i++) {
         int row = tile_begin(rows, i), count = tile_begin(rows, i + 1) - row;
         for (int r = 0; r < count; r++) x[r] = from + (row + r) * rapt__padded(width);
-        pack_slot(x, count, width, sign, slots + slot_of(i, width));
+        pack_slot(x, count, width, sign, slots + slot_offset(i, width));
     }
 }
 
@@ -40,7 +40,7 @@ static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld
     float slot[CHAIN * VF_ROWS];
     for (int i = 0; i < tiles_of(rows); i++) {
         int row = tile_begin(rows, i), count = tile_begin(rows, i + 1) - row;
-        const float *x[VF_ROWS], *dout = dout_slots + slot_of(i, width);
+        const float *x[VF_ROWS], *dout = dout_slots + slot_offset(i, width);
         vf sum = vf_zero();
         for (int k = 0; k < width; k += CHAIN) {
             int n = rapt__min(width - k, CHAIN);
@@ -83,7 +83,7 @@ static void rebuild(const struct attend_block *b, const struct attend_weights *d
     if (s->keys == 0) return;
     w += s->key - b->key;
     rapt__ahead_tile(b->ahead);
-    score_tile(s->rows, d->q_slots + slot_of(s->tile, b->key_width),
+    score_tile(s->rows, d->q_slots + slot_offset(s->tile, b->key_width),
                d->key_panels + (ptrdiff_t)(s->key - b->key) * b->key_width, b->key_width, s->panels,
                w, NULL);
     if (d->cap > 0) cap_tile(s->rows, s->panels, fabsf(d->scale), d->cap, w, slopes);
@@ -178,7 +178,7 @@ static void score_gradients(const struct attend_block *b, const struct attend_we
     if (s->keys == 0) return;
     w += s->key - b->key, ds += s->key - b->key;
     rapt__ahead_tile(b->ahead);
-    score_tile(s->rows, d->dout_slots + slot_of(s->tile, d->value_width),
+    score_tile(s->rows, d->dout_slots + slot_offset(s->tile, d->value_width),
                d->value_panels + (ptrdiff_t)(s->key - b->key) * d->value_width, d->value_width,
                s->panels, ds, NULL);
     for (int r = 0, at = 0; r < s->rows; r++, at += ATTEND_BLOCK)

@@ -147,8 +147,8 @@ static void plus_rows(int rows, const float *w, const float *x, ptrdiff_t x_row,
 }
 
 /* Describes sums of weights[r][s] values[s] over `keys` keys; o has rows of `width` floats. */
-static inline struct tiling weighted_sum(const float *weights, const float *values,
-                                         ptrdiff_t value_row, int keys, int width, float *o)
+static inline struct tiling weighted_tiling(const float *weights, const float *values,
+                                            ptrdiff_t value_row, int keys, int width, float *o)
 {
     return (struct tiling){.g = {.depth = keys,
                                  .a = weights,
@@ -168,7 +168,7 @@ static void accumulate_tile(int rows, const float *weights, const float *values,
                             ptrdiff_t value_row, int keys, int width, const float *rescale,
                             float *o)
 {
-    struct tiling t = weighted_sum(weights, values, value_row, keys, width, o);
+    struct tiling t = weighted_tiling(weights, values, value_row, keys, width, o);
     t.rescale = rescale;
     tiling(rows, TILE_MERGED, &t);
 }
@@ -177,7 +177,7 @@ static void accumulate_tile(int rows, const float *weights, const float *values,
 static void add_tile(int rows, const float *weights, const float *values, ptrdiff_t value_row,
                      int keys, int width, float *o)
 {
-    const struct tiling t = weighted_sum(weights, values, value_row, keys, width, o);
+    const struct tiling t = weighted_tiling(weights, values, value_row, keys, width, o);
     tiling(rows, TILE_ADDED, &t);
 }
 
@@ -185,7 +185,7 @@ static void add_tile(int rows, const float *weights, const float *values, ptrdif
    and rows of b and c have `width` floats. */
 static void transpose_tile(int rows, const float *a, const float *b, int terms, int width, float *c)
 {
-    struct tiling t = weighted_sum(a, b, width, terms, width, c);
+    struct tiling t = weighted_tiling(a, b, width, terms, width, c);
     t.g.a_row = 1;
     t.g.a_step = ATTEND_BLOCK;
     tiling(rows, TILE_ADDED, &t);

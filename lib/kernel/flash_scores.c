@@ -58,7 +58,7 @@ static bool pad_rows(const float *x, ptrdiff_t ld, int rows, int width, float *t
 }
 
 /* The left operands of products are kept in slots [depth][VF_ROWS], one for each tile. */
-static ptrdiff_t slot_of(int tile, int depth)
+static ptrdiff_t slot_offset(int tile, int depth)
 {
     return (ptrdiff_t)tile * depth * VF_ROWS;
 }

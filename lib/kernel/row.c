@@ -34,7 +34,7 @@ static inline float dot_block(const float *x, const float *y, size_t n)
     return vf_sum(fold_4(a, b, c, d));
 }
 
-static float dot(const float *x, const float *y, int n)
+static float dot_row(const float *x, const float *y, int n)
 {
     double sum = 0;
     size_t end = (size_t)n;
@@ -53,7 +53,7 @@ static float square_sum(const float *x, size_t n)
     return (float)sum;
 }
 
-static void add(float *y, const float *x, size_t n)
+static void add_row(float *y, const float *x, size_t n)
 {
     size_t i = 0;
 
