@@ -1,5 +1,5 @@
 /* activation.c - the gradient of an activation, elementwise: dx = dy activation'(x). Forward is
-   part of the linear layer before it (linear.c), which applies it while y is in cache. */
+   part of the linear layer (linear.c), which applies the activation while y is in the cache. */
 #include "op/op.h"
 
 void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,

@@ -1,6 +1,7 @@
-/* adam.c - Adam for whole blocks of parameters: the square sum of gradients (for clipping), what a
-   step would lead to, the step (kernel/adam.c), and filling, all elementwise but the sum, which is
-   taken over chunks and folded in their order, in double. */
+/* adam.c - Adam for whole blocks of parameters: the square sum of gradients (for clipping), the
+   range that a step would lead to, the step itself (kernel/adam.c), and filling, copying and
+   adding. All are elementwise except the sum, which is computed in chunks and folded in order, in
+   double. */
 #include "op/op.h"
 
 #include <math.h>
@@ -39,7 +40,7 @@ static double larger(double max, const float *x, size_t n)
     return max;
 }
 
-/* Of at most TRIAL elements, by the kernel itself on copies. */
+/* Finds the range of at most TRIAL elements by running the kernel on copies. */
 enum { TRIAL = 512 };
 static void try_step(const struct exec_context *c, const struct adam *a, const float *p,
                      const float *g, const float *m, const float *v, size_t n,

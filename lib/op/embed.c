@@ -1,12 +1,12 @@
-/* embed.c - embedding: rows of a table by token, plus rows of another by position; and its
+/* embed.c - embeddings: rows of a table by token, plus rows of another by position; and their
    gradients:
 
        y[r] = scale E[ids[r]] + P[position of r],  then dropout   (first_is_zero: 0 + P[0])
 
-   Vaswani et al. 2017, "Attention is all you need", section 3.4 (the scale) and 3.5 (P).
-   E [vocab][width] is in panels: element j of token t at (t/16) 16 width + 16 j + t%16.
-   Backward, the columns are divided among the members, so that each element of the table is added
-   to by one member, in the order of the rows. */
+   Vaswani et al. 2017, "Attention is all you need", sections 3.4 (the scale) and 3.5 (P). E
+   [vocab][width] is in panels: element j of token t is at (t/16) 16 width + 16 j + t%16. Backward
+   divides the columns among the members, so that one member adds to each element of the table, in
+   the order of the rows. */
 #include "op/op.h"
 
 #include <assert.h>
@@ -46,7 +46,7 @@ void rapt__embed_forward(const struct exec_context *c, const struct embedding *e
     rapt__team_barrier(c->team);
 }
 
-/* Columns [begin, end) of the rows of one sequence. */
+/* Adds columns [begin, end) of the rows of one sequence. */
 static void scatter(const struct embedding *e, const int32_t *ids, int rows, const float *dy,
                     size_t begin, size_t end, float *dtable, float *dpositions)
 {

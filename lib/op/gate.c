@@ -1,5 +1,5 @@
-/* gate.c - rows of two halves in, an activation of the first times the second out; and the gradient
-   of both (Shazeer 2020, equation 6). */
+/* gate.c - multiplies the activation of the first half of each row by the second half, and computes
+   the gradients of both (Shazeer 2020, equation 6). */
 #include "op/op.h"
 
 void rapt__gate_forward(const struct exec_context *c, enum activation kind, const float *x,

@@ -1,9 +1,9 @@
-/* gemm.c - c = a b by a team: gives a product to OpenBLAS where the context asks for it and the
-   shape is worth it, else to the built-in kernels. The choice depends on the shape of the weights
-   and, by OpenBLAS, on the rows. */
+/* gemm.c - c = a b by a team: passes a product to OpenBLAS if the context asks for it and the shape
+   is worth it, otherwise to the built-in kernels. The choice depends only on the shape of the
+   weights and the number of rows. */
 #include "op/gemm.h"
 
-/* The product of a layer with weights [out][in]. */
+/* Whether the context asks for OpenBLAS, for this product of a layer with weights [out][in]. */
 static bool wanted(const struct products *p, const struct gemm *g)
 {
     if (g->form == GEMM_PANELS)

@@ -1,4 +1,4 @@
-/* gemm.h - the matrix product of linear.c: c = a b by a team, b in one of three forms. */
+/* gemm.h - the matrix product behind linear.c: c = a b by a team, with b in one of three forms. */
 #ifndef RAPT_LIB_OP_GEMM_H
 #define RAPT_LIB_OP_GEMM_H
 
@@ -22,30 +22,30 @@ struct gemm {
     ptrdiff_t c_row, c_panel;
     const float *bias;
     bool add;
-    enum activation activation; /* not NONE: of the finished c, which is plain (c_panel 16), */
-    float *activated;           /*   stored here, rows c_row apart; may be c */
+    enum activation activation; /* if not NONE, activation(c), where c is plain (c_panel 16), */
+    float *activated;           /* is stored here, rows c_row apart; may be c */
 };
 
-/* All end at a barrier. */
+/* All of these end at a barrier. */
 void rapt__gemm(const struct exec_context *exec,
-                const struct gemm *g); /* by one of the two below */
+                const struct gemm *g); /* calls one of the two below */
 void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g);
 void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g);
-/* Whether OpenBLAS is loaded and the shape is worth it. */
+/* Whether OpenBLAS is loaded and worth its overhead for this shape. */
 bool rapt__gemm_openblas_serves(const struct gemm *g);
 
-/* ---- gemm_plan.c: what the built-in product copies and how it is divided ---- */
+/* ---- gemm_plan.c: what the built-in product copies, and how it is divided ---- */
 enum {
-    GEMM_UNIT_ROWS = 52,   /* at most */
-    GEMM_FEW_ROWS = 16,    /* fewer than these are multiplied in place, with the whole depth */
-    GEMM_DEPTH = 512,      /* of a block */
-    GEMM_COPY_DEPTH = 256, /* of a member's own copy of a: 53 KB, as stacks may be small */
+    GEMM_UNIT_ROWS = 52,   /* most rows of a unit */
+    GEMM_FEW_ROWS = 16,    /* fewer rows are multiplied in place, with the whole depth */
+    GEMM_DEPTH = 512,      /* depth of a block */
+    GEMM_COPY_DEPTH = 256, /* depth of a member's own copy of a: 53 KB, as stacks may be small */
 };
 
-/* What a unit's tiles read: a in place, a copy of it, or its rows packed tile by tile. */
+/* What the tiles of a unit read: a in place, a copy of it, or its rows packed tile by tile. */
 enum gemm_left { GEMM_LEFT_IN_PLACE, GEMM_LEFT_COPY, GEMM_LEFT_TILES };
 
-/* How a block of c is split into units, and what each does with a. */
+/* How a block of c is split into units, and what each unit does with a. */
 struct gemm_partition {
     int rows, row_parts, panels, panel_parts;
     enum gemm_left left;

@@ -1,29 +1,29 @@
 /* gemm_builtin.c - c = a b by a team with the kernels of lib/kernel/gemm.c.
 
-   c is split into units of some rows and some panels of columns; members take units by tickets.
-   Within a unit the depth is split into blocks, each added to the sums so far: the order of k
-   stays, so no split changes a bit, and it may depend on machine and team. If b is the transpose
-   of panels, or plain, the team packs it block by block: while one half of exec->pack is
-   multiplied, the other is filled with the next block, so there is one barrier per block. Else b is
-   read in place. Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication".
- */
+   c is split into units of some rows and some panels of columns, which members take by tickets.
+   Within a unit the depth is split into blocks, each added to the sums so far. The order of k stays
+   the same, so no split changes a bit, and the split may depend on machine and team. If b is the
+   transpose of panels, or plain, the team packs it block by block: while one half of exec->pack is
+   multiplied, the other is filled with the next block, which costs one barrier per block. Otherwise
+   b is read in place. Goto and van de Geijn 2008, "Anatomy of high-performance matrix
+   multiplication". */
 #include "op/gemm.h"
 
 #include <string.h>
 
 enum {
     COPY_FLOATS = GEMM_UNIT_ROWS * GEMM_COPY_DEPTH,
-    PACK_HALF = PACK_FLOATS / 2 /* a block of b; the other half holds the next one */
+    PACK_HALF = PACK_FLOATS / 2 /* a block of b; the next one is in the other half */
 };
 
 /* One block of b: columns [column, column + columns), depth [k, k + depth), in panels. */
 struct block {
     int column, columns, k, depth;
     const float *panels;
-    ptrdiff_t panel, step; /* floats from one panel to the next, from one k to the next */
+    ptrdiff_t panel, step; /* floats from one panel to the next, and from one k to the next */
 };
 
-/* Lets the kernel read a copy of its a. Of the two strides the one that is 1 stays so. */
+/* Lets the kernel read a copy of its a. The stride that is 1 stays 1. */
 static void copy_left(const struct exec_context *exec, enum gemm_left left, struct gemm_block *p,
                       float *copy)
 {
@@ -43,7 +43,7 @@ static void copy_left(const struct exec_context *exec, enum gemm_left left, stru
     p->a_step = by_rows ? 1 : run;
 }
 
-/* The product of unit `index` with the whole depth of the block. */
+/* Multiplies unit `index` over the whole depth of the block. */
 static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
                           const struct block *b, const struct gemm_partition *split, int index)
 {
@@ -81,8 +81,8 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
                                 (size_t)p.columns);
 }
 
-/* Block number `index` of a b that is packed: along the depth first. NULL panels: no more.
- */
+/* Returns block number `index` of a b that is packed; blocks advance along the depth first. panels
+   is NULL after the last. */
 static struct block block_at(const struct exec_context *exec, const struct gemm *g, int index)
 {
     int depth = rapt__min(g->depth, GEMM_DEPTH);
@@ -112,14 +112,14 @@ static void pack_block(const struct exec_context *exec, const struct gemm *g, co
 
 enum { PACK_GRAIN = 8, READ_WAYS = 4 };
 
-/* Panels packed at a time, at most. Their lines fall into one set of the first-level cache, as
+/* Returns the most panels packed at a time. Their lines fall into one set of the L1 cache, since
    panels of a block are a multiple of 4 KB apart, and so may those of the rows that are read. */
 static int pack_grain(void)
 {
     return rapt__max(1, rapt__min(rapt__first_level_ways() - READ_WAYS, PACK_GRAIN));
 }
 
-/* One phase: packs the block `next` and multiplies the block `now`; either may be empty. */
+/* Runs one phase: packs the block `next` and multiplies the block `now`. Either may be empty. */
 static void run_phase(const struct exec_context *exec, const struct gemm *g,
                       const struct block *now, const struct block *next)
 {
@@ -139,7 +139,8 @@ static void run_phase(const struct exec_context *exec, const struct gemm *g,
     rapt__team_barrier(exec->team);
 }
 
-/* Of depth 0: a and b may be NULL, to which nothing may be added, and are not read. */
+/* With depth 0, a and b are never read and may be NULL; substitute a valid pointer, since adding an
+   offset to NULL is undefined. */
 static struct gemm empty_sum(const struct exec_context *exec, const struct gemm *g)
 {
     struct gemm empty = *g;

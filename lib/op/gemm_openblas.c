@@ -1,14 +1,14 @@
-/* gemm_openblas.c - c = a b by OpenBLAS, for a team; the one file that knows OpenBLAS.
+/* gemm_openblas.c - c = a b by OpenBLAS, for a team. No other file knows OpenBLAS.
 
-   OpenBLAS is loaded when it is first asked for and stays: a program that never asks never maps it.
-   Loaded it takes hundreds of megabytes of address space, and where it gets less it waits for ever.
+   OpenBLAS is loaded on first request and stays loaded; a program that never requests it never maps
+   it. When loaded it takes hundreds of megabytes of address space, and with less it hangs.
 
-   OpenBLAS computes panels of c that depend on the shape alone, each by one member in one thread:
-   so neither the size of the team nor the host's settings change a bit. Its OpenMP build starts
-   no threads of its own where the caller's OpenMP thread count is 1, which is a setting of the
-   calling thread and is put back; the serial build never does; the pthreads build would, and is
-   not used. Weights are in panels, which OpenBLAS cannot read: they are copied to plain rows in
-   the pack buffer first, a block of columns at a time. */
+   OpenBLAS computes panels of c whose size depends only on the shape, each on one member in one
+   thread, so neither the size of the team nor the host's settings change a bit. Its OpenMP build
+   starts no threads if the caller's OpenMP thread count is 1; this is a setting of the calling
+   thread and is restored. The serial build never starts any. The pthreads build would, and is not
+   used. OpenBLAS cannot read weights in panels, so they are first copied to plain rows in the pack
+   buffer, one block of columns at a time. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "op/gemm.h"
 
@@ -21,7 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Where CMake found it, and the name that all its builds share. */
+/* Where CMake found it, and the name that all builds of OpenBLAS share. */
 #ifndef RAPT_OPENBLAS_PATH
 #define RAPT_OPENBLAS_PATH "libopenblas.so.0"
 #endif
@@ -36,16 +36,16 @@ typedef void cblas_sgemm_fn(enum cblas_order order, enum cblas_transpose left,
                             float alpha, const float *a, int a_row, const float *b, int b_row,
                             float beta, float *c, int c_row);
 typedef int get_parallel_fn(void);
-enum { PARALLEL_PTHREADS = 1 }; /* of openblas_get_parallel */
+enum { PARALLEL_PTHREADS = 1 }; /* result of openblas_get_parallel */
 
-/* Written once; NULL: not loaded yet. */
+/* Written once; NULL until OpenBLAS is loaded. */
 static struct {
     pthread_mutex_t mutex;
     _Atomic(cblas_sgemm_fn *) sgemm;
 } openblas = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* Whether there are 640 MB of address space left: its constructor takes 300, its buffers the rest.
- */
+/* Whether 640 MB of address space are left: the constructor of OpenBLAS takes 300, and its buffers
+   the rest. */
 static bool openblas_has_space(void)
 {
     const size_t bytes = (size_t)640 << 20;
@@ -53,7 +53,8 @@ static bool openblas_has_space(void)
     return space != MAP_FAILED && munmap(space, bytes) == 0;
 }
 
-/* The function of a loaded library; memcpy, as C does not turn object pointers into functions. */
+/* Looks up a function of a loaded library. Uses memcpy, since C does not convert object pointers to
+   function pointers. */
 static bool find(void *library, const char *name, void *function, size_t size)
 {
     void *address = dlsym(library, name);
@@ -61,7 +62,8 @@ static bool find(void *library, const char *name, void *function, size_t size)
     return address != NULL;
 }
 
-/* The sgemm of one library that may be called from a team; NULL, and why. Else it stays loaded. */
+/* Loads a library and returns its sgemm if a team may call it; the library then stays loaded.
+   Otherwise returns NULL and says why. */
 static cblas_sgemm_fn *open_openblas(const char *name, rapt_message *why)
 {
     get_parallel_fn *parallel;
@@ -74,23 +76,25 @@ static cblas_sgemm_fn *open_openblas(const char *name, rapt_message *why)
     }
     if (!find(library, "cblas_sgemm", &sgemm, sizeof sgemm) ||
         !find(library, "openblas_get_parallel", &parallel, sizeof parallel))
-        rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is no OpenBLAS", name);
+        rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: not an OpenBLAS library", name);
     else if (parallel() == PARALLEL_PTHREADS)
         rapt__fail(why, RAPT_BAD_ARGUMENT,
-                   "%s starts threads of its own: its OpenMP or serial build is needed", name);
+                   "%s starts threads of its own: install the OpenMP or serial build of OpenBLAS",
+                   name);
     else
         return sgemm;
     dlclose(library);
     return NULL;
 }
 
-/* With the mutex held. */
+/* Loads OpenBLAS. The caller holds the mutex. */
 static rapt_status load_openblas(rapt_message *why)
 {
     cblas_sgemm_fn *sgemm = NULL;
     if (atomic_load(&openblas.sgemm)) return RAPT_OK;
     if (!openblas_has_space())
-        return rapt__fail(why, RAPT_NO_MEMORY, "OpenBLAS needs 640 MB of address space");
+        return rapt__fail(why, RAPT_NO_MEMORY,
+                          "OpenBLAS needs 640 MB of address space: raise the limit (ulimit -v)");
     for (int i = 0; i < OPENBLAS_NAMES && !sgemm; i++)
         sgemm = open_openblas(openblas_names[i], why);
     atomic_store(&openblas.sgemm, sgemm);
@@ -110,18 +114,18 @@ rapt_status rapt__openblas_load(rapt_message *why)
 }
 
 enum {
-    BLAS_ROWS = 256,  /* of c in a unit of work */
+    BLAS_ROWS = 256,  /* rows of c in a unit of work */
     BLAS_MIN = 32768, /* products with fewer rows * columns are left to the built-in kernels */
 };
 
-/* Columns of a block: as many as fit into the pack buffer. */
+/* Returns the columns of a block: as many as fit into the pack buffer. */
 static int blas_columns(int depth, int columns)
 {
     int max = PACK_FLOATS / depth / LANES * LANES;
     return rapt__min(max, rapt__ceil_div(columns, LANES) * LANES);
 }
 
-/* Loaded, not for few rows, nor where a block of columns would be too narrow. */
+/* False for few rows, or if a block of columns would be too narrow. */
 bool rapt__gemm_openblas_serves(const struct gemm *g)
 {
     int inner = g->form == GEMM_PANELS       ? g->depth
@@ -132,7 +136,7 @@ bool rapt__gemm_openblas_serves(const struct gemm *g)
            atomic_load_explicit(&openblas.sgemm, memory_order_acquire);
 }
 
-/* One sgemm in this thread. */
+/* Calls sgemm in this thread. */
 static void sgemm(enum cblas_transpose left, enum cblas_transpose right, int rows, int columns,
                   int depth, const float *a, ptrdiff_t a_row, const float *b, int b_row, float beta,
                   float *c, ptrdiff_t c_row)
@@ -145,7 +149,7 @@ static void sgemm(enum cblas_transpose left, enum cblas_transpose right, int row
     omp_set_num_threads(threads);
 }
 
-/* Columns [column, column + columns) of a matrix in panels [depth][16], as plain rows. */
+/* Copies columns [column, column + columns) of a matrix in panels [depth][16] to plain rows. */
 static void unpack(const struct exec_context *exec, const float *panels, int depth, int column,
                    int columns, float *plain)
 {
@@ -160,7 +164,7 @@ static void unpack(const struct exec_context *exec, const float *panels, int dep
     rapt__team_barrier(exec->team);
 }
 
-/* The columns of one unit that are finished: bias and activation. */
+/* Applies bias and activation to the finished columns of one unit. */
 static void blas_finish(const struct exec_context *exec, const struct gemm *g, int row, int rows,
                         int column, int columns)
 {
@@ -173,7 +177,7 @@ static void blas_finish(const struct exec_context *exec, const struct gemm *g, i
     }
 }
 
-/* y = x W': blocks of outputs. */
+/* Computes y = x W' by blocks of outputs. */
 static void blas_panels(const struct exec_context *exec, const struct gemm *g)
 {
     int block = blas_columns(g->depth, g->columns), units = rapt__ceil_div(g->rows, BLAS_ROWS);
@@ -191,7 +195,7 @@ static void blas_panels(const struct exec_context *exec, const struct gemm *g)
     }
 }
 
-/* dx = dy W: blocks of outputs, which are the depth here. */
+/* Computes dx = dy W by blocks of outputs, which are the depth here. */
 static void blas_transposed(const struct exec_context *exec, const struct gemm *g)
 {
     int block = blas_columns(g->columns, g->depth), units = rapt__ceil_div(g->rows, BLAS_ROWS);
@@ -209,7 +213,7 @@ static void blas_transposed(const struct exec_context *exec, const struct gemm *
     }
 }
 
-/* c (panels) += rows of a plain block. */
+/* Adds the rows of a plain block to c, which is in panels. */
 static void add_to_panels(const struct gemm *g, int row, int rows, int column, int columns,
                           const float *plain, ptrdiff_t plain_row)
 {
@@ -224,7 +228,8 @@ static void add_to_panels(const struct gemm *g, int row, int rows, int column, i
     }
 }
 
-/* dW = dy' x: a unit is computed in its own part of the pack buffer, then added to the panels. */
+/* Computes dW = dy' x: each unit in its own part of the pack buffer, from where it is added to the
+   panels. */
 static void blas_rows(const struct exec_context *exec, const struct gemm *g)
 {
     int block = blas_columns(g->rows, g->columns), units = rapt__ceil_div(g->rows, BLAS_ROWS);

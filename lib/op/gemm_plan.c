@@ -1,20 +1,22 @@
-/* gemm_plan.c - what the built-in product copies before it multiplies, and how a block of c is
-   split into units: by cache sizes, strides and the height of the register tile. */
+/* gemm_plan.c - decides what the built-in product copies before it multiplies, and how a block of c
+   is split into units, from cache sizes, strides and the height of the register tile. */
 #include "op/gemm.h"
 
 #include <limits.h>
 
 enum {
-    WHOLE_ROWS = GEMM_UNIT_ROWS / LANES * LANES, /* of a unit where lines of a hold sixteen rows */
-    MAX_PANELS = 32,                             /* of a unit */
-    FEW_PANELS = 4,                              /* of which a unit has no fewer */
-    READ_PANELS = 1,                             /* as much work as reading its rows of a */
+    WHOLE_ROWS = GEMM_UNIT_ROWS / LANES * LANES, /* rows of a unit if lines of a hold sixteen
+                                                    rows */
+    MAX_PANELS = 32,                             /* most panels of a unit */
+    FEW_PANELS = 4,                              /* fewest panels of a unit */
+    READ_PANELS = 1,                             /* reading a unit's rows of a costs as much as
+                                                    multiplying this many panels */
     COPY_EVEN = 256, /* a is read in place if its rows are not a multiple of this apart */
     PACK_ROWS = 32   /* b is read in place if fewer rows of a read it */
 };
 
-/* If it is the transpose of panels, or rows of it that many rows of a need would not stay in the
-   cache. */
+/* True if b is the transpose of panels, or if its rows would not stay in the cache while many rows
+   of a need them. */
 bool rapt__gemm_packs(const struct gemm *g)
 {
     return g->form == GEMM_TRANSPOSED ||
@@ -22,11 +24,12 @@ bool rapt__gemm_packs(const struct gemm *g)
             rapt__rows_collide(g->b_row, rapt__min(g->depth, GEMM_DEPTH)));
 }
 
-/* Whether tiles read each row of a again from memory that holds it badly: rows that lie apart by a
-   multiple of many lines fall into few sets of the nearest cache. The next cache makes up for it
-   where a tile reads whole lines of rows and a unit's rows span no more than half of it; where a
-   tile reads most of the line of each step (a_step), if their lines stay there and b, being packed,
-   does not take the same sets; but not where what it loses comes from a third level that is far. */
+/* Whether the tiles would read each row of a again from a cache that cannot hold it: rows a
+   multiple of many lines apart fall into few sets of L1. L2 makes up for it in two cases. In the
+   first, a tile reads whole lines of rows, and a unit's rows span at most half of L2. In the
+   second, a tile reads most of the line of each step (a_step), these lines stay in L2, and b, being
+   packed, does not take the same sets; this does not hold if what L2 loses has to come from an L3
+   cache that is far. */
 static bool collides(const struct gemm *g)
 {
     bool whole_lines = g->a_step == 1;
@@ -40,16 +43,16 @@ static bool collides(const struct gemm *g)
 
 static enum gemm_left left_of(const struct exec_context *exec, const struct gemm *g)
 {
-    /* Of adjacent rows a low tile would use less than half of each line that it reads. */
+    /* A low tile would use less than half of each line that it reads of adjacent rows. */
     bool low = 2 * exec->kernels->tile_rows < LANES;
     if (g->rows < GEMM_FEW_ROWS) return GEMM_LEFT_IN_PLACE;
     if (g->a_row == 1 && low) return GEMM_LEFT_TILES;
     return collides(g) ? GEMM_LEFT_COPY : GEMM_LEFT_IN_PLACE;
 }
 
-/* Rows of a tile, at most: where it reads whole lines of rows in place, and a set of the nearest
-   cache would lose most of them before their last float is read, as many as the set holds. But no
-   less than half of the rows that it can have, as lower tiles read b more often. 0: no fewer. */
+/* Returns the most rows of a tile. If a tile reads whole lines of rows in place, and an L1 set
+   would lose most of them before their last float is read, that is the number of lines in a set. It
+   is at least half of the full height, since lower tiles read b more often. 0 means no limit. */
 static int max_tile(const struct exec_context *exec, const struct gemm *g, enum gemm_left left)
 {
     int rows = exec->kernels->tile_rows;
@@ -58,17 +61,19 @@ static int max_tile(const struct exec_context *exec, const struct gemm *g, enum 
     return rapt__max(rapt__first_level_ways(), rows / 2);
 }
 
-/* Panels of a unit, at most: with a unit's rows of a they fit into the second-level cache, so that
-   units of other rows find them there. Not where each unit copies a. */
+/* Returns the most panels of a unit: together with the unit's rows of a they fit into the L2 cache,
+   so that units of other rows find them there. This does not apply if each unit copies a. */
 static int max_panels(const struct gemm *g, enum gemm_left left)
 {
     int depth = rapt__max(1, rapt__min(g->depth, GEMM_DEPTH));
-    size_t fit = rapt__second_level_size() / ((size_t)depth * sizeof(float)); /* rows and columns */
+    size_t fit = rapt__second_level_size() / ((size_t)depth * sizeof(float)); /* rows and columns
+                                                                                 together */
     if (left != GEMM_LEFT_IN_PLACE || fit >= MAX_PANELS * LANES + GEMM_UNIT_ROWS) return MAX_PANELS;
     return rapt__max(((int)fit - GEMM_UNIT_ROWS) / LANES / 2 * 2, 2 * FEW_PANELS);
 }
 
-/* Panels of a unit: at most `max`, fewer where the member that computes most then computes less. */
+/* Returns the panels of a unit, at most `max`, so that the member with the most work has the
+   least. */
 static int even_panels(int members, int row_parts, int panels, int max)
 {
     int best = max, best_work = INT_MAX;
@@ -82,8 +87,8 @@ static int even_panels(int members, int row_parts, int panels, int max)
     return best;
 }
 
-/* Units of about 52 rows and max_panels; of a team, fewer panels where a member would get less than
-   four, or where members would get unequal shares. */
+/* Units have about 52 rows and max_panels panels. For a team they have fewer panels if a member
+   would otherwise get fewer than four units, or if the shares of the members would be unequal. */
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns)
 {

@@ -1,4 +1,4 @@
-/* linear.c - y = x W' + b of whole arrays, and its gradients:
+/* linear.c - y = x W' + b for whole arrays, and its gradients:
 
        dx = dy W        dW = dy' x        db = sum of dy over rows
 
@@ -25,7 +25,7 @@ void rapt__linear_forward(const struct exec_context *c, const struct linear *l, 
                                  .activated = activated});
 }
 
-enum { TRANSPOSE_DEPTH = 512 }; /* outputs that are transposed at a time, of 16 inputs */
+enum { TRANSPOSE_DEPTH = 512 }; /* outputs transposed at a time, for 16 inputs */
 
 void rapt__linear_transpose(const struct exec_context *c, const struct linear *l, float *transposed)
 {
@@ -59,7 +59,7 @@ void rapt__linear_backward_input(const struct exec_context *c, const struct line
 
 enum { BIAS_GRAIN = 4 * LANES }; /* columns of dy that one member sums */
 
-/* dbias needs no barrier: what the products after it write is something else. */
+/* Needs no barrier, because the product that follows writes something else. */
 static void backward_bias(const struct exec_context *c, const float *dy, ptrdiff_t dy_row, int rows,
                           int out, float *dbias)
 {

@@ -3,17 +3,18 @@
        logits = x W' + b,  p = softmax(logits),  q = (1 - s) [label] + s / vocab
        loss = -sum q log p,  dlogits = p - q
 
-   Szegedy et al. 2016, "Rethinking the Inception architecture", section 7 (label smoothing).
-   A chunk of logits becomes their gradient in place (kernel/softmax.c) and is read by both
-   products before the next chunk is computed, so no [rows][vocab] array exists. W is transposed
-   once for the gradients of all chunks. The sums are taken in double, in the order of the rows. */
+   Szegedy et al. 2016, "Rethinking the Inception architecture", section 7 (label smoothing). A
+   chunk of logits becomes its gradient in place (kernel/softmax.c), and both products read it
+   before the next chunk is computed, so no [rows][vocab] array exists. W is transposed once for the
+   gradients of all chunks. The sums are in double, in the order of the rows. */
 #include "op/op.h"
 
 #include <string.h>
 
 enum { CHUNK_FLOATS = 1 << 21, CHUNK_MIN = 64, CHUNK_MAX = 512 };
 
-/* Rows of a chunk: 8 MB of logits, but enough rows to be worth reading the weights. */
+/* Returns the rows of a chunk: 8 MB of logits, but enough rows to make reading the weights
+   worthwhile. */
 static int chunk_rows(int rows, int vocab)
 {
     int chunk = CHUNK_FLOATS / (vocab > 0 ? vocab : 1);
@@ -21,10 +22,10 @@ static int chunk_rows(int rows, int vocab)
     return rapt__min(rows, chunk);
 }
 
-/* Floats that one struct loss_sums takes. */
+/* Floats that hold one struct loss_sums. */
 enum { SUMS_FLOATS = (sizeof(struct loss_sums) + sizeof(float) - 1) / sizeof(float) };
 
-/* The workspace: where its parts begin, in floats, and its size. */
+/* Where the parts of the workspace begin, in floats, and its size. */
 struct parts {
     size_t sums, transposed, size;
 };
@@ -43,7 +44,7 @@ size_t rapt__loss_workspace(int rows, int in, int vocab)
     return parts_of(rows, in, vocab).size;
 }
 
-/* Logits of a chunk to their gradients; sums[r] of each row with a label. */
+/* Turns the logits of a chunk into their gradients, and sets sums[r] of each row with a label. */
 static void loss_chunk(const struct exec_context *c, int vocab, const int32_t *labels, int rows,
                        float smoothing, float *logits, struct loss_sums *sums)
 {
@@ -57,7 +58,7 @@ static void loss_chunk(const struct exec_context *c, int vocab, const int32_t *l
     rapt__team_barrier(c->team);
 }
 
-/* first: of these rows, among all. */
+/* first: index of the first of these rows among all rows. */
 static void add_sums(struct loss *to, const int32_t *labels, int first, int rows,
                      const struct loss_sums *sums)
 {

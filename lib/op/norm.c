@@ -1,10 +1,10 @@
-/* norm.c - residual sum, dropout and normalization by layer or root mean square, row by row:
+/* norm.c - residual sum, dropout and normalization by layer or by root mean square, row by row:
 
        sum = x + dropout(y),  out = (sum - mean) inverse gain + bias
 
-   Ba, Kiros and Hinton 2016, "Layer normalization"; the order of the three is that of Vaswani
-   et al. 2017, section 5.4. Gradients of gain and bias are sums over rows: each chunk of rows
-   makes its own, and the chunks are folded in their order. */
+   Ba, Kiros and Hinton 2016, "Layer normalization"; the order of the three is that of Vaswani et
+   al. 2017, section 5.4. Gradients of gain and bias are sums over rows: each chunk of rows makes
+   its own, and the chunks are folded in order. */
 #include "op/op.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ size_t rapt__norm_partial(int rows, int width)
     return chunks_of(rows) * 3 * (size_t)width;
 }
 
-/* Rows of one chunk. Gains and biases come first, since dx may be dy. */
+/* Computes the rows of one chunk. Gains and biases come first, since dx may be dy. */
 static void backward_chunk(const struct exec_context *c, const struct norm *n,
                            const struct norm_saved *saved, const float *x, const float *dy,
                            const float *from, size_t first, int rows, float *dx,

@@ -1,6 +1,7 @@
-/* recurrent.c - candidates and gates of ragged sequences in, the cells of a simpler simple
-   recurrent unit and what it puts out; and the gradient (Kim et al. 2019, section 3.1). Elements do
-   not mix, so the columns of all sequences are shared out in vectors. */
+/* recurrent.c - computes the cells and outputs of a simpler simple recurrent unit from the
+   candidates and gates of ragged sequences, and the gradient (Kim et al. 2019, section 3.1).
+   Elements do not mix, so the columns of all sequences are divided among the members in whole
+   vectors. */
 #include "op/op.h"
 
 #include <string.h>
@@ -11,7 +12,8 @@ struct strip {
     size_t first, count;
 };
 
-/* The strip that begins with vector *at of all, at most to `end`; moves *at behind it. */
+/* Returns the strip that begins with vector *at of all sequences, ending at `end` at the latest,
+   and moves *at past it. */
 static struct strip next_strip(const struct ssru *s, size_t *at, size_t end)
 {
     size_t width = (size_t)s->width, vectors = rapt__ceil_div_size(width, LANES);
