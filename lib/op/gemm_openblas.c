@@ -55,7 +55,7 @@ static bool openblas_has_space(void)
 
 /* Looks up a function of a loaded library. Uses memcpy, since C does not convert object pointers to
    function pointers. */
-static bool find(void *library, const char *name, void *function, size_t size)
+static bool find_function(void *library, const char *name, void *function, size_t size)
 {
     void *address = dlsym(library, name);
     memcpy(function, &address, size);
@@ -74,8 +74,8 @@ static cblas_sgemm_fn *open_openblas(const char *name, rapt_message *why)
         rapt__fail(why, RAPT_BAD_ARGUMENT, "OpenBLAS cannot be loaded: %s", reason ? reason : name);
         return NULL;
     }
-    if (!find(library, "cblas_sgemm", &sgemm, sizeof sgemm) ||
-        !find(library, "openblas_get_parallel", &parallel, sizeof parallel))
+    if (!find_function(library, "cblas_sgemm", &sgemm, sizeof sgemm) ||
+        !find_function(library, "openblas_get_parallel", &parallel, sizeof parallel))
         rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: not an OpenBLAS library", name);
     else if (parallel() == PARALLEL_PTHREADS)
         rapt__fail(why, RAPT_BAD_ARGUMENT,

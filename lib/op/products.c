@@ -34,7 +34,7 @@ struct trial {
     float *x, *y, *dweight;
 };
 
-static void compute(const struct exec_context *c, const struct trial *t, enum product kind)
+static void compute_product(const struct exec_context *c, const struct trial *t, enum product kind)
 {
     const struct linear *l = t->layer;
     if (kind == PRODUCT_FORWARD)
@@ -56,7 +56,7 @@ static bool openblas_wins(const struct exec_context *c, const struct trial *t, e
             struct exec_context own = *c;
             own.openblas = by ? &rapt__products_all : NULL;
             double start = seconds();
-            compute(&own, t, kind);
+            compute_product(&own, t, kind);
             double time = seconds() - start;
             if (n > 0 && time < best[by]) best[by] = time;
         }

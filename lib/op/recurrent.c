@@ -24,7 +24,8 @@ static struct strip next_strip(const struct ssru *s, size_t *at, size_t end)
                           rapt__min_size(last * LANES, width) - first * LANES};
 }
 
-static bool take(const struct exec_context *c, const struct ssru *s, size_t *begin, size_t *end)
+static bool take_strips(const struct exec_context *c, const struct ssru *s, size_t *begin,
+                        size_t *end)
 {
     size_t vectors = rapt__ceil_div_size((size_t)s->width, LANES);
     return rapt__team_part(c->team, (size_t)s->batch * vectors, 1, begin, end);
@@ -34,7 +35,7 @@ void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, cons
                         float *cells, float *y)
 {
     size_t at = 0, end = 0, width = (size_t)s->width;
-    while (at < end || take(c, s, &at, &end)) {
+    while (at < end || take_strips(c, s, &at, &end)) {
         const struct strip strip = next_strip(s, &at, end);
         size_t own = (size_t)strip.sequence * width + strip.first;
         float *state = s->states ? s->states + own : NULL;
@@ -54,7 +55,7 @@ void rapt__ssru_backward(const struct exec_context *c, const struct ssru *s, con
                          const float *cells, float *dcells, float *dx)
 {
     size_t at = 0, end = 0, width = (size_t)s->width;
-    while (at < end || take(c, s, &at, &end)) {
+    while (at < end || take_strips(c, s, &at, &end)) {
         const struct strip strip = next_strip(s, &at, end);
         int first = s->starts[strip.sequence];
         for (int r = s->starts[strip.sequence + 1] - 1; r >= first; r--) {
