@@ -23,18 +23,24 @@ void rapt__scores_pack(struct team *team, const struct stack *s, const struct ca
    positions: of the first of each sequence; NULL: 0. */
 static void append(struct team *team, const rapt_attention *spec, const struct cache_state *state,
                    int layer, const int *positions, const int *starts, const struct heads *h,
-                   float *projected_q)
+                   float *projected_keys)
 {
     struct cache *cache = &state->caches[layer];
     ptrdiff_t K = spec->key_width, W = cache->key_width;
     const float *k = h->k;
     ptrdiff_t k_row = h->k_row;
-    if (projected_q) {
-        const struct rows_given rows = {
-            cache->sequences, starts, positions,           h->k, K, h->k_row,
-            projected_q,      W,      W * cache->key_heads};
+    if (projected_keys) {
+        const struct rows_given rows = {.sequences = cache->sequences,
+                                        .starts = starts,
+                                        .positions = positions,
+                                        .x = h->k,
+                                        .x_head = K,
+                                        .x_row = h->k_row,
+                                        .y = projected_keys,
+                                        .y_head = W,
+                                        .y_row = W * cache->key_heads};
         rapt__score_keys(team, spec, packed_of(state, layer), &rows);
-        k = projected_q, k_row = rows.y_row;
+        k = projected_keys, k_row = rows.y_row;
     }
     rapt__cache_append(team, cache, starts, k, k_row, h->v, h->k_row);
 }
@@ -59,9 +65,15 @@ static void prepare_queries(struct team *team, const struct step *s, const rapt_
     const struct pass *p = s->pass;
     ptrdiff_t K = spec->key_width, W = state->caches[s->layer].key_width, H = spec->heads;
     const float *packed = packed_of(state, s->layer);
-    struct rows_given rows = {
-        p->rows.batch, p->rows.starts, p->caches->past, h->q, K, h->q_row, s->u->projected_q, W,
-        H * W};
+    struct rows_given rows = {.sequences = p->rows.batch,
+                              .starts = p->rows.starts,
+                              .positions = p->caches->past,
+                              .x = h->q,
+                              .x_head = K,
+                              .x_row = h->q_row,
+                              .y = s->u->projected_q,
+                              .y_head = W,
+                              .y_row = H * W};
     if (s->u->projected_q) rapt__score_queries(team, spec, packed, &rows);
     rows.y = s->u->center_hidden;
     if (s->u->centers) rapt__score_centers(team, spec, packed, &rows, state->counts, s->u->centers);
