@@ -1,5 +1,5 @@
-/* attention.c - the public calls of rapt/attention.h: structs of the caller's version become this
-   version's, arguments are checked, and a team of threads computes. */
+/* attention.c - the public calls of rapt/attention.h: convert the caller's structs to this
+   version's, check the arguments, and compute with a team of threads. */
 #include "attention/score/score.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #define READ(own, given, type, why) rapt__struct_read(own, sizeof *(own), given, #type, why)
 
-/* The caller's problem, checked. */
+/* Reads the caller's problem and checks it. */
 static rapt_status read_problem(rapt_attention *own, const rapt_attention *given, rapt_message *why)
 {
     rapt_status status = READ(own, given, rapt_attention, why);
@@ -29,7 +29,7 @@ size_t rapt_attention_workspace(const rapt_attention *a)
 
 enum { WORKSPACE_ALIGNMENT = 64 };
 
-struct call { /* of any of the three functions below */
+struct call { /* arguments of any of the three functions below */
     rapt_attention a;
     rapt_attention_saved saved;
     rapt_reinforce reinforce;
@@ -45,21 +45,23 @@ static rapt_status missing(const char *array, rapt_message *why)
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", array);
 }
 
-/* The arrays that forward and backward read; those of no rows may be NULL. */
+/* Checks the arrays that forward and backward read. An array without rows may be NULL. */
 static rapt_status check_inputs(const struct call *c, rapt_message *why)
 {
     bool queries = rapt__query_rows(&c->a) > 0, keys = rapt__key_rows(&c->a) > 0;
     if (!c->workspace) return missing("workspace", why);
     if ((uintptr_t)c->workspace % WORKSPACE_ALIGNMENT != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "workspace: its address is no multiple of %d bytes", WORKSPACE_ALIGNMENT);
+                          "workspace: the address is not a multiple of %d bytes",
+                          WORKSPACE_ALIGNMENT);
     if (queries && !c->q) return missing("q", why);
     if (keys && !c->k && !rapt__score(c->a.score)->keyless) return missing("k", why);
     if (keys && !c->v) return missing("v", why);
     return RAPT_OK;
 }
 
-/* saved.chosen is there if the normalizer is hard; after forward one of the others is, too. */
+/* Checks that saved.chosen is given if the normalizer is hard and, after forward, one of the
+   others. */
 static rapt_status check_saved(const struct call *c, bool after, rapt_message *why)
 {
     if (rapt__query_rows(&c->a) == 0) return RAPT_OK;
@@ -90,7 +92,7 @@ rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, cons
     return status;
 }
 
-/* Rows that repeat cannot receive a gradient each. */
+/* Whether rows repeat, so that they cannot receive a gradient each. */
 static bool repeats(const rapt_stride *s, int batch, int heads, int rows)
 {
     bool one =
@@ -111,12 +113,12 @@ static rapt_status check_repeats(const struct call *c, rapt_message *why)
     if (c->d.v && repeats(&a->v, batch_k, key_heads, keys)) array = "v";
     if (!array) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "gradients.%s: a stride of %s is 0, so its rows share their memory", array,
+                      "gradients.%s: a stride of %s is 0, so rows would share one gradient", array,
                       array);
 }
 
-/* A gradient is wanted only of what is there. What is there and not read by the score gets a
-   gradient of 0. */
+/* Checks that each requested gradient belongs to an array of the problem. An array that the score
+   does not read gets a gradient of 0. */
 static rapt_status check_gradients(const struct call *c, rapt_message *why)
 {
     const rapt_attention *a = &c->a;
@@ -131,7 +133,7 @@ static rapt_status check_gradients(const struct call *c, rapt_message *why)
     if (d->table && !a->relative.table) array = "table";
     if (!array) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "a gradient of %s is wanted, but the problem has none", array);
+                      "gradient of %s: the problem does not have this array", array);
 }
 
 static void backward(struct team *team, void *argument)
@@ -179,14 +181,17 @@ static rapt_status check_range(const struct call *c, rapt_message *why)
 {
     const rapt_attention *a = &c->a;
     if (c->sequence < 0 || c->sequence >= a->batch)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "sequence %d of %d", c->sequence, a->batch);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "sequence is %d, it must be in a batch of %d",
+                          c->sequence, a->batch);
     if (c->head < 0 || c->head >= a->heads)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "head %d of %d", c->head, a->heads);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "head is %d, it must be one of %d heads", c->head,
+                          a->heads);
     int queries = rapt__sequence(a, c->sequence).queries;
     if (c->first >= 0 && c->rows >= 0 && c->first <= queries && c->rows <= queries - c->first)
         return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d rows from row %d on, of %d", c->rows, c->first,
-                      queries);
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "%d rows from row %d on are not within the %d queries of the sequence",
+                      c->rows, c->first, queries);
 }
 
 rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,

@@ -1,5 +1,5 @@
-/* check.c - a rapt_attention in: RAPT_OK, or RAPT_BAD_ARGUMENT and a message that names the first
-   field that is out of range, missing or contradicts another. */
+/* check.c - checks a rapt_attention. On RAPT_BAD_ARGUMENT the message names the first field that is
+   out of range, is missing or contradicts another. */
 #include "attention/score/score.h"
 
 #include <limits.h>
@@ -31,7 +31,8 @@ static rapt_status check_sizes(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Offsets that begin with 0 and never fall; no sequence longer than `max`. */
+/* Checks that offsets begin with 0 and never decrease, and that no sequence is longer than
+   `max`. */
 static rapt_status check_starts(const char *field, const int *starts, int batch, int max,
                                 rapt_message *why)
 {
@@ -44,13 +45,14 @@ static rapt_status check_starts(const char *field, const int *starts, int batch,
                               field, b + 1, starts[b + 1], field, b, starts[b]);
         if (starts[b + 1] - starts[b] > max)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "%s: sequence %d has %d rows, the longest is said to have %d", field,
-                              b, starts[b + 1] - starts[b], max);
+                              "%s: sequence %d has %d rows, but the longest may have %d", field, b,
+                              starts[b + 1] - starts[b], max);
     }
     return RAPT_OK;
 }
 
-_Static_assert(INT_MAX - ATTEND_BLOCK >= ATTENTION_ROWS, "a block behind the last row is counted");
+_Static_assert(INT_MAX - ATTEND_BLOCK >= ATTENTION_ROWS,
+               "the end of a block after the last row fits into int");
 
 static rapt_status check_rows(const rapt_attention *a, rapt_message *why)
 {
@@ -67,15 +69,15 @@ static rapt_status check_rows(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* *end += |stride| (count - 1); false: that overflows. */
+/* Adds |stride| (count - 1) to *end. Returns false on overflow. */
 static bool extend(ptrdiff_t stride, int count, size_t *end)
 {
     size_t size = stride < 0 ? 0 - (size_t)stride : (size_t)stride, all;
     return count < 2 || (rapt__times(size, (size_t)count - 1, &all) && rapt__plus(*end, all, end));
 }
 
-/* Whether offsets of all elements of an array fit into ptrdiff_t; rows: of all sequences if they
-   lie back to back. */
+/* Checks that the offsets of all elements of an array fit into ptrdiff_t. rows: of all sequences if
+   they are back to back. */
 static rapt_status check_extent(const char *array, const rapt_stride *s, int batch, int heads,
                                 int rows, int width, size_t element, rapt_message *why)
 {
@@ -84,8 +86,8 @@ static rapt_status check_extent(const char *array, const rapt_stride *s, int bat
                 extend(s->row, rows, &end) && rapt__times(end, element, &bytes) &&
                 bytes <= PTRDIFF_MAX;
     if (fits || batch == 0 || rows == 0) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "%s: rows and strides extend beyond what memory can hold", array);
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: rows and strides exceed the address space",
+                      array);
 }
 
 static rapt_status check_extents(const rapt_attention *a, rapt_message *why)
@@ -116,7 +118,7 @@ static rapt_status check_extents(const rapt_attention *a, rapt_message *why)
     return s;
 }
 
-/* Positions of queries among the keys, for who needs them. */
+/* Checks that queries have positions among the keys, which `who` needs. */
 static rapt_status check_causal_alignment(const rapt_attention *a, const char *who,
                                           rapt_message *why)
 {
@@ -145,13 +147,14 @@ static rapt_status check_mask(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* A dimension of something learned. */
+/* Checks a dimension of a learned array. */
 static rapt_status check_width(const char *field, int width, rapt_message *why)
 {
     return width < 1 || width > MAX_WIDTH ? bad(why, field, width, "1 to 65536") : RAPT_OK;
 }
 
-/* The arrays that the score and locality cannot do without, and those of later versions. */
+/* Checks that the arrays which the score and locality require are given, and none of later
+   versions. */
 static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
 {
     for (int i = RAPT_LEARNED_COUNT; i < RAPT_LEARNED_CAPACITY; i++)
@@ -184,7 +187,7 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
         return bad(why, "keys, and filter_width at both ends,", a->keys + 2.0 * l->filter_width,
                    "at most 2147483519");
     if (score->keyless && l->positions < a->keys)
-        return bad(why, "learned.positions", l->positions, "no less than keys");
+        return bad(why, "learned.positions", l->positions, "at least keys");
     bool projected = score->keyless || score->queries.weights;
     if (!projected && rapt__query_width(a) != a->key_width)
         return bad(why, "query_width", a->query_width, "0 or key_width");
@@ -254,12 +257,12 @@ static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
     return check_causal_alignment(a, "relative.rotary", why);
 }
 
-static const float LOG2_E = 1.44269504f; /* kernels multiply scores by both at once */
+static const float LOG2_E = 1.44269504f; /* kernels multiply scores by scale log2 e */
 
 static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
 {
     if (!isfinite(a->scale * LOG2_E))
-        return bad(why, "scale", (double)a->scale, "finite, times log2 e too");
+        return bad(why, "scale", (double)a->scale, "finite, even times log2 e");
     if (!(a->cap >= 0) || !isfinite(a->cap))
         return bad(why, "cap", (double)a->cap, "finite and 0 or more");
     if (!(a->dropout >= 0 && a->dropout < 1))
@@ -268,22 +271,24 @@ static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Two rows of out must not be the same memory. */
+/* Checks that no two rows of out share memory. */
 static rapt_status check_out(const rapt_attention *a, rapt_message *why)
 {
-    int rows = a->query_starts ? rapt__query_rows(a) : a->queries; /* a row apart */
+    int rows = a->query_starts ? rapt__query_rows(a) : a->queries; /* rows one row stride apart */
     if (rapt__query_rows(a) == 0) return RAPT_OK;
-    if (a->out.row == 0 && rows > 1) return bad(why, "out.row", 0, "the stride of a row");
-    if (a->out.head == 0 && a->heads > 1) return bad(why, "out.head", 0, "the stride of a head");
+    if (a->out.row == 0 && rows > 1) return bad(why, "out.row", 0, "the distance between rows");
+    if (a->out.head == 0 && a->heads > 1)
+        return bad(why, "out.head", 0, "the distance between heads");
     if (a->out.batch == 0 && a->batch > 1 && !a->query_starts)
-        return bad(why, "out.batch", 0, "the stride of a sequence");
+        return bad(why, "out.batch", 0, "the distance between sequences");
     return RAPT_OK;
 }
 
 static rapt_status check_reserved(const char *field, const uint64_t reserved[4], rapt_message *why)
 {
     if (!(reserved[0] | reserved[1] | reserved[2] | reserved[3])) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is not 0: this version has no use for it", field);
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is not 0: it is reserved for later versions",
+                      field);
 }
 
 rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why)

@@ -1,11 +1,11 @@
-/* dispatch.c - attention inside a team: q, k and v are projected by the score, then attended to by
-   the flash path or the general path, then gradients of projected rows become those of q, k and
-   what is learned. The workspace holds the projected rows, then what the path needs. */
+/* dispatch.c - attention inside a team. The score projects q and k, the flash path or the general
+   path attends to them, and backward turns the gradients of projected rows into those of q, k and
+   the learned arrays. The workspace holds the projected rows, then what the path needs. */
 #include "attention/flash/flash.h"
 #include "attention/general/general.h"
 #include "attention/score/score.h"
 
-/* With a guide the general path does backward, whoever does forward. */
+/* With a guide the general path does backward, whichever path does forward. */
 static bool by_flash(const struct projected *c)
 {
     return !c->guide && rapt__flash_supports(c);
@@ -23,7 +23,7 @@ static size_t count_path(const struct bounds *b, bool flash)
     return arena.overflow ? 0 : arena.used;
 }
 
-/* Bytes of all that forward, backward or weights may need; 0: more than fits. */
+/* Returns the bytes that forward, backward or weights need, or 0 if they overflow size_t. */
 static size_t count(const struct projected *c, const struct bounds *b, bool guided)
 {
     size_t own = count_path(b, rapt__flash_supports(c)), guide = count_path(b, false);
@@ -43,7 +43,7 @@ size_t rapt__attention_workspace(const rapt_attention *a, int team_size)
     return workspace(a, team_size, false);
 }
 
-/* Rows of the longest sequence, where that is said, of those of all sequences. */
+/* Returns the rows of the longest sequence if they are given, else all rows. */
 static size_t longest(int max, int rows)
 {
     return (size_t)(max > 0 ? rapt__min(max, rows) : rows);

@@ -1,6 +1,6 @@
-/* layout.c - problems made from a few numbers, in the layouts that rapt/attention.h draws; and the
-   shapes of what a problem learns, with offsets in one block. Strides that do not fit are the
-   largest there is, and negative numbers count as 0: rapt__attention_check refuses both. */
+/* layout.c - makes problems from a few numbers, in the layouts that rapt/attention.h draws; and
+   lays out what a problem learns in one block. Strides that overflow become the largest possible,
+   and negative numbers count as 0: rapt__attention_check refuses both. */
 #include "attention/score/score.h"
 
 #include <limits.h>
@@ -19,21 +19,21 @@ static ptrdiff_t plus(ptrdiff_t a, ptrdiff_t b)
     return a > PTRDIFF_MAX - b ? PTRDIFF_MAX : a + b;
 }
 
-/* [heads][rows][width] of each sequence. */
+/* [heads][rows][width] for each sequence. */
 static rapt_stride by_heads(int heads, int rows, int width)
 {
     ptrdiff_t head = times(rows, width);
     return (rapt_stride){times(heads, head), head, rapt__max(width, 0)};
 }
 
-/* [rows][heads][width] of each sequence. */
+/* [rows][heads][width] for each sequence. */
 static rapt_stride by_rows(int heads, int rows, int width)
 {
     ptrdiff_t row = times(heads, width);
     return (rapt_stride){times(rows, row), rapt__max(width, 0), row};
 }
 
-/* What all layouts have in common. */
+/* Sets what all layouts have in common. */
 static rapt_attention problem(int batch, int heads, int queries, int keys, int width)
 {
     return (rapt_attention){.batch = batch,
@@ -86,7 +86,7 @@ rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, int batch
     return rapt__struct_default(a, size, &own, sizeof own);
 }
 
-/* ---- what is learned ---- */
+/* ---- learned arrays ---- */
 
 static rapt_status lay_out(const rapt_attention *a, rapt_learned_layout *l, rapt_message *why)
 {

@@ -1,5 +1,6 @@
-/* mask.c - the visible keys of a query: a range from existence, causality, window and local-m, and
-   the rows of the boolean mask and of the bias. Local-p narrows the range around its center. */
+/* mask.c - the visible keys of a query: a range from the number of keys, causality, window and
+   local-m, and the rows of the boolean mask and of the bias. Local-p narrows the range around its
+   center. */
 #include "attention/projected.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 static const struct locality {
     const char *name;
     bool windowed; /* around the query's own position */
-    bool centered; /* around a center the query predicts */
+    bool centered; /* around a center that the query predicts */
 } localities[RAPT_LOCALITY_COUNT] = {
     [RAPT_LOCALITY_GLOBAL] = {.name = "global"},
     [RAPT_LOCALITY_LOCAL_M] = {.name = "local-m", .windowed = true},

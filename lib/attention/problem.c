@@ -1,4 +1,4 @@
-/* problem.c - a rapt_attention's sequences, rows and sizes. */
+/* problem.c - the sequences, rows and sizes of a rapt_attention. */
 #include "attention/projected.h"
 
 #include <limits.h>
@@ -61,7 +61,7 @@ int rapt__longest(int batch, const int *starts)
     return max < INT_MAX ? (int)max : INT_MAX;
 }
 
-/* Rows of the longest sequence; starts NULL: all have so many. */
+/* Returns the rows of the longest sequence; with starts NULL all have `rows`. */
 static size_t longest_of(const int *starts, int batch, int rows)
 {
     return (size_t)(starts ? rapt__longest(batch, starts) : rows);

@@ -1,4 +1,4 @@
-/* problem.h - what a rapt_attention says: offsets of rows, lengths of sequences, the visible keys
+/* problem.h - how to read a rapt_attention: offsets of rows, lengths of sequences, the visible keys
    of a query, sizes for workspaces. Shared by all of lib/attention. */
 #ifndef RAPT_LIB_ATTENTION_PROBLEM_H
 #define RAPT_LIB_ATTENTION_PROBLEM_H
@@ -8,13 +8,13 @@
 #include "kernel/kernel.h"
 
 /* ---- problem.c ---- */
-struct sequence { /* one of the batch */
+struct sequence { /* one sequence of the batch */
     int index;
-    int query_first, queries; /* first row among those of all sequences; rows */
+    int query_first, queries; /* first row among the rows of all sequences; number of rows */
     int key_first, keys;
-    int existing;                     /* keys 0 .. existing - 1 exist */
-    ptrdiff_t query_batch, key_batch; /* how many batch strides, and */
-    ptrdiff_t query_row, key_row;     /*   row strides, to row 0 */
+    int existing;                     /* keys from here on are padding */
+    ptrdiff_t query_batch, key_batch; /* row 0 is this many batch strides, and */
+    ptrdiff_t query_row, key_row;     /* this many row strides, from the start */
 };
 struct sequence rapt__sequence(const rapt_attention *a, int index);
 int rapt__key_heads_of(const rapt_attention *a);
@@ -23,7 +23,7 @@ int rapt__key_width(const rapt_attention *a);
 int rapt__query_rows(const rapt_attention *a); /* of all sequences */
 int rapt__key_rows(const rapt_attention *a);
 
-/* Offsets of row t of head h of a sequence. */
+/* Return the offset of row t of head h of a sequence. */
 static inline ptrdiff_t rapt__query_at(const rapt_stride *s, const struct sequence *b, int h, int t)
 {
     return b->query_batch * s->batch + h * s->head + (b->query_row + t) * s->row;
@@ -35,40 +35,44 @@ static inline ptrdiff_t rapt__key_at(const rapt_stride *s, const struct sequence
 
 /* ---- bias.c ---- */
 bool rapt__relative_wanted(const rapt_attention *a);             /* slopes or a table */
-int rapt__relative_bucket(const rapt_relative *r, int distance); /* of a key s - position away */
-/* Adds the gradients of slopes and table, from those of rapt__relative_fill. */
+int rapt__relative_bucket(const rapt_relative *r, int distance); /* distance: s - position */
+/* Adds to the gradients of slopes and table, given those of rapt__relative_fill. */
 void rapt__relative_backward(struct team *team, const rapt_attention *a, int row, int zero,
                              const float *dy, const rapt_gradients *d);
 
 /* ---- mask.c ---- */
-bool rapt__locality_windowed(const rapt_attention *a); /* local-m: around the query's position */
-/* Of query t among the keys. */
+bool rapt__locality_windowed(const rapt_attention *a); /* local-m */
+/* Returns the position of query t among the keys. */
 int64_t rapt__query_position(const rapt_attention *a, const struct sequence *b, int t);
-/* The position of query t of `queries` whose last one has that of the last of `keys` keys. */
+/* Returns the position of query t if the last of `queries` queries has the position of the last of
+   `keys` keys. */
 static inline int64_t rapt__lower_right(int t, int queries, int keys)
 {
     return (int64_t)t + keys - queries;
 }
-/* How many of the first `keys` keys a query at a position sees: with causality those up to it. */
+/* Returns how many of the first `keys` keys a query at a position sees: with causality, those up to
+   the position. */
 int rapt__causal_end(bool causal, int64_t position, int keys);
-/* Cuts low and high to keys s with |s - center| <= radius; a center that is NaN cuts nothing. */
+/* Cuts low and high to the keys s with |s - center| <= radius. A center that is NaN cuts
+   nothing. */
 void rapt__narrow(struct attend_row *row, double center, double radius);
 /* Sets low, high, allowed and bias of query t of head h. */
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);
 
-/* Random key of the dropout of one head; its rows are queries, its columns keys of the sequence. */
+/* Returns the random key for the dropout of one head, whose rows are queries and whose columns are
+   keys of the sequence. */
 static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const struct sequence *b,
                                                 int h)
 {
     return rapt__mix(rapt__mix(a->seed, (uint64_t)b->index), (uint64_t)h);
 }
 
-/* Work that is handed out in runs of items, the first of each member by its rank, then to whoever
-   is done: rapt__mine is called for one item after the other, and true for those of this member. */
+/* Hands out work in runs of items: first one run to each member, by rank, then to whoever is done.
+   rapt__mine is called for one item after the other and is true for those of this member. */
 struct tickets {
     struct team *team;
-    int run, mine, item; /* items of a run; the run that is this member's; the next item */
+    int run, mine, item; /* items per run; this member's run; the next item */
 };
 static inline struct tickets rapt__tickets(struct team *team, int run)
 {
@@ -80,29 +84,31 @@ static inline bool rapt__mine(struct tickets *t)
     if (run > t->mine) t->mine = t->team->size + rapt__team_take(t->team);
     return run == t->mine;
 }
-/* The item that comes after the one for which rapt__mine was true, if all members are as fast. */
+/* Returns the item that follows the one for which rapt__mine was true, if all members are equally
+   fast. */
 static inline int rapt__next_item(const struct tickets *t)
 {
     return t->item % t->run ? t->item : t->item + (t->team->size - 1) * t->run;
 }
 
-/* Pairs of a sequence and a head in a run: as many as whole sequences have, since heads of a row
-   that lie side by side are slower where members take them in turn. At least 16 runs for each
-   member if there are as many sequences; of few sequences, a pair. */
+/* Returns the pairs of a sequence and a head in a run: those of whole sequences, because adjacent
+   heads of a row are slower if members take them in turn, with at least 16 runs for each member.
+   With few sequences a run is one pair. */
 static inline int rapt__run_of_pairs(int sequences, int heads, int members)
 {
     return sequences < 4 * members ? 1 : heads * rapt__max(1, sequences / (16 * members));
 }
 
 /* ---- relative_sums.c ---- */
-/* Gradients of relative biases are summed by head and sequence first, as rows of several queries
-   overlap: all is [H][query rows + key rows], of which queries + existing - 1 floats are those of
-   head h of a sequence. NULL: all is NULL. */
+/* Returns the sums of head h of a sequence. Gradients of relative biases are first summed by head
+   and sequence, since the rows of several queries overlap. `all` is [H][query rows + key rows], of
+   which a head and sequence have queries + existing - 1 floats. Returns NULL if all is NULL. */
 float *rapt__relative_sums(const rapt_attention *a, float *all, const struct sequence *b, int h);
-/* Those of query t among them: element s is that of key s. */
+/* Returns those of query t among them: element s is that of key s. */
 float *rapt__relative_sums_row(const rapt_attention *a, float *all, const struct sequence *b, int h,
                                int t);
-/* to, which is laid out as by rapt__relative_fill, += those of all sequences in their order. */
+/* Adds the sums of all sequences, in order, to `to`, which is laid out like the result of
+   rapt__relative_fill. */
 void rapt__relative_sums_add(struct team *team, const rapt_attention *a, float *all, int row,
                              int zero, float *to);
 

@@ -1,5 +1,5 @@
 /* relative_sums.c - gradients of relative biases, summed by head and sequence and then over the
-   sequences in their order. */
+   sequences in order. */
 #include "attention/projected.h"
 
 float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b)
@@ -8,7 +8,7 @@ float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b)
     return rapt__arena_floats(arena, b->heads, b->query_rows + b->key_rows);
 }
 
-/* s - position of the first of a sequence's sums, negative or 0. */
+/* Returns s - position of the first of a sequence's sums, which is negative or 0. */
 static int sums_first(const rapt_attention *a, const struct sequence *b)
 {
     bool left = a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;

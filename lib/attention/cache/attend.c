@@ -1,5 +1,5 @@
-/* attend.c - attention of queries to a cache, in tiles where the flash path can do it. Rows that
-   read the same keys are computed together: all query heads of a key head, all new tokens, and
+/* attend.c - attention of queries to a cache, in tiles if the flash path supports the problem. Rows
+   that read the same keys are computed together: all query heads of a key head, all new tokens, and
    neighboring query sequences that read the same sequence of the cache, as the beams of one
    sentence do. */
 #include "attention/cache/cache.h"
@@ -8,7 +8,7 @@ struct cache_reader {
     const struct cache *cache;
     const struct cached_queries *q;
     const struct kernels *kernels;
-    float scale, *workspace; /* of the kernel, this member's */
+    float scale, *workspace; /* workspace is this member's, for the kernel */
     int group, rows;         /* query heads per key head; rows of an item */
 };
 
@@ -31,7 +31,7 @@ struct attend_row rapt__cached_visible(const struct cache *c, const struct cache
     return row;
 }
 
-/* The first query sequence after i that reads another sequence of the cache. */
+/* Returns the first query sequence after i that reads another sequence of the cache. */
 static int group_end(const struct cached_queries *q, int i)
 {
     int end = i + 1;
@@ -53,8 +53,8 @@ static struct attend_row row_of(const struct cache_reader *x, int i, int h, int 
     return row;
 }
 
-/* Rows [first, first + rows) of query sequences [i, end), which read the same keys; they are
-   counted query row by query row, in each the heads of the group. */
+/* Computes rows [first, first + rows) of query sequences [i, end), which read the same keys. Rows
+   are counted query row by query row, and within each by the heads of the group. */
 static void attend_rows(const struct cache_reader *x, int i, int end, int g, int first, int rows)
 {
     const struct cache *c = x->cache;

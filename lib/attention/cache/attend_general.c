@@ -1,6 +1,6 @@
-/* attend_general.c - attention of queries to a cache, row by row: every score, locality and
-   normalizer. Rows of a recurrent score wait for each other; the weights of the last one are kept
-   in the history. */
+/* attend_general.c - attention of queries to a cache, row by row, for every score, locality and
+   normalizer. With a recurrent score, rows are computed in order, and the weights of the last one
+   are kept in the history. */
 #include "attention/cache/cache.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *
     return row;
 }
 
-/* Keeps the weights from before this call. */
+/* Saves the weights from before this call. */
 static void save_weights(struct attention_history *l, int i, int h)
 {
     size_t n = (size_t)i * (size_t)l->heads + (size_t)h;
@@ -81,7 +81,7 @@ static void save_weights(struct attention_history *l, int i, int h)
                (size_t)l->counts[n] * sizeof *l->old);
 }
 
-/* One more row of a sequence and head; its weights go into the history. */
+/* Computes one more row of a sequence and head; its weights go into the history. */
 static void attend_next(struct attention_history *l, int keys, struct row *row, int i, int h,
                         float *out)
 {
@@ -93,7 +93,7 @@ static void attend_next(struct attention_history *l, int keys, struct row *row, 
     l->counts[n] = keys;
 }
 
-/* Rows [first, first + rows) of a query sequence and head. */
+/* Computes rows [first, first + rows) of a query sequence and head. */
 static void attend_rows(const struct cached_rows *x, int i, int h, int first, int rows)
 {
     const struct cached_queries *q = x->q;

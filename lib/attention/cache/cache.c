@@ -1,5 +1,5 @@
 /* cache.c - key/value cache: keys and values of past tokens in the layout of the flash kernel, keys
-   in panels of 16, values as rows of whole vectors. A new token writes its own lane and row,
+   in panels of 16 and values as rows of whole vectors. A new token writes its own lane and row, and
    nothing is repacked. */
 #include "attention/cache/cache.h"
 
@@ -36,7 +36,7 @@ void rapt__cache_start(struct cache *cache, const int *capacity)
     cache->clock = 0;
 }
 
-/* Counts new tokens; the panels they change get new stamps. */
+/* Counts new tokens, and gives the panels they change new stamps. */
 static void count_tokens(struct cache *c, const int *starts)
 {
     for (int i = 0; i < c->sequences; i++) {
@@ -47,7 +47,7 @@ static void count_tokens(struct cache *c, const int *starts)
     }
 }
 
-/* Row `key` of one sequence and key head. */
+/* Writes row `key` of one sequence and key head. */
 static void append_row(const struct cache *c, const struct kernels *kernels, int sequence, int g,
                        int key, const float *k, const float *v)
 {

@@ -1,5 +1,5 @@
-/* cache.h - offsets of panels in a cache, and one query against it, between the files of this
-   folder; its interface to other layers is in attention.h. */
+/* cache.h - offsets of panels in a cache, and one query against it, shared by the files of this
+   folder. The interface to other layers is in attention.h. */
 #ifndef RAPT_LIB_ATTENTION_CACHE_H
 #define RAPT_LIB_ATTENTION_CACHE_H
 
@@ -7,7 +7,7 @@
 #include "attention/general/general.h"
 #include "attention/score/score.h"
 
-/* First panel of a key head of a slot. */
+/* Returns the first panel of a key head of a slot. */
 static inline size_t rapt__cache_slot(const struct cache *c, int slot, int g)
 {
     size_t first = (size_t)c->offsets[slot];
@@ -15,7 +15,7 @@ static inline size_t rapt__cache_slot(const struct cache *c, int slot, int g)
     return first * (size_t)c->key_heads + (size_t)g * own;
 }
 
-/* First panel of a key head of a sequence. */
+/* Returns the first panel of a key head of a sequence. */
 static inline size_t rapt__cache_panel(const struct cache *c, int sequence, int g)
 {
     return rapt__cache_slot(c, c->slot[sequence], g);
@@ -36,13 +36,14 @@ static inline int rapt__cached_sequence(const struct cached_queries *q, int i)
 {
     return q->sequence ? q->sequence[i] : i;
 }
-/* The visible keys of row r of query sequence i, without those local-p hides. */
+/* Returns the visible keys of row r of query sequence i, including those that local-p hides. */
 struct attend_row rapt__cached_visible(const struct cache *c, const struct cached_queries *q, int i,
                                        int r);
 
-/* The position of row r of query sequence i among the keys. */
+/* Returns the position of row r of query sequence i among the keys. */
 int64_t rapt__cached_position(const struct cache *c, const struct cached_queries *q, int i, int r);
-/* Relative biases of that row in head h: element s is that of key s; NULL: there are none. */
+/* Returns the relative biases of that row in head h, whose element s is that of key s, or NULL if
+   there are none. */
 static inline const float *
 rapt__cached_relative(const struct cache *c, const struct cached_queries *q, int i, int h, int r)
 {
@@ -52,17 +53,17 @@ rapt__cached_relative(const struct cache *c, const struct cached_queries *q, int
 }
 
 /* ---- weights.c ---- */
-/* What rapt__cache_weights lays out for a softmax of dot products. */
+/* Lays out what rapt__cache_weights needs for a softmax of dot products. */
 void rapt__cached_weights_layout(struct arena *part, const struct bounds *b);
 
-/* ---- attend_general.c: row by row, every score, locality and normalizer ---- */
-struct cached_rows { /* of one member */
+/* ---- attend_general.c: row by row, for every score, locality and normalizer ---- */
+struct cached_rows { /* the state of one member */
     const struct cache *cache;
     const struct cached_queries *q;
-    struct projected projected; /* of q->spec */
+    struct projected projected; /* projection of q->spec */
     struct row_space space;
 };
-/* Sizes of the spec of c, whose rows are not read, with at most `longest` keys. */
+/* Returns the sizes of the spec of c, whose rows are not read, with at most `longest` keys. */
 struct bounds rapt__cached_bounds(const struct projected *c, int longest, int team_size);
 void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to); /* a row_space */
 struct cached_rows rapt__cached_rows(const struct projected *projected, const struct cache *c,
@@ -70,7 +71,7 @@ struct cached_rows rapt__cached_rows(const struct projected *projected, const st
                                      struct arena *arena);
 struct row_head rapt__cached_head(const struct cached_rows *x, int h);
 struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h);
-/* Row r of query sequence i, but for the weights of the query before. */
+/* Returns row r of query sequence i, without the weights of the previous query. */
 struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *head,
                             const struct row_keys *keys, int i, int h, int r);
 void rapt__cache_attend_general(struct team *team, const struct projected *projected,
@@ -78,7 +79,7 @@ void rapt__cache_attend_general(struct team *team, const struct projected *proje
                                 struct arena *arena);
 
 /* ---- history.c ---- */
-/* Where the last weights of a head are, or those before the last call. */
+/* Returns where the last weights of a head are, or those from before the last call. */
 static inline float *rapt__history_at(const struct attention_history *l, float *weights, int i,
                                       int h)
 {

@@ -1,7 +1,7 @@
 /* reorder.c - reorders a cache: sequence i becomes what sequence parents[i] was.
 
-   The first child of a sequence takes over its slot with all panels in it. The others get the slots
-   that no child took, and copies of those panels that are not there already: hypotheses of a beam
+   The first child of a sequence takes over its slot with all panels in it. The others get slots
+   that no child took, and copies of the panels that these do not already hold: hypotheses of a beam
    search share their prefixes. No slot is both read and written, so the order of copies does not
    matter. */
 #include "attention/cache/cache.h"
@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* The new slots: first children get those of their parents, the others free ones. */
+/* Assigns the new slots: first children get those of their parents, the others free ones. */
 static void find_slots(struct cache *c, const int *parents)
 {
     int *taken = c->spare, next = 0;
@@ -26,7 +26,7 @@ static void find_slots(struct cache *c, const int *parents)
     }
 }
 
-/* Which panels must be copied. */
+/* Lists the panels that must be copied. */
 static void find_copies(struct cache *c, const int *parents)
 {
     c->copy_count = 0;
@@ -53,7 +53,7 @@ static void commit_slots(struct cache *c, const int *parents)
     c->slot = c->after, c->after = slot;
 }
 
-/* Panel p of a key head, as far as it is filled, from a slot to a sequence. */
+/* Copies panel p of a key head, as far as it is filled, from a slot to a sequence. */
 static void copy_panel(const struct cache *c, int from, int sequence, int p, int g)
 {
     size_t a = rapt__cache_slot(c, from, g) + (size_t)p;

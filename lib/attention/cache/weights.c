@@ -1,6 +1,6 @@
-/* weights.c - attention weights of a query against a cache: for a softmax of dot products from its
-   statistics and the keys as the cache keeps them, with the bits of the weights in out; else the
-   row is computed once more. */
+/* weights.c - attention weights of a query against a cache. For a softmax of dot products they come
+   from its statistics and the cached keys, with the bits of the weights that produced out;
+   otherwise the row is computed once more. */
 #include "attention/cache/cache.h"
 
 struct weights_space {
@@ -59,7 +59,7 @@ static void add_row(const struct row *r, float share, float *weights)
         weights[s] += share * r->space.weights[s];
 }
 
-/* A recurrent score: the rows of the last call once more, from the weights before them. */
+/* For a recurrent score, recomputes the rows of the last call from the weights before them. */
 static void add_recurrent(const struct cached_rows *x, int i, int row, int h, float share,
                           float *weights, float *before)
 {

@@ -1,8 +1,9 @@
-/* backward.c - flash backward: gradients of projected queries, keys, values and biases, added to
-   what is there. A member of the team takes a key block of a pair, all queries against its keys, so
-   every sum has its order, whoever computes it (backward_blocks.c). With many pairs each member
-   takes whole pairs; with few the team shares one pair at a time. Pairs that share a bias add to
-   its gradient in their order: they are one member's, or the team's one after the other.
+/* backward.c - flash backward: adds the gradients of projected queries, keys, values and biases to
+   what the arrays hold. A member of the team takes a key block of a pair, with all queries against
+   its keys, so every sum has its order whoever computes it (backward_blocks.c). With many pairs
+   each member takes whole pairs; with few the team shares one pair at a time. Pairs that share a
+   bias add to its gradient in order: one member computes them all, or the team computes them one
+   after the other.
 
    Rows of a relative bias overlap, as element s - position is the same for many queries and keys.
    So its gradient is summed pair by pair, each by one member, and then over the sequences. */
@@ -10,7 +11,8 @@
 
 #include <string.h>
 
-/* first: member 0's part, NULL: not wanted. Returns the gradients of the relative bias. */
+/* Lays out the workspace and returns the gradients of the relative bias. first: member 0's part,
+   may be NULL. */
 static float *lay_out(struct arena *arena, const struct bounds *b, struct backward_part *mine,
                       struct backward_part *first)
 {
@@ -38,7 +40,8 @@ static int key_blocks_of(const struct backward_pair *p)
     return rapt__ceil_div(p->b.existing, ATTEND_BLOCK);
 }
 
-/* Register tiles: scores, their gradients and those of queries; then of keys and of values. */
+/* Returns the number of register tiles: those of scores, their gradients and the gradients of
+   queries, then those of the gradients of keys and of values. */
 static int64_t tiles_of_pair(const struct backward_pair *p)
 {
     int rows = p->f->kernels->tile_rows;
@@ -56,8 +59,8 @@ static void backward_pair_alone(const struct backward_pair *p)
     for (int i = 0; i < p->blocks; i++) rapt__flash_add_dq(p, i);
 }
 
-/* The same by the whole team. Key blocks are taken in order, so the one waited for is being done.
- */
+/* Computes a pair with the whole team. Key blocks are taken in order, so a block that another one
+   waits for is already being computed. */
 static void backward_pair_shared(struct team *team, const struct backward_pair *p)
 {
     int n;
@@ -69,10 +72,10 @@ static void backward_pair_shared(struct team *team, const struct backward_pair *
     rapt__team_barrier(team);
 }
 
-/* Pairs that add to the same gradients of the bias, which they must do in their order: those of all
-   sequences, of all heads, or one alone. */
+/* Groups of pairs that add to the same gradients of the bias, which they must do in order: the
+   pairs of all sequences, of all heads, or a single pair. */
 struct pair_groups {
-    int sequences, heads; /* as many groups as the product of both */
+    int sequences, heads; /* the number of groups is the product of both */
 };
 
 static struct pair_groups pair_groups_of(const struct flash_backward *f)
@@ -89,9 +92,8 @@ static bool whole_groups(const struct flash_backward *f, const struct pair_group
     return count >= (ptrdiff_t)2 * team || f->a->keys <= ATTEND_BLOCK;
 }
 
-/* Over the sequences, in their order; a head is one member's. */
-/* *rows: what a pair reads and adds to; nothing if there is no such pair or no key of it. Outputs
-   are read only where there are several blocks of keys. */
+/* Sets *rows to what a pair reads and adds to: nothing if there is no such pair or it has no keys.
+   Outputs are read only if there are several blocks of keys. */
 static void rows_of(const struct flash_backward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;

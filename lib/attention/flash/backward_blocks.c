@@ -1,6 +1,6 @@
 /* backward_blocks.c - flash backward of one pair, block by block: packs queries and keys, runs the
-   kernels on each block of the table, adds dq, dk and dv to the caller's. A key block is one
-   member's; it waits at each query block until the key blocks before it have been there, so dq is
+   kernels on each block of the table, and adds dq, dk and dv to the caller's. One member computes a
+   key block. At each query block it waits until the key blocks before it have been there, so dq is
    summed in the order of keys whoever computes it. */
 #include "attention/flash/backward.h"
 #include "op/op.h"
@@ -56,9 +56,9 @@ static struct query_block block_of(const struct backward_pair *p, int i)
     return q;
 }
 
-/* Whether a block has all keys: attend_dkv then sums delta from p and dp. Where one key has nearly
-   all the weight its dp - delta is the small difference of two sums, which out.dout, rounded
-   otherwise than dp, misses by more. */
+/* Whether a block has all keys, so that attend_dkv sums delta from p and dp. If one key has nearly
+   all the weight, its dp - delta is the small difference of two sums. out.dout, which rounds
+   differently from dp, would miss it by more. */
 static bool one_block(const struct backward_pair *p)
 {
     return p->b.existing <= ATTEND_BLOCK;
@@ -125,7 +125,7 @@ void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys)
                              d->v + rapt__key_at(v, &p->b, p->g, key), v->row);
 }
 
-/* Packs keys and values of key block j; dk = dv = 0. */
+/* Packs keys and values of key block j, and zeroes dk and dv. */
 static struct key_block pack_keys(const struct backward_pair *p, int j)
 {
     const struct flash_backward *f = p->f;
@@ -150,7 +150,8 @@ float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *b
     return f->d->bias && bias ? f->d->bias + (bias - f->a->mask.bias) : NULL;
 }
 
-/* The rows of a query block; false if none of them sees a key of the key block. */
+/* Describes the rows of a query block. Returns false if none of them sees a key of the key
+   block. */
 static bool visible_rows(const struct backward_pair *p, const struct query_block *q,
                          const struct key_block *s, struct attend_row *row)
 {
@@ -178,7 +179,7 @@ static void wait_until(const atomic_int *done, int key_blocks)
         rapt__team_backoff(i);
 }
 
-/* p, ds, dk, dv and dbias of a block of the table. */
+/* Computes p, ds, dk, dv and dbias of a block of the table. */
 static void add_dkv(const struct backward_pair *p, const struct attend_block *block,
                     const struct query_block *q, const struct key_block *s)
 {
@@ -204,7 +205,7 @@ static void add_dkv(const struct backward_pair *p, const struct attend_block *bl
     f->kernels->attend_dkv(block, &weights, &dkv);
 }
 
-/* One block of the table: query block i, key block j. */
+/* Computes one block of the table: query block i, key block j. */
 static void backward_block(const struct backward_pair *p, int i, int j, const struct key_block *s)
 {
     const struct flash_backward *f = p->f;

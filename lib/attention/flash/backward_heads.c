@@ -1,12 +1,12 @@
 /* backward_heads.c - flash backward of a pair of few queries and few keys, query head by query head
-   as plain rows (kernel/flash_head_backward.c). Rows that are no whole vectors are padded, in the
-   workspace that blocks have, where their gradients are summed. Sums have the order that they have
-   in backward_blocks.c. */
+   as plain rows (kernel/flash_head_backward.c). Rows that are not whole vectors are padded in the
+   workspace of the blocks, where their gradients are summed. Sums have the same order as in
+   backward_blocks.c. */
 #include "attention/flash/backward.h"
 
 #include <string.h>
 
-/* Whether no float of a pair that the products of its gradients read is infinite or NaN. */
+/* Whether all floats of a pair that the products of its gradients read are finite. */
 static bool pair_finite(const struct backward_pair *p)
 {
     const struct flash_backward *f = p->f;
@@ -29,8 +29,8 @@ static bool rows_padded(const struct backward_pair *p)
     return p->f->c->width % LANES != 0 || p->f->a->value_width % LANES != 0;
 }
 
-/* Of query head h of a pair the queries from `first` on, at most HEAD_GRADIENTS; *all is the
-   pair, dk and dv of *d are set. */
+/* Computes the queries of query head h from `first` on, at most HEAD_GRADIENTS. *all describes the
+   pair; dk and dv of *d are set. */
 static void backward_head(const struct backward_pair *p, int h, int first,
                           const struct attend_head *all, struct attend_head_gradients *d)
 {
@@ -60,14 +60,14 @@ static void backward_head(const struct backward_pair *p, int h, int first,
     if (padded) rapt__flash_add_rows(f, d->dq, head.queries, c->width, dq, c->q_stride.row);
 }
 
-/* Whether dk and dv are summed in this member's workspace: the queries of a pair are done in
-   several calls, or rows are padded. */
+/* Whether dk and dv are summed in this member's workspace: because the queries of a pair take
+   several calls, or because rows are padded. */
 static bool summed_apart(const struct backward_pair *p)
 {
     return p->f->group > 1 || p->b.queries > HEAD_GRADIENTS || rows_padded(p);
 }
 
-/* Where the gradients of keys or values are summed; NULL: they are not wanted. */
+/* Returns where the gradients of keys or values are summed, or NULL if they are not wanted. */
 static float *key_sums(float *mine, float *to, const rapt_stride *stride,
                        const struct backward_pair *p)
 {
@@ -75,8 +75,9 @@ static float *key_sums(float *mine, float *to, const rapt_stride *stride,
     return summed_apart(p) ? mine : to + rapt__key_at(stride, &p->b, p->g, 0);
 }
 
-/* The queries of a pair, head by head and HEAD_GRADIENTS by HEAD_GRADIENTS, whose dk and dv are one
-   sum: if they are all done at once it is added where it belongs, else at the end. */
+/* Computes the queries of a pair, head by head and HEAD_GRADIENTS at a time. Their dk and dv are
+   one sum: if a single call computes all of it, the call adds it to the caller's arrays; otherwise
+   it is added at the end. */
 static void backward_each_head(const struct backward_pair *p, const struct attend_head *head)
 {
     const struct flash_backward *f = p->f;

@@ -1,21 +1,21 @@
 /* flash.h - the flash path: softmax attention of projected queries and keys in tiles, forward,
-   backward and the weights themselves. Nothing of the size queries x keys is kept. */
+   backward and the weights themselves. It keeps nothing of the size queries x keys. */
 #ifndef RAPT_LIB_ATTENTION_FLASH_H
 #define RAPT_LIB_ATTENTION_FLASH_H
 
 #include "attention/projected.h"
 
-/* Whether this path can do it; its q and k are not read. */
+/* Whether this path supports the problem. Does not read q and k. */
 bool rapt__flash_supports(const struct projected *c);
 
-/* Counts the workspace of whichever function below needs most. */
+/* Counts the workspace of the function below that needs most. */
 void rapt__flash_layout(struct arena *arena, const struct bounds *b);
 
-/* Called by all members of a team; each lays out its workspace behind what the arena holds. */
+/* All members of a team call these; each lays out its workspace after what the arena holds. */
 void rapt__flash_forward(struct team *team, const struct projected *c, const float *v, float *out,
                          const rapt_attention_saved *saved, struct arena *arena);
-/* The statistics that forward did not save, [H][query rows][STATISTICS] laid out in the arena: of
-   all rows; and of query rows [first, first + rows) of one sequence and head alone. */
+/* Compute the statistics that forward did not save, [H][query rows][STATISTICS] laid out in the
+   arena: of all rows, or only of query rows [first, first + rows) of one sequence and head. */
 const float *rapt__flash_statistics(struct team *team, const struct projected *c,
                                     struct arena *arena);
 const float *rapt__flash_statistics_of(struct team *team, const struct projected *c, int sequence,
@@ -23,31 +23,31 @@ const float *rapt__flash_statistics_of(struct team *team, const struct projected
 void rapt__flash_backward(struct team *team, const struct projected *c, const float *v,
                           const float *out, const float *statistics, const float *dout,
                           const struct projected_gradients *d, struct arena *arena);
-/* weights[rows][keys of the sequence] of query rows [first, first + rows) of one sequence and
+/* Sets weights[rows][keys of the sequence] of query rows [first, first + rows) of one sequence and
    head, before dropout. */
 void rapt__flash_weights(struct team *team, const struct projected *c, const float *statistics,
                          int sequence, int head, int first, int rows, float *weights,
                          struct arena *arena);
 
 /* ---- head.c ---- */
-/* The keys of a sequence's key head, for attend_head: no more than ATTEND_BLOCK queries may be
-   given. Arrays of queries and values are not set, low and high are [queries] of workspace. False:
-   the pair must be packed. */
+/* Sets the keys of a sequence's key head for attend_head, which takes at most ATTEND_BLOCK queries.
+   Leaves the arrays of queries and values unset; low and high are [queries] of workspace. Returns
+   false if the pair must be packed. */
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
-/* The same of one of its query heads, from query `first` on: queries, their masks and biases, and
-   the key and row of dropout. low, high and the number of queries stay. */
+/* Sets what depends on one of its query heads, from query `first` on: queries, their masks and
+   biases, and the key and row of dropout. low, high and the number of queries stay. */
 void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
                               struct attend_head *head);
-/* Rows, *row apart, as rows of whole vectors: x itself where width is a multiple of 16, else padded
-   with 0 in `to`, [rows][padded width], whose distance *row becomes. */
+/* Returns rows, *row apart, as rows of whole vectors: x itself if width is a multiple of 16, else
+   copies padded with 0 in `to` [rows][padded width], and *row becomes their distance. */
 const float *rapt__flash_whole_rows(const float *x, ptrdiff_t *row, int rows, int width, float *to);
 
-/* Whether the rows of all pairs together, queries, keys and values, with gradients as many again,
-   are more than the caches near a core keep: then those of the next pair are prefetched. */
+/* Whether the rows of queries, keys and values of all pairs, twice that with gradients, exceed the
+   caches near a core, so that prefetching those of the next pair pays. */
 bool rapt__flash_rows_far(const struct projected *c, bool gradients);
 
-/* ---- forward.c, backward.c: what each of them lays out, for rapt__flash_layout ---- */
+/* ---- forward.c, backward.c: their workspaces, for rapt__flash_layout ---- */
 void rapt__flash_forward_layout(struct arena *arena, const struct bounds *b);
 float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b);
 void rapt__flash_backward_layout(struct arena *arena, const struct bounds *b);

@@ -1,9 +1,9 @@
 /* forward.c - flash forward: out, lse and softmax statistics from projected queries, keys and
-   values; or the statistics alone, for callers that did not keep them. The keys and
-   values of a sequence and key head (a pair) are packed in panels, then its query rows are taken in
-   items; rows of all the query heads that share the key head fill tiles together. Each member of
-   the team takes whole pairs, which then stay in its caches; the pairs left over when their number
-   is not a multiple of the team are done by the whole team one at a time. */
+   values; or only the statistics, for callers that did not keep them. The keys and values of a
+   sequence and key head (a pair) are packed in panels, then its query rows are processed in items;
+   rows of all the query heads that share the key head fill tiles together. Each member of the team
+   takes whole pairs, which then stay in its caches. If the number of pairs is not a multiple of the
+   team, the whole team computes the remaining pairs one at a time. */
 #include "attention/flash/forward.h"
 #include "op/op.h"
 
@@ -55,7 +55,7 @@ static void pack_panels(const struct flash_forward *f, const struct sequence *b,
     }
 }
 
-/* The keys and values of a pair as they are, with one block of its packed memory. */
+/* Describes the keys and values of a pair in place, with the packed memory for one block. */
 static struct attend_plain plain_of(const struct flash_forward *f, const struct sequence *b, int g)
 {
     return (struct attend_plain){
@@ -71,7 +71,7 @@ static struct attend_plain plain_of(const struct flash_forward *f, const struct 
     };
 }
 
-/* Rows [first, first + rows) of those of all query heads that share key head g, head by head.
+/* Computes rows [first, first + rows) of all query heads that share key head g, head by head.
    plain: the pair has not been packed. */
 static void attend_rows(const struct flash_forward *f, const struct sequence *b, int g, int first,
                         int rows, bool plain)
@@ -112,7 +112,7 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
     f->kernels->attend(&attend);
 }
 
-/* Item n of the rows of a pair. */
+/* Computes item n of the rows of a pair. */
 static void attend_item(const struct flash_forward *f, const struct sequence *b, int g, int n,
                         int rows)
 {
@@ -125,11 +125,11 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     int rows = ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
     int all = b->queries * f->group;
     if (all == 0 || rapt__flash_forward_heads(f, b, g)) return;
-    bool plain = all <= rows && b->existing > 0; /* every key is read once */
+    bool plain = all <= rows && b->existing > 0; /* every key is read only once */
     int64_t tiles = rapt__ceil_div(all, f->kernels->tile_rows);
     rapt__ahead_spread(f->ahead, 2 * tiles * rapt__ceil_div(b->existing, ATTEND_BLOCK) +
                                      (plain ? rapt__ceil_div(b->existing, LANES) : 0));
-    if (plain) { /* no packing of more than a block */
+    if (plain) { /* packs only one block at a time */
         attend_rows(f, b, g, 0, all, true);
         return;
     }
@@ -137,7 +137,7 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     for (int n = 0; n < rapt__ceil_div(all, rows); n++) attend_item(f, b, g, n, rows);
 }
 
-/* *rows: what a pair reads; nothing if there is no such pair or no key of it. */
+/* Sets *rows to what a pair reads: nothing if there is no such pair or it has no keys. */
 static void rows_of(const struct flash_forward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;
@@ -156,8 +156,8 @@ static void rows_of(const struct flash_forward *f, int pair, struct rows_ahead *
                         b.queries, c->width);
 }
 
-/* The same by the whole team: as many items for each; from the last to the first, as with
-   causality the last have most to do. */
+/* Computes a pair with the whole team, in as many items for each member, from the last to the
+   first, because with causality the last ones have the most to do. */
 static void share_pair(struct team *team, const struct flash_forward *f, const struct sequence *b,
                        int g)
 {
@@ -171,7 +171,7 @@ static void share_pair(struct team *team, const struct flash_forward *f, const s
     rapt__team_barrier(team);
 }
 
-/* How many pairs, the first ones, the team shares: the remainder, if rows are many. */
+/* Returns how many of the first pairs the team shares: the remainder, if there are many rows. */
 static int shared_pairs(const struct flash_forward *f, int team)
 {
     int64_t pairs = (int64_t)f->a->batch * f->key_heads;
@@ -179,7 +179,8 @@ static int shared_pairs(const struct flash_forward *f, int team)
     return many ? (int)(pairs % team) : 0;
 }
 
-/* Those first pairs go through member 0's memory, all others through that of who takes them. */
+/* Packs the first, shared pairs in member 0's memory, and all others in that of the member that
+   takes them. */
 static void attend_pairs(struct team *team, struct flash_forward *f,
                          const struct packed_pair *first, const struct packed_pair *mine)
 {
@@ -231,7 +232,7 @@ float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b
     return rapt__arena_floats(arena, b->heads, rows);
 }
 
-/* The arena behind the statistics, for what is needed only to find them. */
+/* Returns the arena after the statistics, for what is needed only to compute them. */
 static struct arena behind(const struct arena *arena)
 {
     struct arena rest = *arena;

@@ -1,10 +1,10 @@
-/* head.c - which pairs of a sequence and key head are attended to head by head as plain rows
-   (kernel/flash_head.c), and the description of such a head: short sequences, in which nothing is
-   read often enough to be packed; and whether rows are prefetched. */
+/* head.c - decides which pairs of a sequence and key head are computed head by head as plain rows
+   (kernel/flash_head.c), and describes such a head: short sequences, in which nothing is read often
+   enough to be worth packing. Also decides whether rows are prefetched. */
 #include "attention/flash/flash.h"
 #include "op/op.h"
 
-/* The ranges of visible keys of all queries; false: all see all keys. */
+/* Sets the ranges of visible keys of all queries. Returns false if all see all keys. */
 static bool visible_ranges(const rapt_attention *a, const struct sequence *b, float *low,
                            float *high)
 {

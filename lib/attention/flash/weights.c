@@ -1,6 +1,6 @@
 /* weights.c - flash weights: w[t][s] of some queries of one sequence and head, rebuilt from the
-   softmax statistics block by block, as the backward pass does; also the workspace of the whole
-   flash path. */
+   softmax statistics block by block as in the backward pass. Also lays out the workspace of the
+   whole flash path. */
 #include "attention/flash/flash.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ struct flash_weights {
     float *weights;
 };
 
-struct weights_part { /* the workspace of a member: a query block and a key block */
+struct weights_part { /* workspace of a member: a query block and a key block */
     float *q_slots, *q_rows, *key_panels, *weights;
 };
 
@@ -47,7 +47,7 @@ void rapt__flash_layout(struct arena *arena, const struct bounds *b)
     }
 }
 
-/* Rows [first, first + rows), at most ATTEND_ROWS of them. */
+/* Rebuilds rows [first, first + rows), at most ATTEND_ROWS of them. */
 static void rebuild_rows(const struct flash_weights *w, int first, int rows,
                          const struct weights_part *p)
 {

@@ -1,9 +1,9 @@
-/* backward.c - general backward: gradients of projected queries, keys, values, biases, centers and
-   what is learned, added to what is there. A member of the team takes a sequence and key head and
-   goes through the rows of its query heads in order, so that every sum has its order; gradients
-   that sequences share are summed per head and sequence, then over the batch. Key heads and
-   sequences that share the gradient of a bias are one item, done by one member. Rows of a recurrent
-   score go backward in time, over the weights of all queries of a head. */
+/* backward.c - general backward: adds the gradients of projected queries, keys, values, biases,
+   centers and learned arrays to what the arrays hold. A member of the team takes a sequence and key
+   head and goes through the rows of its query heads in order, so that every sum has its order.
+   Gradients that sequences share are summed per head and sequence, then over the batch. Key heads
+   and sequences that share the gradient of a bias are one item, computed by one member. Rows of a
+   recurrent score go backward in time, over the weights of all queries of a head. */
 #include "attention/general/backward.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ static void lay_out_rows(struct arena *part, const void *what, void *to)
     r->weights = rapt__arena_floats(part, b->longest_queries, keys);
 }
 
-/* Returns the sums of all members. */
+/* Lays out the workspace and returns the sums of all members. */
 static struct head_sums lay_out(struct arena *arena, const struct bounds *b,
                                 struct backward_rows *mine)
 {
@@ -68,7 +68,7 @@ void rapt__general_backward_layout(struct arena *arena, const struct bounds *b)
     lay_out(arena, b, &mine);
 }
 
-/* The floats of a head and sequence among those of all, set to 0. */
+/* Zeroes and returns the floats of a head and sequence. */
 static float *zeroed(float *all, size_t n, size_t size)
 {
     return size ? memset(all + n * size, 0, size * sizeof *all) : NULL;
@@ -107,7 +107,7 @@ static struct row row_of(const struct backward_keys *p, const struct row_head *h
     return r;
 }
 
-/* The weights of all queries of a head, as forward found them. */
+/* Recomputes the weights of all queries of a head as forward found them. */
 static void rebuild_weights(const struct backward_keys *p, const struct row_head *head, int h)
 {
     const rapt_attention *a = p->f->c->a;
@@ -122,7 +122,7 @@ static void rebuild_weights(const struct backward_keys *p, const struct row_head
     }
 }
 
-/* to = rows of n floats that lie in whole panels; NULL: not wanted. */
+/* Copies rows of n floats out of whole panels; `to` may be NULL. */
 static void compact(const float *from, int rows, int n, float *to)
 {
     for (int i = 0; to && i < rows; i++)
@@ -130,7 +130,7 @@ static void compact(const float *from, int rows, int n, float *to)
                (size_t)n * sizeof *to);
 }
 
-/* Rows from the last to the first. */
+/* Computes the rows from the last to the first. */
 static void backward_in_time(const struct backward_keys *p, const struct row_head *h,
                              struct backward_row *l)
 {
@@ -151,7 +151,7 @@ static void backward_in_time(const struct backward_keys *p, const struct row_hea
     compact(m->dfeature_weight, h->width, h->channels, l->sums.feature_weight);
 }
 
-/* What rows t, t + 1, ... of a block, which has kept their weights and dx, add to gradients. */
+/* Adds the gradients of rows t, t + 1, ... of a block that has kept their weights and dx. */
 static void add_products(const struct backward_keys *p, const struct row_head *head,
                          const struct row_block *block, int h, int t)
 {
@@ -172,7 +172,7 @@ static void add_products(const struct backward_keys *p, const struct row_head *h
                            k_row);
 }
 
-/* Rows t, t + 1, ..., BLOCK_ROWS at most. */
+/* Computes rows t, t + 1, ..., at most BLOCK_ROWS. */
 static void backward_block(const struct backward_keys *p, const struct row_head *head,
                            struct backward_row *l, int t, int rows)
 {
@@ -212,7 +212,7 @@ static void backward_head(const struct backward_keys *p, int h)
         backward_block(p, &head, &l, t, rapt__min(p->b.queries - t, BLOCK_ROWS));
 }
 
-/* The caller's rows += dkeys, which lie in panels. */
+/* Adds dkeys, which are in panels, to the caller's rows. */
 static void add_dkeys(const struct backward_keys *p)
 {
     const struct projected *c = p->f->c;
@@ -223,7 +223,7 @@ static void add_dkeys(const struct backward_keys *p)
                 from[(ptrdiff_t)(s / LANES * LANES) * c->width + (ptrdiff_t)i * LANES + s % LANES];
 }
 
-/* One sequence and key head. */
+/* Computes one sequence and key head. */
 static void backward_keys(const struct general_backward *f, int index, int g)
 {
     const struct projected *c = f->c;
@@ -247,12 +247,12 @@ static void backward_keys(const struct general_backward *f, int index, int g)
     if (c->vector && p.dkeys) add_dkeys(&p);
 }
 
-/* d += the sums of head h over the sequences; n floats. */
+/* Adds the sums of head h over the sequences to d, n floats. */
 static void add_sums(const struct general_backward *f, int h, float *d, size_t n, const float *sums,
                      size_t size)
 {
     size_t batch = (size_t)f->c->a->batch;
-    enum { COLUMNS = 1 << 30 }; /* the kernel counts them in int */
+    enum { COLUMNS = 1 << 30 }; /* the kernel counts columns in int */
     for (size_t i = 0; d && size && batch && i < n; i += COLUMNS)
         f->kernels->column_sum(d + (size_t)h * n + i, sums + (size_t)h * batch * size + i,
                                (ptrdiff_t)size, (int)batch, (int)rapt__min_size(n - i, COLUMNS));

@@ -1,8 +1,8 @@
-/* block.c - rows of a head next to each other that see about the same keys: products of their
+/* block.c - adjacent rows of a head that see about the same keys: computes the products of their
    weights with values, and of the gradients of their scores with keys and queries, for all of them
-   at once. Each sum has the terms and the order that gemv and rank1_update (kernel/gemv.c) give it
-   row by row. Where a key, value, query or gradient that no row may read holds infinity or NaN,
-   they do it row by row. */
+   at once. Each sum has the same terms in the same order as with gemv and rank1_update
+   (kernel/gemv.c) row by row. If a key, value, query or gradient that no row may read holds
+   infinity or NaN, the sums are computed row by row. */
 #include "attention/general/general.h"
 
 #include <limits.h>
@@ -34,7 +34,7 @@ static void clear(const struct row_block *block, float *rows)
                (size_t)(block->end - block->first) * sizeof *rows);
 }
 
-/* The keys that any of the rows sees. */
+/* Finds the keys that any of the rows sees. */
 bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows)
@@ -68,8 +68,8 @@ static void copy_floats(const float *x, ptrdiff_t x_row, int rows, int width, fl
     for (int r = 0; r < rows; r++) memcpy(y + r * y_row, x + r * x_row, (size_t)width * sizeof *y);
 }
 
-/* Columns of rapt__block_sums, DOT_COLUMNS at most: the product shows by its results whether it
-   has multiplied what it should not have read. */
+/* Computes at most DOT_COLUMNS columns of rapt__block_sums. The results show whether the product
+   has read values that it should not have: then they are not finite. */
 static void sum_columns(const struct row_block *b, const struct kernels *kernels, const float *rows,
                         const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row)
 {

@@ -3,20 +3,20 @@
 
    SOFTMAX            z = p                          dx = p (dz - p.dz)
    ARGMAX             z = 1 at the max of x          dx = 0
-   SAMPLE             z = 1 at the max of x + g      dx = gain (p - z): Williams 1992; where
-                                                     entropy is wanted, + entropy p (log p + H)
+   SAMPLE             z = 1 at the max of x + g      dx = gain (p - z): Williams 1992; with
+                                                     an entropy, + entropy p (log p + H)
    STRAIGHT_THROUGH   z = 1 at the max of x          dx = p (dz - p.dz): Bengio, Leonard and
                                                      Courville 2013
    GUMBEL_SOFTMAX     y = (x + g) / temperature      dy = z (dz - z.dz): Jang, Gu and Poole 2017
                       z = softmax(y)                 dx = dy / temperature
 
-   g is Gumbel noise: argmax(x + g) is distributed as p (Gumbel 1954; Maddison, Tarlow and
-   Minka 2014, "A* sampling", section 2); without noise it is 0. g[s] is column s of row number of
-   the query (kernel/random.c); so it depends on seed, sequence, head, query and key alone. Ties go
-   to the lowest key. Hidden keys have x = -infinity and get weight and gradient 0.
+   g is Gumbel noise: argmax(x + g) is distributed as p (Gumbel 1954; Maddison, Tarlow and Minka
+   2014, "A* sampling", section 2). Without noise it is 0. g[s] is column s of the row with the
+   query's number (kernel/random.c), so it depends only on seed, sequence, head, query and key. Ties
+   go to the lowest key. Hidden keys have x = -infinity and get weight and gradient 0.
 
-   A temperature so low that y would be infinite gives the limit of z, all weight for the maximum,
-   and where its inverse is infinite the limit of dx, 0. */
+   A temperature so low that y would be infinite gives the limit of z, all weight at the maximum. If
+   its inverse is infinite, dx takes its limit, 0. */
 #include "attention/general/general.h"
 
 #include <float.h>
@@ -28,21 +28,21 @@ static size_t length_of(const struct row *r)
     return (size_t)(r->end - r->first);
 }
 
-/* to = x */
+/* Copies x to `to`. */
 static void copy_scores(const struct row *r, float *to)
 {
     memcpy(to + r->first, r->space.x + r->first, length_of(r) * sizeof *to);
 }
 
-/* What is NaN at visible keys must not reach those that are hidden. */
+/* Zeroes hidden keys, so that a NaN at visible keys does not reach them. */
 static void hide(const struct row *r, float *to)
 {
     for (int s = r->first; s < r->end; s++)
         if (r->space.x[s] == -INFINITY) to[s] = 0;
 }
 
-/* p, which holds scores, becomes their softmax, 0 where hidden even if the sum is NaN; returns
-   their log-sum-exp. */
+/* Turns p, which holds scores, into their softmax, with 0 where hidden even if the sum is NaN.
+   Returns their log-sum-exp. */
 static float exponentiate(struct row *r)
 {
     const struct kernels *k = r->head->kernels;
@@ -56,7 +56,7 @@ static float exponentiate(struct row *r)
     return (float)((double)max + (double)log);
 }
 
-/* to = x + g */
+/* Sets to = x + g. */
 static void add_noise(const struct row *r, float *to)
 {
     const struct row_head *h = r->head;
@@ -64,7 +64,7 @@ static void add_noise(const struct row *r, float *to)
                            r->end - r->first);
 }
 
-/* weights = softmax of p */
+/* Sets weights to the softmax of p. */
 static void softmax_rows(struct row *r)
 {
     r->lse = exponentiate(r);
@@ -78,7 +78,7 @@ static void normalize_softmax(struct row *r)
     softmax_rows(r);
 }
 
-/* Of whole panels; what is not a number does not count. */
+/* Returns the maximum over whole panels, ignoring NaN. */
 static float max_of(const float *x, int first, int end)
 {
     float max[LANES], result = -INFINITY;
@@ -104,7 +104,7 @@ static void normalize_gumbel(struct row *r)
     if (low && !r->fully_masked) r->lse = copysignf(FLT_MAX, max);
 }
 
-/* Weight 1 for the chosen key, or for the max of `from`. */
+/* Gives weight 1 to the chosen key, or to the maximum of `from`. */
 static void choose(struct row *r, const float *from)
 {
     const struct kernels *k = r->head->kernels;
@@ -135,7 +135,7 @@ static void normalize_sample(struct row *r)
     choose(r, draw ? r->space.p : r->space.x);
 }
 
-/* dz becomes p (dz - p.dz) / by */
+/* Replaces dz by p (dz - p.dz) / by. */
 static void backward(const struct row *r, float *dz, float by)
 {
     const float *p = r->space.p;
@@ -173,7 +173,8 @@ static void straight_through_backward(struct row *r, float *dz, struct gain gain
     backward(r, dz, 1);
 }
 
-/* dz += entropy p (log p + H), the gradient of -entropy H, H = -sum of p log p; 0 log 0 is 0. */
+/* Adds entropy p (log p + H) to dz, the gradient of -entropy H, where H = -sum of p log p and 0 log
+   0 is 0. */
 static void entropy_backward(const struct row *r, float *dz, float entropy)
 {
     const float *p = r->space.p;

@@ -1,17 +1,18 @@
 /* dots.c - products of queries with keys, and of gradients of outputs with values: for one row, or
-   for several that see about the same keys. Bits do not depend on which. */
+   for several that see about the same keys. The bits are the same either way. */
 #include "attention/general/general.h"
 
-enum { CHAIN = 32 }; /* elements of a chain */
+enum { CHAIN = 32 }; /* elements per chain */
 
 struct dots {                /* to[i][s] = a[i].key s, i < rows, s in [first, end), whole panels */
     const float *a, *panels; /* panels: [keys / 16][width][16] */
     ptrdiff_t a_row, to_row;
     int rows, width, first, end;
-    float *to, *more; /* more: [rows][DOT_COLUMNS], or of one row [end - first] */
+    float *to, *more; /* more: [rows][DOT_COLUMNS], or [end - first] for one row */
 };
 
-/* Keys [first, end), DOT_COLUMNS at most: chains of 32 fma, added up one after the other. */
+/* Computes keys [first, end), at most DOT_COLUMNS, in chains of 32 fma that are added one after the
+   other. */
 static void multiply_columns(const struct kernels *kernels, const struct dots *d, int first,
                              int end)
 {
@@ -60,6 +61,14 @@ const float *rapt__row_dots(const struct row *r, const float *known, const float
 void rapt__block_dots(const struct row_block *block, const struct kernels *kernels, const float *a,
                       ptrdiff_t a_row, const float *panels, int width, float *to)
 {
-    multiply(kernels, &(struct dots){a, panels, a_row, block->capacity, block->rows, width,
-                                     block->first, block->end, to, block->more});
+    multiply(kernels, &(struct dots){.a = a,
+                                     .panels = panels,
+                                     .a_row = a_row,
+                                     .to_row = block->capacity,
+                                     .rows = block->rows,
+                                     .width = width,
+                                     .first = block->first,
+                                     .end = block->end,
+                                     .to = to,
+                                     .more = block->more});
 }

@@ -1,6 +1,7 @@
-/* forward.c - general forward: out, lse, chosen keys or the weights themselves. Keys are packed
-   once, by the whole team; then rows are handed out, all rows of a head together where a recurrent
-   score makes each wait for the one before. Also the workspace of the whole general path. */
+/* forward.c - general forward: out, lse, chosen keys or the weights themselves. The whole team
+   packs the keys once. Then rows are handed out, with a recurrent score all rows of a head
+   together, since each waits for the one before. Also lays out the workspace of the whole general
+   path. */
 #include "attention/general/general.h"
 
 #include <math.h>
@@ -8,10 +9,10 @@
 
 enum { PACK_PANELS = 8, ITEM_ROWS = 2 * BLOCK_ROWS };
 
-struct forward_rows { /* the workspace of a member */
+struct forward_rows { /* workspace of a member */
     struct row_space space;
     struct row_block block;
-    float *before; /* [capacity] weights of the query before */
+    float *before; /* [capacity] weights of the previous query */
 };
 
 struct general_forward {
@@ -20,7 +21,7 @@ struct general_forward {
     const float *v;
     float *out, *lse;
     int key_heads, group; /* query heads per key head */
-    float *panels;        /* of all members: keys of all sequences and key heads */
+    float *panels;        /* shared by all members: keys of all sequences and key heads */
     struct forward_rows mine;
 };
 
@@ -33,7 +34,7 @@ static void lay_out_rows(struct arena *part, const void *what, void *to)
     r->before = rapt__arena_floats(part, rapt__row_capacity(b), 1);
 }
 
-/* Returns the panels. */
+/* Lays out the workspace and returns the panels. */
 static float *lay_out(struct arena *arena, const struct bounds *b, struct forward_rows *mine)
 {
     size_t panels = b->key_rows / LANES + b->batch, all = 0;
@@ -57,8 +58,8 @@ void rapt__general_layout(struct arena *arena, const struct bounds *b)
     rapt__arena_either(arena, &backward);
 }
 
-/* Keys of a sequence and key head. Panels before a sequence: at least as many as those of its
-   predecessors one by one, without a loop over them: rows / 16 + sequences. */
+/* Returns the keys of a sequence and key head. The panels before a sequence are bounded, without a
+   loop over its predecessors, by rows / 16 + sequences. */
 static float *panels_of(const struct general_forward *f, const struct sequence *b, int g)
 {
     size_t before = (size_t)(b->key_first / LANES) + (size_t)b->index;
@@ -98,7 +99,7 @@ static struct row_keys keys_of(const struct general_forward *f, const struct seq
                              .value_width = a->value_width};
 }
 
-/* Query t, with its workspace and the weights of the query before it. */
+/* Returns query t, with its workspace and the weights of the query before it. */
 static struct row row_of(const struct general_forward *f, const struct sequence *b,
                          const struct row_head *head, const struct row_keys *keys, int h, int t)
 {
@@ -112,7 +113,7 @@ static struct row row_of(const struct general_forward *f, const struct sequence 
     return r;
 }
 
-/* The sums of values of all rows of a block, of which the weights are known. */
+/* Sums the values of all rows of a block whose weights are known. */
 static void sum_values(const struct general_forward *f, const struct row_block *block,
                        const struct row_keys *keys, float *out)
 {
@@ -124,7 +125,8 @@ static void sum_values(const struct general_forward *f, const struct row_block *
     for (int i = 0; i < block->rows; i++) rapt__row_settle(out + i * ld, width);
 }
 
-/* Rows t, t + 1, ... of a head, BLOCK_ROWS at most. Hard normalizers read one value each. */
+/* Computes rows t, t + 1, ... of a head, BLOCK_ROWS at most. Hard normalizers read only one value
+   each. */
 static void attend_block(const struct general_forward *f, const struct sequence *b,
                          const struct row_head *head, int h, int t, int rows)
 {
@@ -155,7 +157,7 @@ static void attend_block(const struct general_forward *f, const struct sequence 
     if (sums) sum_values(f, &block, &keys, out);
 }
 
-/* Rows [first, first + rows) of a head; of a recurrent score from row 0 on. */
+/* Computes rows [first, first + rows) of a head, with a recurrent score starting from row 0. */
 static void attend_rows(const struct general_forward *f, const struct sequence *b, int h, int first,
                         int rows)
 {
@@ -194,7 +196,7 @@ void rapt__general_forward(struct team *team, const struct projected *c, const f
     rapt__team_barrier(team);
 }
 
-/* By one member. */
+/* Computes weights on one member. */
 static void copy_rows(const struct general_forward *f, int sequence, int head, int first, int rows,
                       float *weights)
 {

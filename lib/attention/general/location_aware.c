@@ -1,7 +1,7 @@
 /* location_aware.c - gradients of location-aware features: of L, of the filters F and of the
-   weights of the query before (Chorowski et al. 2015, section 2.2). With g[s] = the gradient of
-   k[s] + L f[s], f[c][s] = sum over j of F[c][j] w[s + j - width/2], w the weights of the query
-   before:
+   weights of the previous query (Chorowski et al. 2015, section 2.2). With g[s] the gradient of
+   k[s] + L f[s], f[c][s] = sum over j of F[c][j] w[s + j - width/2], and w the weights of the
+   previous query:
 
        dL += g f'     df = L' g     dF[c][j] += sum over s of df[c][s] w[s + j - width/2]
        dw[s] = sum over c and j of df[c][s - j + width/2] F[c][j]
@@ -11,9 +11,9 @@
 
 #include <string.h>
 
-/* c[i][j] += sum over s of a[i][s] b[s][j]: each BLOCK of keys from zero, then added, because one
-   chain over all keys of all queries would round as often as it is long. Whole panels of columns.
- */
+/* Computes c[i][j] += sum over s of a[i][s] b[s][j], with columns in whole panels. Each BLOCK of
+   keys is summed from zero and then added, because the rounding error of a single chain over all
+   keys of all queries would grow with its length. */
 static void add_product(const struct backward_row *l, const float *a, ptrdiff_t a_row, int rows,
                         const float *b, ptrdiff_t b_panel, ptrdiff_t b_step, int columns, float *c)
 {
@@ -39,7 +39,8 @@ static void add_product(const struct backward_row *l, const float *a, ptrdiff_t 
     }
 }
 
-/* The gradient of the weights of the query before, from df in dfeatures: filters reversed. */
+/* Computes the gradient of the weights of the previous query from df in dfeatures, by the reversed
+   filters. */
 static void gradient_before(const struct backward_row *l, ptrdiff_t row)
 {
     const struct row_head *h = l->r->head;
@@ -60,7 +61,7 @@ static void gradient_before(const struct backward_row *l, ptrdiff_t row)
     }
 }
 
-/* Rows of df have filter_width / 2 zeros before their keys and more after. */
+/* Rows of df have filter_width / 2 zeros before their keys, and more after them. */
 void rapt__features_backward(const struct backward_row *l)
 {
     const struct backward_rows *m = &l->p->f->mine;

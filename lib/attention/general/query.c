@@ -1,13 +1,13 @@
-/* query.c - one query: scores, weights and output from q, keys and values; equations in general.h.
-   Local-p: Luong, Pham and Manning 2015, section 3.2. Location-aware: Chorowski et al. 2015,
-   section 2.2. What hides a key makes its score -infinity before anything is summed over keys. */
+/* query.c - one query: scores, weights and output from q, keys and values; the equations are in
+   general.h. Local-p: Luong, Pham and Manning 2015, section 3.2. Location-aware: Chorowski et al.
+   2015, section 2.2. A hidden key gets the score -infinity before anything is summed over keys. */
 #include "attention/general/general.h"
 #include "op/op.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { NOISE = 0x67756d }; /* NOISE: tells the key of the noise from that of dropout */
+enum { NOISE = 0x67756d }; /* distinguishes the key of the noise from that of dropout */
 
 struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h)
 {
@@ -72,8 +72,7 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
     return r;
 }
 
-/* Narrows the visible keys to the window of local-p. A center that is not a number narrows
-   nothing. */
+/* Narrows the visible keys to the window of local-p. A center that is NaN narrows nothing. */
 void rapt__row_span(struct row *r)
 {
     struct attend_row *visible = &r->visible;
@@ -83,7 +82,7 @@ void rapt__row_span(struct row *r)
     r->fully_masked = visible->low >= visible->high;
 }
 
-/* features = filters * weights of the query before, sums = k + L features. */
+/* Sets features = filters * weights of the previous query, and sums = k + L features. */
 static void add_features(struct row *r)
 {
     const struct row_head *h = r->head;
@@ -123,7 +122,7 @@ static void add_features(struct row *r)
     h->kernels->gemm(&add);
 }
 
-/* x before cap, bias and masks. */
+/* Computes x before cap, bias and masks. */
 static void raw_scores(struct row *r)
 {
     const struct row_head *h = r->head;
@@ -153,7 +152,7 @@ static void cap_scores(struct row *r)
     for (int s = r->first; s < r->end; s++) x[s] *= cap;
 }
 
-/* x += bias + relative; -infinity where a mask or the bias hides the key. */
+/* Adds bias and relative bias to x, and sets -infinity where a mask or the bias hides the key. */
 static void apply_mask(struct row *r)
 {
     const struct attend_row *visible = &r->visible;
@@ -168,7 +167,7 @@ static void apply_mask(struct row *r)
         if (!visible->allowed[s]) x[s] = -INFINITY;
 }
 
-/* w = z gauss, gauss[s] = exp(-(s - center)^2 / (2 (radius / 2)^2)) */
+/* Sets w = z gauss, with gauss[s] = exp(-(s - center)^2 / (2 (radius / 2)^2)). */
 static void apply_gauss(struct row *r)
 {
     float *gauss = r->space.gauss, *w = r->space.weights;

@@ -1,20 +1,21 @@
 /* query_backward.c - gradients of one query: of q, keys, values, biases, center and vector. With dw
-   = the gradient of a weight, d = s - center:
+   the gradient of a weight and d = s - center:
 
        dw[s] = dropout(dout.v[s]) + the next query's dnext   dv[s] += drop(w)[s] dout
-       dw[s] -= weight / (n (w[s] + 1e-6)) of each of the n keys that a guide names for the query
+       dw[s] -= weight / (n (w[s] + 1e-6)) for each of the n keys that a guide names for the query
        dcenter += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
 
-   then dx by distribution.c, added to bias and relative bias; then through the cap, dx (1 - (x /
-   cap)^2) of the capped x, to the dot product, dq += scale sum of dx k and dk += scale dx q, or
-   through the hidden layer (kernel/additive.c). Hidden keys have dx = 0 and are not read. */
+   Then distribution.c turns dz into dx, which is added to bias and relative bias. From there it
+   passes through the cap, as dx (1 - (x / cap)^2) with the capped x, to the dot product, dq +=
+   scale sum of dx k and dk += scale dx q, or through the hidden layer (kernel/additive.c). Hidden
+   keys have dx = 0 and are not read. */
 #include "attention/general/backward.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What a guide adds to dw: the cross-entropy of its even weights and those of the row, as Marian
-   has it. Hidden keys cannot be moved. */
+/* Adds the gradient of a guide to dw: of the cross-entropy between its even weights and those of
+   the row, as Marian defines it. Hidden keys have no gradient. */
 static void guided_gradients(const struct backward_row *l, const struct guide *guide)
 {
     static const double epsilon = 1e-6;
@@ -31,7 +32,7 @@ static void guided_gradients(const struct backward_row *l, const struct guide *g
     guide->losses[row] = loss;
 }
 
-/* dz = dw, 0 where hidden. */
+/* Sets dz = dw, and 0 where hidden. */
 static void weight_gradients(const struct backward_row *l)
 {
     const struct general_backward *f = l->p->f;
@@ -69,7 +70,7 @@ static void value_gradients(const struct backward_row *l)
                                    l->p->dvalues + low * a->v.row, a->v.row);
 }
 
-/* dw becomes dz; adds the gradient of the center. */
+/* Turns dw into dz, and adds to the gradient of the center. */
 static void center_gradient(const struct backward_row *l)
 {
     const struct general_backward *f = l->p->f;
@@ -83,7 +84,7 @@ static void center_gradient(const struct backward_row *l)
     if (f->d->centers) f->d->centers[r->center - f->c->centers] += (float)(sum / (sigma * sigma));
 }
 
-/* Adds dx to the gradients of what was added to the scores. */
+/* Adds dx to the gradients of the biases that were added to the scores. */
 static void bias_gradients(const struct backward_row *l)
 {
     const struct general_backward *f = l->p->f;
@@ -124,7 +125,7 @@ static void dot_gradients(const struct backward_row *l)
     if (p->dkeys) kernels->rank1_update(l->dz + low, n, r->q, width, p->dkeys + low * ld, ld);
 }
 
-/* dkeys += dsums, panel by panel. */
+/* Adds dsums to dkeys, panel by panel. */
 static void add_dsums(const struct backward_row *l)
 {
     const struct row *r = l->r;

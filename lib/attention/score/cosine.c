@@ -5,7 +5,7 @@
 
    so q' = beta u(q) and k' = u(k). Backward, for y = beta u(z):
 
-       dz = beta / m (dy - u (u . dy))    where |z| > 1e-8, else beta / m dy
+       dz = beta / m (dy - u (u . dy))    if |z| > 1e-8, else beta / m dy
        dbeta = sum of u . dy
 
    A row with dy = 0 is not read: it may be hidden and hold NaN. */

@@ -3,8 +3,8 @@
 
        c = keys sigmoid(u),   u = z . h,   h = tanh(C q)
 
-   for each query and head, keys being how many exist, with causality up to the query's position:
-   what a query sees does not depend on what comes later. Backward:
+   for each query and head. `keys` is the number of keys, with causality only up to the query's
+   position, so that the center does not depend on what comes later. Backward:
 
        du = dc keys s (1 - s), s = sigmoid(u)    dz += sum of du h    d(C q) = du z (1 - h^2)
 
@@ -31,10 +31,10 @@ static double sigmoid(double x)
     return 1 / (1 + rapt__exp(-x));
 }
 
-struct center_rows { /* some of one sequence and head */
+struct center_rows { /* some rows of one sequence and head */
     const rapt_attention *a;
     int count, keys;
-    int64_t position; /* of the first */
+    int64_t position; /* position of the first row */
     const float *vector;
     float *hidden, *centers;
 };
@@ -56,7 +56,7 @@ static struct center_rows rows_of(const rapt_attention *a, const struct sequence
         .centers = centers + row};
 }
 
-/* The number of keys that the center of row t is a fraction of. */
+/* Returns the number of keys of which the center of row t is a fraction. */
 static int keys_of(const struct center_rows *r, int t)
 {
     return rapt__causal_end(r->a->mask.causal, r->position + t, r->keys);

@@ -1,6 +1,6 @@
-/* location.c - the location-based score (Luong, Pham and Manning 2015, section 3.1): every
-   position s has a row P[s] of its own, and x = P[s] . q. So k' = P, the same in all sequences, and
-   what the keys hold is not read. */
+/* location.c - the location-based score (Luong, Pham and Manning 2015, section 3.1): every position
+   s has a row P[s] of its own, and x = P[s] . q. So k' = P, the same in all sequences, and k is not
+   read. */
 #include "attention/score/score.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static void keys(const rapt_attention *a, const struct score_block *b)
         memcpy(b->y + r * b->y_row, p + (size_t)(b->position + r) * width, width * sizeof(float));
 }
 
-/* Over the sequences in their order; a row of P is one member's. */
+/* Adds to the gradient of P, over the sequences in order. One member computes a row of P. */
 static void learned(struct team *team, const struct score_rows *r, const rapt_gradients *d)
 {
     size_t width = (size_t)rapt__query_width(r->a), positions = (size_t)r->a->learned.positions;

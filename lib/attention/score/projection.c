@@ -1,8 +1,8 @@
-/* projection.c - weights between rows as they come and the rows that a score reads. Elements are
-   chains of fma in the order of the inner index, so that a row's bits depend on nothing else. */
+/* projection.c - multiplies rows by the weights of a score. Elements are chains of fma in the order
+   of the inner index, so that the bits of a row depend on no other row. */
 #include "attention/score/score.h"
 
-enum { ROWS = 64 }; /* of x, read LANES times while they are near */
+enum { ROWS = 64 }; /* rows of x, read LANES times while they are in the cache */
 
 size_t rapt__projection_panels(int in, int out)
 {
@@ -69,7 +69,7 @@ void rapt__project_backward(const struct projection *p, const float *panels,
     rapt__kernels()->gemm(&gemm);
 }
 
-/* Sixteen rows of dweight of one head, from some rows of x and dy. */
+/* Adds to sixteen rows of dweight of one head, from some rows of x and dy. */
 static void add_outputs(const struct projection *p, const struct score_block *b, int first)
 {
     float columns[LANES][ROWS];

@@ -1,5 +1,5 @@
 /* rotary.c - rotary position embedding (Su et al. 2021): rotates pairs of elements of q' and k' by
-   an angle proportional to the position, so that their product depends on the distance alone.
+   an angle proportional to the position, so that their product depends only on the distance.
 
        (x, y) -> (x cos - y sin, x sin + y cos),   angle = position base^(-2i / width) of pair i
 
@@ -22,7 +22,7 @@ void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies)
     for (int i = 0; i < pairs; i++) frequencies[i] = rapt__pow(base, -(double)i / pairs);
 }
 
-/* n pairs (x, y) = (x[i * step], y[i * step]). */
+/* Rotates n pairs (x, y) = (x[i * step], y[i * step]). */
 static void rotate_pairs(float *x, float *y, int step, const float *s, const float *c, int n)
 {
     for (int i = 0; i < n; i++, x += step, y += step) {
@@ -32,7 +32,7 @@ static void rotate_pairs(float *x, float *y, int step, const float *s, const flo
     }
 }
 
-/* Row t of all heads. */
+/* Rotates row t of all heads. */
 static void rotate_row(const struct score_rows *r, const struct sequence *b, int t, double position,
                        const double *frequencies, struct score_choice only)
 {

@@ -1,4 +1,4 @@
-/* score.c - the table of scores, by enumerator, and their scale. */
+/* score.c - the table of scores by enumerator, and their scale. */
 #include "attention/score/score.h"
 
 #include <math.h>

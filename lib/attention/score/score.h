@@ -1,34 +1,34 @@
 /* score.h - scores: how rows of one side, queries or keys, become the q' and k' of projected.h, and
-   how their gradients come back. One row of scores.def and a file each; then rotary
-   positions and relative biases, the same for all. */
+   how their gradients come back. Each score has a row in scores.def and a file. Rotary positions
+   and relative biases follow, the same for all scores. */
 #ifndef RAPT_LIB_ATTENTION_SCORE_H
 #define RAPT_LIB_ATTENTION_SCORE_H
 
 #include "attention/projected.h"
 
-/* ---- what a score is ---- */
+/* ---- definition of a score ---- */
 
-/* y = x W' + b, with W [out][in] and b [out] of each head */
+/* y = x W' + b, with W [out][in] and b [out] for each head */
 struct projection {
     int heads, in, out;
     const float *weight, *bias; /* [heads][out][in]; [heads][out] or NULL */
-    float *dweight, *dbias;     /* their gradients, added to; NULL: not wanted */
+    float *dweight, *dbias;     /* gradients, added to; NULL: not wanted */
 };
 
 struct score_block { /* neighboring rows of one head */
     int head, rows;
-    int position; /* of the first */
+    int position; /* position of the first row */
     const float *x;
     ptrdiff_t x_row;
-    float *y; /* projected, or their gradient */
+    float *y; /* projected rows, or their gradient */
     ptrdiff_t y_row;
-    float *dx; /* backward: added to, rows dx_row apart */
+    float *dx; /* backward: added to; rows dx_row apart */
     ptrdiff_t dx_row;
 };
 
-struct score_rows { /* all rows of a side */
+struct score_rows { /* all rows of one side */
     const rapt_attention *a;
-    bool keys; /* else queries */
+    bool keys; /* keys rather than queries */
     const float *x;
     rapt_stride x_stride;
     float *y;
@@ -36,21 +36,21 @@ struct score_rows { /* all rows of a side */
 };
 
 struct score_side {
-    /* y = x W' + b; NULL: no weights. d NULL: no gradients */
+    /* y = x W' + b; NULL: no weights. With d NULL, without gradients */
     struct projection (*weights)(const rapt_attention *a, const rapt_gradients *d);
-    /* anything else; NULL: y = x, or the projection */
+    /* any other function of rows; NULL: y = x, or only the projection */
     void (*rows)(const rapt_attention *a, const struct score_block *b);
     void (*rows_back)(const rapt_attention *a, const struct score_block *b);
-    /* adds the gradients of what is not a projection; r->y holds dy */
+    /* adds the gradients of learned arrays that are not a projection; r->y holds dy */
     void (*learned)(struct team *team, const struct score_rows *r, const rapt_gradients *d);
 };
 
 struct score {
     const char *name;
-    bool scaled;    /* divided by the root of the key width */
+    bool scaled;    /* divided by the square root of the key width */
     bool scaleless; /* the scale is always 1 */
-    bool keyless;   /* k is not read: a row is learned for each position of a key */
-    bool additive;  /* hidden_vector . tanh(q' + k'), not q' . k' */
+    bool keyless;   /* k is not read; a row is learned for each position of a key */
+    bool additive;  /* hidden_vector . tanh(q' + k') in place of q' . k' */
     bool recurrent; /* additive, plus features of the previous query's weights inside the tanh */
     int (*width)(const rapt_attention *a); /* of q' and k' */
     struct score_side queries, keys;
@@ -60,9 +60,9 @@ struct score {
 const struct score *rapt__score(rapt_score score);
 
 /* ---- learned.c ---- */
-/* Whether a problem reads array i, has not given it, and cannot do without. */
+/* Whether a problem reads array i and requires it, but does not have it. */
 bool rapt__learned_missing(const rapt_attention *a, int i);
-enum learned_gradient { /* what the gradient of an array is made of */
+enum learned_gradient { /* what the gradient of an array depends on */
                         LEARNED_FROM_QUERIES,
                         LEARNED_FROM_KEYS,
                         LEARNED_FROM_CENTERS,
@@ -75,40 +75,42 @@ struct transformed {
     const rapt_attention *a;
     const struct score *score;
     const rapt_gradients *d;         /* backward */
-    struct projected projected;      /* what is left to do */
-    struct score_rows queries, keys; /* as given; y: q', k' if those are others, else NULL */
+    struct projected projected;      /* the remaining problem */
+    struct score_rows queries, keys; /* as given; y is q' or k' if it differs from q or k, else
+                                        NULL */
     /* in the workspace: */
-    float *query_panels, *key_panels, *center_panels; /* weights as the products read them */
+    float *query_panels, *key_panels, *center_panels; /* weights in panels */
     double *frequencies;                              /* of rotary positions */
-    float *relative, *centers, *hidden; /* see struct projected; hidden: of the centers */
-    float *dqueries, *dkeys, *drelative, *dcenters; /* gradients of what is projected */
+    float *relative, *centers, *hidden; /* see struct projected; hidden is that of the centers */
+    float *dqueries, *dkeys, *drelative, *dcenters; /* gradients of projected rows */
 };
-struct score_choice { /* one sequence and head; below 0: all */
+struct score_choice { /* a sequence and a head; negative: all */
     int sequence, head;
 };
 extern const struct score_choice rapt__all_rows;
 
-/* The problem that remains once q and k are projected; q, k and centers are still those of the
- * caller. */
+/* Returns the problem that remains once q and k are projected; q, k and centers are still those of
+   the caller. */
 struct projected rapt__projected(const rapt_attention *a, const float *q, const float *k);
 void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct transformed *t);
-/* Lays t out and fills it, for all or for one sequence and head. Called by all members of a team,
-   each with a t of its own. */
+/* Lays out t and fills it, for all sequences and heads or for one. All members of a team call it,
+   each with its own t. */
 void rapt__transform(struct team *team, const rapt_attention *a, const float *q, const float *k,
                      struct score_choice only, struct arena *arena, struct transformed *t);
-/* Where gradients of projected rows are to be added: the caller's arrays, or zeroed ones of t. */
+/* Returns where gradients of projected rows are to be added: the caller's arrays, or zeroed ones of
+   t. */
 struct projected_gradients rapt__transform_backward(struct team *team, struct transformed *t,
                                                     const rapt_gradients *d);
-/* From those of projected rows to the caller's. */
+/* Turns the gradients of projected rows into the caller's. */
 void rapt__transform_finish(struct team *team, struct transformed *t);
 
-/* ---- side.c: over all rows of a side, shared out; each ends at a barrier ---- */
-/* y from x. panels: of the projection. positions: of the first row of each sequence; NULL: as the
-   problem says. */
+/* ---- side.c: work on all rows of a side, divided among the team; each ends at a barrier ---- */
+/* Computes y from x. panels: of the projection. positions: of the first row of each sequence; NULL:
+   as the problem says. */
 void rapt__side_forward(struct team *team, const struct score_side *side,
                         const struct score_rows *r, const float *panels, const int *positions,
                         struct score_choice only);
-/* dx += from dy, which is in r->y. panels: of the transposed projection. */
+/* Adds to dx, from dy in r->y. panels: of the transposed projection. */
 void rapt__side_backward(struct team *team, const struct score_side *side,
                          const struct score_rows *r, const float *panels, float *dx);
 int rapt__side_rows(const struct score_rows *r, const struct sequence *b);
@@ -117,22 +119,23 @@ ptrdiff_t rapt__side_at(const struct score_rows *r, const rapt_stride *s, const 
                         int h, int t);
 
 /* ---- projection.c ---- */
-/* Floats of the panels that hold the weights of a head, transposed or not. */
+/* Returns the floats of the panels that hold the weights of a head, transposed or not. */
 size_t rapt__projection_panels(int in, int out);
-/* W as panels, for y; transposed: for the gradient of x. Shared out, ends at a barrier. */
+/* Packs W into panels, for y, or transposed for the gradient of x. Divides the work and ends at a
+   barrier. */
 void rapt__projection_pack(struct team *team, const struct projection *p, bool transposed,
                            float *panels);
-/* A block: y = x W' + b, or dx += y W. Bits of a row depend on that row alone. */
+/* Compute a block: y = x W' + b, or dx += y W. The bits of a row depend on no other row. */
 void rapt__project(const struct projection *p, const float *panels, const struct score_block *b);
 void rapt__project_backward(const struct projection *p, const float *panels,
                             const struct score_block *b);
-/* dweight += dy' x, dbias += sum of dy, over all rows in their order; r->y holds dy. Where dy = 0,
-   x is not read: the row may be hidden and hold NaN. */
+/* Adds dy' x to dweight and the sum of dy to dbias, over all rows in order; r->y holds dy. Where dy
+   = 0, x is not read: the row may be hidden and hold NaN. */
 void rapt__projection_gradient(struct team *team, const struct projection *p,
                                const struct score_rows *r);
 
 /* ---- score.c ---- */
-float rapt__score_scale(rapt_score score, float scale, int key_width); /* scale 0: its own */
+float rapt__score_scale(rapt_score score, float scale, int key_width); /* 0: its own scale */
 
 /* ---- rotary.c ---- */
 int rapt__rotary_pairs(const rapt_attention *a); /* 0: no rotary positions */
@@ -142,12 +145,14 @@ void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const do
                          const int *positions, bool back, struct score_choice only);
 
 /* ---- local.c: c = keys sigmoid(z . tanh(C q)) ---- */
-extern const struct score_side rapt__center_side; /* C q of queries */
-/* centers[H][query rows] from hidden[H][query rows][center_hidden], which holds C q and then
-   tanh(C q). positions: of the first row of each sequence; NULL: as the problem says. */
+extern const struct score_side rapt__center_side; /* C q, of queries */
+/* Computes centers[H][query rows] from hidden[H][query rows][center_hidden], which holds C q on
+   entry and tanh(C q) on return. positions: of the first row of each sequence; NULL: as the problem
+   says. */
 void rapt__locality_centers(struct team *team, const rapt_attention *a, const int *positions,
                             struct score_choice only, float *hidden, float *centers);
-/* hidden becomes the gradient of C q, dcenters that of z . tanh(C q); adds that of z. */
+/* Replaces hidden by the gradient of C q, and dcenters by that of z . tanh(C q). Adds to the
+   gradient of z. */
 void rapt__locality_backward(struct team *team, const rapt_attention *a, float *hidden,
                              float *dcenters, const rapt_gradients *d);
 

@@ -1,6 +1,6 @@
-/* transform.c - q and k become q' and k' of projected.h: projected by the score, then rotated by
-   rotary positions; where neither applies they are read in place. Backward, gradients of q' and k'
-   become those of q, k and what is learned. */
+/* transform.c - turns q and k into the q' and k' of projected.h: projected by the score, then
+   rotated by rotary positions, or read in place if neither applies. Backward turns the gradients of
+   q' and k' into those of q, k and the learned arrays. */
 #include "attention/score/score.h"
 
 #include <string.h>
@@ -73,7 +73,7 @@ struct projected rapt__projected(const rapt_attention *a, const float *q, const 
     return c;
 }
 
-/* One side: q' or k', if it is not there already. */
+/* Computes q' or k' of one side. */
 static void prepare_side(struct team *team, struct transformed *p, const struct score_side *side,
                          struct score_rows *r, float *panels, struct score_choice only)
 {
@@ -185,7 +185,8 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         .feature_weight = aware ? d->learned[RAPT_LEARNED_FEATURE_WEIGHT] : NULL};
 }
 
-/* r.y: the gradient of what the side became; dx: the caller's. */
+/* Takes the gradient of the projected side, r.y, back to the learned arrays and to dx, the caller's
+   (may be NULL). */
 static void finish_side(struct team *team, const struct transformed *p,
                         const struct score_side *side, struct score_rows r, float *panels,
                         float *dx)
