@@ -40,7 +40,7 @@ struct call { /* arguments of any of the three functions below */
     void *workspace;
 };
 
-static rapt_status missing(const char *array, rapt_message *why)
+static rapt_status missing_array(const char *array, rapt_message *why)
 {
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", array);
 }
@@ -49,14 +49,14 @@ static rapt_status missing(const char *array, rapt_message *why)
 static rapt_status check_inputs(const struct call *c, rapt_message *why)
 {
     bool queries = rapt__query_rows(&c->a) > 0, keys = rapt__key_rows(&c->a) > 0;
-    if (!c->workspace) return missing("workspace", why);
+    if (!c->workspace) return missing_array("workspace", why);
     if ((uintptr_t)c->workspace % WORKSPACE_ALIGNMENT != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "workspace: the address is not a multiple of %d bytes",
                           WORKSPACE_ALIGNMENT);
-    if (queries && !c->q) return missing("q", why);
-    if (keys && !c->k && !rapt__score(c->a.score)->keyless) return missing("k", why);
-    if (keys && !c->v) return missing("v", why);
+    if (queries && !c->q) return missing_array("q", why);
+    if (keys && !c->k && !rapt__score(c->a.score)->keyless) return missing_array("k", why);
+    if (keys && !c->v) return missing_array("v", why);
     return RAPT_OK;
 }
 
@@ -72,7 +72,7 @@ static rapt_status check_saved(const struct call *c, bool after, rapt_message *w
                       rapt_normalizer_name(c->a.normalizer));
 }
 
-static void forward(struct team *team, void *argument)
+static void forward_member(struct team *team, void *argument)
 {
     const struct call *c = argument;
     rapt__attention_forward(team, &c->a, c->q, c->k, c->v, c->to, &c->saved, c->workspace);
@@ -86,9 +86,9 @@ rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, cons
     rapt_status status = read_problem(&c.a, a, why);
     if (!status && saved) status = READ(&c.saved, saved, rapt_attention_saved, why);
     if (!status) status = check_inputs(&c, why);
-    if (!status && rapt__query_rows(&c.a) > 0 && !out) status = missing("out", why);
+    if (!status && rapt__query_rows(&c.a) > 0 && !out) status = missing_array("out", why);
     if (!status) status = check_saved(&c, false, why);
-    if (!status) rapt__team_run(c.a.threads, forward, &c);
+    if (!status) rapt__team_run(c.a.threads, forward_member, &c);
     return status;
 }
 
@@ -119,7 +119,7 @@ static rapt_status check_repeats(const struct call *c, rapt_message *why)
 
 /* Checks that each requested gradient belongs to an array of the problem. An array that the score
    does not read gets a gradient of 0. */
-static rapt_status check_gradients(const struct call *c, rapt_message *why)
+static rapt_status check_wanted_gradients(const struct call *c, rapt_message *why)
 {
     const rapt_attention *a = &c->a;
     const rapt_gradients *d = &c->d;
@@ -136,7 +136,7 @@ static rapt_status check_gradients(const struct call *c, rapt_message *why)
                       "gradient of %s: the problem does not have this array", array);
 }
 
-static void backward(struct team *team, void *argument)
+static void backward_member(struct team *team, void *argument)
 {
     const struct call *c = argument;
     rapt__attention_backward(team, &c->a, c->q, c->k, c->v, c->out, &c->saved, c->dout,
@@ -158,15 +158,15 @@ rapt_status rapt_attention_backward(const rapt_attention *a, const float *q, con
     if (!status) status = check_saved(&c, true, why);
     if (status) return status;
     bool queries = rapt__query_rows(&c.a) > 0;
-    if (queries && !out) return missing("out", why);
-    if (queries && !dout) return missing("dout", why);
+    if (queries && !out) return missing_array("out", why);
+    if (queries && !dout) return missing_array("dout", why);
     if (queries && c.a.normalizer == RAPT_NORMALIZER_SAMPLE && !c.reinforce.reward)
-        return missing("reinforce.reward", why);
+        return missing_array("reinforce.reward", why);
     if (!isfinite(c.reinforce.entropy))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "reinforce.entropy is not finite");
-    status = check_gradients(&c, why);
+    status = check_wanted_gradients(&c, why);
     if (!status) status = check_repeats(&c, why);
-    if (!status) rapt__team_run(c.a.threads, backward, &c);
+    if (!status) rapt__team_run(c.a.threads, backward_member, &c);
     return status;
 }
 
@@ -214,7 +214,7 @@ rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, cons
     c.v = c.q; /* not read */
     status = check_inputs(&c, why);
     if (!status) status = check_saved(&c, true, why);
-    if (!status && !weights) status = missing("weights", why);
+    if (!status && !weights) status = missing_array("weights", why);
     if (!status) rapt__team_run(c.a.threads, weights_of, &c);
     return status;
 }

@@ -7,7 +7,7 @@
 
 enum { MAX_WIDTH = 1 << 16 };
 
-static rapt_status bad(rapt_message *why, const char *field, double value, const char *wanted)
+static rapt_status bad_field(rapt_message *why, const char *field, double value, const char *wanted)
 {
     char text[FLOAT_TEXT];
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, it must be %s", field,
@@ -16,25 +16,25 @@ static rapt_status bad(rapt_message *why, const char *field, double value, const
 
 static rapt_status check_sizes(const rapt_attention *a, rapt_message *why)
 {
-    if (a->batch < 0) return bad(why, "batch", a->batch, "0 or more");
-    if (a->heads < 1) return bad(why, "heads", a->heads, "1 or more");
+    if (a->batch < 0) return bad_field(why, "batch", a->batch, "0 or more");
+    if (a->heads < 1) return bad_field(why, "heads", a->heads, "1 or more");
     if (a->key_heads < 0 || (a->key_heads > 0 && a->heads % a->key_heads != 0))
-        return bad(why, "key_heads", a->key_heads, "0 or a divisor of heads");
-    if (a->queries < 0) return bad(why, "queries", a->queries, "0 or more");
-    if (a->keys < 0) return bad(why, "keys", a->keys, "0 or more");
+        return bad_field(why, "key_heads", a->key_heads, "0 or a divisor of heads");
+    if (a->queries < 0) return bad_field(why, "queries", a->queries, "0 or more");
+    if (a->keys < 0) return bad_field(why, "keys", a->keys, "0 or more");
     if (a->key_width < 1 || a->key_width > MAX_WIDTH)
-        return bad(why, "key_width", a->key_width, "1 to 65536");
+        return bad_field(why, "key_width", a->key_width, "1 to 65536");
     if (a->value_width < 1 || a->value_width > MAX_WIDTH)
-        return bad(why, "value_width", a->value_width, "1 to 65536");
+        return bad_field(why, "value_width", a->value_width, "1 to 65536");
     if (a->query_width < 0 || a->query_width > MAX_WIDTH)
-        return bad(why, "query_width", a->query_width, "0 to 65536");
+        return bad_field(why, "query_width", a->query_width, "0 to 65536");
     return RAPT_OK;
 }
 
 /* Checks that offsets begin with 0 and never decrease, and that no sequence is longer than
    `max`. */
-static rapt_status check_starts(const char *field, const int *starts, int batch, int max,
-                                rapt_message *why)
+static rapt_status check_row_starts(const char *field, const int *starts, int batch, int max,
+                                    rapt_message *why)
 {
     if (!starts) return RAPT_OK;
     if (starts[0] != 0)
@@ -59,13 +59,13 @@ static rapt_status check_rows(const rapt_attention *a, rapt_message *why)
     int64_t queries = a->query_starts ? a->query_starts[a->batch] : (int64_t)a->batch * a->queries;
     int64_t keys = a->key_starts ? a->key_starts[a->batch] : (int64_t)a->batch * a->keys;
     if (queries > ATTENTION_ROWS / a->heads)
-        return bad(why, "queries of all sequences and heads", (double)queries * a->heads,
-                   "at most 2147483519");
+        return bad_field(why, "queries of all sequences and heads", (double)queries * a->heads,
+                         "at most 2147483519");
     if (keys > ATTENTION_ROWS)
-        return bad(why, "keys of all sequences", (double)keys, "at most 2147483519");
+        return bad_field(why, "keys of all sequences", (double)keys, "at most 2147483519");
     if (a->batch > INT_MAX / a->heads)
-        return bad(why, "heads of all sequences", (double)a->batch * a->heads,
-                   "at most 2147483647");
+        return bad_field(why, "heads of all sequences", (double)a->batch * a->heads,
+                         "at most 2147483647");
     return RAPT_OK;
 }
 
@@ -131,13 +131,14 @@ static rapt_status check_mask(const rapt_attention *a, rapt_message *why)
 {
     const rapt_mask *m = &a->mask;
     if ((unsigned)m->causal_alignment > RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT)
-        return bad(why, "mask.causal_alignment", m->causal_alignment, "a rapt_causal_alignment");
+        return bad_field(why, "mask.causal_alignment", m->causal_alignment,
+                         "a rapt_causal_alignment");
     if (m->causal && check_causal_alignment(a, "mask.causal", why) != RAPT_OK)
         return RAPT_BAD_ARGUMENT;
     if (m->window && check_causal_alignment(a, "mask.window", why) != RAPT_OK)
         return RAPT_BAD_ARGUMENT;
-    if (m->window && m->before < 0) return bad(why, "mask.before", m->before, "0 or more");
-    if (m->window && m->after < 0) return bad(why, "mask.after", m->after, "0 or more");
+    if (m->window && m->before < 0) return bad_field(why, "mask.before", m->before, "0 or more");
+    if (m->window && m->after < 0) return bad_field(why, "mask.after", m->after, "0 or more");
     for (int b = 0; m->key_counts && b < a->batch; b++) {
         int keys = a->key_starts ? a->key_starts[b + 1] - a->key_starts[b] : a->keys;
         if (m->key_counts[b] < 0 || m->key_counts[b] > keys)
@@ -150,7 +151,7 @@ static rapt_status check_mask(const rapt_attention *a, rapt_message *why)
 /* Checks a dimension of a learned array. */
 static rapt_status check_width(const char *field, int width, rapt_message *why)
 {
-    return width < 1 || width > MAX_WIDTH ? bad(why, field, width, "1 to 65536") : RAPT_OK;
+    return width < 1 || width > MAX_WIDTH ? bad_field(why, field, width, "1 to 65536") : RAPT_OK;
 }
 
 /* Checks that the arrays which the score and locality require are given, and none of later
@@ -172,7 +173,8 @@ static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
 
 static rapt_status check_score(const rapt_attention *a, rapt_message *why)
 {
-    if ((unsigned)a->score >= RAPT_SCORE_COUNT) return bad(why, "score", a->score, "a rapt_score");
+    if ((unsigned)a->score >= RAPT_SCORE_COUNT)
+        return bad_field(why, "score", a->score, "a rapt_score");
     const struct score *score = rapt__score(a->score);
     const rapt_learned *l = &a->learned;
     rapt_status s = RAPT_OK;
@@ -182,25 +184,25 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
         s = check_width("learned.filter_width", l->filter_width, why);
     if (s != RAPT_OK) return s;
     if (score->recurrent && l->filter_width % 2 == 0)
-        return bad(why, "learned.filter_width", l->filter_width, "odd");
+        return bad_field(why, "learned.filter_width", l->filter_width, "odd");
     if (score->recurrent && a->keys > ATTENTION_ROWS - 2 * l->filter_width)
-        return bad(why, "keys, and filter_width at both ends,", a->keys + 2.0 * l->filter_width,
-                   "at most 2147483519");
+        return bad_field(why, "keys, and filter_width at both ends,",
+                         a->keys + 2.0 * l->filter_width, "at most 2147483519");
     if (score->keyless && l->positions < a->keys)
-        return bad(why, "learned.positions", l->positions, "at least keys");
+        return bad_field(why, "learned.positions", l->positions, "at least keys");
     bool projected = score->keyless || score->queries.weights;
     if (!projected && rapt__query_width(a) != a->key_width)
-        return bad(why, "query_width", a->query_width, "0 or key_width");
+        return bad_field(why, "query_width", a->query_width, "0 or key_width");
     return RAPT_OK;
 }
 
 static rapt_status check_locality(const rapt_attention *a, rapt_message *why)
 {
     if ((unsigned)a->locality >= RAPT_LOCALITY_COUNT)
-        return bad(why, "locality", a->locality, "a rapt_locality");
+        return bad_field(why, "locality", a->locality, "a rapt_locality");
     bool windowed = rapt__locality_windowed(a), centered = rapt__locality_centered(a);
     if ((windowed || centered) && (!(a->radius > 0) || !isfinite(a->radius)))
-        return bad(why, "radius", (double)a->radius, "finite and above 0");
+        return bad_field(why, "radius", (double)a->radius, "finite and above 0");
     if (windowed) return check_causal_alignment(a, rapt_locality_name(a->locality), why);
     if (centered) return check_width("learned.center_hidden", a->learned.center_hidden, why);
     return RAPT_OK;
@@ -209,11 +211,11 @@ static rapt_status check_locality(const rapt_attention *a, rapt_message *why)
 static rapt_status check_normalizer(const rapt_attention *a, rapt_message *why)
 {
     if ((unsigned)a->normalizer >= RAPT_NORMALIZER_COUNT)
-        return bad(why, "normalizer", a->normalizer, "a rapt_normalizer");
+        return bad_field(why, "normalizer", a->normalizer, "a rapt_normalizer");
     if (!(a->temperature >= 0) || !isfinite(a->temperature))
-        return bad(why, "temperature", (double)a->temperature, "finite and 0 or more");
+        return bad_field(why, "temperature", (double)a->temperature, "finite and 0 or more");
     if (rapt__normalizer_is_hard(a->normalizer) && a->dropout > 0)
-        return bad(why, "dropout", (double)a->dropout, "0 if the normalizer is hard");
+        return bad_field(why, "dropout", (double)a->dropout, "0 if the normalizer is hard");
     return RAPT_OK;
 }
 
@@ -222,14 +224,14 @@ static rapt_status check_relative(const rapt_attention *a, rapt_message *why)
     const rapt_relative *r = &a->relative;
     int min = r->bidirectional ? 4 : 2;
     if (rapt__relative_wanted(a) && (int64_t)a->queries + a->keys > INT_MAX)
-        return bad(why, "queries + keys of relative biases", (double)a->queries + a->keys,
-                   "at most 2147483647");
+        return bad_field(why, "queries + keys of relative biases", (double)a->queries + a->keys,
+                         "at most 2147483647");
     if (r->slopes && check_causal_alignment(a, "relative.slopes", why) != RAPT_OK)
         return RAPT_BAD_ARGUMENT;
     if (!r->table) return RAPT_OK;
     if (r->buckets < min || r->buckets > MAX_WIDTH || (r->bidirectional && r->buckets % 2 != 0))
-        return bad(why, "relative.buckets", r->buckets,
-                   r->bidirectional ? "4 to 65536 and even" : "2 to 65536");
+        return bad_field(why, "relative.buckets", r->buckets,
+                         r->bidirectional ? "4 to 65536 and even" : "2 to 65536");
     if (r->distance <= r->buckets / min)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "relative.distance is %d, it must be more than %d: that many distances "
@@ -242,7 +244,7 @@ static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
 {
     const rapt_relative *r = &a->relative;
     if ((unsigned)r->rotary > RAPT_ROTARY_HALVES)
-        return bad(why, "relative.rotary", r->rotary, "a rapt_rotary");
+        return bad_field(why, "relative.rotary", r->rotary, "a rapt_rotary");
     if (r->rotary == RAPT_ROTARY_NONE) return RAPT_OK;
     const struct score *score = rapt__score(a->score);
     if (score->additive)
@@ -251,9 +253,11 @@ static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
                           score->name);
     int all = score->width(a), width = r->rotary_width ? r->rotary_width : all;
     if (width < 2 || width > all || width % 2 != 0)
-        return bad(why, "relative.rotary_width", width, "even and at most the vectors' width");
+        return bad_field(why, "relative.rotary_width", width,
+                         "even and at most the vectors' width");
     if (!(r->rotary_base >= 0) || !isfinite(r->rotary_base))
-        return bad(why, "relative.rotary_base", (double)r->rotary_base, "finite and 0 or more");
+        return bad_field(why, "relative.rotary_base", (double)r->rotary_base,
+                         "finite and 0 or more");
     return check_causal_alignment(a, "relative.rotary", why);
 }
 
@@ -262,12 +266,12 @@ static const float LOG2_E = 1.44269504f; /* kernels multiply scores by scale log
 static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
 {
     if (!isfinite(a->scale * LOG2_E))
-        return bad(why, "scale", (double)a->scale, "finite, even times log2 e");
+        return bad_field(why, "scale", (double)a->scale, "finite, even times log2 e");
     if (!(a->cap >= 0) || !isfinite(a->cap))
-        return bad(why, "cap", (double)a->cap, "finite and 0 or more");
+        return bad_field(why, "cap", (double)a->cap, "finite and 0 or more");
     if (!(a->dropout >= 0 && a->dropout < 1))
-        return bad(why, "dropout", (double)a->dropout, "at least 0 and below 1");
-    if (a->threads < 0) return bad(why, "threads", a->threads, "0 or more");
+        return bad_field(why, "dropout", (double)a->dropout, "at least 0 and below 1");
+    if (a->threads < 0) return bad_field(why, "threads", a->threads, "0 or more");
     return RAPT_OK;
 }
 
@@ -276,11 +280,12 @@ static rapt_status check_out(const rapt_attention *a, rapt_message *why)
 {
     int rows = a->query_starts ? rapt__query_rows(a) : a->queries; /* rows one row stride apart */
     if (rapt__query_rows(a) == 0) return RAPT_OK;
-    if (a->out.row == 0 && rows > 1) return bad(why, "out.row", 0, "the distance between rows");
+    if (a->out.row == 0 && rows > 1)
+        return bad_field(why, "out.row", 0, "the distance between rows");
     if (a->out.head == 0 && a->heads > 1)
-        return bad(why, "out.head", 0, "the distance between heads");
+        return bad_field(why, "out.head", 0, "the distance between heads");
     if (a->out.batch == 0 && a->batch > 1 && !a->query_starts)
-        return bad(why, "out.batch", 0, "the distance between sequences");
+        return bad_field(why, "out.batch", 0, "the distance between sequences");
     return RAPT_OK;
 }
 
@@ -304,8 +309,9 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_reserved("relative.reserved", a->relative.reserved, why);
     if (s == RAPT_OK) s = check_reserved("learned.reserved", a->learned.reserved, why);
     if (s == RAPT_OK) s = check_sizes(a, why);
-    if (s == RAPT_OK) s = check_starts("query_starts", a->query_starts, a->batch, a->queries, why);
-    if (s == RAPT_OK) s = check_starts("key_starts", a->key_starts, a->batch, a->keys, why);
+    if (s == RAPT_OK)
+        s = check_row_starts("query_starts", a->query_starts, a->batch, a->queries, why);
+    if (s == RAPT_OK) s = check_row_starts("key_starts", a->key_starts, a->batch, a->keys, why);
     if (s == RAPT_OK) s = check_rows(a, why);
     if (s == RAPT_OK) s = check_extents(a, why);
     if (s == RAPT_OK) s = check_mask(a, why);

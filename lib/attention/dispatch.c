@@ -24,7 +24,7 @@ static size_t count_path(const struct bounds *b, bool flash)
 }
 
 /* Returns the bytes that forward, backward or weights need, or 0 if they overflow size_t. */
-static size_t count(const struct projected *c, const struct bounds *b, bool guided)
+static size_t count_workspace(const struct projected *c, const struct bounds *b, bool guided)
 {
     size_t own = count_path(b, rapt__flash_supports(c)), guide = count_path(b, false);
     if (!own || (guided && !guide)) return 0;
@@ -35,7 +35,7 @@ static size_t workspace(const rapt_attention *a, int team_size, bool guided)
 {
     const struct projected c = rapt__projected(a, NULL, NULL);
     const struct bounds b = rapt__bounds(&c, team_size);
-    return count(&c, &b, guided);
+    return count_workspace(&c, &b, guided);
 }
 
 size_t rapt__attention_workspace(const rapt_attention *a, int team_size)
@@ -60,7 +60,7 @@ size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int
     b.query_rows = (size_t)query_rows, b.key_rows = (size_t)key_rows;
     b.max_queries = b.longest_queries = longest(spec->queries, query_rows);
     b.max_keys = b.longest_keys = longest(spec->keys, key_rows);
-    return count(&c, &b, guided);
+    return count_workspace(&c, &b, guided);
 }
 
 static struct arena open_workspace(struct team *team, const rapt_attention *a, bool guided,

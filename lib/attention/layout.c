@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
-static ptrdiff_t times(ptrdiff_t a, ptrdiff_t b)
+static ptrdiff_t stride_times(ptrdiff_t a, ptrdiff_t b)
 {
     size_t product;
     if (a <= 0 || b <= 0) return 0;
@@ -14,7 +14,7 @@ static ptrdiff_t times(ptrdiff_t a, ptrdiff_t b)
     return fits ? (ptrdiff_t)product : PTRDIFF_MAX;
 }
 
-static ptrdiff_t plus(ptrdiff_t a, ptrdiff_t b)
+static ptrdiff_t stride_plus(ptrdiff_t a, ptrdiff_t b)
 {
     return a > PTRDIFF_MAX - b ? PTRDIFF_MAX : a + b;
 }
@@ -22,15 +22,15 @@ static ptrdiff_t plus(ptrdiff_t a, ptrdiff_t b)
 /* [heads][rows][width] for each sequence. */
 static rapt_stride by_heads(int heads, int rows, int width)
 {
-    ptrdiff_t head = times(rows, width);
-    return (rapt_stride){times(heads, head), head, rapt__max(width, 0)};
+    ptrdiff_t head = stride_times(rows, width);
+    return (rapt_stride){stride_times(heads, head), head, rapt__max(width, 0)};
 }
 
 /* [rows][heads][width] for each sequence. */
 static rapt_stride by_rows(int heads, int rows, int width)
 {
-    ptrdiff_t row = times(heads, width);
-    return (rapt_stride){times(rows, row), rapt__max(width, 0), row};
+    ptrdiff_t row = stride_times(heads, width);
+    return (rapt_stride){stride_times(rows, row), rapt__max(width, 0), row};
 }
 
 /* Sets what all layouts have in common. */
@@ -66,10 +66,11 @@ rapt_status rapt_attention_init_packed(rapt_attention *a, size_t size, int batch
                                        int key_heads, int rows, int width)
 {
     rapt_attention own = problem(batch, heads, rows, rows, width);
-    ptrdiff_t queries = times(heads, width), keys = times(key_heads ? key_heads : heads, width);
-    ptrdiff_t row = plus(queries, plus(keys, keys));
+    ptrdiff_t queries = stride_times(heads, width),
+              keys = stride_times(key_heads ? key_heads : heads, width);
+    ptrdiff_t row = stride_plus(queries, stride_plus(keys, keys));
     own.key_heads = key_heads;
-    own.q = own.k = own.v = (rapt_stride){times(rows, row), rapt__max(width, 0), row};
+    own.q = own.k = own.v = (rapt_stride){stride_times(rows, row), rapt__max(width, 0), row};
     own.out = by_rows(heads, rows, width);
     return rapt__struct_default(a, size, &own, sizeof own);
 }
@@ -88,7 +89,8 @@ rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, int batch
 
 /* ---- learned arrays ---- */
 
-static rapt_status lay_out(const rapt_attention *a, rapt_learned_layout *l, rapt_message *why)
+static rapt_status lay_out_learned(const rapt_attention *a, rapt_learned_layout *l,
+                                   rapt_message *why)
 {
     for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
         if (!rapt__learned_read(a, i)) continue;
@@ -113,6 +115,6 @@ rapt_status rapt_attention_learned(const rapt_attention *a, rapt_learned_layout 
     rapt_status status = rapt__struct_read(&own, sizeof own, a, "rapt_attention", why);
     if (!status) status = rapt__struct_check(layout, "rapt_learned_layout", why);
     if (!status) status = rapt__shapes_check(&own, why);
-    if (!status) status = lay_out(&own, &l, why);
+    if (!status) status = lay_out_learned(&own, &l, why);
     return status ? status : rapt__struct_write(layout, &l, sizeof l, "rapt_learned_layout", why);
 }

@@ -40,7 +40,7 @@ static int group_end(const struct cached_queries *q, int i)
 }
 
 /* The row of query head h for query row r, of query sequence i. */
-static struct attend_row row_of(const struct cache_reader *x, int i, int h, int r)
+static struct attend_row cached_row_of(const struct cache_reader *x, int i, int h, int r)
 {
     const struct cached_queries *q = x->q;
     struct attend_row row = rapt__cached_visible(x->cache, q, i, r);
@@ -55,7 +55,8 @@ static struct attend_row row_of(const struct cache_reader *x, int i, int h, int 
 
 /* Computes rows [first, first + rows) of query sequences [i, end), which read the same keys. Rows
    are counted query row by query row, and within each by the heads of the group. */
-static void attend_rows(const struct cache_reader *x, int i, int end, int g, int first, int rows)
+static void attend_cached_tiles(const struct cache_reader *x, int i, int end, int g, int first,
+                                int rows)
 {
     const struct cache *c = x->cache;
     size_t panel = rapt__cache_panel(c, rapt__cached_sequence(x->q, i), g);
@@ -70,7 +71,7 @@ static void attend_rows(const struct cache_reader *x, int i, int end, int g, int
     for (int n = 0; n < rows; n++) {
         int r = start + (first + n) / x->group;
         while (i + 1 < end && r >= x->q->starts[i + 1]) i++;
-        row[n] = row_of(x, i, g * x->group + (first + n) % x->group, r);
+        row[n] = cached_row_of(x, i, g * x->group + (first + n) % x->group, r);
     }
     const struct attend attend = {.keys = &keys,
                                   .row = row,
@@ -123,7 +124,7 @@ static void attend_flash(struct team *team, const struct projected *c, const str
         for (int g = 0; g < cache->key_heads; g++)
             for (int first = 0; first < all; first += x.rows) {
                 if (!rapt__mine(&tickets)) continue;
-                attend_rows(&x, i, end, g, first, rapt__min(all - first, x.rows));
+                attend_cached_tiles(&x, i, end, g, first, rapt__min(all - first, x.rows));
             }
     }
     rapt__team_barrier(team);

@@ -94,7 +94,7 @@ static void attend_next(struct attention_history *l, int keys, struct row *row, 
 }
 
 /* Computes rows [first, first + rows) of a query sequence and head. */
-static void attend_rows(const struct cached_rows *x, int i, int h, int first, int rows)
+static void attend_cached_rows(const struct cached_rows *x, int i, int h, int first, int rows)
 {
     const struct cached_queries *q = x->q;
     struct row_head head = rapt__cached_head(x, h);
@@ -125,7 +125,7 @@ void rapt__cache_attend_general(struct team *team, const struct projected *proje
         for (int h = 0; h < q->spec->heads; h++)
             for (int n = 0; n < all; n += step)
                 if (rapt__mine(&tickets))
-                    attend_rows(&x, i, h, q->starts[i] + n, rapt__min(all - n, step));
+                    attend_cached_rows(&x, i, h, q->starts[i] + n, rapt__min(all - n, step));
     }
     rapt__team_barrier(team);
 }

@@ -13,8 +13,8 @@
 
 /* Lays out the workspace and returns the gradients of the relative bias. first: member 0's part,
    may be NULL. */
-static float *lay_out(struct arena *arena, const struct bounds *b, struct backward_part *mine,
-                      struct backward_part *first)
+static float *lay_out_backward(struct arena *arena, const struct bounds *b,
+                               struct backward_part *mine, struct backward_part *first)
 {
     float *relative = rapt__relative_sums_layout(arena, b);
     rapt__arena_parts(arena, b->team, rapt__flash_backward_part, b, mine, first);
@@ -24,7 +24,7 @@ static float *lay_out(struct arena *arena, const struct bounds *b, struct backwa
 void rapt__flash_backward_layout(struct arena *arena, const struct bounds *b)
 {
     struct backward_part mine;
-    lay_out(arena, b, &mine, NULL);
+    lay_out_backward(arena, b, &mine, NULL);
 }
 
 static struct backward_pair pair_of(const struct flash_backward *f, int index, int g)
@@ -94,7 +94,7 @@ static bool whole_groups(const struct flash_backward *f, const struct pair_group
 
 /* Sets *rows to what a pair reads and adds to: nothing if there is no such pair or it has no keys.
    Outputs are read only if there are several blocks of keys. */
-static void rows_of(const struct flash_backward *f, int pair, struct rows_ahead *rows)
+static void backward_rows_ahead(const struct flash_backward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;
     const rapt_attention *a = f->a;
@@ -129,7 +129,7 @@ static void backward_alone(struct team *team, const struct flash_backward *f)
             if (!rapt__mine(&tickets)) continue;
             struct backward_pair p = pair_of(f, i, g);
             struct rows_ahead ahead;
-            rows_of(f, rapt__next_item(&tickets), &ahead);
+            backward_rows_ahead(f, rapt__next_item(&tickets), &ahead);
             p.ahead = &ahead;
             backward_pair_alone(&p);
         }
@@ -177,7 +177,7 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
                                .d = d,
                                .key_heads = rapt__key_heads_of(c->a),
                                .far = rapt__flash_rows_far(c, true)};
-    float *relative = lay_out(arena, &b, &mine, &first);
+    float *relative = lay_out_backward(arena, &b, &mine, &first);
     rapt__workspace_begin(team);
     if (d->relative) {
         size_t begin, end;

@@ -73,8 +73,8 @@ static struct attend_plain plain_of(const struct flash_forward *f, const struct 
 
 /* Computes rows [first, first + rows) of all query heads that share key head g, head by head.
    plain: the pair has not been packed. */
-static void attend_rows(const struct flash_forward *f, const struct sequence *b, int g, int first,
-                        int rows, bool plain)
+static void attend_flash_rows(const struct flash_forward *f, const struct sequence *b, int g,
+                              int first, int rows, bool plain)
 {
     const rapt_attention *a = f->a;
     struct attend_row row[ATTEND_ROWS];
@@ -117,7 +117,7 @@ static void attend_item(const struct flash_forward *f, const struct sequence *b,
                         int rows)
 {
     int first = n * rows;
-    attend_rows(f, b, g, first, rapt__min(b->queries * f->group - first, rows), false);
+    attend_flash_rows(f, b, g, first, rapt__min(b->queries * f->group - first, rows), false);
 }
 
 static void attend_pair(const struct flash_forward *f, const struct sequence *b, int g)
@@ -130,7 +130,7 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     rapt__ahead_spread(f->ahead, 2 * tiles * rapt__ceil_div(b->existing, ATTEND_BLOCK) +
                                      (plain ? rapt__ceil_div(b->existing, LANES) : 0));
     if (plain) { /* packs only one block at a time */
-        attend_rows(f, b, g, 0, all, true);
+        attend_flash_rows(f, b, g, 0, all, true);
         return;
     }
     for (int p = 0; p * LANES < b->existing; p += PACK_PANELS) pack_panels(f, b, g, p);
@@ -138,7 +138,7 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
 }
 
 /* Sets *rows to what a pair reads: nothing if there is no such pair or it has no keys. */
-static void rows_of(const struct flash_forward *f, int pair, struct rows_ahead *rows)
+static void forward_rows_ahead(const struct flash_forward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;
     rows->parts = rows->at = rows->each = 0;
@@ -196,7 +196,7 @@ static void attend_pairs(struct team *team, struct flash_forward *f,
     for (; pair < f->a->batch * f->key_heads; pair++) {
         if (!rapt__mine(&tickets)) continue;
         struct sequence b = rapt__sequence(f->a, pair / f->key_heads);
-        rows_of(f, shared + rapt__next_item(&tickets), f->ahead);
+        forward_rows_ahead(f, shared + rapt__next_item(&tickets), f->ahead);
         attend_pair(f, &b, pair % f->key_heads);
     }
     rapt__team_barrier(team);
@@ -266,8 +266,8 @@ const float *rapt__flash_statistics_of(struct team *team, const struct projected
     rapt__team_barrier(team);
     first += (head - g * f.group) * s.queries;
     while ((n = rapt__team_take(team)) < rapt__ceil_div(rows, ATTEND_ROWS))
-        attend_rows(&f, &s, g, first + n * ATTEND_ROWS,
-                    rapt__min(rows - n * ATTEND_ROWS, ATTEND_ROWS), false);
+        attend_flash_rows(&f, &s, g, first + n * ATTEND_ROWS,
+                          rapt__min(rows - n * ATTEND_ROWS, ATTEND_ROWS), false);
     rapt__team_barrier(team);
     rapt__workspace_end(team, &rest);
     return statistics;

@@ -47,8 +47,8 @@ static void lay_out_rows(struct arena *part, const void *what, void *to)
 }
 
 /* Lays out the workspace and returns the sums of all members. */
-static struct head_sums lay_out(struct arena *arena, const struct bounds *b,
-                                struct backward_rows *mine)
+static struct head_sums lay_out_backward_rows(struct arena *arena, const struct bounds *b,
+                                              struct backward_rows *mine)
 {
     const struct head_sum_sizes size = sizes_of(b);
     struct head_sums sums;
@@ -65,7 +65,7 @@ static struct head_sums lay_out(struct arena *arena, const struct bounds *b,
 void rapt__general_backward_layout(struct arena *arena, const struct bounds *b)
 {
     struct backward_rows mine;
-    lay_out(arena, b, &mine);
+    lay_out_backward_rows(arena, b, &mine);
 }
 
 /* Zeroes and returns the floats of a head and sequence. */
@@ -92,7 +92,8 @@ static struct head_sums sums_of(const struct backward_keys *p, int h)
 
 /* ---- rows ---- */
 
-static struct row row_of(const struct backward_keys *p, const struct row_head *head, int h, int t)
+static struct row backward_row_of(const struct backward_keys *p, const struct row_head *head, int h,
+                                  int t)
 {
     struct row r = rapt__row(p->f->c, &p->b, head, &p->keys, h, t);
     r.space = p->f->mine.space;
@@ -113,7 +114,7 @@ static void rebuild_weights(const struct backward_keys *p, const struct row_head
     const rapt_attention *a = p->f->c->a;
     size_t capacity = (size_t)p->f->mine.space.capacity;
     for (int t = 0; t < p->b.queries; t++) {
-        struct row r = row_of(p, head, h, t);
+        struct row r = backward_row_of(p, head, h, t);
         ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(a) + p->b.query_first + t;
         r.decided = p->f->c->chosen != NULL;
         if (r.decided) r.chosen = p->f->c->chosen[at];
@@ -142,7 +143,7 @@ static void backward_in_time(const struct backward_keys *p, const struct row_hea
     memset(m->dfeature_weight, 0, weights * sizeof(float));
     rebuild_weights(p, h, l->head);
     for (int t = p->b.queries - 1; t >= 0; t--) {
-        struct row r = row_of(p, h, l->head, t);
+        struct row r = backward_row_of(p, h, l->head, t);
         l->r = &r, l->t = t;
         rapt__row_backward(l);
         l->r = NULL;
@@ -189,7 +190,7 @@ static void backward_block(const struct backward_keys *p, const struct row_head 
         rapt__block_dots(&block, f->kernels, c->q + rapt__query_at(&c->q_stride, &p->b, h, t),
                          c->q_stride.row, p->keys.panels, c->width, block.dots);
     for (int i = 0; i < rows; i++) {
-        struct row r = row_of(p, head, h, t + i);
+        struct row r = backward_row_of(p, head, h, t + i);
         if (products) r.dots = block.dots + i * block.capacity;
         l->block = products ? &block : NULL, l->index = i;
         l->dout_dots = together ? block.dout_dots + i * block.capacity : NULL;
@@ -292,7 +293,7 @@ void rapt__general_backward(struct team *team, const struct projected *c, const 
                                  .key_heads = rapt__key_heads_of(a),
                                  .sizes = sizes_of(&b)};
     f.group = a->heads / f.key_heads;
-    f.sums = lay_out(arena, &b, &f.mine);
+    f.sums = lay_out_backward_rows(arena, &b, &f.mine);
     rapt__workspace_begin(team);
     bool one_batch = d->bias && bias->batch == 0, one_head = d->bias && bias->head == 0;
     struct tickets tickets = rapt__tickets(team, 1);

@@ -22,7 +22,7 @@ void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backwa
     if (backward) block->dx = rapt__arena_floats(arena, BLOCK_ROWS, keys);
 }
 
-static float *row_at(const struct row_block *block, float *rows, int i)
+static float *block_row(const struct row_block *block, float *rows, int i)
 {
     return rows + i * block->capacity;
 }
@@ -30,7 +30,7 @@ static float *row_at(const struct row_block *block, float *rows, int i)
 static void clear(const struct row_block *block, float *rows)
 {
     for (int i = 0; i < block->rows && rows; i++)
-        memset(row_at(block, rows, i) + block->first, 0,
+        memset(block_row(block, rows, i) + block->first, 0,
                (size_t)(block->end - block->first) * sizeof *rows);
 }
 
@@ -59,7 +59,8 @@ void rapt__block_keep(const struct row_block *block, float *rows, int i, const s
                       const float *x)
 {
     int low = r->visible.low, n = r->visible.high - low;
-    if (!r->fully_masked) memcpy(row_at(block, rows, i) + low, x + low, (size_t)n * sizeof *rows);
+    if (!r->fully_masked)
+        memcpy(block_row(block, rows, i) + low, x + low, (size_t)n * sizeof *rows);
 }
 
 static void copy_floats(const float *x, ptrdiff_t x_row, int rows, int width, float *y,

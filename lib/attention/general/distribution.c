@@ -105,7 +105,7 @@ static void normalize_gumbel(struct row *r)
 }
 
 /* Gives weight 1 to the chosen key, or to the maximum of `from`. */
-static void choose(struct row *r, const float *from)
+static void choose_key(struct row *r, const float *from)
 {
     const struct kernels *k = r->head->kernels;
     int position = 0, best = -1;
@@ -125,18 +125,18 @@ static void choose(struct row *r, const float *from)
 
 static void normalize_argmax(struct row *r)
 {
-    choose(r, r->space.x);
+    choose_key(r, r->space.x);
 }
 
 static void normalize_sample(struct row *r)
 {
     bool draw = !r->decided && !r->head->noiseless;
     if (draw) add_noise(r, r->space.p);
-    choose(r, draw ? r->space.p : r->space.x);
+    choose_key(r, draw ? r->space.p : r->space.x);
 }
 
 /* Replaces dz by p (dz - p.dz) / by. */
-static void backward(const struct row *r, float *dz, float by)
+static void softmax_gradient(const struct row *r, float *dz, float by)
 {
     const float *p = r->space.p;
     float sum = r->head->kernels->dot(p + r->first, dz + r->first, r->end - r->first);
@@ -148,7 +148,7 @@ static void backward(const struct row *r, float *dz, float by)
 static void softmax_backward(struct row *r, float *dz, struct gain gain)
 {
     (void)gain;
-    backward(r, dz, 1);
+    softmax_gradient(r, dz, 1);
 }
 
 static void nothing_backward(struct row *r, float *dz, struct gain gain)
@@ -160,7 +160,7 @@ static void nothing_backward(struct row *r, float *dz, struct gain gain)
 static void gumbel_backward(struct row *r, float *dz, struct gain gain)
 {
     if (isfinite(1 / r->head->temperature))
-        backward(r, dz, r->head->temperature);
+        softmax_gradient(r, dz, r->head->temperature);
     else
         nothing_backward(r, dz, gain);
 }
@@ -170,7 +170,7 @@ static void straight_through_backward(struct row *r, float *dz, struct gain gain
     (void)gain;
     copy_scores(r, r->space.p);
     exponentiate(r);
-    backward(r, dz, 1);
+    softmax_gradient(r, dz, 1);
 }
 
 /* Adds entropy p (log p + H) to dz, the gradient of -entropy H, where H = -sum of p log p and 0 log

@@ -35,7 +35,8 @@ static void lay_out_rows(struct arena *part, const void *what, void *to)
 }
 
 /* Lays out the workspace and returns the panels. */
-static float *lay_out(struct arena *arena, const struct bounds *b, struct forward_rows *mine)
+static float *lay_out_forward_rows(struct arena *arena, const struct bounds *b,
+                                   struct forward_rows *mine)
 {
     size_t panels = b->key_rows / LANES + b->batch, all = 0;
     if (!rapt__times(panels, b->key_heads, &all)) arena->overflow = true;
@@ -47,7 +48,7 @@ static float *lay_out(struct arena *arena, const struct bounds *b, struct forwar
 void rapt__general_forward_layout(struct arena *arena, const struct bounds *b)
 {
     struct forward_rows mine;
-    lay_out(arena, b, &mine);
+    lay_out_forward_rows(arena, b, &mine);
 }
 
 void rapt__general_layout(struct arena *arena, const struct bounds *b)
@@ -100,8 +101,9 @@ static struct row_keys keys_of(const struct general_forward *f, const struct seq
 }
 
 /* Returns query t, with its workspace and the weights of the query before it. */
-static struct row row_of(const struct general_forward *f, const struct sequence *b,
-                         const struct row_head *head, const struct row_keys *keys, int h, int t)
+static struct row forward_row_of(const struct general_forward *f, const struct sequence *b,
+                                 const struct row_head *head, const struct row_keys *keys, int h,
+                                 int t)
 {
     const rapt_attention *a = f->c->a;
     const float *previous = a->previous_weights;
@@ -140,7 +142,7 @@ static void attend_block(const struct general_forward *f, const struct sequence 
         rapt__block_dots(&block, f->kernels, c->q + rapt__query_at(&c->q_stride, b, h, t),
                          c->q_stride.row, keys.panels, c->width, block.dots);
     for (int i = 0; i < rows; i++) {
-        struct row r = row_of(f, b, head, &keys, h, t + i);
+        struct row r = forward_row_of(f, b, head, &keys, h, t + i);
         ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(c->a) + b->query_first + t + i;
         if (together) r.dots = block.dots + i * block.capacity;
         if (sums) {
@@ -158,8 +160,8 @@ static void attend_block(const struct general_forward *f, const struct sequence 
 }
 
 /* Computes rows [first, first + rows) of a head, with a recurrent score starting from row 0. */
-static void attend_rows(const struct general_forward *f, const struct sequence *b, int h, int first,
-                        int rows)
+static void attend_general_rows(const struct general_forward *f, const struct sequence *b, int h,
+                                int first, int rows)
 {
     struct row_head head = rapt__row_head(f->c, b, h);
     for (int t = first; t < first + rows; t += BLOCK_ROWS)
@@ -173,7 +175,7 @@ static struct general_forward open_forward(struct team *team, const struct proje
     struct general_forward f = {
         .c = c, .kernels = rapt__kernels(), .key_heads = rapt__key_heads_of(c->a)};
     f.group = c->a->heads / f.key_heads;
-    f.panels = lay_out(arena, &b, &f.mine);
+    f.panels = lay_out_forward_rows(arena, &b, &f.mine);
     rapt__workspace_begin(team);
     return f;
 }
@@ -191,7 +193,8 @@ void rapt__general_forward(struct team *team, const struct projected *c, const f
         int rows = c->recurrent ? b.queries : ITEM_ROWS;
         for (int h = 0; h < a->heads; h++)
             for (int t = 0; t < b.queries; t += rows)
-                if (rapt__mine(&tickets)) attend_rows(&f, &b, h, t, rapt__min(b.queries - t, rows));
+                if (rapt__mine(&tickets))
+                    attend_general_rows(&f, &b, h, t, rapt__min(b.queries - t, rows));
     }
     rapt__team_barrier(team);
 }
@@ -206,7 +209,7 @@ static void copy_rows(const struct general_forward *f, int sequence, int head, i
     struct row_keys keys = keys_of(f, &b, head / f->group);
     if (b.existing) pack_panels(f, &b, head / f->group, 0, rapt__ceil_div(b.existing, LANES));
     for (int t = h.channels ? 0 : first; t < first + rows; t++) {
-        struct row r = row_of(f, &b, &h, &keys, head, t);
+        struct row r = forward_row_of(f, &b, &h, &keys, head, t);
         ptrdiff_t at = (ptrdiff_t)head * rapt__query_rows(a) + b.query_first + t;
         r.decided = f->c->chosen != NULL;
         if (r.decided) r.chosen = f->c->chosen[at];

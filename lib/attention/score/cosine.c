@@ -36,7 +36,7 @@ static double inverse_temperature(const rapt_attention *a, int head)
                : 1;
 }
 
-static void rows(int width, double beta, const struct score_block *b)
+static void cosine_rows(int width, double beta, const struct score_block *b)
 {
     for (int r = 0; r < b->rows; r++) {
         const float *x = b->x + r * b->x_row;
@@ -46,14 +46,14 @@ static void rows(int width, double beta, const struct score_block *b)
     }
 }
 
-static double product(const float *x, const float *y, int n)
+static double cosine_product(const float *x, const float *y, int n)
 {
     double sum = 0;
     for (int i = 0; i < n; i++) sum += (double)x[i] * (double)y[i];
     return sum;
 }
 
-static void rows_back(int width, double beta, const struct score_block *b)
+static void cosine_rows_back(int width, double beta, const struct score_block *b)
 {
     for (int r = 0; r < b->rows; r++) {
         const float *x = b->x + r * b->x_row, *dy = b->y + r * b->y_row;
@@ -63,7 +63,7 @@ static void rows_back(int width, double beta, const struct score_block *b)
         if (m < min)
             m = min;
         else
-            along = product(x, dy, width) / (m * m);
+            along = cosine_product(x, dy, width) / (m * m);
         for (int i = 0; i < width; i++)
             dx[i] += (float)(beta / m * ((double)dy[i] - (double)x[i] * along));
     }
@@ -71,22 +71,22 @@ static void rows_back(int width, double beta, const struct score_block *b)
 
 static void queries(const rapt_attention *a, const struct score_block *b)
 {
-    rows(a->key_width, inverse_temperature(a, b->head), b);
+    cosine_rows(a->key_width, inverse_temperature(a, b->head), b);
 }
 
 static void queries_back(const rapt_attention *a, const struct score_block *b)
 {
-    rows_back(a->key_width, inverse_temperature(a, b->head), b);
+    cosine_rows_back(a->key_width, inverse_temperature(a, b->head), b);
 }
 
 static void keys(const rapt_attention *a, const struct score_block *b)
 {
-    rows(a->key_width, 1, b);
+    cosine_rows(a->key_width, 1, b);
 }
 
 static void keys_back(const rapt_attention *a, const struct score_block *b)
 {
-    rows_back(a->key_width, 1, b);
+    cosine_rows_back(a->key_width, 1, b);
 }
 
 static double along_rows(const struct score_rows *r, const struct sequence *b, int head)
@@ -98,7 +98,7 @@ static double along_rows(const struct score_rows *r, const struct sequence *b, i
         const float *dy = r->y + rapt__query_at(&r->y_stride, b, head, t);
         if (zero(dy, width)) continue;
         double m = norm(x, width);
-        sum += product(x, dy, width) / (m < min ? min : m);
+        sum += cosine_product(x, dy, width) / (m < min ? min : m);
     }
     return sum;
 }

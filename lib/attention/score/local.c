@@ -39,9 +39,9 @@ struct center_rows { /* some rows of one sequence and head */
     float *hidden, *centers;
 };
 
-static struct center_rows rows_of(const rapt_attention *a, const struct sequence *b,
-                                  const int *positions, int h, int first, float *hidden,
-                                  float *centers)
+static struct center_rows center_rows_of(const rapt_attention *a, const struct sequence *b,
+                                         const int *positions, int h, int first, float *hidden,
+                                         float *centers)
 {
     size_t width = (size_t)a->learned.center_hidden;
     size_t row = (size_t)h * (size_t)rapt__query_rows(a) + (size_t)(b->query_first + first);
@@ -105,7 +105,7 @@ static void for_rows(struct team *team, const rapt_attention *a, const int *posi
         for (int h = 0; h < a->heads; h++)
             for (int t = 0; (only.head < 0 || only.head == h) && t < b.queries; t += BLOCK_ROWS) {
                 if (!rapt__mine(&tickets)) continue;
-                struct center_rows rows = rows_of(a, &b, positions, h, t, hidden, centers);
+                struct center_rows rows = center_rows_of(a, &b, positions, h, t, hidden, centers);
                 work(&rows);
             }
     }

@@ -76,19 +76,20 @@ static rapt_attention view_of(const rapt_attention *spec, const struct rows_give
     return view;
 }
 
-static struct score_rows rows_of(const rapt_attention *view, const struct rows_given *r, bool keys)
+static struct score_rows score_rows_of(const rapt_attention *view, const struct rows_given *r,
+                                       bool keys)
 {
     return (struct score_rows){
         view, keys, r->x, {0, r->x_head, r->x_row}, r->y, {0, r->y_head, r->y_row}};
 }
 
-static void prepare(struct team *team, const rapt_attention *spec, const float *packed,
-                    const struct rows_given *given, bool keys)
+static void project_rows(struct team *team, const rapt_attention *spec, const float *packed,
+                         const struct rows_given *given, bool keys)
 {
     const struct score *s = rapt__score(spec->score);
     const struct packed p = packed_of(spec);
     const rapt_attention view = view_of(spec, given, NULL);
-    const struct score_rows rows = rows_of(&view, given, keys);
+    const struct score_rows rows = score_rows_of(&view, given, keys);
     const void *frequencies = packed + p.frequencies;
     rapt__side_forward(team, keys ? &s->keys : &s->queries, &rows, packed + (keys ? p.keys : 0),
                        given->positions, rapt__all_rows);
@@ -99,13 +100,13 @@ static void prepare(struct team *team, const rapt_attention *spec, const float *
 void rapt__score_queries(struct team *team, const rapt_attention *spec, const float *packed,
                          const struct rows_given *rows)
 {
-    prepare(team, spec, packed, rows, false);
+    project_rows(team, spec, packed, rows, false);
 }
 
 void rapt__score_keys(struct team *team, const rapt_attention *spec, const float *packed,
                       const struct rows_given *rows)
 {
-    prepare(team, spec, packed, rows, true);
+    project_rows(team, spec, packed, rows, true);
 }
 
 void rapt__score_centers(struct team *team, const rapt_attention *spec, const float *packed,
@@ -113,7 +114,7 @@ void rapt__score_centers(struct team *team, const rapt_attention *spec, const fl
 {
     const struct packed p = packed_of(spec);
     const rapt_attention view = view_of(spec, given, counts);
-    struct score_rows rows = rows_of(&view, given, false);
+    struct score_rows rows = score_rows_of(&view, given, false);
     ptrdiff_t width = spec->learned.center_hidden;
     rows.y_stride = (rapt_stride){0, given->starts[given->sequences] * width, width};
     rapt__side_forward(team, &rapt__center_side, &rows, packed + p.centers, given->positions,
