@@ -1,7 +1,7 @@
-/* arena.c - arenas: pieces are counted as they are handed out, aligned, disjoint, zeroed or NaN;
-   sizes that do not fit are refused; members of a team get parts of their own; a write behind a
-   piece is caught. The arena is compiled into this test, so that it has its red zones in release
-   builds, too. */
+/* arena.c - arenas: pieces are counted as they are handed out, aligned, disjoint, and zeroed or
+   NaN; sizes that do not fit are refused; members of a team get parts of their own; a write past
+   the end of a piece is caught. The arena is compiled into this test, so that it has red zones in
+   release builds, too. */
 #include "../../lib/base/arena.c"
 
 #include <setjmp.h>
@@ -41,7 +41,7 @@ static void pieces_are_disjoint(void **state)
     assert_int_equal(lay_out(&arena, pieces), size);
     assert_int_equal(arena.size, size);
     assert_false(arena.overflow);
-    assert_null(pieces[0]); /* nothing was asked for */
+    assert_null(pieces[0]); /* an empty piece */
     for (size_t i = 1; i < PIECES; i++) {
         size_t bytes = size_of_piece(i);
         assert_int_equal((uintptr_t)pieces[i] % 64, 0);
@@ -154,8 +154,8 @@ static char *allocate(size_t bytes)
     return memory;
 }
 
-/* Lays a workspace out in a process of its own and writes a byte, `behind` bytes behind the end of
-   a piece: how that process ended. */
+/* Lays a workspace out in a separate process and writes one byte, `behind` bytes past the end of a
+   piece. Returns how that process ended. */
 static int status_after_write(size_t piece, int behind)
 {
     pid_t child = fork();
@@ -180,7 +180,7 @@ static void writes_behind_a_piece(void **state)
     (void)state;
     const int behind[] = {0, 1, 17, RED_ZONE - 1};
     for (size_t i = 1; i < PIECES; i++) {
-        assert_int_equal(status_after_write(i, -1), 0); /* its own last byte */
+        assert_int_equal(status_after_write(i, -1), 0); /* the last byte of the piece itself */
         for (int b = 0; b < 4; b++) assert_int_not_equal(status_after_write(i, behind[b]), 0);
     }
 }
@@ -198,7 +198,7 @@ static void a_workspace_begins_as_nan(void **state)
         for (size_t i = 1; i < PIECES; i++) expect_bytes(pieces[i], size_of_piece(i), 0xff);
         for (size_t i = 1; i < PIECES; i++) memset(pieces[i], 0, size_of_piece(i));
         assert_true(rapt__arena_close(&arena));
-        memset(memory, 1, size); /* all of it is the caller's again */
+        memset(memory, 1, size); /* all of the memory can be used again */
     }
     free(memory);
 }
@@ -258,7 +258,7 @@ static void members_have_parts(void **state)
     free(memory);
 }
 
-/* A write behind the part of a member is seen by that member. */
+/* A member detects a write past the end of its part. */
 static void writes_behind_a_part(void **state)
 {
     (void)state;

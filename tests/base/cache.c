@@ -1,5 +1,5 @@
-/* cache.c - rows that fall into few sets of the cache collide; rows that spread over all of it do
-   not, nor do few rows. The numbers hold for second-level caches from 128 KB to 16 MB. */
+/* cache.c - rows that fall into few sets of the cache collide; rows that spread over all sets do
+   not, nor do few rows. The numbers hold for L2 caches from 128 KB to 16 MB. */
 #include "base/base.h"
 
 #include <setjmp.h>
@@ -11,7 +11,8 @@ static void collisions(void **state)
 {
     (void)state;
     assert_true(rapt__rows_collide(1 << 20, 512));
-    assert_true(rapt__rows_collide(3 << 20, 512)); /* 4 MB, too, is a power of two of it */
+    assert_true(rapt__rows_collide(3 << 20, 512)); /* the largest power of two in the distance is 4
+                                                      MB, too */
     assert_false(rapt__rows_collide(1 << 20, 2));
     assert_false(rapt__rows_collide((1 << 20) + 1, 512));
     assert_false(rapt__rows_collide((1 << 20) + 16, 512));
@@ -21,8 +22,8 @@ static void collisions(void **state)
     assert_false(rapt__rows_collide(2048, 0));
 }
 
-/* A line of each row: of rows side by side, and of rows 4 MB apart. First levels have 2 to 64 ways.
- */
+/* Reads a line of each row, of adjacent rows and of rows 4 MB apart. L1 caches have 2 to 64
+   ways. */
 static void tiles(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* crowd.c - when calls use one thread, and for how long, by invented times: nothing is timed here.
+/* crowd.c - when calls use one thread, and for how long. The times are invented; nothing is timed.
    A machine is described by the seconds of work that a team and one thread gain per second. */
 #include "base/crowd.h"
 
@@ -40,7 +40,7 @@ static void team_where_processors_are_free(void **state)
     assert_true(run(&c, &now, &slow, 60).alone <= 0);
 }
 
-/* One thread does nine tenths of the time or more, by short calls and by long ones. */
+/* One thread runs for at least nine tenths of the time, with short calls and with long ones. */
 static void one_thread_where_a_team_is_slower(void **state)
 {
     (void)state;
@@ -56,7 +56,7 @@ static void one_thread_where_a_team_is_slower(void **state)
     }
 }
 
-/* Where both share processors with others, the better of both is taken. */
+/* If both share processors with other programs, the better one is chosen. */
 static void better_of_both(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void team_again_when_the_crowd_is_gone(void **state)
     assert_true(run(&c, &now, &free, 20).alone <= 0);
 }
 
-/* A call that began before a decision says nothing about what was decided. */
+/* A call that began before a decision does not count afterwards. */
 static void calls_of_before(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* decimal.c - floats as text and back: the same bits for every kind of float, in at most 9 digits
-   and never more than the shortest that strtof reads back, whatever the rounding mode; and texts
-   that are read to the nearest float, as strtof does in the C locale, or refused. */
+/* decimal.c - floats as text and back: the same bits for every kind of float, in at most 9 digits,
+   never more than the shortest text that strtof reads back, in every rounding mode. Texts are read
+   as the nearest float, as strtof does in the C locale, or refused. */
 #include "base/base.h"
 
 #include <fenv.h>
@@ -29,7 +29,7 @@ static uint32_t bits_of(float x)
     return bits;
 }
 
-/* Significant digits of a text. */
+/* Counts the significant digits of a text. */
 static int digits_of(const char *text)
 {
     int count = 0, zeros = 0;
@@ -126,7 +126,7 @@ static void test_written(void **state)
     }
 }
 
-/* Nearest, ties to even, however many digits there are. */
+/* Reads the nearest float, ties to even, for any number of digits. */
 static void test_read(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void test_refused(void **state)
     assert_false(rapt__float_read(many, &x));
 }
 
-/* As it was typed: what messages show. */
+/* Numbers in messages look as the user would have typed them. */
 static void test_numbers(void **state)
 {
     (void)state;

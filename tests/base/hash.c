@@ -30,7 +30,7 @@ static void one_byte(void **state)
     }
 }
 
-/* The same for one table, another for the next. */
+/* The hash is constant for one table and differs between tables. */
 static void of_tables(void **state)
 {
     (void)state;

@@ -16,7 +16,7 @@ static int by_first_byte(const void *context, const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* An item: one byte to order by, repeated. */
+/* Makes an item: one byte to order by, repeated. */
 static void put(unsigned char *item, size_t size, uint64_t seed)
 {
     memset(item, (int)(seed % 97), size);

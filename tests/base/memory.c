@@ -1,5 +1,5 @@
-/* memory.c - arrays that grow keep their items, or stay as they are where no memory is left; sizes
-   do not overflow. */
+/* memory.c - arrays that grow keep their items, and stay as they are if memory is exhausted;
+   arithmetic on sizes detects overflow. */
 #include "base/base.h"
 
 #include <setjmp.h>

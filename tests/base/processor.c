@@ -1,6 +1,6 @@
-/* processor.c - what CPUID says is what the operating system's kernel says of the same processor:
-   its maker, and which instruction sets it has. Where there is no such list, or of another kind of
-   processor, as an emulator may show its host's, nothing is compared. */
+/* processor.c - CPUID agrees with the operating system about the maker of the processor and its
+   instruction sets. Nothing is compared if the system has no such list, or if it describes another
+   kind of processor, as an emulator may show that of its host. */
 #include "base/base.h"
 #include "skips.h"
 
@@ -17,7 +17,8 @@ enum { LISTS_X86 = true };
 enum { LISTS_X86 = false };
 #endif
 
-/* The value of the first line of /proc/cpuinfo with that key, between blanks; false: none. */
+/* Finds the first line of /proc/cpuinfo with that key and copies its value, between blanks. Returns
+   false if there is none. */
 static bool listed(const char *key, char *value, size_t size)
 {
     FILE *file = fopen("/proc/cpuinfo", "r");

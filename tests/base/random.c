@@ -1,5 +1,5 @@
-/* random.c - Philox against the vectors its authors publish; mean, variance and range of what is
-   made of it. */
+/* random.c - Philox against the vectors that its authors published, and mean, variance and range of
+   the numbers made from it. */
 #include "base/base.h"
 
 #include <math.h>

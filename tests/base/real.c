@@ -31,7 +31,8 @@ static double cosine(double x)
     return c;
 }
 
-/* Arguments low .. high, or their powers of ten; hash: FNV-1a of the results' bits with SLEEF. */
+/* Arguments low .. high, or powers of ten with these exponents. hash: FNV-1a of the bits of the
+   results with SLEEF. */
 static const struct {
     const char *name;
     double (*f)(double);
@@ -53,7 +54,7 @@ static double argument(int function, int i)
     double at = rapt__uniform((uint64_t)function + 1, (uint64_t)i);
     double x = functions[function].low + (functions[function].high - functions[function].low) * at;
     if (!functions[function].ten) return x;
-    int power = (int)floor(x); /* no library's pow decides an argument */
+    int power = (int)floor(x); /* does not depend on the pow of a library */
     double y = 1 + 9 * (x - power);
     for (; power > 0; power--) y *= 10;
     for (; power < 0; power++) y /= 10;
@@ -108,7 +109,7 @@ static void at_the_ends(void **state)
     assert_true(rapt__log(INFINITY) == INFINITY);
 }
 
-/* FNV-1a of the bytes of the results, lowest byte first. */
+/* Returns the FNV-1a hash of the bytes of the results, lowest byte first. */
 static uint32_t hash_of(int f)
 {
     uint32_t hash = 2166136261u;

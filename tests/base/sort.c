@@ -1,4 +1,4 @@
-/* sort.c - the result is sorted and holds the same items, in at most 3 n log2 n comparisons for
+/* sort.c - the result is sorted and holds the same items, after at most 3 n log2 n comparisons for
    every input. */
 #include "base/base.h"
 

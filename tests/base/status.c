@@ -1,5 +1,5 @@
-/* status.c - every status has its own text; messages are truncated to their capacity; the version.
- */
+/* status.c - every status has its own text; messages are truncated to their capacity; the version
+   is right. */
 #include "base/base.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* struct.c - size-first structs between versions: shorter, equal and longer ones, sizes never set.
- */
+/* struct.c - structs that begin with their size, between versions: shorter, equal and longer ones,
+   and sizes that were never set. */
 #include "base/base.h"
 
 #include <setjmp.h>
@@ -79,7 +79,7 @@ static void results(void **state)
     struct first old[2] = {{sizeof old[0], 7, 7}, {7, 7, 7}};
     assert_int_equal(rapt__struct_write(old, &own, sizeof own, "rapt_second", NULL), RAPT_OK);
     assert_true(old->size == sizeof *old && old->a == 1 && old->b == 2);
-    assert_true(old[1].size == 7 && old[1].a == 7); /* nothing beyond the caller's struct */
+    assert_true(old[1].size == 7 && old[1].a == 7); /* does not write past the caller's struct */
     struct third new = {sizeof new, 7, 7, 7, 7};
     assert_int_equal(rapt__struct_write(&new, &own, sizeof own, "rapt_second", NULL), RAPT_OK);
     assert_true(new.size == sizeof new &&new.a == 1 && new.b == 2 && new.c == 3 && new.d == 0);

@@ -1,6 +1,6 @@
-/* team.c - every index is taken once, shares cover everything, what was written before a barrier is
-   read after it; also within a caller's parallel region, from several threads, and where late
-   members make the others sleep. */
+/* team.c - every index is taken once, shares cover everything, and what was written before a
+   barrier is read after it; also within a caller's parallel region, from several threads, and when
+   late members make the others sleep. */
 #define _DEFAULT_SOURCE
 #include "base/base.h"
 
@@ -105,11 +105,11 @@ static void inside_a_region(void **state)
 }
 
 struct late {
-    int members, sum, seen; /* what rank 0 last added up, and how often it was right */
+    int members, sum, seen; /* the last sum of rank 0, and how often it was right */
     int written[16];
 };
 
-/* Round by round another member comes a millisecond late: longer than any spin limit. */
+/* In each round another member arrives a millisecond late, which exceeds any spin limit. */
 static void late_work(struct team *team, void *argument)
 {
     struct late *n = argument;
@@ -144,8 +144,8 @@ static void count(struct team *team, void *argument)
     rapt__team_barrier(team);
 }
 
-/* 64 members on a small machine come only if OpenMP is asked for them, too; if it is, they do,
-   since how busy the processors are counts only for teams that have one each. */
+/* On a small machine 64 members start only if OpenMP is asked for them, too. Then they do start,
+   since the load of the processors counts only for teams with one processor per member. */
 static void not_more_than_processors(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ struct parts {
     int taken[70];
 };
 
-/* Each of three loops, one after the other, takes every item once, in multiples of grain. */
+/* Takes every item of each of three successive loops once, in multiples of grain. */
 static void take_parts(struct team *team, void *argument)
 {
     struct parts *p = argument;
@@ -244,7 +244,7 @@ static void sizes(void **state)
 static void set_errno(struct team *team, void *unused)
 {
     (void)unused;
-    errno = EAGAIN; /* as the wait for a futex does on arm64 */
+    errno = EAGAIN; /* as a wait for a futex does on arm64 */
     rapt__team_barrier(team);
 }
 

@@ -1,5 +1,5 @@
-/* utf8.c - every code point goes to bytes and back; what RFC 3629, section 3, forbids is refused.
- */
+/* utf8.c - every code point is encoded and decoded again; what RFC 3629, section 3, forbids is
+   refused. */
 #include "base/base.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* activation.c - activations and their slopes against their definitions in double, over floats of
-   every size: 4 ulp, or 1e-7 where the function is near zero. */
+/* activation.c - activations and their slopes against their definitions in double, for floats of
+   every size: within 4 ulp, or 1e-7 where the function is near zero. */
 #include "kernel/trial.h"
 
 enum { N = 1024 };
@@ -53,7 +53,7 @@ static void everywhere(void **state)
             }
 }
 
-/* Small values keep their relative precision where e^(-x^2/2) or e^x is a normal number. */
+/* Small values keep their relative precision as long as e^(-x^2/2) or e^x is a normal number. */
 static void left_tail(void **state)
 {
     float x[N], y[N];
@@ -62,7 +62,7 @@ static void left_tail(void **state)
     (void)state;
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
         for (enum activation kind = ACTIVATION_GELU; kind <= ACTIVATION_SILU; kind++) {
-            if (!is_exact(k)) continue; /* without fma the square has one part only */
+            if (!is_exact(k)) continue; /* without fma the square has only one part */
             fill(x, N, kind == ACTIVATION_GELU ? -13 : -86, 0, 9);
             k->activate(kind, x, y, N);
             for (int i = 0; i < N; i++) {

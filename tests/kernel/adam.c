@@ -1,4 +1,4 @@
-/* adam.c - a step of Adam, and many, against the definition in double. */
+/* adam.c - one step of Adam, and many, against the definition in double. */
 #include "kernel/trial.h"
 
 enum { N = 203 };
@@ -37,7 +37,7 @@ static void one_step(void **state)
             for (int i = 0; i < N; i++) {
                 struct moments x = {(double)old[0][i], (double)old[1][i], (double)old[2][i]};
                 step(steps + j, &x, (double)g[i]);
-                /* ulps of the greatest term, since terms of different sign may cancel */
+                /* in ulp of the greatest term, since terms of different sign may cancel */
                 double change = fabs(x.p - (double)old[0][i]);
                 close_to((double)m[i], x.m, 2 * ulp(fmax(fabs((double)old[1][i]), fabs(x.m))));
                 close_to((double)v[i], x.v, 2 * ulp(x.v));

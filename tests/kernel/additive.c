@@ -70,7 +70,7 @@ static void by_definition(void **state)
             }
 }
 
-/* Where dx is 0 nothing is added, whatever the key holds. */
+/* If dx is 0 nothing is added, whatever the key holds. */
 static void hidden_keys(void **state)
 {
     const struct kernels *k;
@@ -86,7 +86,7 @@ static void hidden_keys(void **state)
     }
 }
 
-/* Gradients of keys may lie in plain rows. */
+/* Gradients of keys may be in plain rows. */
 static void other_strides(void **state)
 {
     const struct kernels *k;

@@ -1,5 +1,5 @@
-/* angle.c - sines and cosines of angles: on every instruction set those of rapt__sincos, rounded to
-   float, for every length of row; nothing behind the row is written. */
+/* angle.c - sines and cosines of angles: on every instruction set those of rapt__sincos rounded to
+   float, for every length of a row; nothing past the end of the row is written. */
 #include "kernel/trial.h"
 
 enum { N = 67 };

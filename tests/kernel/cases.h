@@ -1,5 +1,5 @@
-/* cases.h - one list of the kernels that work along rows, for tests and measurements: what each
-   reads and writes, and a call of it. `n` is the length of a row. */
+/* cases.h - one list of the kernels that work along rows, for tests and measurements: which arrays
+   each reads and writes, and a call of it. `n` is the length of a row. */
 #ifndef RAPT_TESTS_KERNEL_CASES_H
 #define RAPT_TESTS_KERNEL_CASES_H
 
@@ -11,19 +11,19 @@ enum { CASE_INS = 4, CASE_OUTS = 3, CASE_ROWS = 7, CASE_BEST = 5 };
 
 struct case_data {
     const float *in[CASE_INS]; /* each [rows][n] */
-    float *out[CASE_OUTS];     /* each [n], read and written; values in 0 .. 1 at first */
+    float *out[CASE_OUTS];     /* each [n], read and written; initially in 0 .. 1 */
     float number[4];           /* results that are not rows */
     int index[CASE_BEST + 1];
 };
 
 struct kernel_case {
     const char *name;
-    int ins, outs; /* how many of in and out are used */
-    int rows;      /* of in */
-    int min;       /* the least n that is allowed */
+    int ins, outs; /* number of in and out arrays in use */
+    int rows;      /* rows of each input */
+    int min;       /* smallest n allowed */
     void (*run)(const struct kernels *k, int n, struct case_data *d);
-    /* For each of the n: floats read and written, and operations on floats as the source has them;
-       a fused multiply-add counts for two. */
+    /* Per element of n: floats read and written, and operations on floats as in the source; a fused
+       multiply-add counts as two. */
     float reads, writes, operations;
 };
 
@@ -190,7 +190,7 @@ static void case_tanh_row(const struct kernels *k, int n, struct case_data *d)
     k->tanh_row(d->out[0], (size_t)n);
 }
 
-/* Angles of a position, 64 at a time as a rotary embedding takes them. */
+/* Computes angles of a position, 64 at a time as rotary embeddings do. */
 static void case_sine_cosine_row(const struct kernels *k, int n, struct case_data *d)
 {
     enum { CHUNK = 64 };
@@ -203,7 +203,7 @@ static void case_sine_cosine_row(const struct kernels *k, int n, struct case_dat
     }
 }
 
-/* Weights of rows, queries and vectors of a hidden layer; n counts what rows hold, or keys of
+/* Weights of rows, queries and vectors of a hidden layer. n counts what rows hold, or keys, of
    which only whole panels are compared. */
 static const float case_weights[CASE_ROWS] = {0.5f, -1, 0, 3, 0.25f, -0.125f, 2};
 
@@ -228,7 +228,7 @@ static void case_additive_row_backward(const struct kernels *k, int n, struct ca
     float hidden[CASE_ROWS * LANES], query[CASE_ROWS] = {0}, vector[CASE_ROWS] = {0};
     struct additive a = {.width = CASE_ROWS, .panels = 1, .vector = case_weights, .hidden = hidden};
 
-    for (int p = 0; p < n / LANES; p++) { /* the gradients of all elements go to one row */
+    for (int p = 0; p < n / LANES; p++) { /* the gradients of all elements are added to one row */
         const struct additive_gradients to = {query, vector, d->out[0] + p * LANES, LANES, 0};
         memcpy(hidden, d->in[0] + p * CASE_ROWS * LANES, sizeof hidden);
         k->additive_row_backward(&a, d->in[1] + p * LANES, &to);
@@ -243,8 +243,8 @@ static void case_adam_span(const struct kernels *k, int n, struct case_data *d)
     k->adam_span(&step, d->out[0], d->in[0], d->out[1], d->out[2], (size_t)n);
 }
 
-/* Operations of e^x, log x, tanh x, of the normal distribution, and of sine and cosine, which SLEEF
-   computes in double: an estimate. */
+/* Estimated operations of e^x, log x, tanh x, the normal distribution, and sine and cosine, which
+   SLEEF computes in double. */
 enum { CASE_EXP = 22, CASE_LOG = 31, CASE_TANH = 48, CASE_GELU = 57, CASE_SINE_COSINE = 100 };
 
 static const struct kernel_case kernel_cases[] = {

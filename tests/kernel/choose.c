@@ -1,4 +1,4 @@
-/* choose.c - which instruction set is used, and that another may be. */
+/* choose.c - which instruction set is used, and switching to another one. */
 #include "kernel/trial.h"
 
 static void names_and_limits(void **state)
@@ -19,7 +19,7 @@ static void the_best_is_used(void **state)
 
     (void)state;
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;) last = k;
-    assert_non_null(last); /* plain C is always there */
+    assert_non_null(last); /* plain C is always available */
     assert_int_equal(rapt_isa_used(), last->isa);
     assert_ptr_equal(rapt__kernels(), last);
 }

@@ -1,4 +1,4 @@
-/* dropout.c - which elements are dropped is what rapt__philox says, and as many as asked for. */
+/* dropout.c - the elements dropped are those that rapt__philox gives, in the requested share. */
 #include "kernel/trial.h"
 
 static bool is_dropped(const struct dropout *d, uint64_t row, int column)
@@ -51,7 +51,7 @@ static void as_many_as_asked(void **state)
             k->dropout_row(&d, r, x, NULL, y, N);
             for (int i = 0; i < N; i++) gone += y[i] == 0;
         }
-        close_to(gone, 0.1 * N * ROWS, 5 * sqrt(0.09 * N * ROWS)); /* five deviations */
+        close_to(gone, 0.1 * N * ROWS, 5 * sqrt(0.09 * N * ROWS)); /* five standard deviations */
     }
 }
 

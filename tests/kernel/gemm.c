@@ -1,12 +1,12 @@
-/* gemm.c - matrix products and packing of panels: against their definitions in double; equal bits
-   for every position of an element and every instruction set; nothing else read or written. */
+/* gemm.c - matrix products and packing of panels: right by their definitions in double; equal bits
+   for every position of an element and every instruction set; nothing else is read or written. */
 #include "kernel/trial.h"
 
 static const double EPSILON = 0x1p-23;
 
 enum { MAX_ROWS = 30, MAX_COLUMNS = 72, MAX_DEPTH = 70 };
 
-struct matrices { /* what a product reads and writes, between fences */
+struct matrices { /* operands of a product, between fences */
     struct fenced a, b, c, bias, tiles;
 };
 
@@ -51,7 +51,7 @@ static size_t c_at(const struct shape *s, int r, int n)
                        : (size_t)(r * s->columns + n);
 }
 
-/* The product; b stands in plain rows, so that its last panel ends where the columns end. */
+/* Describes the product. b is in plain rows, so that its last panel ends where the columns end. */
 static struct gemm_block set_up(const struct matrices *m, const struct shape *s)
 {
     size_t rows = (size_t)s->rows, columns = (size_t)s->columns, depth = (size_t)s->depth;
@@ -80,7 +80,8 @@ static struct gemm_block set_up(const struct matrices *m, const struct shape *s)
                                .add = s->start == FROM_C};
 }
 
-/* Element [r][n] by itself: with fma as one chain in the order of k, and in double. */
+/* Checks element [r][n]: bit for bit, as a chain of fma in the order of k if there is fma, and
+   against double. */
 static void check_element(const struct kernels *k, const struct gemm_block *p,
                           const struct shape *s, const float *before, int r, int n)
 {
@@ -237,7 +238,7 @@ static void transposing(void **state)
         for (int outputs = 1; outputs <= MAX; outputs += 4)
             for (int inputs = 1; inputs <= MAX; inputs += 4)
                 for (int k0 = 0; k0 < outputs; k0 += LANES) {
-                    /* w [outputs][inputs] in panels of outputs; out[k][n] = w[k][n] */
+                    /* w [outputs][inputs] is in panels of outputs; out[k][n] = w[k][n] */
                     int panels = (inputs + LANES - 1) / LANES, first = panels / 2;
                     int count = panels - first, ks = outputs - k0 > 20 ? 20 : outputs - k0;
                     size_t wanted = (size_t)(count * ks * LANES);

@@ -1,5 +1,5 @@
-/* judges.h - the elementary functions of doubles that judge those of the library's vectors: of the
-   C library and, where the library was built with it, of SLEEF, whose code has nothing in common
+/* judges.h - elementary functions of doubles that judge the library's vector functions: those of
+   the C library and, if the library was built with it, of SLEEF, whose code has nothing in common
    with it. */
 #ifndef RAPT_TESTS_JUDGES_H
 #define RAPT_TESTS_JUDGES_H
@@ -14,7 +14,7 @@ static const struct elementary of_libc = {exp, exp2, log, tanh, erfc};
 
 #ifdef RAPT_HAVE_SLEEF
 #include <sleef.h>
-/* Functions of our own: those of the header return a const double, which is another type. */
+/* Wrappers, because the functions of the header return a const double, which is another type. */
 static double sleef_exp(double x)
 {
     return Sleef_cinz_expd1_u10purec(x);

@@ -1,4 +1,4 @@
-/* norm.c - layer normalization against its definition in double; also far from zero. */
+/* norm.c - layer normalization against its definition in double, also far from zero. */
 #include "kernel/trial.h"
 
 static const double EPSILON = 0x1p-23;
@@ -53,7 +53,7 @@ static void forward_all(void **state)
             forward(k, lengths[j], 0, 1);
             forward(k, lengths[j], 1e4, sqrt(3)); /* deviation 1 */
             forward(k, lengths[j], -3, 1e-3);
-            forward(k, lengths[j], 5, 0); /* all the same */
+            forward(k, lengths[j], 5, 0); /* constant */
         }
 }
 

@@ -1,5 +1,5 @@
-/* random.c - Gumbel noise is what the words of rapt__philox say, and distributed as it should be.
- */
+/* random.c - Gumbel noise is made from the words of rapt__philox and is distributed as it should
+   be. */
 #include "kernel/trial.h"
 
 static double noise_of(uint64_t key, uint64_t row, int column)
@@ -37,7 +37,7 @@ static void as_philox_says(void **state)
             }
 }
 
-/* Mean Euler's constant, variance pi^2 / 6: five deviations of both over so many. */
+/* The mean is Euler's constant and the variance pi^2 / 6, each within five standard deviations. */
 static void as_gumbel_says(void **state)
 {
     enum { N = 1 << 16 };

@@ -1,4 +1,4 @@
-/* row.c - sums and scaled sums of rows against their definitions in double; whether rows are
+/* row.c - sums and scaled sums of rows against their definitions in double, and whether rows are
    finite. */
 #include "kernel/trial.h"
 
@@ -72,7 +72,8 @@ static void columns(void **state)
     free(x);
 }
 
-/* Rows of N floats, LD apart: of each a float that is not finite, what lies between rows aside. */
+/* Makes each float of N in rows LD apart not finite in turn; what is between the rows does not
+   count. */
 static void finite_rows(void **state)
 {
     enum { ROWS = 7, N = 37, LD = 41 };

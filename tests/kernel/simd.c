@@ -1,5 +1,5 @@
-/* simd.c - the vector operations in plain C at the limits of what they are defined for, and
-   rounding; how precise they are is judged by ulp.c. */
+/* simd.c - the vector operations in plain C at the limits of their domains, and rounding. Their
+   precision is measured by ulp.c. */
 #include "kernel/trial.h"
 
 #define RAPT_SIMD_HEADER "simd_scalar.h"

@@ -47,7 +47,8 @@ static void exponentials(void **state)
         }
 }
 
-/* e^x itself: the greatest is 0, so the differences are exact; below 1 ulp, also when denormal. */
+/* e^x by itself: the maximum is 0, so the differences are exact. The error is below 1 ulp, also for
+   denormal results. */
 static void exponential(void **state)
 {
     const struct kernels *k;
@@ -149,7 +150,7 @@ static void losses(void **state)
             for (int width = 1; width < 40; width *= 6) {
                 int n = lengths[j];
                 fill(x, (size_t)n, -width, width, (uint64_t)(j + width));
-                x[n / 2] = x[n - 1]; /* a tie, perhaps of the greatest */
+                x[n / 2] = x[n - 1]; /* a tie, possibly of the maximum */
                 check_loss(k, n, n / 2, 0.1f);
                 check_loss(k, n, n - 1, 0);
                 x[n / 3] = (float)width + 3;
@@ -203,7 +204,7 @@ static void best_of_rows(void **state)
                 }
 }
 
-/* A row in pieces is the row in one. */
+/* A row in pieces gives the result of the whole row. */
 static void best_of_pieces(void **state)
 {
     static const int splits[] = {0, 1, 16, 50, 299, 300}, bests[] = {0, 1, 2, 5, 64};

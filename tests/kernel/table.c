@@ -1,6 +1,6 @@
 /* table.c - every kernel of every instruction set gives the bits of the exact table, reads and
-   writes only its own floats, and leaves its input alone; at every length, with ordinary numbers
-   and with those that are not. */
+   writes only its own floats, and does not change its input, at every length and for numbers that
+   are finite or not. */
 #include "kernel/trial.h"
 
 #include "kernel/cases.h"
@@ -12,8 +12,8 @@ static const int lengths[] = {63,  64,  65,  66,  79,   80,   127,  128,  129,  
 
 struct bench {
     struct fenced buffer[BUFFERS];
-    float *start[BUFFERS]; /* what the buffers hold at first */
-    float *want[BUFFERS];  /* what they must hold afterwards */
+    float *start[BUFFERS]; /* initial content of the buffers */
+    float *want[BUFFERS];  /* expected content afterwards */
 };
 
 static size_t buffer_floats(const struct kernel_case *c, int i, int n)
@@ -63,7 +63,7 @@ static void prepare(struct bench *b, const struct kernel_case *c, int n, bool no
     }
 }
 
-/* Runs the kernel on the starting numbers, between fences or, without, in `want`. */
+/* Runs the kernel on the initial content, between fences or, without them, in `want`. */
 static void run(struct bench *b, const struct kernel_case *c, const struct kernels *k, int n,
                 const bool *at_end, struct case_data *d)
 {
@@ -81,7 +81,7 @@ static void run(struct bench *b, const struct kernel_case *c, const struct kerne
     c->run(k, n, d);
 }
 
-/* Nothing but the outputs has changed and, if equal, those are as wanted. */
+/* Checks that only the outputs have changed and, if equal, that they are as expected. */
 static void check(struct bench *b, const struct kernel_case *c, const struct kernels *k, int n,
                   bool at_end, bool equal)
 {

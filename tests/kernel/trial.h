@@ -1,5 +1,5 @@
-/* trial.h - what the tests of kernels share: an iteration over the instruction sets of this
-   machine, the exact table they must equal, random numbers, and memory with guard pages. */
+/* trial.h - shared by the tests of kernels: iteration over the instruction sets of this machine,
+   the exact table that they must equal, random numbers, and memory with guard pages. */
 #ifndef RAPT_TESTS_KERNEL_TRIAL_H
 #define RAPT_TESTS_KERNEL_TRIAL_H
 
@@ -21,13 +21,13 @@
 
 #include <cmocka.h>
 
-/* Plain C with true fma, the definition of every bit. On x86 it is kernel/table.c compiled once
-   more for the tests (RAPT_ISA=exact, simd_scalar.h, -mfma); on arm64 the scalar table is it. */
+/* Plain C with true fma, which defines every bit. On x86 it is kernel/table.c compiled once more
+   for the tests (RAPT_ISA=exact, simd_scalar.h, -mfma); on arm64 it is the scalar table. */
 #ifdef __x86_64__
 extern const struct kernels rapt__kernels_exact;
 static inline const struct kernels *exact_kernels(void)
 {
-    return rapt__processor_has(RAPT_ISA_AVX2) ? &rapt__kernels_exact : NULL; /* no fma: none */
+    return rapt__processor_has(RAPT_ISA_AVX2) ? &rapt__kernels_exact : NULL; /* NULL without fma */
 }
 static inline bool is_exact(const struct kernels *k)
 {
@@ -44,7 +44,7 @@ static inline bool is_exact(const struct kernels *k)
 }
 #endif
 
-/* The tables of this machine: for (int i = 0; (k = kernels_at(&i)) != NULL;) */
+/* Iterates over the tables of this machine: for (int i = 0; (k = kernels_at(&i)) != NULL;) */
 static inline const struct kernels *kernels_at(int *isa)
 {
     while (rapt_isa_name((rapt_isa)*isa) != NULL) {
@@ -54,7 +54,7 @@ static inline const struct kernels *kernels_at(int *isa)
     return NULL;
 }
 
-/* How much further from the truth plain C without fma may be. */
+/* Returns how much larger the errors of plain C without fma may be. */
 static inline double slack(const struct kernels *k)
 {
     return is_exact(k) ? 1 : 3;
@@ -72,7 +72,7 @@ static inline void fill(float *x, size_t n, double low, double high, uint64_t ke
     for (size_t i = 0; i < n; i++) x[i] = (float)(low + (high - low) * uniform(key, i));
 }
 
-static inline void sprinkle(float *x, size_t n, uint64_t key) /* every eighth is out of the way */
+static inline void sprinkle(float *x, size_t n, uint64_t key) /* every eighth is special */
 {
     static const float odd[] = {NAN,     INFINITY, -INFINITY, -0.0f, 1e-40f, -1e-40f,
                                 3.4e38f, -3.4e38f, 0x1p-126f, 0,     88.7f,  -104};
@@ -80,7 +80,7 @@ static inline void sprinkle(float *x, size_t n, uint64_t key) /* every eighth is
         if (uniform(key, i) < 0.125) x[i] = odd[(size_t)(uniform(key + 1, i) * 12)];
 }
 
-static inline double ulp(double x) /* the distance of floats around x */
+static inline double ulp(double x) /* the distance between floats around x */
 {
     int e;
 
@@ -106,7 +106,7 @@ static inline bool same_bits(const float *x, const float *y, size_t n) /* any Na
 
 struct fenced {
     char *map;
-    size_t page, bytes; /* of one fence, of what lies between */
+    size_t page, bytes; /* of one fence; of the memory between */
 };
 
 static inline struct fenced fenced_make(size_t floats)
@@ -126,14 +126,14 @@ static inline void fenced_free(struct fenced *f)
     munmap(f->map, f->bytes + 2 * f->page);
 }
 
-/* n floats that begin right behind the first fence, or end right before the second. */
+/* Returns n floats that begin right after the first fence or end right before the second. */
 static inline float *fenced_floats(const struct fenced *f, size_t n, bool at_end)
 {
     char *from = f->map + f->page;
     return (float *)(void *)(at_end ? from + f->bytes - n * sizeof(float) : from);
 }
 
-/* Nothing was written next to those n floats; then everything is as it was. */
+/* Checks that nothing was written next to those n floats, and restores the initial content. */
 static inline void fenced_check(const struct fenced *f, size_t n, bool at_end)
 {
     char *own = (char *)fenced_floats(f, n, at_end),

@@ -1,22 +1,22 @@
-/* ulp.c - the errors that lib/kernel/simd_math.h and lib/kernel/activation.c state, in units in
-   the last place (ulp) of the exact result: measured on the library's own object code, per
-   instruction set, against the C library in double, with which SLEEF must agree; the worst argument
-   is judged once more in long double.
+/* ulp.c - the errors that lib/kernel/simd_math.h and lib/kernel/activation.c state, in units in the
+   last place (ulp) of the exact result, measured on the library's own object code, per instruction
+   set, against the C library in double. SLEEF must agree with it, and the worst argument is judged
+   once more in long double.
 
      ulp            a sample of all floats (one in 5003), special values, and the worst arguments
                     that a run over all floats has found
-     ulp all NAME   all 2^32 floats for one function, SLEEF asked for one in 17: ctest -C full, some
-                    minutes each */
+     ulp all NAME   all 2^32 floats for one function, with SLEEF for one in 17: ctest -C full,
+                    several minutes each */
 #include "kernel/trial.h"
 
 #include "kernel/exp2_row.h"
 #include "kernel/judges.h"
 #include <stdio.h>
 
-/* The steps are primes, which meet all mantissas. */
+/* The steps are primes, so that they meet all mantissas. */
 enum { BLOCK = 4096, SAMPLE = 5003, SECOND_JUDGE = 17 };
 
-/* Definitions; at an infinity, their limits. */
+/* Definitions, with their limits at an infinity. */
 static const double ROOT_HALF = 0x1.6a09e667f3bcdp-1, PEAK = 0x1.9884533d43651p-2; /* phi(0) */
 static const long double ROOT_HALF_LONG = 0.70710678118654752440084436210484903928L,
                          PEAK_LONG = 0.39894228040143267793994605993438186848L;
@@ -120,10 +120,10 @@ static long double exp2_to_128_long(long double x)
     return x < -100 ? 0 : exp2l(x > 128 ? 128 : x);
 }
 
-/* bound, without_fma: what the source states, and what holds for plain C where the compiler has no
-   fused multiply-add. unit: an error is counted in ulp of the result or, if that is greater, of
-   this: slopes cross 0. worst: where a run over all floats has found the greatest errors, with fma
-   and without. */
+/* bound: the error that the source states; without_fma: the bound for plain C if the compiler has
+   no fused multiply-add. unit: an error is measured in ulp of the result or of this, whichever is
+   greater, since slopes cross 0. worst: where a run over all floats found the greatest errors, with
+   fma and without. */
 struct function {
     const char *name;
     void (*run)(const struct kernels *k, const float *x, float *y, size_t n);
@@ -182,7 +182,7 @@ static uint32_t bits_of(float x)
     return bits;
 }
 
-/* 1 / ulp(x): from the exponent's bits, ulp() of trial.h is slow. */
+/* Returns 1 / ulp(x) from the bits of the exponent, because ulp() of trial.h is slow. */
 static double per_ulp(double x)
 {
     uint64_t bits;
@@ -201,7 +201,8 @@ struct worst {
     float x, y;
 };
 
-/* Adds one value; where the exact result is no float, it must be the same infinity, or NaN. */
+/* Adds one value. If the exact result is not a float, the value must be the same infinity or
+   NaN. */
 static void judge(const struct function *f, const struct kernels *k, float x, float y, double want,
                   struct worst *w)
 {
@@ -216,7 +217,7 @@ static void judge(const struct function *f, const struct kernels *k, float x, fl
         fail_msg("%s %s(%a) is %a, should be %a", k->name, f->name, (double)x, (double)y, want);
 }
 
-/* What both judges say: apart by no more than matters for a float. */
+/* Returns the result of both judges, which must agree to more than float precision. */
 static double agreed(const struct function *f, double x)
 {
     double first = f->value(&of_libc, x), second = f->value(second_judge, x);
@@ -227,8 +228,9 @@ static double agreed(const struct function *f, double x)
     return first;
 }
 
-/* The results for n arguments, of every instruction set. Both judges are asked where the bits of
-   the argument are a multiple of second: that costs as much as all the rest. */
+/* Judges the results for n arguments on every instruction set. The second judge is called only if
+   the bits of the argument are a multiple of `second`, since it costs as much as everything
+   else. */
 static void judge_block(const struct function *f, const float *x, size_t n, uint32_t second,
                         struct worst *worst)
 {
@@ -253,7 +255,7 @@ static void judge_block(const struct function *f, const float *x, size_t n, uint
     }
 }
 
-/* The worst argument found, in long double: the judge's own error was not what was found. */
+/* Recomputes the worst argument in long double, to rule out an error of the judge itself. */
 static void report(const struct function *f, const struct worst *worst)
 {
     const struct kernels *k;
@@ -297,7 +299,8 @@ static void sample(void **state)
     report(f, worst);
 }
 
-/* The judge sees a unit in the last place more than there may be, and a wrong infinity. */
+/* The judge detects an error of one more unit in the last place than allowed, and a wrong
+   infinity. */
 static void judge_is_strict(void **state)
 {
     struct worst w = {0, 0, 0};

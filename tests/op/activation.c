@@ -1,4 +1,4 @@
-/* activation.c - dx = dy activation'(x), against slopes of the definition. */
+/* activation.c - dx = dy activation'(x) against slopes of the definition. */
 #include "op/helpers.h"
 #include "oracle/op.h"
 

@@ -72,7 +72,8 @@ static double largest(const float *x, size_t n)
     return max;
 }
 
-/* The range of a step that is then made, changing nothing; and of one that must not be. */
+/* The range of a step predicts the step made afterwards, and changes nothing; also of a step that
+   must not be made. */
 static void range_is_that_of_the_step(void **state)
 {
     (void)state;

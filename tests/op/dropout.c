@@ -1,5 +1,5 @@
-/* dropout.c - elements are dropped by key, row and column, in the share asked for, and the mean
-   stays. */
+/* dropout.c - elements are dropped by key, row and column, in the requested share, and the mean is
+   preserved. */
 #include "op/helpers.h"
 
 struct problem {
@@ -34,7 +34,7 @@ static void elements_are_dropped_or_scaled(void **state)
             dropped += p.y[j] == 0;
             if (p.y[j] != 0) assert_near((double)p.y[j], (double)p.x[j] / 0.75, 1);
         }
-        /* four deviations of a binomial distribution */
+        /* four standard deviations of a binomial distribution */
         assert_true(fabs((double)dropped - 0.25 * (double)n) < 4 * sqrt(0.25 * 0.75 * (double)n));
         free(p.x);
         free(p.y);

@@ -68,7 +68,7 @@ static void run_forward(const struct exec_context *exec, void *argument)
                         p->y);
 }
 
-/* Overwrites y, which it uses as dy. */
+/* Runs backward; uses y as dy and overwrites it. */
 static void run_backward(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
@@ -138,7 +138,7 @@ static void rows_and_gradients_are_the_definition(void **state)
             }
 }
 
-/* With past, one row of each sequence at a time gives the rows of all at once. */
+/* With `past`, computing one row of each sequence at a time gives the rows of all at once. */
 static void positions_go_on_from_the_past(void **state)
 {
     (void)state;
@@ -159,7 +159,8 @@ static void positions_go_on_from_the_past(void **state)
     drop(&p);
 }
 
-/* What is dropped gives no gradient, what stays is scaled: by the factors of rapt__dropout_rows. */
+/* Dropped elements have no gradient and the others are scaled, by the factors of
+   rapt__dropout_rows. */
 static void dropout_goes_both_ways(void **state)
 {
     (void)state;

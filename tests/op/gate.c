@@ -1,5 +1,5 @@
 /* gate.c - y = activation(x) gate and the gradients of both, against the definition and its slopes,
-   with the same bits for all threads and instruction sets. */
+   with the same bits for any number of threads and every instruction set. */
 #include "op/helpers.h"
 #include "oracle/op.h"
 

@@ -1,6 +1,6 @@
-/* gemm.c - products by OpenBLAS: right by their definition in double, the same bits for any number
-   of threads, and the host's number of threads untouched. Skipped where there is no OpenBLAS.
- */
+/* gemm.c - products by OpenBLAS: right by their definition in double, with the same bits for any
+   number of threads, and without changing the host's number of threads. Skipped without
+   OpenBLAS. */
 #include "op/helpers.h"
 #include "oracle/op.h"
 
@@ -69,7 +69,7 @@ static void run_all(const struct exec_context *exec, void *argument)
                                  NULL);
 }
 
-/* The results of the product in question, from a clean start. */
+/* Runs the product, starting from cleared results, and returns them. */
 static float *results(struct problem *p, int threads, bool openblas)
 {
     float *copy = floats(p->size);
@@ -79,7 +79,7 @@ static float *results(struct problem *p, int threads, bool openblas)
     return copy;
 }
 
-/* x [rows][columns] in double; transposed: as [columns][rows]. */
+/* Returns x [rows][columns] in double, or transposed as [columns][rows]. */
 static double *matrix(const float *x, int rows, int columns, bool transposed)
 {
     double *y = doubles(NULL, (size_t)(rows * columns));
@@ -89,8 +89,8 @@ static double *matrix(const float *x, int rows, int columns, bool transposed)
     return y;
 }
 
-/* a [rows][depth] times b' [columns][depth], both consumed, times `times`: c is that in roundings
-   of what sums of so many products between -1 and 1 come to. */
+/* Checks that c is a [rows][depth] times b' [columns][depth], times `times`, within the rounding of
+   sums of as many products between -1 and 1. Frees a and b. */
 static void assert_product(const float *c, int rows, int columns, int depth, double *a, double *b,
                            const double *bias, int times, bool panels)
 {
@@ -151,7 +151,7 @@ static void openblas_does_not_count_threads(void **state)
     }
 }
 
-/* OpenBLAS really serves: its sums are not those of the built-in product. */
+/* OpenBLAS is really used: its sums differ from those of the built-in product. */
 static void openblas_serves_large_products(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static void openblas_serves_large_products(void **state)
     drop(&p);
 }
 
-/* The caller's own number of threads is as it was before any product. */
+/* The caller's number of threads is the same as before any product. */
 static void threads_of_the_host_stay(void **state)
 {
     const int *before = *state;

@@ -1,6 +1,6 @@
-/* helpers.h - what the tests of lib/op share: an execution context, arrays, panels, and two judges:
-   difference quotients of a definition, and equality of bits for all threads and instruction sets.
- */
+/* helpers.h - shared by the tests of lib/op: an execution context, arrays, panels, and two judges:
+   difference quotients of a definition, and equality of bits for any number of threads and every
+   instruction set. */
 #ifndef RAPT_TESTS_OP_HELPERS_H
 #define RAPT_TESTS_OP_HELPERS_H
 
@@ -18,7 +18,7 @@
 
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 
-/* The kernels' number of an oracle's activation (oracle/op.h); below 0: none. */
+/* Maps an oracle's activation (oracle/op.h) to that of the kernels; negative: none. */
 static inline enum activation activation_of(int oracle)
 {
     return (enum activation)(ACTIVATION_RELU + (oracle < 0 ? -1 : oracle));
@@ -56,7 +56,8 @@ static inline void run_exec(int threads, work *run, void *argument)
     run_openblas(threads, false, run, argument);
 }
 
-/* ---- arrays: exactly as long as asked for, so that a sanitizer sees one step too far ---- */
+/* ---- arrays: of exactly the requested size, so that a sanitizer detects one element too many ----
+ */
 
 static inline float *floats(size_t n)
 {
@@ -101,7 +102,7 @@ static inline float *to_panels(const float *w, int out, int in)
     return panels;
 }
 
-/* Fails if a lane that stands for no output is not 0. */
+/* Fails if a lane that is no output, which is padding, is not 0. */
 static inline void assert_padding(const float *panels, int out, int in)
 {
     for (int o = out; o % LANES; o++)
@@ -122,13 +123,13 @@ static inline void assert_all_near(const float *got, const double *wanted, size_
     for (size_t i = 0; i < n; i++) assert_near((double)got[i], wanted[i], roundings);
 }
 
-/* Roundings in a sum of so many products between -1 and 1, in any order. */
+/* The rounding error of a sum of `terms` products between -1 and 1, in any order. */
 #define OF_A_SUM(terms) (4 + 0.25 * (terms))
 
-/* A definition of one number, as a function of what lies in the argument. */
+/* A definition of one number as a function of the argument. */
 typedef double definition(const void *argument);
 
-/* The derivative of f by *x, by a central difference quotient. */
+/* Returns the derivative of f by *x, as a central difference quotient. */
 static inline double slope(definition *f, const void *argument, double *x)
 {
     double kept = *x, h = 1e-4, above, below;
@@ -140,7 +141,7 @@ static inline double slope(definition *f, const void *argument, double *x)
     return (above - below) / (2 * h);
 }
 
-/* Compares up to `max` of n gradients, spread over all of them, with slopes of f by x. */
+/* Compares up to `max` of n gradients, spread over all of them, with the slopes of f by x. */
 static inline void assert_slopes(definition *f, const void *argument, double *x,
                                  const float *gradient, size_t n, size_t max, double roundings)
 {
@@ -150,8 +151,8 @@ static inline void assert_slopes(definition *f, const void *argument, double *x,
 }
 
 /* Runs the work with 1, 2, 3 and 7 threads on every instruction set of this machine, each time
-   on out [n] as it was given; the bits must be the same (those of the scalar set, which may lack
-   a fused multiply-add, among themselves). Leaves the result of the fastest set in out. */
+   starting from out [n] as given. The bits must be the same; those of the scalar set, which may
+   lack a fused multiply-add, only among themselves. Leaves the result of the fastest set in out. */
 static inline void assert_same_bits(work *run, void *argument, float *out, size_t n)
 {
     static const int threads[] = {1, 2, 3, 7};

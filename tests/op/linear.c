@@ -15,7 +15,7 @@ struct problem {
     int rows, in, out, activation; /* activation < 0: none */
     bool bias, in_place, add;
     ptrdiff_t x_row, y_row;
-    float *x, *w, *panels, *b, *dy; /* x and dy have gaps, w has not */
+    float *x, *w, *panels, *b, *dy; /* x and dy have gaps, w does not */
     float *result;                  /* y, activated, dx, dweight, dbias, back to back */
     float *y, *activated, *dx, *dweight, *dbias;
     size_t size;
@@ -84,7 +84,7 @@ static void run_all(const struct exec_context *exec, void *argument)
     run_backward(exec, argument);
 }
 
-/* Rows without gaps, in double. */
+/* Copies rows without gaps, in double. */
 static double *dense(const float *x, int rows, int width, ptrdiff_t row)
 {
     double *y = doubles(NULL, (size_t)(rows * width));
@@ -93,7 +93,7 @@ static double *dense(const float *x, int rows, int width, ptrdiff_t row)
     return y;
 }
 
-/* The definition's y, to be freed. */
+/* Returns the y of the definition; the caller frees it. */
 static double *wanted_forward(const struct problem *p)
 {
     double *x = dense(p->x, p->rows, p->in, p->x_row), *w = doubles(p->w, (size_t)(p->in * p->out));
@@ -105,7 +105,7 @@ static double *wanted_forward(const struct problem *p)
     return y;
 }
 
-/* Fails if what lies between the rows is no longer what random_floats(., 5) put there. */
+/* Fails if the gaps between the rows no longer hold what random_floats(., 5) wrote. */
 static void assert_gaps(const struct problem *p, const float *x, int width)
 {
     for (int r = 0; r < p->rows; r++)
@@ -153,7 +153,7 @@ static void activation_is_the_definition(void **state)
         }
 }
 
-struct reference { /* sum of dy * y, as a function of x, w and b */
+struct reference { /* the sum of dy * y, as a function of x, w and b */
     int rows, in, out;
     double *x, *w, *b, *dy, *y;
 };
@@ -218,7 +218,7 @@ static void gradients_are_slopes(void **state)
     }
 }
 
-/* A second call adds to weights and biases what the first one did. */
+/* A second call adds the same to the weights and biases as the first one. */
 static void weight_gradients_add_up(void **state)
 {
     (void)state;
@@ -244,7 +244,7 @@ static void bits_are_the_same(void **state)
     }
 }
 
-/* Row r of many is row r alone, and so is any run of rows. */
+/* Row r of many has the bits of row r alone, and so has any run of rows. */
 static void rows_do_not_know_each_other(void **state)
 {
     static const int runs[] = {1, 2, 3, 4, 6, 8, 13, 15, 16, 40};

@@ -27,7 +27,7 @@ static struct problem make(int rows, int in, int vocab, float smoothing)
     p.layer = (struct linear){p.panels, p.b, in, vocab};
     p.labels = calloc((size_t)rows + 1, sizeof *p.labels);
     assert_non_null(p.labels);
-    for (int r = 0; r < rows; r++) /* one in eight has none */
+    for (int r = 0; r < rows; r++) /* one in eight has no label */
         p.labels[r] = r % 8 == 5 ? -1 : (int32_t)(rapt__uniform(4, (uint64_t)r) * vocab);
     p.workspace = random_floats(rapt__loss_workspace(rows, in, vocab), 5);
     p.size = xs + ws + (size_t)vocab + 4 + (size_t)rows;
@@ -159,7 +159,7 @@ static void loss_and_gradients_are_the_definition(void **state)
     }
 }
 
-/* More rows than a chunk of logits has. */
+/* Computes more rows than fit into a chunk of logits. */
 static void chunks_make_no_difference(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void sums_add_up(void **state)
     drop(&p);
 }
 
-/* The trainer sees a loss that is not finite in the sums. */
+/* A loss that is not finite is visible in the sums, where the trainer finds it. */
 static void what_is_not_finite_shows(void **state)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY};

@@ -2,14 +2,14 @@
 #include "op/helpers.h"
 #include "oracle/op.h"
 
-static const float EPSILON = 1e-3f; /* large enough to be seen */
+static const float EPSILON = 1e-3f; /* large enough to make a difference */
 
 struct problem {
     struct norm n;
     struct dropout d;
     int rows, width;
     bool with_y, with_norm, with_from, in_place;
-    bool by_root; /* mean square, without bias */
+    bool by_root; /* normalize by the root mean square, without bias */
     float *x, *y, *gain, *bias, *dy, *from, *partial;
     float *result, *sum, *out, *mean, *inverse, *dx, *dgain, *dbias; /* back to back */
     size_t size;
@@ -65,7 +65,7 @@ static void run_forward(const struct exec_context *exec, void *argument)
                                 p->with_y ? p->y : NULL, p->rows, p->width, p->sum, p->out, &saved);
 }
 
-/* Forward of x alone, then back; in_place: dx takes the place of dy. */
+/* Runs forward of x without y, then backward; in_place: dx overwrites dy. */
 static void run_both(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
@@ -107,7 +107,7 @@ static void forward_is_the_definition(void **state)
     }
 }
 
-/* sum = x + dropout(y), whether or not a norm follows; nothing behind it is written without. */
+/* sum = x + dropout(y), whether a norm follows or not; without one, nothing past it is written. */
 static void residual_is_dropped(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void check_gradients(struct problem *p)
                        p->by_root ? NULL : doubles(p->bias, w),
                        doubles(p->dy, n),
                        doubles(NULL, n)};
-    /* x / sqrt(x^2 + epsilon) bends so much that the quotient itself is off. */
+    /* x / sqrt(x^2 + epsilon) is so curved that the difference quotient itself is inaccurate */
     const double roundings = p->by_root && p->width == 1 ? 100 : 4;
     for (size_t i = 0; i<n; i += n> 100 ? n / 100 : 1) {
         double from = p->with_from ? (double)p->from[i] : 0;

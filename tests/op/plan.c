@@ -1,12 +1,12 @@
-/* plan.c - what the built-in product reads in place, what it copies and how high its tiles are, for
-   low and high register tiles; and that its units cover a block once, by sizes that fit the
-   second-level cache. */
+/* plan.c - what the built-in product reads in place, what it copies and how tall its tiles are, for
+   low and tall register tiles; and that its units cover a block once, with sizes that fit into the
+   L2 cache. */
 #include "helpers.h"
 #include "op/gemm.h"
 
 enum { FAR = 1 << 20 }; /* floats: such strides collide in every cache */
 
-/* An execution context of one member of a team, whose tiles have so many rows. */
+/* An execution context of a team of one, whose tiles have `rows` rows. */
 struct context {
     struct team team;
     struct kernels kernels;
@@ -22,7 +22,7 @@ static const struct exec_context *context(struct context *c, int team, int tile_
     return &c->exec;
 }
 
-/* A product whose left operand has that many rows, adjacent or a_row apart. */
+/* Returns a product whose left operand has `rows` rows, adjacent or a_row apart. */
 static struct gemm product(int rows, ptrdiff_t a_row, ptrdiff_t a_step)
 {
     return (struct gemm){.rows = rows,
@@ -67,7 +67,7 @@ static void left_operand(void **state)
     }
 }
 
-/* Columns that collide nowhere are copied where the third level is far. */
+/* Columns that do not collide are still copied if the L3 cache is far. */
 static void far_columns(void **state)
 {
     enum { HIGH = 14, STRIDE = 1000 };
@@ -78,8 +78,8 @@ static void far_columns(void **state)
                      rapt__third_level_far() ? GEMM_LEFT_COPY : GEMM_LEFT_IN_PLACE);
 }
 
-/* Tiles are lower where they read rows that fall into few sets of the nearest cache; half as
-   high at least. */
+/* Tiles are lower, but at least half as tall, if they read rows that fall into few sets of the L1
+   cache. */
 static void tile_heights(void **state)
 {
     enum { LOW = 2, VERY_HIGH = 200, FEW = GEMM_FEW_ROWS - 1 };
@@ -102,7 +102,7 @@ static void tile_heights(void **state)
         const struct exec_context *exec = context(&c, 1, cases[i].tile_rows);
         assert_int_equal(rapt__gemm_partition(exec, &g, g.columns).max_tile, cases[i].height);
     }
-    /* 4 KB apart, rows for nearly twice the ways of a set. */
+    /* rows 4 KB apart, nearly twice as many as a set has ways */
     int ways = rapt__first_level_ways(), high = 2 * ways - 1;
     struct gemm g = product(100, 1024, 1);
     struct gemm_partition p = rapt__gemm_partition(context(&c, 1, high), &g, g.columns);
@@ -130,8 +130,7 @@ static void units_cover(void **state)
                 }
 }
 
-/* What units of other rows read again stays in the second-level cache, or a unit is as small as
-   they get. */
+/* What units of other rows read again fits into the L2 cache, or the unit has its smallest size. */
 static void units_fit(void **state)
 {
     struct context c;

@@ -1,5 +1,5 @@
-/* pool.c - rows of a sequence to one and back, against the definition, with the same bits for all
-   threads and instruction sets. */
+/* pool.c - pools rows of a sequence to one and back, against the definition, with the same bits for
+   any number of threads and every instruction set. */
 #include "op/helpers.h"
 
 enum { BATCH = 5, ROWS = 9 + 1 + 0 + 33 + 4 };

@@ -1,5 +1,6 @@
 /* recurrent.c - a simpler simple recurrent unit against its definition and difference quotients of
-   it; the same bits for all threads and instruction sets, and for one call or several. */
+   it, with the same bits for any number of threads, every instruction set, and one call or
+   several. */
 #include "op/helpers.h"
 
 enum { BATCH = 4 };
@@ -32,7 +33,7 @@ static void run(const struct exec_context *exec, void *argument)
     rapt__ssru_forward(exec, &carried, p->x, cells, y);
 }
 
-/* The sum over rows [first, end) of dy max(c, 0) in one column, element at x[at] changed by h. */
+/* Returns the sum over rows [first, end) of dy max(c, 0) in one column, with x[at] changed by h. */
 static double loss(const struct problem *p, int first, int end, int column, size_t at, double h,
                    double *cell)
 {
@@ -105,7 +106,7 @@ static void unit_is_the_definition(void **state)
     }
 }
 
-struct parts { /* rows of the last problem in two calls, the first one ending before `cut` */
+struct parts { /* the last problem in two calls, of which the first ends before row `cut` */
     const struct problem *p;
     int cut;
     float *cells, *y, *states;

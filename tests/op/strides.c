@@ -1,12 +1,12 @@
-/* strides.c - the gradient of weights where rows of x and dy lie powers of two apart, so that both
-   are copied or packed, and the forward product where those of x lie so far apart that it is: each
-   element is the chain of fma that gemm.h promises, bit for bit, for any number of threads. */
+/* strides.c - the gradient of weights if rows of x and dy are powers of two apart, so that both are
+   copied or packed, and the forward product if the rows of x are so far apart that x is copied.
+   Each element is the chain of fma that gemm.h promises, bit for bit, for any number of threads. */
 #include "op/helpers.h"
 
 struct shape {
     int rows, in, out;
 };
-/* Few rows; x copied; dy packed; both, in several blocks of the depth and of the columns. */
+/* Few rows; x copied; dy packed; both, in several blocks of depth and columns. */
 static const struct shape shapes[] = {
     {40, 16, 4096}, {300, 512, 48}, {513, 40, 2048}, {1100, 256, 2048}};
 
@@ -24,7 +24,7 @@ static void run(const struct exec_context *exec, void *argument)
                                  p->dweight, NULL);
 }
 
-/* Some of the elements, all in the course of a prime step. */
+/* Checks every 1009th element: a prime, so that rows and columns vary. */
 static void check_chains(const struct problem *p)
 {
     const struct shape *s = &p->s;
@@ -67,7 +67,7 @@ static void test_strides(void **state)
     for (int i = 0; i < COUNT(shapes); i++) check_shape(shapes + i);
 }
 
-/* ---- forward: rows of x so far apart that a unit's span more than any second-level cache ---- */
+/* ---- forward: rows of x so far apart that those of a unit span more than any L2 cache ---- */
 
 enum { FAR = 1 << 17, FORWARD_ROWS = 67, INPUTS = 300, OUTPUTS = 24 };
 

@@ -1,5 +1,5 @@
-/* exp2_row.c - vf_exp2 of a row, in place. The kernels use it inside attention only, so that no
-   function of their table shows it alone: the build compiles this file once per instruction set,
+/* exp2_row.c - vf_exp2 of a row, in place. The kernels use it only inside attention, so no function
+   of their table exposes it by itself. The build compiles this file once per instruction set,
    exactly as it compiles lib/kernel/table.c. */
 #include "kernel/kernel.h"
 #include "kernel/simd.h"
