@@ -1,12 +1,13 @@
-/* accuracy.c - errors beside those of plain loops in float, forward and backward: of no array much
-   larger, on average smaller; and the algebra of attention: linear in v, invariant under the order
-   of keys and under a constant added to all scores. */
+/* accuracy.c - errors compared with those of plain loops in float, forward and backward: for no
+   array much larger, and on average smaller. Also the algebra of attention: linear in v, invariant
+   under the order of keys and under a constant added to all scores. */
 #include "contest.h"
 
-/* Is an array too far from what is right? At most 12 roundings, gradients 48; and, above what the
-   last operations leave (4 roundings, gradients 8), no further than the plain loops are. Weights of
-   the backward pass are rebuilt from a log-sum-exp that is itself rounded; where weights are near
-   0 and 1 that may cost half as much again, and where an array has few elements chance may. */
+/* Whether the error of an array is too large: above 12 roundings, 48 for gradients; or, beyond what
+   the last operations leave (4 roundings, 8 for gradients), above that of the plain loops. The
+   weights of the backward pass are rebuilt from a log-sum-exp that is itself rounded. If weights
+   are near 0 and 1 this may cost half as much again, and in an array with few elements chance may,
+   too. */
 static bool too_far(const struct errors *e, int array, size_t n, bool query_size)
 {
     bool out = array == NET_OUT, few = n < 200;
@@ -44,7 +45,8 @@ static void contest(const struct choice *c, uint64_t seed, struct score_errors *
     drop_contest(&n);
 }
 
-/* Scaled dot products up to many keys, and every score at sizes its hidden layer allows. */
+/* Compares scaled dot products up to many keys, and every score at the sizes that its hidden layer
+   allows. */
 static void against_naive(void **state)
 {
     (void)state;
@@ -153,7 +155,8 @@ static void shifted_scores(void **state)
     drop_trial(&y);
 }
 
-/* Dropped weights: about the share that was asked for, others scaled so that the mean stays. */
+/* About the requested share of weights is dropped, and the others are scaled so that the mean
+   stays. */
 static void share_of_dropped(void **state)
 {
     (void)state;
@@ -174,7 +177,7 @@ static void share_of_dropped(void **state)
             for (int t = 0; t < 64; t++)
                 mean +=
                     (double)x.out[b * x.a.out.batch + h * x.a.out.head + t * x.a.out.row] / 1024;
-    assert_true(fabs(mean - 1) < 0.006); /* five deviations of 262,144 draws */
+    assert_true(fabs(mean - 1) < 0.006); /* five standard deviations of 262,144 draws */
     assert_true(mean != 1);
     drop_trial(&x);
 }

@@ -1,5 +1,6 @@
 /* ahead.c - rows that are prefetched with the tiles of the pair before: which ones, and how many at
-   a time; and a problem so large that this happens, which has the bits of its sequences alone. */
+   a time; and a problem so large that this happens, which has the bits of its sequences computed
+   one by one. */
 #include "attention/flash/flash.h"
 
 #include <setjmp.h>
@@ -74,7 +75,7 @@ static void *space(const rapt_attention *a)
     return workspace;
 }
 
-/* Self-attention of x, and its gradients with x as that of the output. */
+/* Runs self-attention of x, and its gradients with x as that of the output. */
 static void run(const rapt_attention *a, const struct arrays *m)
 {
     const rapt_attention_saved saved = {.size = sizeof saved, .statistics = m->statistics};
@@ -94,7 +95,7 @@ static bool far(const rapt_attention *a, bool gradients)
     return rapt__flash_rows_far(&c, gradients);
 }
 
-/* Lengths 1 .. LENGTHS in turn and sometimes LONG, until the rows are far. */
+/* Makes sequences of lengths 1 .. LENGTHS in turn and sometimes LONG, until the rows are far. */
 static int *lengths_of(rapt_attention *a, int *count)
 {
     size_t capacity =
@@ -143,7 +144,7 @@ static void test_far(void **state)
     free(starts);
 }
 
-/* Many queries and no key: k and v may be NULL, and nothing is taken from there. */
+/* With many queries and no keys, k and v may be NULL and nothing is read from them. */
 static void test_no_keys(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
-/* backward.c - every gradient against difference quotients of the definition, in double. */
+/* backward.c - every gradient against difference quotients of the definition in double. */
 #include "judge.h"
 
-/* By the definition along one direction through each array, and `most` elements of each. */
+/* Compares with the definition along one direction through each array, and in up to `max` elements
+   of each. */
 static void try_choice(const struct choice *c, uint64_t seed, int max)
 {
     struct trial x = make_trial(c, seed);
@@ -79,7 +80,7 @@ static void masks(void **state)
     }
 }
 
-/* The gradient of the bias is summed over every dimension it does not have. */
+/* The gradient of the bias is summed over every dimension that it does not have. */
 static void bias_broadcasts(void **state)
 {
     (void)state;
@@ -97,7 +98,7 @@ static void bias_broadcasts(void **state)
         }
 }
 
-/* Gradients are added to what is there, and only where they are wanted. */
+/* Gradients are added to what the arrays hold, and only where they are wanted. */
 static void adds(void **state)
 {
     (void)state;

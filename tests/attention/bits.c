@@ -1,4 +1,5 @@
-/* bits.c - a row's bits depend on no other row, on no number of threads, on no instruction set. */
+/* bits.c - a row's bits depend neither on other rows, nor on the number of threads, nor on the
+   instruction set. */
 #include "skips.h"
 #include "trial.h"
 
@@ -141,8 +142,8 @@ static const struct choice choices[] = {
      .radius = 12.5f,
      .normalizer = RAPT_NORMALIZER_SAMPLE,
      .rewards = true},
-    /* Short sequences with biases; pairs that share the gradient of one: a head's, a sequence's,
-       all; also of long sequences, in which members take whole pairs from so many on. */
+    /* Short sequences with biases, whose gradient pairs share: those of a head, of a sequence, or
+       all; also long sequences, of which members take whole pairs if there are enough. */
     {.batch = 5,
      .heads = 4,
      .queries = 30,
@@ -224,7 +225,8 @@ static void threads_and_instruction_sets(void **state)
     rapt_isa_use(used);
 }
 
-/* Rows [t, t + rows) of one sequence and head of x, alone, with its visible keys. */
+/* Computes rows [t, t + rows) of one sequence and head of x by themselves, with their visible
+   keys. */
 static void alone(const struct trial *x, int b, int h, int t, int rows, float *out, float *lse)
 {
     rapt_attention a = x->a;
@@ -248,7 +250,8 @@ static void rows_alone(void **state)
 {
     (void)state;
     const int group[] = {1, 2, 5, 14, 57};
-    for (int n = 0; n < 4; n++) { /* fewer keys are attended to by head, unless queries are few */
+    for (int n = 0; n < 4; n++) { /* fewer keys are computed head by head, unless there are few
+                                     queries */
         bool causal = n % 2, few = n / 2;
         const struct choice c = {.batch = 2,
                                  .heads = 2,

@@ -1,5 +1,5 @@
-/* cache.c - attention through the cache gives the bits of attention over plain arrays, however
-   the tokens come in, whoever shares a source, whatever was moved where. */
+/* cache.c - attention through the cache gives the bits of attention over plain arrays, however the
+   tokens arrive, whichever sequences share a source, and after any reordering. */
 #include "trial.h"
 
 #include "attention/attention.h"
@@ -12,7 +12,7 @@ enum {
     OUT_ROW = HEADS * VW + 2
 };
 
-/* A cache and, beside it, what it should hold as plain rows. */
+/* A cache and the plain rows that it should hold. */
 struct pair {
     struct cache cache;
     struct arena arena;
@@ -91,7 +91,7 @@ static void append(struct pair *p, int max)
     free(k), free(v);
 }
 
-/* Attention of n query rows over the plain rows of one sequence. */
+/* Computes attention of n query rows over the plain rows of one sequence. */
 static void plain(const struct pair *p, int sequence, int n, bool causal, const float *q,
                   float *out, float *lse)
 {
@@ -126,7 +126,7 @@ static bool same_rows(const float *x, const float *y, int rows)
     return true;
 }
 
-/* Queries that read sequences `of` (NULL: each its own), up to `most` rows each. */
+/* Compares queries that read sequences `of` (NULL: each its own), up to `max` rows each. */
 static void compare(struct pair *p, int count, const int *of, int max, bool causal)
 {
     int starts[3 * SEQUENCES + 1] = {0};

@@ -1,5 +1,6 @@
-/* cache_rows.c - every score, locality and normalizer through a cache has the bits it has over
-   plain arrays, however many queries come at once; its weights are those of the definition. */
+/* cache_rows.c - every score, locality and normalizer has the same bits through a cache as over
+   plain arrays, however many queries are computed at once; its weights are those of the
+   definition. */
 #include "judge.h"
 
 #include "attention/attention.h"
@@ -10,7 +11,7 @@ struct scene {
     struct trial x;
     struct judge judge;
     rapt_attention spec;
-    int width; /* of prepared rows */
+    int width; /* of projected rows */
     struct cache cache;
     struct attention_history history;
     struct arena arena;
@@ -80,7 +81,7 @@ static struct cached_queries queries_of(struct scene *s)
     return q;
 }
 
-/* Rows s->first and on, s->starts[1] of them. */
+/* Computes rows from s->first on, s->starts[1] of them. */
 static void attend(struct team *team, void *argument)
 {
     struct scene *s = argument;
@@ -116,8 +117,8 @@ static void compare(struct scene *s)
         }
 }
 
-/* A problem, and what the definition says of it; not one where a window of local-p ends so near a
-   key that rounding may decide about it. */
+/* Makes a problem and the results of the definition, but not one where a window of local-p ends so
+   near a key that rounding may decide. */
 static void make_scene(struct scene *s, const struct choice *c)
 {
     for (uint64_t seed = 1;; seed++) {

@@ -1,5 +1,5 @@
-/* check.c - invalid problems and arguments: RAPT_BAD_ARGUMENT, a message that names the field, and
-   nothing is written. */
+/* check.c - invalid problems and arguments return RAPT_BAD_ARGUMENT with a message that names the
+   field, and nothing is written. */
 #include "trial.h"
 
 #include <limits.h>
@@ -122,7 +122,7 @@ static void masks(void **state)
 
 static const float some[4000];
 
-/* A problem that has everything, whatever the score. */
+/* Returns a problem that has every array, whatever the score. */
 static rapt_attention rich(rapt_score score)
 {
     rapt_attention a = good;
@@ -135,7 +135,7 @@ static rapt_attention rich(rapt_score score)
     return a;
 }
 
-struct need { /* a number that must not be there, and its field's name in the message */
+struct need { /* an invalid value, and the name of its field in the message */
     rapt_score score;
     rapt_locality locality;
     size_t offset;
@@ -173,8 +173,7 @@ static void needed(void **state)
     }
 }
 
-/* Arrays of learned.def that a score or locality reads and cannot do without, missing one by one.
- */
+/* Arrays of learned.def that a score or locality requires are missing one by one. */
 static void arrays(void **state)
 {
     (void)state;
@@ -202,7 +201,7 @@ static void arrays(void **state)
     }
 }
 
-/* What needs positions needs mask.causal_alignment. */
+/* Whatever needs positions needs mask.causal_alignment. */
 static void causal_alignments(void **state)
 {
     (void)state;
@@ -280,7 +279,7 @@ static rapt_status backward(const rapt_attention *a, const rapt_reinforce *reinf
     return status;
 }
 
-/* Gradients of what is not there, and of a sample without a reward. */
+/* Gradients of missing arrays are refused, and a sample without a reward. */
 static void absent(void **state)
 {
     (void)state;
@@ -351,7 +350,7 @@ static void strides(void **state)
     refuse(&a, "out.batch");
 }
 
-/* Each array, struct or workspace that is needed, missing one by one; each is named. */
+/* Each required array, struct or workspace is missing in turn and must be named. */
 static void pointers(void **state)
 {
     (void)state;
@@ -363,7 +362,7 @@ static void pointers(void **state)
     const rapt_attention_saved saved = {.size = sizeof saved, .lse = lse};
     const rapt_attention_saved empty = {.size = sizeof empty};
     const rapt_gradients d = {.size = sizeof d, .q = to, .k = to, .v = to};
-    for (int i = 0; i < 10; i++) { /* the one that is missing; 7: none */
+    for (int i = 0; i < 10; i++) { /* index of the missing one; 7: none */
         const float *q = i == 0 ? NULL : x, *k = i == 1 ? NULL : x, *v = i == 2 ? NULL : x;
         float *out = i == 3 ? NULL : x;
         rapt_message why = {""};
@@ -383,7 +382,7 @@ static void pointers(void **state)
     free(s);
 }
 
-/* A hard normalizer needs an array for its choices, forward too. */
+/* A hard normalizer needs an array for its choices, in forward, too. */
 static void choices(void **state)
 {
     (void)state;
@@ -399,7 +398,7 @@ static void choices(void **state)
     free(s);
 }
 
-/* Gradients of rows that repeat, and of a bias that is not there. */
+/* Gradients of rows that repeat and of a missing bias are refused. */
 static void gradients(void **state)
 {
     (void)state;
@@ -416,7 +415,7 @@ static void gradients(void **state)
     assert_int_equal(backward(&a, NULL, &d, NULL), RAPT_OK);
 }
 
-/* Structs of programs compiled against other versions, and sizes never set. */
+/* Structs of programs compiled against other versions, and sizes that were never set. */
 static void versions(void **state)
 {
     (void)state;
@@ -425,7 +424,7 @@ static void versions(void **state)
         uint64_t later;
     } b = {.a = good};
     refuse(&(rapt_attention){0}, "set size to sizeof(rapt_attention)");
-    b.a.size = offsetof(rapt_attention, mask); /* a shorter one: without masks */
+    b.a.size = offsetof(rapt_attention, mask); /* shorter: without masks */
     b.a.mask.causal = 1;
     assert_int_equal(rapt_attention_check(&b.a, NULL), RAPT_OK);
     b.a = good, b.a.size = sizeof b;
@@ -446,13 +445,13 @@ static void versions(void **state)
     memset(&b, 0x55, sizeof b);
     assert_int_equal(rapt_attention_init(&b.a, offsetof(rapt_attention, mask), 1, 2, 3, 4, 5),
                      RAPT_OK);
-    assert_int_equal(b.a.mask.causal, 0x55555555); /* nothing beyond the caller's struct */
+    assert_int_equal(b.a.mask.causal, 0x55555555); /* does not write past the caller's struct */
     assert_int_equal(rapt_attention_init(&b.a, sizeof b, 1, 2, 3, 4, 5), RAPT_OK);
     assert_true(b.a.size == sizeof b && b.later == 0 && b.a.mask.causal == 0);
     assert_int_equal(rapt_attention_check(&b.a, NULL), RAPT_OK);
 }
 
-/* Nothing to do is no mistake, and needs no arrays. */
+/* Empty problems are valid and need no arrays. */
 static void empty(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
-/* contest.h - one problem of one head three times: by the library, by plain loops in float and by
-   the same in double, which judges both; errors of outputs, weights and every gradient. The plain
-   loops (naive.h) take each operation as it stands, exp and tanh rounded from double: they do not
-   depend on the C library's float functions. */
+/* contest.h - one problem of one head computed three times: by the library, by plain loops in
+   float, and by the same loops in double, which judge both. Gives the errors of outputs, weights
+   and every gradient. The plain loops (naive.h) execute each operation as written, with exp and
+   tanh rounded from double, so they do not depend on the C library's float functions. */
 #ifndef RAPT_TESTS_ATTENTION_CONTEST_H
 #define RAPT_TESTS_ATTENTION_CONTEST_H
 
@@ -57,7 +57,7 @@ static inline bool is_additive(int score)
 #define ROOT     sqrt
 #include "naive.h"
 
-/* One problem three times: by the library, in float, in double. */
+/* One problem three times: by the library, in float and in double. */
 enum { NET_BUFFERS = 7 };
 struct contest {
     struct trial x;
@@ -65,7 +65,7 @@ struct contest {
     struct double_net d;
     struct {
         const float *in, *to; /* of the trial */
-        size_t n, row, step;  /* floats; of a row; from row to row in the trial */
+        size_t n, row, step;  /* number of floats; floats of a row; distance of rows in the trial */
     } array[NET_ARRAYS];
     size_t buffers[NET_BUFFERS];
     float *floats;
@@ -93,7 +93,7 @@ static inline void measure(struct contest *n)
     }
 }
 
-/* Element e of an array, in the trial. */
+/* Returns the offset in the trial of element e of an array. */
 static inline size_t in_trial(const struct contest *n, int array, size_t e)
 {
     return e / n->array[array].row * n->array[array].step + e % n->array[array].row;
@@ -120,7 +120,7 @@ static inline void copy_inputs(struct contest *n)
         *in_float[i] = n->floats + at, *in_double[i] = n->doubles + at;
 }
 
-/* Weights as a layer begins with: scores are about as large as q. */
+/* Scales weights like the initial ones of a layer, so that scores are about as large as q. */
 static inline void scale_inputs(struct trial *x)
 {
     const rapt_attention *a = &x->a;

@@ -1,5 +1,5 @@
-/* cosine.c - the cosine score of queries and keys shorter than 1e-8, the smallest norm by which
-   they are divided: gradients by the definition written down for one query and two keys. */
+/* cosine.c - the cosine score of queries and keys shorter than 1e-8, the smallest norm that divides
+   them: gradients against the definition, written out for one query and two keys. */
 #include <rapt/rapt.h>
 
 #include <math.h>
@@ -25,7 +25,7 @@ static double norm_of(const float *x)
     return fmax(sqrt(product(x, x)), MIN);
 }
 
-/* What the score u(q) . u(k) gives dq for ds = 1; u of a short row is q / 1e-8. */
+/* Computes dq of the score u(q) . u(k) for ds = 1; u of a short row is q / 1e-8. */
 static void slope(const float *q, const float *k, double dq[WIDTH])
 {
     double m = norm_of(q), n = norm_of(k), along = m > MIN ? product(q, k) / (m * m) : 0;

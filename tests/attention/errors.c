@@ -1,10 +1,10 @@
-/* errors.c - the table of errors: out, weights and every gradient, of each score and length, beside
-   those of plain loops in float; root of the mean square, relative to that of the right values, and
-   the greatest error, relative to the greatest right value, both in roundings (2^-23), geometric
-   means over seeds. In neither norm an array may be further off than the plain loops are, by more
-   than chance explains (struct effort). Without arguments up to 1024 keys; "all": up to 65,536
-   (ctest -C full), of one score if a second argument names it; errors.txt keeps what that prints.
- */
+/* errors.c - the table of errors: of out, weights and every gradient, for each score and length,
+   compared with those of plain loops in float. The root of the mean square error is relative to
+   that of the right values, and the greatest error to the greatest right value, both in roundings
+   (2^-23), as geometric means over seeds. In neither norm may an array be less accurate than the
+   plain loops by more than chance explains (struct effort). Without arguments lengths go up to 1024
+   keys; with "all" up to 65,536 (ctest -C full), for one score if a second argument names it.
+   errors.txt keeps that output. */
 #include "contest.h"
 
 enum { ARRAYS = NET_ARRAYS + 1, WEIGHTS = NET_ARRAYS, QUICK_LENGTHS = 3, LENGTHS = 7 };
@@ -47,7 +47,7 @@ static void add_weights(const struct contest *n, struct norms *s)
     free(w);
 }
 
-/* Errors below a hundredth of a rounding count as that. */
+/* Adds the errors of one seed. Those below a hundredth of a rounding count as a hundredth. */
 static void add_seed(struct spread *to, const struct norms *s)
 {
     if (s->right[MEAN] == 0) return; /* the score does not read it */
@@ -77,9 +77,9 @@ static void add_contest(const struct choice *c, uint64_t seed, struct spread spr
     drop_contest(&n);
 }
 
-/* How often a length is tried, by default and by "all". chance: the standard errors that a mean of
-   so many exceeds as rarely as a normal distribution its third deviation: quantiles of Student's
-   t. */
+/* How often a length is tried, by default and by "all". chance: how many standard errors a mean
+   over that many seeds exceeds as rarely as a normal distribution exceeds three standard
+   deviations: quantiles of Student's t. */
 struct effort {
     int longest, queries;
     struct {
@@ -100,7 +100,7 @@ static const struct effort *effort_of(int length)
     return e;
 }
 
-/* Prints an array's errors, ours/naive; whether ours are larger, and not by chance. */
+/* Prints an array's errors, ours/naive, and returns whether ours are larger by more than chance. */
 static bool print_spread(const struct spread *s, const char *name, double chance)
 {
     bool far = false;

@@ -50,7 +50,7 @@ static void widths(void **state)
     }
 }
 
-/* Every mask kind and combination of them, ragged or not, with grouped heads, and dropout. */
+/* Every kind of mask and combinations of them, ragged or not, with grouped heads and dropout. */
 static void masks(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void masks(void **state)
         }
 }
 
-/* Each dimension of mask and bias its own or shared. */
+/* Each dimension of mask and bias is its own or shared. */
 static void broadcasts(void **state)
 {
     (void)state;
@@ -122,7 +122,7 @@ static void scores(void **state)
     assert_null(rapt_score_name(RAPT_SCORE_COUNT));
 }
 
-/* Keys read by all sequences, by all heads, or all alike: strides of 0. */
+/* All sequences, all heads, or both read the same keys: strides of 0. */
 static void repeated_rows(void **state)
 {
     (void)state;
@@ -139,7 +139,8 @@ static void repeated_rows(void **state)
     }
 }
 
-/* Weights beyond what float holds: the largest decides, the others are 0; nothing overflows. */
+/* With weights beyond the range of float the largest decides and the others are 0; nothing
+   overflows. */
 static void extremes(void **state)
 {
     (void)state;
@@ -159,7 +160,7 @@ static void extremes(void **state)
     }
 }
 
-/* A cosine divides by lengths, but by nothing below 1e-8. */
+/* A cosine divides by lengths, but never by less than 1e-8. */
 static void short_rows(void **state)
 {
     (void)state;
@@ -183,7 +184,7 @@ static void short_rows(void **state)
     drop_trial(&x);
 }
 
-/* Equal scores: the lowest visible key. */
+/* Of equal scores, the lowest visible key wins. */
 static void ties(void **state)
 {
     (void)state;
@@ -212,7 +213,7 @@ static void ties(void **state)
     }
 }
 
-/* What is drawn is drawn as often as the softmax says. */
+/* Keys are drawn as often as the softmax says. */
 static void frequencies(void **state)
 {
     (void)state;
@@ -227,7 +228,7 @@ static void frequencies(void **state)
     struct trial x = make_trial(&c, 7);
     struct judge j;
     double count[KEYS] = {0};
-    x.a.q.row = 0; /* the same query again and again */
+    x.a.q.row = 0; /* all rows are the same query */
     run_forward(&x);
     for (int t = 0; t < QUERIES; t++) count[x.chosen[t]] += 1;
     struct trial soft = x;

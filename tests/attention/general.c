@@ -1,7 +1,8 @@
 /* general.c - the general path (one query at a time) at sizes of several panels of keys and of
-   widths: results and gradients by the definition; the same bits for threads, instruction sets and
-   a query alone; keys drawn as often as the softmax says; ties. Only public calls: hard, sampled
-   and Gumbel normalizers, additive scores and local-p always take this path. */
+   widths: results and gradients by the definition; the same bits for any number of threads, every
+   instruction set and a query by itself; keys drawn as often as the softmax says; ties. Uses only
+   public calls: hard, sampled and Gumbel normalizers, additive scores and local-p always take this
+   path. */
 #include "judge.h"
 #include "skips.h"
 
@@ -9,8 +10,8 @@ static const rapt_score scores[] = {RAPT_SCORE_DOT, RAPT_SCORE_SCALED_DOT, RAPT_
                                     RAPT_SCORE_LOCATION_AWARE};
 enum { SCORES = sizeof scores / sizeof *scores };
 
-/* Softmax over a dot product is the flash path's: instead Gumbel without noise, at temperature 1
-   the same. */
+/* Whether the case would take the flash path, which a softmax of dot products does. Gumbel-softmax
+   without noise at temperature 1 is the same on the general path. */
 static bool is_flash(const struct choice *c)
 {
     return c->normalizer == RAPT_NORMALIZER_SOFTMAX && c->score <= RAPT_SCORE_DOT &&
@@ -26,7 +27,7 @@ static struct trial make_general(const struct choice *c, uint64_t seed)
     return x;
 }
 
-/* What there is beside score, locality and normalizer, varied from case to case. */
+/* Varies everything but score, locality and normalizer from case to case. */
 static struct choice choose(int turn)
 {
     int n = turn;
@@ -51,7 +52,7 @@ static struct choice choose(int turn)
 }
 enum { TURNS = SCORES * RAPT_LOCALITY_COUNT * RAPT_NORMALIZER_COUNT };
 
-/* False: a window of local-p ends too near a key. */
+/* Returns false if a window of local-p ends too near a key. */
 static bool is_defined(const struct choice *c, uint64_t seed)
 {
     struct trial x = make_general(c, seed);
@@ -114,7 +115,8 @@ static void threads_and_instruction_sets(void **state)
 static void queries_alone(void **state)
 {
     (void)state;
-    for (int n = 0; n < 3 * SCORES - 3; n++) { /* not location-aware: it goes from query to query */
+    for (int n = 0; n < 3 * SCORES - 3; n++) { /* not location-aware, which goes from query to
+                                                  query */
         const struct choice c = {.batch = 1,
                                  .heads = 2,
                                  .queries = 12,
@@ -154,7 +156,7 @@ static void queries_alone(void **state)
 
 /* ---- draws ---- */
 
-/* 4000 queries that are all the same choose each key as often as its probability says. */
+/* Of 4000 equal queries, each key is chosen as often as its probability says. */
 static void draws_follow_the_softmax(void **state)
 {
     (void)state;
@@ -181,13 +183,14 @@ static void draws_follow_the_softmax(void **state)
         chi += (often[s] - want) * (often[s] - want) / want;
     }
     assert_int_equal(often[1], 0);
-    assert_true(chi < 18 + 4 * sqrt(2 * 18.0)); /* 18 degrees of freedom, four deviations */
+    assert_true(chi < 18 + 4 * sqrt(2 * 18.0)); /* 18 degrees of freedom, four standard
+                                                   deviations */
     assert_true(chi > 3);
     drop_trial(&x);
 }
 
-/* Sequences with expected values: the bits of the softmax, whatever is rewarded; nothing is chosen.
- */
+/* Sequences with expected values have the bits of the softmax for any reward, and choose
+   nothing. */
 static void expected_values(void **state)
 {
     (void)state;

@@ -1,20 +1,19 @@
-/* head_biases.c - caps, biases and masks of short sequences, which are attended to head by head:
-   every combination has the bits that tiles have, at widths that are whole vectors or not, forward
-   and backward, also at large scores, where a bias or a sum of biases hides keys, and where scores
-   are not finite. */
+/* head_biases.c - caps, biases and masks of short sequences, which are computed head by head. Every
+   combination has the bits of tiles, at widths that are whole vectors or not, forward and backward,
+   also at large scores, if a bias or a sum of biases hides keys, and if scores are not finite. */
 #include "heads.h"
 #include "roundings.h"
 
 #include <math.h>
 
-/* What a combination of numbers below `counts` stands for. */
+/* The meaning of the digits of a combination, each below its `counts`. */
 enum { BIASES, MASKS, RELATIVES, CAPS, DROPOUTS, SCALES, GROUPS, CHOICES };
 static const int counts[CHOICES] = {4, 3, 4, 2, 2, 4, HEADS};
 
 static void add_biases(struct problem *p, int kind)
 {
     p->mask.bias = kind ? p->bias[0] : NULL;
-    p->mask.bias_stride.row = kind == 2 ? 0 : KEYS; /* 2: all queries share a row */
+    p->mask.bias_stride.row = kind == 2 ? 0 : KEYS; /* 2: all queries share one row */
     for (int t = 0; t < QUERIES; t++)
         for (int s = 0; s < KEYS; s++)
             if (kind == 3 && (t * 7 + s * 3) % 5 == 0) p->bias[t][s] = -INFINITY;
@@ -75,7 +74,7 @@ static void test_combinations(void **state)
     assert_int_equal(hidden, all / counts[BIASES] / counts[MASKS] * 2);
 }
 
-/* Two finite biases whose sum is -infinity hide a key, also one whose score is infinite or, as the
+/* Two finite biases whose sum is -infinity hide a key, even one whose score is infinite or, as the
    sum of two chains, NaN. */
 static void test_sums(void **state)
 {
@@ -97,7 +96,7 @@ static void test_sums(void **state)
         }
 }
 
-/* What a mask hides from a query changes neither its output nor its gradient. */
+/* A key that a mask hides from a query changes neither its output nor its gradient. */
 static void test_hidden(void **state)
 {
     (void)state;
@@ -116,7 +115,7 @@ static void test_hidden(void **state)
     assert_true(isnan(bad.out[3][0]));
 }
 
-/* Queries alone, which are attended to in tiles. */
+/* Computes single queries, which take tiles. */
 static void test_alone(void **state)
 {
     (void)state;
@@ -130,8 +129,8 @@ static void test_alone(void **state)
     assert_memory_equal(together.lse, alone.lse, sizeof alone.lse);
 }
 
-/* In every rounding mode that a host may have set, by the processor's instructions and in plain C.
-   Downward, a sum to which products with 0 are added may become -0. */
+/* Tests every rounding mode that a host may have set, with the processor's instructions and in
+   plain C. When rounding downward, a sum to which products with 0 are added may become -0. */
 static void test_rounding_modes(void **state)
 {
     (void)state;

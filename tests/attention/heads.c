@@ -1,15 +1,15 @@
-/* heads.c - short sequences, which are attended to head by head, of widths that are whole numbers
-   of vectors or not: together they have the bits of each query alone, also at large scores; a query
-   or a gradient that is not finite changes no other query and no key that the query does not see,
-   with and without dropout and masks, also of several query heads that share keys; outputs of fully
-   masked queries are 0. Causal or with a window they have the bits that tiles have. */
+/* heads.c - short sequences, which are computed head by head, of widths that are whole vectors or
+   not. Together they have the bits of each query by itself, also at large scores. A query or a
+   gradient that is not finite changes no other query and no key that the query does not see, with
+   and without dropout and masks, and with several query heads that share keys. Outputs of fully
+   masked queries are 0. Causal or with a window they have the bits of tiles. */
 #include "heads.h"
 
 #include <math.h>
 
-enum { WRONG = 38 }; /* the row that is not finite: of the last head; it does not see all keys */
+enum { WRONG = 38 }; /* the row that is not finite, of the last head; it does not see all keys */
 
-/* Fewer than eight queries are attended to in tiles. */
+/* Fewer than eight queries take tiles. */
 static void test_alone(void **state)
 {
     (void)state;
@@ -32,7 +32,7 @@ static void same_others(const float x[][ROW], const float y[][ROW])
         if (t != WRONG) assert_memory_equal(x[t], y[t], sizeof x[t]);
 }
 
-/* Queries see the keys up to theirs. */
+/* Compares gradients of the keys that the queries see, if each sees those up to its own. */
 static void same_unseen(const struct results *x, const struct results *y, int seen)
 {
     for (int s = seen; s < KEYS; s++) {
@@ -41,7 +41,7 @@ static void same_unseen(const struct results *x, const struct results *y, int se
     }
 }
 
-/* Each kind of a query and a gradient that is not finite, or has infinite scores. */
+/* Each kind of query or gradient that is not finite, or has infinite scores. */
 static void test_one_row(void **state)
 {
     (void)state;
@@ -72,7 +72,8 @@ static void assert_nothing(const struct results *r, int t)
     assert_true(r->lse[t] == -INFINITY);
 }
 
-/* The first queries precede all keys; each score of a query is -infinity, and a value infinite. */
+/* The first queries precede all keys. Then each score of one query is -infinity, while a value is
+   infinite. */
 static void test_fully_masked(void **state)
 {
     (void)state;
@@ -90,7 +91,7 @@ static void test_fully_masked(void **state)
     assert_true(r.out[WRONG + 1][1] == INFINITY);
 }
 
-/* The bits of tiles. */
+/* Ranges of keys give the bits of tiles. */
 static void test_ranges(void **state)
 {
     (void)state;
@@ -114,7 +115,7 @@ static void test_ranges(void **state)
     }
 }
 
-/* Nothing behind a narrow row is written, not even by adding 0 to it: that would make -0 a 0. */
+/* Nothing is written after a narrow row, not even by adding 0, which would turn -0 into 0. */
 static void test_behind_rows(void **state)
 {
     (void)state;

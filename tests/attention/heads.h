@@ -1,5 +1,5 @@
 /* heads.h - a problem of one key head and a short sequence, with everything that attention head by
-   head supports, and the same in tiles. */
+   head supports, and the same problem in tiles. */
 #ifndef RAPT_TESTS_HEADS_H
 #define RAPT_TESTS_HEADS_H
 
@@ -14,10 +14,10 @@
 
 #include <cmocka.h>
 
-/* WIDTH is a whole number of vectors, NARROW is none. Rows are a float longer than the width. */
+/* WIDTH is a whole number of vectors, NARROW is not. Rows are a float longer than the width. */
 enum { QUERIES = 76, KEYS = 40, WIDTH = 48, NARROW = 43, ROW = WIDTH + 1, BUCKETS = 8, HEADS = 2 };
-/* A head of more than 128 queries is attended to in tiles. So many more change no lane in which
-   gradients of distances are summed. */
+/* A head of more than 128 queries takes tiles. Adding this many changes no lane in which gradients
+   of distances are summed. */
 enum { MORE = 96, ROWS = QUERIES + HEADS * MORE };
 enum { SMALL = 0x3c }; /* each byte of a gradient before it is added to: 0.0115 */
 
@@ -26,7 +26,7 @@ struct problem {
     float bias[ROWS][KEYS], slope[HEADS], table[HEADS][BUCKETS];
     float scale, cap, dropout;
     uint8_t allowed[ROWS][KEYS];
-    rapt_mask mask; /* bias and allowed not NULL: those above */
+    rapt_mask mask; /* bias and allowed are those above unless NULL */
     bool sloped, bucketed;
     int width, value_width; /* at most WIDTH */
     int keys;               /* at most KEYS */
@@ -93,7 +93,7 @@ static rapt_attention_saved saved_of(struct results *r, int first)
                                   .statistics = r->statistics[first]};
 }
 
-/* Adds the gradients of queries [first, first + count), whose forward pass *r has. */
+/* Adds the gradients of queries [first, first + count), whose forward results are in *r. */
 static void add_gradients(const struct problem *p, int first, int count, struct results *r)
 {
     const rapt_attention a = attention_of(p, first, count);
@@ -110,7 +110,7 @@ static void add_gradients(const struct problem *p, int first, int count, struct 
                      RAPT_OK);
 }
 
-/* Queries [first, first + count), as a call of their own. */
+/* Computes queries [first, first + count) in a separate call. */
 static void run(const struct problem *p, int first, int count, bool backward, struct results *r)
 {
     const rapt_attention a = attention_of(p, first, count);
@@ -125,8 +125,8 @@ static void run(const struct problem *p, int first, int count, bool backward, st
     add_gradients(p, first, count, r);
 }
 
-/* Row t of each head as row first + t of a head of MORE more queries: copies of the head's first
-   one whose outputs have no gradient. */
+/* Makes row t of each head row first + t of a head with MORE more queries: copies of the head's
+   first one whose outputs have no gradient. */
 static void add_queries(const struct problem *p, int first, struct problem *more)
 {
     int queries = QUERIES / p->heads, all = queries + MORE;
@@ -143,8 +143,8 @@ static void add_queries(const struct problem *p, int first, struct problem *more
     }
 }
 
-/* All queries, forward and backward, in tiles. Without positions from the last key on, which would
-   number queries otherwise, dropout is the same. */
+/* Computes all queries, forward and backward, in tiles. If positions do not count from the last
+   key, which would renumber the queries, dropout is the same. */
 static void run_tiles(const struct problem *p, struct results *r)
 {
     static struct problem more;

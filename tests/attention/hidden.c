@@ -1,6 +1,6 @@
-/* hidden.c - for every score and locality: keys hidden from all queries and fully masked queries
-   may hold NaN, and no result or gradient, of what is learned either, differs by a bit from that
-   with zeros in their place. And: the workspace of a kind of problem is enough for each of them. */
+/* hidden.c - for every score and locality, keys hidden from all queries and fully masked queries
+   may hold NaN: no result or gradient, also of learned arrays, differs by a bit from that with
+   zeros in their place. Also: the workspace of a kind of problem suffices for each such problem. */
 #include "trial.h"
 
 #include "attention/attention.h"
@@ -28,7 +28,7 @@ static bool query_is_fully_masked(const struct trial *x, int b, int h, int t)
     return true;
 }
 
-/* How many rows were overwritten. */
+/* Overwrites hidden rows and returns their number. */
 static int hide(struct trial *x, float value)
 {
     const rapt_attention *a = &x->a;
@@ -112,9 +112,9 @@ static void what_is_hidden_is_not_touched(void **state)
     assert_true(hidden > 500);
 }
 
-/* The same where the host has set another rounding mode and instruction set, for each normalizer:
-   e^-infinity must be 0, not the smallest float, which times NaN is NaN. By one thread, as others
-   have a mode of their own. Fully masked rows stay what they are. */
+/* Tests the same for each normalizer if the host has set another rounding mode and instruction set:
+   e^-infinity must be 0, not the smallest float, which times NaN is NaN. Runs on one thread, as
+   others have a mode of their own. Fully masked rows are not changed. */
 static void try_mode(int mode, const struct choice *c, uint64_t seed)
 {
     struct trial x = make_trial(c, seed);
@@ -171,7 +171,7 @@ static void rounding_does_not_reveal(void **state)
     rapt_isa_use(used);
 }
 
-/* The workspace of a kind is that of its problems at least, and needs no rows to be asked. */
+/* The workspace of a kind is at least that of its problems, and is computed without rows. */
 static void workspace_of_a_kind(void **state)
 {
     (void)state;
@@ -203,8 +203,8 @@ static void workspace_of_a_kind(void **state)
     }
 }
 
-/* A visible score that is NaN makes weights NaN, but none of what is hidden: its weight and its
-   gradients stay 0. */
+/* A visible score that is NaN makes weights NaN, but the weights and gradients of hidden keys stay
+   0. */
 static void nan_does_not_reveal(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* huge.c - sizes and strides near the ends of their types: each problem is refused with a message
+/* huge.c - sizes and strides near the limits of their types: each problem is refused with a message
    that names the field, or accepted with a workspace; nothing overflows on the way (UBSan). */
 #include "trial.h"
 
@@ -7,7 +7,7 @@
 static const int sizes[] = {INT_MIN, -1, 0, 1, 2, 65536, 1 << 24, 1 << 30, INT_MAX - 63, INT_MAX};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-/* Accepted or refused, with a message; returns whether it was accepted. */
+/* Checks that a problem is accepted, or refused with a message. Returns whether it was accepted. */
 static bool decided(const rapt_attention *a)
 {
     rapt_message why = {""};
@@ -41,7 +41,7 @@ static void refused(const rapt_attention *a, const char *field)
     assert_int_equal(rapt_attention_forward(a, x, x, x, x, NULL, x, NULL), RAPT_BAD_ARGUMENT);
 }
 
-/* Rows that repeat take no memory: their number alone is too large. */
+/* Rows that repeat take no memory, so only their number can be too large. */
 static void rows(void **state)
 {
     (void)state;
@@ -100,7 +100,7 @@ static void filters(void **state)
     assert_true(decided(&a));
 }
 
-/* So many sequences, of which all but one are empty, and heads, that they have no numbers. */
+/* There are too many pairs of sequences, all but one of them empty, and heads to be counted. */
 static void many_heads(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void many_heads(void **state)
     refused(&a, "heads of all sequences");
 }
 
-/* Sequences beyond the numbers of rows that equal ones would have. */
+/* There are more sequences than their rows could be counted if all had the same length. */
 static void many_sequences(void **state)
 {
     (void)state;
@@ -139,7 +139,8 @@ static void many_sequences(void **state)
     free(s), free(q), free(k), free(out), free(starts);
 }
 
-/* Sequences of a row each, back to back: a stride of 0 is that of rows of different sequences. */
+/* In back-to-back sequences of one row each, a stride of 0 is the distance between rows of
+   different sequences. */
 static void single_rows(void **state)
 {
     (void)state;

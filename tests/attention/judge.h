@@ -1,8 +1,8 @@
-/* judge.h - what a trial gave beside what the definition says: outputs, choices, weights, and
-   every gradient against difference quotients.
+/* judge.h - compares a trial with the definition: outputs, choices, weights, and every gradient
+   with difference quotients.
 
-   Errors are allowed in roundings (2^-23): a score's error, which the oracle estimates, is a
-   relative error of its weight; what is not small beside its neighbors is compared with the
+   Errors are bounded in roundings (2^-23). The error of a score, which the oracle estimates, is a
+   relative error of its weight. What is not small beside its neighbors is compared with the
    greatest of them. */
 #ifndef RAPT_TESTS_JUDGE_H
 #define RAPT_TESTS_JUDGE_H
@@ -14,7 +14,7 @@
 struct input { /* an array of the problem, the same in double, and its gradient */
     const char *name;
     double *x;
-    const float *dx; /* NULL: has none */
+    const float *dx; /* NULL: no gradient */
     size_t n;
     double step; /* of its difference quotients */
 };
@@ -28,10 +28,11 @@ struct judge {
     struct oracle_inputs in;
     struct oracle_fixed fixed;
     struct oracle_results r;
-    double *dout, magnitude, largest; /* the greatest r.size; the greatest |v| that is seen */
+    double *dout, magnitude, largest; /* the greatest r.size; the greatest visible |v| */
 };
 
-/* A cosine divides by the norms of its vectors: a step has to be small beside each of them. */
+/* Shortens the steps, since a cosine divides by the norms of its vectors and a step has to be small
+   beside each of them. */
 static inline void shorten_steps(struct judge *j)
 {
     for (size_t i = 0; i < j->trial->nlse; i++) {
@@ -40,8 +41,8 @@ static inline void shorten_steps(struct judge *j)
     }
 }
 
-/* Runs the oracle; where the trial has chosen keys, with those. False: a window of local-p ends so
-   near a key that rounding may decide about it; try another trial. */
+/* Runs the oracle with the keys that the trial has chosen, if any. Returns false if a window of
+   local-p ends so near a key that rounding may decide; try another trial then. */
 static inline bool make_judge(struct judge *j, const struct trial *x, const char *text)
 {
     const rapt_attention *a = &x->a;
@@ -107,8 +108,8 @@ static inline void judge_choices(const struct judge *j)
                      j->r.margin[i]);
 }
 
-/* Weights of one query, [keys]; at: its number among all queries. Those below 2^-100 of the
-   greatest may be 0. */
+/* Judges the weights of one query, [keys]; at: its index among all queries. Those below 2^-100 of
+   the greatest may be 0. */
 static inline void judge_weight_row(const struct judge *j, size_t at, int keys, const float *got)
 {
     const double *wanted = j->r.weights + at * (size_t)j->trial->a.keys;
@@ -122,7 +123,7 @@ static inline void judge_weight_row(const struct judge *j, size_t at, int keys, 
                      wanted[s]);
 }
 
-/* One head's weights, all rows at once and once more from the middle. */
+/* Judges one head's weights, all rows at once and once more from the middle. */
 static inline void judge_weights_of(const struct judge *j, int b, int h, size_t at, void *workspace)
 {
     const struct trial *x = j->trial;
@@ -166,8 +167,8 @@ static inline void judge_forward(const struct judge *j)
                      j->r.lse[i], roundings);
 }
 
-/* The slope of J along a direction of one array. The central quotient has an error of step^2 times
-   the third derivative, far below a float's. */
+/* Returns the slope of J along a direction of one array. The central quotient has an error of
+   step^2 times the third derivative, far below the precision of a float. */
 static inline double slope(struct judge *j, const struct input *input, const double *direction)
 {
     const rapt_attention *a = &j->trial->a;
@@ -195,8 +196,8 @@ static inline void judge_slope(struct judge *j, const struct input *input, const
                  allowed);
 }
 
-/* Along a few directions through the whole array, which no element escapes, and along `elements`
-   of its own axes. What is hidden, and holds NaN or -infinity, must have got nothing. */
+/* Compares along a few directions through the whole array, which no element escapes, and along the
+   axes of `elements` elements. Hidden rows, which hold NaN or -infinity, must have no gradient. */
 static inline void judge_gradient(struct judge *j, const struct input *input, int directions,
                                   int elements, uint64_t *r)
 {
@@ -235,7 +236,7 @@ static inline void judge_backward(struct judge *j, int directions, int elements)
             judge_gradient(j, j->inputs + i, directions, elements, &r);
 }
 
-/* Which keys and values no query sees: [batch][key heads][keys], 1: some query does. */
+/* Returns which keys and values a query sees: [batch][key heads][keys], 1 if some query does. */
 static inline uint8_t *seen_keys(const struct trial *x)
 {
     struct trial soft = *x;
@@ -256,7 +257,7 @@ static inline uint8_t *seen_keys(const struct trial *x)
     return seen;
 }
 
-/* NaN where nobody looks; all of k if the score does not read it. */
+/* Sets NaN where no query looks; in all of k if the score does not read it. */
 static inline void hide(struct trial *x)
 {
     const rapt_attention *a = &x->a;

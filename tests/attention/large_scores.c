@@ -1,6 +1,6 @@
-/* large_scores.c - scores of any finite size: an only key has weight 1 and gives its value the
-   gradient of the output, rows of weights sum to one within 4 roundings, and neither the
-   instruction set nor what forward was asked to save changes a bit of weights and gradients. */
+/* large_scores.c - scores of any finite size: a single visible key has weight 1 and passes the
+   gradient of the output to its value, rows of weights sum to one within 4 roundings, and neither
+   the instruction set nor what forward saves changes a bit of weights and gradients. */
 #include "trial.h"
 
 #include "roundings.h"
@@ -54,7 +54,7 @@ static float *weights_of(const struct trial *x, const rapt_attention_saved *save
     return to;
 }
 
-/* kind 0: lse alone; 1: statistics alone; 2: both. */
+/* kind 0: only lse; 1: only statistics; 2: both. */
 static void save(struct trial *x, int kind, float *statistics)
 {
     x->saved = (rapt_attention_saved){.size = sizeof x->saved,
@@ -62,7 +62,7 @@ static void save(struct trial *x, int kind, float *statistics)
                                       .statistics = kind == 0 ? NULL : statistics};
 }
 
-/* Scores of local-p are weighted by their distance, which is 0 here: the radius is 1e30. */
+/* Local-p weights scores by their distance, which is 0 here: the radius is 1e30. */
 static void an_only_key(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
-/* layouts.c - the layouts of rapt_attention_init and its kin hold the same problem: outputs and
-   gradients of each are, row by row, the bits of the contiguous one; what is too large is refused.
-   The layout of learned arrays: shapes by learned.def's words, one block that suffices. */
+/* layouts.c - the layouts of rapt_attention_init and its variants hold the same problem: outputs
+   and gradients have, row by row, the bits of the contiguous one, and sizes that are too large are
+   refused. The layout of learned arrays has the shapes that learned.def documents, and one block
+   suffices. */
 #include "trial.h"
 
 enum { B = 2, H = 4, T = 5, S = 7, W = 3, CAPACITY = 2048 };
@@ -13,7 +14,7 @@ static float some_float(void)
     return (float)((double)(drawn >> 40) * 0x1p-23 - 1);
 }
 
-/* q, k, v, dout come in; out and the gradients of q, k, v go out: each laid out by its stride. */
+/* Inputs q, k, v, dout; results out and the gradients of q, k, v; each laid out by its stride. */
 struct arrays {
     float q[CAPACITY], k[CAPACITY], v[CAPACITY], dout[CAPACITY], out[CAPACITY], dq[CAPACITY],
         dk[CAPACITY], dv[CAPACITY];
@@ -61,7 +62,7 @@ static void compute(const rapt_attention *a, struct arrays *x)
     free(workspace);
 }
 
-/* Another layout of the same problem as `plain`, whose arrays are drawn. */
+/* Compares another layout with `plain`, the same problem, whose arrays are random. */
 static void judge(rapt_attention plain, rapt_attention other)
 {
     static struct arrays x, y;
@@ -84,7 +85,7 @@ static void judge(rapt_attention plain, rapt_attention other)
     int key_counts[B];
     for (int i = 0; i < B; i++) key_counts[i] = count_of(k_starts, keys, i);
     plain.mask.key_counts = key_counts;
-    /* rows of a full problem that the ragged one does not have give nothing to keys */
+    /* rows of the full problem that the ragged one lacks contribute nothing to keys */
     for (int i = 0; i < B; i++)
         for (int h = 0; h < H; h++)
             for (int r = count_of(q_starts, queries, i); r < queries; r++)
@@ -117,7 +118,7 @@ static void test_same_problem(void **state)
     judge(plain, other);
 }
 
-/* One array for q, k and v: rows of the drawing in the header. */
+/* One array holds q, k and v, in the rows that the header draws. */
 static void test_packed(void **state)
 {
     (void)state;
@@ -169,7 +170,7 @@ static void refused(const rapt_attention *a, const char *word)
     if (!strstr(why.text, word)) fail_msg("\"%s\" does not name %s", why.text, word);
 }
 
-/* Numbers too large or negative make no stride that wraps: the check refuses them. */
+/* Numbers that are too large or negative never make a stride wrap: the check refuses them. */
 static void test_too_large(void **state)
 {
     (void)state;
@@ -198,7 +199,7 @@ static void test_too_large(void **state)
     refused(&a, "batch");
 }
 
-/* ---- what is learned ---- */
+/* ---- learned arrays ---- */
 
 static rapt_attention learner(rapt_score score, rapt_locality locality)
 {
@@ -212,7 +213,7 @@ static rapt_attention learner(rapt_score score, rapt_locality locality)
     return a;
 }
 
-/* [rows][columns] as learned.def words them, for the numbers above. */
+/* Returns [rows][columns] as documented in learned.def, for the numbers above. */
 static void shape_of(rapt_score score, int array, int shape[2])
 {
     const int query_rows = score == RAPT_SCORE_GENERAL ? H * W : H * 6;
@@ -274,7 +275,8 @@ static void test_learned_refusals(void **state)
     assert_non_null(strstr(why.text, "rapt_learned_layout"));
 }
 
-/* An array of no rows, as the positions of no keys are, has no space in a block: it may be NULL. */
+/* An array without rows, such as the positions of no keys, takes no space in a block and may be
+   NULL. */
 static void test_no_positions(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* mask.c - hidden keys and values may hold NaN; a visible NaN reaches the queries that it is
-   visible to and no others; fully masked queries output 0, give and take no gradient. */
+/* mask.c - hidden keys and values may hold NaN; a visible NaN reaches the queries that see it and
+   no others; fully masked queries output 0, and neither pass on nor receive a gradient. */
 #include "trial.h"
 
 static bool is_visible(const struct trial *x, int b, int h, int t, int s)
@@ -58,14 +58,14 @@ static float *copy(const float *x, size_t n)
     return y;
 }
 
-/* Was row (b, h, t) touched by NaN in key s of sequence b0 and key head g? */
+/* Whether NaN in key s of sequence b0 and key head g touches row (b, h, t). */
 static bool touched(const struct trial *x, int b, int h, int t, int b0, int g, int s)
 {
     int group = x->a.heads / (x->a.key_heads ? x->a.key_heads : x->a.heads);
     return b == b0 && h / group == g && is_visible(x, b, h, t, s);
 }
 
-/* Compares results after a key and value became NaN with those from before. */
+/* Compares results after a key and value became NaN with those before. */
 static void compare_rows(struct trial *x, const float *out, const float *lse, const float *dq,
                          int b0, int g, int s, bool key)
 {
@@ -87,7 +87,9 @@ static void compare_rows(struct trial *x, const float *out, const float *lse, co
             }
 }
 
-static bool reached(const struct trial *x, int b, int g, int key, int b0, int s) /* by gradients */
+static bool reached(const struct trial *x, int b, int g, int key, int b0, int s) /* whether
+                                                                                    gradients reach
+                                                                                    it */
 {
     int group = x->a.heads / (x->a.key_heads ? x->a.key_heads : x->a.heads);
     if (b != b0) return false;
@@ -129,7 +131,7 @@ static void one_nan(struct trial *x, uint64_t *r)
     for (int i = 0; i < a->value_width; i++) v[i] = NAN;
     run_forward(x);
     run_backward(x);
-    if (a->dropout > 0 && !key) key = false; /* a dropped NaN is 0 times NaN still */
+    if (a->dropout > 0 && !key) key = false; /* a dropped NaN is still 0 times NaN */
     compare_rows(x, out, lse, dq, b, g, s, key);
     compare_keys(x, dk, dv, b, g, s);
     free(out), free(lse), free(dq), free(dk), free(dv);
@@ -147,7 +149,7 @@ static void nan_reaches_those_who_see_it(void **state)
     }
 }
 
-/* NaN in a query: in its own row only, and in the gradients of its visible keys. */
+/* NaN in a query appears only in its own row and in the gradients of its visible keys. */
 static void nan_query(void **state)
 {
     (void)state;

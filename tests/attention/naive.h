@@ -1,6 +1,6 @@
-/* naive.h - textbook attention of one head, forward and backward, with all of queries x keys in
-   memory and every sum from left to right. Included with real = float, the accuracy the library
-   must reach, and with real = double, by which both are judged. */
+/* naive.h - textbook attention of one head, forward and backward, with queries x keys in memory and
+   every sum from left to right. Included with real = float, the accuracy that the library must
+   reach, and with real = double, which judges both. */
 
 struct NAIVE(net) {
     int score, T, S, K, V, N, C, J; /* N: hidden, C: channels, J: filter width */
@@ -16,13 +16,13 @@ static real NAIVE(dot)(const real *x, const real *y, int n)
     return sum;
 }
 
-/* y = W x, W [outs][ins] */
+/* Computes y = W x, W [outs][ins]. */
 static void NAIVE(times)(const real *W, const real *x, int outs, int ins, real *y)
 {
     for (int o = 0; o < outs; o++) y[o] = NAIVE(dot)(W + o * ins, x, ins);
 }
 
-/* Adds what dy leaves in W and x. */
+/* Adds the gradients of W and x, given dy. */
 static void NAIVE(times_back)(const real *W, const real *x, int outs, int ins, const real *dy,
                               real *dW, real *dx)
 {
@@ -73,7 +73,7 @@ static real NAIVE(score)(const struct NAIVE(net) * n, int t, int s)
     }
 }
 
-/* What there is of W q. */
+/* Computes W q, if the score has W. */
 static void NAIVE(project)(const struct NAIVE(net) * n, int t)
 {
     int outs = n->score == RAPT_SCORE_GENERAL ? n->K : n->N;
@@ -101,7 +101,7 @@ static void NAIVE(forward)(const struct NAIVE(net) * n)
     }
 }
 
-/* Of the hidden layer of one score, dx its gradient. */
+/* Computes the gradients of the hidden layer of one score, dx its gradient. */
 static void NAIVE(hidden_back)(const struct NAIVE(net) * n, int t, int s, real dx)
 {
     const real *before = t ? n->p + (t - 1) * n->S : 0;

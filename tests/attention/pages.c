@@ -1,5 +1,5 @@
-/* pages.c - nothing is read or written behind the end of an array: each ends where a page ends
-   that must not be touched. */
+/* pages.c - nothing is read or written past the end of an array: each array ends at the end of a
+   page that is followed by an inaccessible one. */
 #define _DEFAULT_SOURCE
 #include "trial.h"
 
@@ -23,7 +23,7 @@ static void *fenced(struct fence *f, const void *x, size_t bytes)
     return at;
 }
 
-/* The same problem, all of whose arrays end at fences; gradients begin with 0. */
+/* Runs the same problem with all arrays ending at fences; gradients start at 0. */
 static void run_fenced(const struct trial *plain)
 {
     struct trial x = *plain;

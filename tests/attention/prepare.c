@@ -1,5 +1,5 @@
 /* prepare.c - rows projected by scores, against their definitions in double; a row's bits do not
-   depend on the rows beside it; centers of local-p; buckets of relative biases. */
+   depend on other rows; centers of local-p; buckets of relative biases. */
 #include "roundings.h"
 #include "trial.h"
 
@@ -8,7 +8,7 @@
 
 enum { HEADS = 2, ROWS = 70, WIDTH = 6, HIDDEN = 5, MAX = HEADS * ROWS * 32 };
 
-struct weights { /* enough for the shape of any array */
+struct weights { /* large enough for the shape of any array */
     float array[RAPT_LEARNED_COUNT][HEADS * 100 * 32];
 };
 
@@ -52,7 +52,7 @@ static void prepare(struct team *team, void *argument)
         rapt__score_queries(team, j->spec, j->packed, j->rows);
 }
 
-/* y [HEADS][rows][width of the score] of x [rows][HEADS][WIDTH]. */
+/* Computes y [HEADS][rows][width of the score] from x [rows][HEADS][WIDTH]. */
 static void run(const rapt_attention *spec, bool keys, int position, const float *x, int rows,
                 int threads, float *y)
 {
@@ -82,7 +82,7 @@ static double projected(const float *weight, const float *x, int head, int out, 
     return sum;
 }
 
-/* Element n of the projection of row x of a head at a position. */
+/* Returns element n of the projection of row x of a head at a position. */
 static double defined(const rapt_attention *a, bool keys, const float *x, int head, int position,
                       int n)
 {
@@ -108,7 +108,7 @@ static double defined(const rapt_attention *a, bool keys, const float *x, int he
     }
 }
 
-/* The same, rotated. */
+/* Returns the same after rotation. */
 static double rotated(const rapt_attention *a, bool keys, const float *x, int head, int position,
                       int n)
 {
@@ -180,7 +180,7 @@ static void zero_vectors(void **state)
     free(w);
 }
 
-/* All rows at once, or one by one as a decoder has them: the same bits. */
+/* All rows at once have the same bits as one by one, as a decoder computes them. */
 static void one_by_one(void **state)
 {
     (void)state;
@@ -245,7 +245,8 @@ static void fill_relative(struct team *team, void *argument)
     rapt__relative_fill(team, f->a, 4001, 2000, f->row);
 }
 
-/* Raffel et al. 2020: exact below half, then logarithmic; the values of 32 buckets up to 128. */
+/* Raffel et al. 2020: exact below half, then logarithmic; the values are those of 32 buckets up to
+   128. */
 static void buckets(void **state)
 {
     (void)state;
@@ -271,7 +272,7 @@ static void buckets(void **state)
     }
 }
 
-/* Where the logarithm falls on a bucket's edge, rounding does not decide. */
+/* If the logarithm falls on the edge of a bucket, rounding does not decide. */
 static void edges(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* product.c - every score x locality x normalizer of the tables, under every kind of mask and bias,
-   full and ragged, with grouped heads: outputs, choices, weights and all gradients by the
-   definition, and the same bits for threads and instruction sets. A new row of a table is tested
-   without a new test. Keys and values that are visible to no query hold NaN. */
+   full and ragged, with grouped heads: outputs, choices, weights and all gradients match the
+   definition, with the same bits for any number of threads and every instruction set. A new row of
+   a table is tested without a new test. Keys and values that no query sees hold NaN. */
 #include "judge.h"
 #include "skips.h"
 
@@ -77,7 +77,7 @@ static const struct kind {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Scores that read q by a matrix of their own may have queries of another width. */
+/* Whether the score multiplies q by a matrix of its own, so that queries may have another width. */
 static bool takes_any_query(rapt_score score)
 {
     return score == RAPT_SCORE_GENERAL || score == RAPT_SCORE_LOCATION ||
@@ -103,7 +103,7 @@ static void fill_from_kind(struct choice *c, const struct kind *k)
     c->rotary_width = c->rotary == RAPT_ROTARY_NONE ? 0 : k->rotary_width;
 }
 
-/* What is left to chance, by a seed of its own for every trial. */
+/* Draws the rest at random, with a separate seed for every trial. */
 static struct choice choose(rapt_score score, rapt_locality locality, rapt_normalizer normalizer,
                             const struct kind *kind, uint64_t seed)
 {
@@ -134,8 +134,7 @@ static struct choice choose(rapt_score score, rapt_locality locality, rapt_norma
 
 /* ---- the same bits ---- */
 
-/* One thread on every instruction set and, if there is to be a team, two or three on one of them.
- */
+/* Runs one thread on every instruction set and, if team, two or three threads on one of them. */
 static void same_everywhere(struct trial *x, const char *text, bool team, uint64_t seed)
 {
     float *first = NULL;
@@ -160,7 +159,8 @@ static void same_everywhere(struct trial *x, const char *text, bool team, uint64
 
 /* ---- the definition ---- */
 
-/* By the active instruction set. False: where a window ends is a matter of rounding. */
+/* Compares with the definition on the active instruction set. Returns false if rounding decides
+   where a window ends. */
 static bool same_as_defined(struct trial *x, const char *text, bool large)
 {
     struct judge j;
@@ -217,7 +217,7 @@ static void product(void **state)
 
 /* ---- one gradient without the others ---- */
 
-/* Asks for gradient i alone, as trial.h counts them after q, k, v and bias. */
+/* Requests only gradient i, counted as in trial.h, after q, k, v and bias. */
 static void ask_for(struct trial *x, int i, float *to)
 {
     rapt_gradients d = {.size = sizeof d};
@@ -245,7 +245,7 @@ static void compare_alone(struct trial *x, const char *text)
         ask_for(x, i, alone);
         if (!same_bits(alone, all[i], sizes[i]))
             fail_msg("%s: gradient %d alone is another", text, i);
-        ask_for(x, i, alone); /* added to what is there */
+        ask_for(x, i, alone); /* is added to */
         for (size_t e = 0; e < sizes[i]; e++)
             if (!within_roundings((double)alone[e], 2 * (double)all[i][e], 16,
                                   1 + fabs((double)all[i][e])))

@@ -1,8 +1,8 @@
 /* quotients.c - every gradient of every score against central difference quotients in double-double
-   arithmetic, where step and rounding cost about 2^-70: the analytic gradients in double, by which
-   the other tests judge the library's, agree to 1e-12 (1e-7 would do), the library's to a few
-   roundings or, where a sum cancels, to the error of the plain loops in float. The definition here
-   is that of oracle/attention.h, whose objective it must give. */
+   arithmetic, where step and rounding cost about 2^-70. The analytic gradients in double, by which
+   the other tests judge the library, must agree to 1e-12 (1e-7 would suffice), and those of the
+   library to a few roundings or, if a sum cancels, to the error of the plain loops in float. The
+   definition used here must give the objective of oracle/attention.h. */
 #include "contest.h"
 
 #include "oracle/dd.h"
@@ -31,7 +31,7 @@ static struct dd feature(const struct dd_net *n, const struct dd *before, int c,
     return sum;
 }
 
-/* v . tanh(W q + U k + b + L f) */
+/* Returns v . tanh(W q + U k + b + L f). */
 static struct dd hidden_score(const struct dd_net *n, const struct dd *k, const struct dd *before,
                               int s)
 {
@@ -69,7 +69,7 @@ static struct dd score_of(const struct dd_net *n, int t, int s)
     }
 }
 
-/* p of query t. */
+/* Computes p of query t. */
 static void softmax(const struct dd_net *n, int t)
 {
     struct dd *p = n->p + t * n->d->S, sum = dd_of(0);
@@ -80,7 +80,7 @@ static void softmax(const struct dd_net *n, int t)
     for (int s = 0; s < n->d->S; s++) p[s] = dd_div(p[s], sum);
 }
 
-/* The sum of out * dout. */
+/* Returns the sum of out * dout. */
 static struct dd objective(struct dd_net *n)
 {
     const struct double_net *d = n->d;
@@ -120,7 +120,7 @@ static double quotient(struct dd_net *n, struct dd *x)
 }
 
 struct worst {                 /* errors relative to the greatest gradient of an array */
-    double analytic, computed; /* the definition and what lib/ computed, against the quotients */
+    double analytic, computed; /* of the definition and of lib/, against the quotients */
 };
 
 static void judge_array(const struct contest *c, struct dd_net *n, int array, struct worst *worst)
@@ -179,7 +179,7 @@ static void gradients(void **state)
     }
 }
 
-/* Against long double where that has more bits, and identities where it has not. */
+/* Compares with long double if that has more bits, and checks identities otherwise. */
 static void arithmetic(void **state)
 {
     (void)state;

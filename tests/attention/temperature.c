@@ -1,6 +1,7 @@
-/* temperature.c - Gumbel-softmax at temperatures whose inverse, or scores over which, are infinite:
-   all weight goes to the key that argmax chooses; outputs and gradients are numbers. Large queries
-   are for dot products alone: they saturate hidden layers, so that keys tie. */
+/* temperature.c - Gumbel-softmax at temperatures so low that their inverse, or scores divided by
+   them, are infinite: all weight goes to the key that argmax chooses, and outputs and gradients are
+   finite. Large queries are used only with dot products: they saturate hidden layers, so that keys
+   tie. */
 #include "trial.h"
 
 enum { TEMPERATURES = 6 };
@@ -13,7 +14,7 @@ static void all_finite(const float *x, size_t n, const char *what, const struct 
         if (!isfinite(x[i])) fail_msg("%s[%zu] is %g: %s", what, i, (double)x[i], choice_text(c));
 }
 
-/* Weights of one head: 1 for the maximum, else 0. chosen: NULL where noise decides. */
+/* Checks the weights of one head: 1 for the maximum, else 0. chosen: NULL if noise decides. */
 static void one_hot(const struct trial *x, int head, const int *chosen)
 {
     int keys = x->a.keys, queries = x->a.queries;

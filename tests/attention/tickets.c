@@ -1,5 +1,5 @@
 /* tickets.c - work that members of a team take run by run: every item once, the first run of each
-   member by its rank, however late the others come; the item that is expected next. */
+   member by its rank, however late the others arrive; and the prediction of the next item. */
 #include "attention/problem.h"
 
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static void test_take(void **state)
         }
 }
 
-/* Of two members, in runs of three items: 0 1 2, 6 7 8, ... */
+/* Two members, in runs of three items: 0 1 2, 6 7 8, ... */
 static void test_next(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* trial.h - a problem made from a few choices, with its arrays, its results and what the
-   definition says they should be. */
+/* trial.h - a problem made from a few choices, with its arrays, its results and those that the
+   definition gives. */
 #ifndef RAPT_TESTS_TRIAL_H
 #define RAPT_TESTS_TRIAL_H
 
@@ -26,7 +26,7 @@ struct choice {
     rapt_causal_alignment causal_alignment;
     bool causal, window;
     int before, after;
-    int allowed, bias; /* which dimensions they have of their own; NONE: not there */
+    int allowed, bias; /* dimensions that they have of their own; NONE: absent */
     rapt_score score;
     float scale, dropout;
     float query_size; /* deviation of q; 0: 1 */
@@ -36,8 +36,8 @@ struct choice {
     rapt_normalizer normalizer;
     float temperature, cap;
     bool slopes, previous, rewards;
-    bool expected; /* every other sequence; and entropy counts */
-    bool learned;  /* all that any score or locality may have learned */
+    bool expected; /* for every other sequence; and entropy counts */
+    bool learned;  /* everything that any score or locality can learn */
     int hidden;    /* 0: 5 */
     int buckets, distance;
     bool bidirectional;
@@ -45,7 +45,7 @@ struct choice {
     int rotary_width;
 };
 
-/* What a problem has learned, where its gradient goes and where the oracle reads it. */
+/* A learned array of a problem, its gradient, and the oracle's copy. */
 struct learned {
     const char *name;
     size_t in_problem, in_gradients, in_inputs;
@@ -68,7 +68,7 @@ struct trial {
     size_t nq, nk, nv, no, nbias, nlse; /* floats of each array */
     float *q, *k, *v, *bias, *out, *lse, *dout, *dq, *dk, *dv, *dbias;
     size_t nlearned[LEARNED];
-    float *learned[LEARNED], *dlearned[LEARNED]; /* NULL: the problem has none */
+    float *learned[LEARNED], *dlearned[LEARNED]; /* NULL: absent */
     float *previous, *reward, *baseline;
     rapt_attention_saved saved;
     rapt_reinforce reinforce;
@@ -116,14 +116,14 @@ static inline int *draw_starts(uint64_t *state, int batch, int max)
     return starts;
 }
 
-/* Rows of all sequences. */
+/* Returns the rows of all sequences. */
 static inline int rows_of(const int *starts, int batch, int full)
 {
     return starts ? starts[batch] : batch * full;
 }
 
-/* Heads side by side in a row, as projections leave them, or one after the other; rows a few
-   floats apart. Ragged batches have no batch stride. */
+/* Lays heads side by side in a row, as projections leave them, or one after the other, with rows a
+   few floats apart. Ragged batches have no batch stride. */
 static inline rapt_stride lay(uint64_t *state, int heads, int rows, int all, int width, size_t *n)
 {
     ptrdiff_t gap = draw_below(state, 3), row = width + gap;
@@ -133,7 +133,7 @@ static inline rapt_stride lay(uint64_t *state, int heads, int rows, int all, int
         if (all != 0 && rows == 0) s.batch = 0;
     }
     *n = (size_t)all * (size_t)heads * (size_t)row;
-    if (*n) *n -= (size_t)gap; /* nothing after the last row */
+    if (*n) *n -= (size_t)gap; /* no gap after the last row */
     return s;
 }
 
@@ -188,7 +188,7 @@ static inline void set_pointer(void *base, size_t offset, const void *to)
     memcpy((char *)base + offset, &to, sizeof to);
 }
 
-/* How many floats, in the order of the table above. */
+/* Returns the sizes in floats, in the order of the table above. */
 static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
                                 const rapt_attention *a)
 {
@@ -310,7 +310,7 @@ static inline void drop_trial(struct trial *x)
     free(x->counts);
 }
 
-enum { GUARD = 64, GUARD_BYTE = 0x3c }; /* bytes behind a workspace, which nobody may touch */
+enum { GUARD = 64, GUARD_BYTE = 0x3c }; /* bytes after a workspace that must not be touched */
 
 static inline void *make_workspace(const rapt_attention *a)
 {
@@ -318,7 +318,7 @@ static inline void *make_workspace(const rapt_attention *a)
     if (rapt_attention_check(a, &why) != RAPT_OK) fail_msg("%s", why.text);
     size_t bytes = rapt_attention_workspace(a);
     char *workspace = aligned_alloc(64, (bytes + GUARD + 63) / 64 * 64);
-    memset(workspace, 0xff, bytes); /* NaN: nothing may be read that was not written */
+    memset(workspace, 0xff, bytes); /* NaN, so that reading what was not written shows */
     memset(workspace + bytes, GUARD_BYTE, GUARD);
     return workspace;
 }
@@ -340,7 +340,7 @@ static inline void run_forward(struct trial *x)
     drop_workspace(&x->a, workspace);
 }
 
-/* All gradients of what there is. */
+/* Requests the gradients of all arrays that the problem has. */
 static inline rapt_gradients gradients_of(struct trial *x)
 {
     rapt_gradients d = {.size = sizeof d, .q = x->dq, .k = x->dk, .v = x->dv, .bias = x->dbias};
@@ -364,7 +364,8 @@ static inline void run_backward(struct trial *x)
     drop_workspace(&x->a, workspace);
 }
 
-/* Runs both ways; all results one after the other, choices too. *n: how many floats. */
+/* Runs forward and backward and returns all results one after the other, choices too. *n: their
+   number of floats. */
 static inline float *results(struct trial *x, size_t *n)
 {
     const float *parts[6 + LEARNED] = {x->out, x->lse, x->dq, x->dk, x->dv, x->dbias};
@@ -390,7 +391,7 @@ static inline double *doubles(const float *x, size_t n)
     return d;
 }
 
-/* Bits are the same, except that any NaN equals any other. */
+/* Whether the bits are the same, except that any NaN equals any other. */
 static inline bool same_bits(const float *x, const float *y, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -1,5 +1,5 @@
-/* weights.c - the weights rebuilt: what the definition says, rows that sum to one, and out from
-   them. */
+/* weights.c - rebuilt weights: they are those of the definition, rows sum to one, and they give
+   out. */
 #include "judge.h"
 
 static void judge(const struct trial *x, const char *text)

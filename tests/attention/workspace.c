@@ -1,6 +1,6 @@
-/* workspace.c - workspaces of attention: what is counted is what every member of a team lays out,
-   for every layout over many problems; sizes that do not fit are refused; the size asked for is
-   enough, to the byte. */
+/* workspace.c - workspaces of attention: every member of a team lays out what was counted, for
+   every layout over many problems; sizes that do not fit are refused; the requested size suffices,
+   to the byte. */
 #include "trial.h"
 
 #include "attention/flash/flash.h"
@@ -43,7 +43,7 @@ static struct choice draw_choice(uint64_t seed)
     return c;
 }
 
-/* A path has enough for each of its layouts. */
+/* Checks that a path has enough for each of its layouts. */
 static void enough(const struct bounds *b)
 {
     for (int l = 1; l < LAYOUTS; l++) {
@@ -55,7 +55,7 @@ static void enough(const struct bounds *b)
     }
 }
 
-/* Every member lays out in `bytes` bytes of its own copy of the memory. */
+/* Checks that every member fits into `bytes` bytes, each with its own copy of the memory. */
 static void as_counted(const struct layout *l, const struct bounds *b, const char *text)
 {
     struct arena counting = {0};
@@ -111,8 +111,8 @@ static void sizes_that_do_not_fit(void **state)
     }
 }
 
-/* Of many sequences, one of them long: relative biases need a few floats for each row and head,
-   however many sequences there are. */
+/* With many sequences, one of them long, relative biases need only a few floats for each row and
+   head. */
 static void relative_biases_are_linear(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void relative_biases_are_linear(void **state)
     }
 }
 
-/* By the guard behind every workspace of trial.h. */
+/* Checked by the guard after every workspace of trial.h. */
 static void the_size_is_enough(void **state)
 {
     (void)state;
@@ -148,7 +148,7 @@ static void the_size_is_enough(void **state)
     }
 }
 
-/* As malloc may give it: refused, not used. */
+/* An address that malloc may return is refused, not used. */
 static void unaligned(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* attention.c - attention over all sequences, heads and queries, and its objective: Bahdanau, Cho
-   and Bengio 2015, section 3.1; Vaswani et al. 2017, section 3.2. */
+/* attention.c - attention over all sequences, heads and queries, and its objective (Bahdanau, Cho
+   and Bengio 2015, section 3.1; Vaswani et al. 2017, section 3.2). */
 #include "attention_axes.h"
 
 #include <math.h>
@@ -75,7 +75,7 @@ void oracle_fixed_free(struct oracle_fixed *fixed)
     free(fixed->chosen), free(fixed->window_center), free(fixed->p);
 }
 
-/* Scores of the visible keys, -infinity elsewhere. Returns their maximal error. */
+/* Computes the scores of the visible keys, and -infinity elsewhere. Returns their maximal error. */
 static double scores_of(const struct oracle_row *r, double *x)
 {
     const rapt_mask *m = &r->a->mask;
@@ -95,7 +95,7 @@ static double scores_of(const struct oracle_row *r, double *x)
     return worst;
 }
 
-/* p = softmax(x), all 0 if fully masked. Returns the logarithm of the denominator. */
+/* Computes p = softmax(x), all 0 if fully masked. Returns the logarithm of the denominator. */
 static double softmax(const double *x, int n, double *p)
 {
     double max = -INFINITY, sum = 0;
@@ -111,7 +111,7 @@ static double reward_of(const struct oracle_inputs *in, size_t at)
     return (in->baseline ? (double)in->baseline[at] : 0) - reward;
 }
 
-/* -entropy H(p) */
+/* Returns -entropy H(p). */
 static double entropy_of(const struct oracle_inputs *in, const double *p, int n)
 {
     double sum = 0;
@@ -127,7 +127,7 @@ struct evaluation {
     double *x, *decides;
 };
 
-/* Replaces the weights by those of a hard choice. Returns what it adds to J. */
+/* Replaces the weights by those of a hard choice. Returns the contribution to J. */
 static double choose(const struct evaluation *e, const struct oracle_row *r, size_t at,
                      double log_sum, double *weights)
 {
@@ -150,7 +150,8 @@ static double choose(const struct evaluation *e, const struct oracle_row *r, siz
     return reward_of(r->in, at) * (e->x[chosen] - log_sum) + more;
 }
 
-/* Weights of one query; at: its index among all rows. Returns what it adds to J. */
+/* Computes the weights of one query; at: its index among all rows. Returns the contribution to
+   J. */
 static double normalize(const struct evaluation *e, struct oracle_row *r, size_t at,
                         double *weights, double *error)
 {
@@ -184,7 +185,7 @@ static double normalize(const struct evaluation *e, struct oracle_row *r, size_t
     return more;
 }
 
-/* out of one query, returns the sum of out * dout. */
+/* Computes out of one query and returns the sum of out * dout. */
 static double weighted_sum(const struct evaluation *e, const struct oracle_row *r,
                            const double *weights, const double *dout)
 {
@@ -204,7 +205,7 @@ static double weighted_sum(const struct evaluation *e, const struct oracle_row *
     return total;
 }
 
-/* All queries of one sequence and head, in their order. */
+/* Computes all queries of one sequence and head, in order. */
 static double attend_head(const struct evaluation *e, struct oracle_row *r, size_t at,
                           const double *dout)
 {

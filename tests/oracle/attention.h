@@ -1,47 +1,47 @@
 /* attention.h - attention by its definition, in double, one weight after the other. It shares the
-   public structs with the library and no code.
+   public structs with the library, but no code.
 
-       attention.c            queries in their order, masks, the objective
-       attention_score.c      what a query and a key score: one function for each rapt_score
-       attention_relative.c   what depends on distance: slopes, buckets, rotary embeddings
-       attention_locality.c   which keys a query sees, beside masks
-       attention_normalize.c  how scores become weights, and the random numbers
+     attention.c            queries in order, masks, the objective
+     attention_score.c      the score of a query and a key: one function for each rapt_score
+     attention_relative.c   what depends on distance: slopes, buckets, rotary embeddings
+     attention_locality.c   which keys a query sees, apart from masks
+     attention_normalize.c  how scores become weights, and the random numbers
 
    Gradients are difference quotients of the objective
 
-       J = sum of out * dout,    sampling: + sum over queries that drew a key of
-                                             (baseline - reward) log p[chosen] - entropy H(p)
+     J = sum of out * dout,    when sampling + sum over queries that drew a key of
+                               (baseline - reward) log p[chosen] - entropy H(p)
 
    where oracle_fixed (below) holds what has no derivative: the chosen keys, the center of local-p's
    window (not of its Gaussian), and for straight-through the point p0 in
 
-       w = hard + p - p0,     which is hard at the point and moves as p does
+     w = hard + p - p0,     which is hard at the point and moves as p does
 
-   so that every estimator is the plain derivative of something. */
+   so that every estimator is the plain derivative of a function. */
 #ifndef RAPT_ORACLE_ATTENTION_H
 #define RAPT_ORACLE_ATTENTION_H
 
 #include <rapt/attention.h>
 
-/* Does query t of head h of sequence b see key s? Neither bias nor locality is considered. */
+/* Whether query t of head h of sequence b sees key s, apart from bias and locality. */
 int oracle_sees(const rapt_attention *a, int b, int h, int t, int s);
 int oracle_queries(const rapt_attention *a, int b); /* rows of sequence b */
 int oracle_keys(const rapt_attention *a, int b);
 
-/* What dropout multiplies a weight with: 0 or 1 / (1 - share). Philox 4x32-10 of Salmon et al.
-   2011; the 32 bits of an element are word (s/16)%4 of counter (s/64*16 + s%16, t) under a key
+/* Returns the factor of a weight after dropout: 0 or 1 / (1 - share). Philox 4x32-10 of Salmon et
+   al. 2011: the 32 bits of an element are word (s/16)%4 of counter (s/64*16 + s%16, t) under a key
    made of seed, sequence and head. */
 double oracle_keep(const rapt_attention *a, int b, int h, int t, int s);
 
-/* Inputs in double, in the layouts that a describes; pointers in a only say what there is. */
+/* Inputs in double, in the layouts that a describes; pointers in a only tell which arrays exist. */
 struct oracle_inputs {
     const double *q, *k, *v, *bias, *slopes, *table;
     const double *learned[RAPT_LEARNED_COUNT], *previous;
-    const float *reward, *baseline; /* of sampled keys; NULL: 0 */
+    const float *reward, *baseline; /* for sampled keys; NULL: 0 */
     double entropy;
 };
 
-/* What is held fixed, [heads][query rows of all sequences], p with [a->keys] for each of them. */
+/* What is held fixed: [heads][query rows of all sequences], p with [a->keys] for each of them. */
 enum { ORACLE_OPEN = -2 }; /* not chosen yet */
 struct oracle_fixed {
     int *chosen;
@@ -50,15 +50,17 @@ struct oracle_fixed {
 struct oracle_fixed oracle_fixed_make(const rapt_attention *a); /* all open */
 void oracle_fixed_free(struct oracle_fixed *fixed);
 
-/* Where results go, NULL: not wanted; rows as above. weights are those before dropout. */
+/* Arrays for the results; NULL: not wanted; rows as above. weights are those before dropout. */
 struct oracle_results {
     double *out, *lse, *weights;
-    double *size;   /* a score's error is about so many roundings of 1 */
-    double *margin; /* by how much the chosen key is below the best, hard normalizers */
-    double *edge;   /* how far local-p's window is from gaining or losing a key */
-    double *query_norm, *key_norm; /* cosine: of the query, the smallest of the keys it sees */
+    double *size;                  /* the error of a score is about this many roundings of 1 */
+    double *margin;                /* hard normalizers: how far the chosen key is below the best */
+    double *edge;                  /* distance of local-p's window from gaining or losing a key */
+    double *query_norm, *key_norm; /* cosine: norm of the query, and the smallest of the keys it
+                                      sees */
 };
-/* Returns J. hold: not 0: keys that are open in fixed are chosen, window centers and p stored. */
+/* Returns J. If hold is not 0, keys that are open in fixed are chosen, and window centers and p are
+   stored. */
 double oracle_attention(const rapt_attention *a, const struct oracle_inputs *in, const double *dout,
                         struct oracle_fixed *fixed, int hold, const struct oracle_results *r);
 

@@ -1,10 +1,10 @@
-/* attention_axes.h - what the files of the attention oracle share: one row, and its three axes. */
+/* attention_axes.h - shared by the files of the attention oracle: one row, and its three axes. */
 #ifndef RAPT_ORACLE_ATTENTION_AXES_H
 #define RAPT_ORACLE_ATTENTION_AXES_H
 
 #include "attention.h"
 
-enum { ORACLE_WIDEST = 256 }; /* of anything but keys */
+enum { ORACLE_WIDEST = 256 }; /* largest width of anything but keys */
 
 struct oracle_row {
     const rapt_attention *a;
@@ -13,18 +13,18 @@ struct oracle_row {
     int keys, existing;          /* stored; those that exist */
     int position;                /* among the keys */
     const double *before;        /* [keys] weights of the query before; NULL: none, 0 */
-    double before_error;         /* of those, in roundings */
+    double before_error;         /* their error, in roundings */
     double center, center_error; /* local-p: c, and its error in roundings */
-    double window_center;        /* c where nothing was moved */
+    double window_center;        /* c before anything was moved */
 };
 
 const double *oracle_query(const struct oracle_row *r);
 const double *oracle_key(const struct oracle_row *r, int s);
 
-/* The scaled and capped score; *size: its error in roundings. */
+/* Returns the scaled and capped score, with its error in roundings in *size. */
 double oracle_score(const struct oracle_row *r, int s, double *size);
-/* The norms that a cosine divides by: the query's and the smallest of the keys with a score,
-   x[s] > -infinity; infinity where there is none. */
+/* Finds the norms that a cosine divides by: that of the query and the smallest of the keys with a
+   score, x[s] > -infinity; infinity if there is none. */
 void oracle_norms(const struct oracle_row *r, const double *x, double *query, double *key);
 int oracle_query_width(const rapt_attention *a);
 
@@ -37,10 +37,11 @@ int oracle_in_locality(const struct oracle_row *r, int s);
 double oracle_edge(const struct oracle_row *r); /* distance of the window's ends from a key */
 double oracle_gaussian(const struct oracle_row *r, int s, double *error); /* of local-p; else 1 */
 
-/* x[s]: scores, -infinity: hidden; becomes what the softmax is taken of, noise and temperature
-   included. Returns the error this adds, in roundings. */
+/* Turns scores x[s] (-infinity: hidden) into the argument of the softmax, with noise and
+   temperature. Returns the error that this adds, in roundings. */
 double oracle_noise(const struct oracle_row *r, double *x);
-/* The key a hard normalizer chooses: the lowest of those where decides[s] is maximal; -1: none. */
+/* Returns the key that a hard normalizer chooses, the lowest of those with maximal decides[s], or
+   -1 if there is none. */
 int oracle_choose(const struct oracle_row *r, const double *x, double *decides);
 int oracle_is_hard(const rapt_attention *a);
 int oracle_expects(const struct oracle_row *r); /* the softmax instead of a sampled key */

@@ -1,10 +1,10 @@
-/* attention_locality.c - which keys a query sees, by its position or a predicted center: Luong,
- * Pham and Manning 2015, section 3.2. */
+/* attention_locality.c - which keys a query sees, by its position or a predicted center (Luong,
+   Pham and Manning 2015, section 3.2). */
 #include "attention_axes.h"
 
 #include <math.h>
 
-/* c = keys sigmoid(z . tanh(C q)) */
+/* Sets the center c = keys sigmoid(z . tanh(C q)). */
 void oracle_center(struct oracle_row *r)
 {
     const rapt_learned *l = &r->a->learned;

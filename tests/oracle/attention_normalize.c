@@ -1,10 +1,11 @@
-/* attention_normalize.c - how scores become weights beside the softmax: noise, choice, dropout. */
+/* attention_normalize.c - how scores become weights, apart from the softmax: noise, choice,
+   dropout. */
 #include "attention_axes.h"
 
 #include "random.h"
 #include <math.h>
 
-/* The key of a sequence and head. */
+/* Returns the random key of a sequence and head. */
 static uint64_t key_of(const rapt_attention *a, int b, int h)
 {
     return oracle_mix(oracle_mix(a->seed, (uint64_t)b), (uint64_t)h);
@@ -27,8 +28,9 @@ double oracle_keep(const rapt_attention *a, int b, int h, int t, int s)
     return oracle_is_hard(a) ? 1 : oracle_dropout(key_of(a, b, h), a->dropout, t, s);
 }
 
-/* Gumbel noise of an element: -log(-log(u)), u = (n + 1/2) / 2^23, n the upper 23 of 32 bits: word
-   s % 4 of counter (s / 4, t) under the key of dropout, mixed once more with the letters "gum". */
+/* Returns the Gumbel noise of an element: -log(-log(u)), u = (n + 1/2) / 2^23, where n is the upper
+   23 of 32 bits: word s % 4 of counter (s / 4, t) under the key of dropout, mixed once more with
+   the letters "gum". */
 static double gumbel(const rapt_attention *a, int b, int h, int t, int s)
 {
     uint32_t x[4];

@@ -6,12 +6,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Half of the buckets are for one distance each, the others for ranges that grow as powers do:
-
-       n < e: n      else e + floor((buckets - e) ln(n / e) / ln(distance / e)),   e = buckets / 2
-
-   n is how far the key lies before the position; keys after it share bucket 0, or, bidirectional,
-   have as many buckets again. A distance just on the edge of a range begins it. */
+/* Returns the bucket of a distance. Half of the buckets hold one distance each, the others ranges
+   that grow geometrically:
+     n < e: n      else e + floor((buckets - e) ln(n / e) / ln(distance / e)),   e = buckets / 2
+   n is how far the key is before the position. Keys after it share bucket 0 or, if bidirectional,
+   have as many buckets again. A distance exactly on the edge of a range begins it. */
 int oracle_bucket(const rapt_relative *relative, int distance)
 {
     int buckets = relative->buckets, first = 0, n = -distance;

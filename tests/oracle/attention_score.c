@@ -1,5 +1,5 @@
-/* attention_score.c - what a query and a key score, one function for each rapt_score; the papers
-   stand beside the enumerators. */
+/* attention_score.c - the score of a query and a key, one function for each rapt_score. The papers
+   are named at the enumerators. */
 #include "attention_axes.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static double dot(const double *x, const double *y, int n, double *size)
     return sum;
 }
 
-/* y = matrix x, and how large its terms are: y[outs], sizes[outs] */
+/* Computes y[outs] = matrix x, and in sizes[outs] the magnitude of its terms. */
 static void product(const double *matrix, const double *x, int outs, int ins, double *y,
                     double *sizes)
 {
@@ -27,7 +27,7 @@ static void product(const double *matrix, const double *x, int outs, int ins, do
     }
 }
 
-/* The two vectors of a dot product, rotated; their angles come with errors of their own. */
+/* Returns the dot product of two rotated vectors, whose angles have errors of their own. */
 static double rotated_dot(const struct oracle_row *r, const double *q, int s, const double *k,
                           int n, double *size)
 {
@@ -103,7 +103,7 @@ static double location(const struct oracle_row *r, int s, double *size)
     return rotated_dot(r, oracle_query(r), s, P, Q, size);
 }
 
-/* Feature c at key s: a filter over the weights of the query before. */
+/* Returns feature c at key s: a filter over the weights of the previous query. */
 static double feature(const struct oracle_row *r, int c, int s)
 {
     const rapt_learned *l = &r->a->learned;

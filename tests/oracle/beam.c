@@ -1,5 +1,5 @@
-/* beam.c - beam search of four projects, written down from their definitions: logits by a function
-   in, the best hypotheses out. Sources: CTranslate2 4.8, decoding.cc; transformers 4.57,
+/* beam.c - beam search of four projects, written from their definitions: maps a function that gives
+   logits to the best hypotheses. Sources: CTranslate2 4.8, decoding.cc; transformers 4.57,
    generation/utils.py; marian-dev 1.12, beam_search.cpp and history.h. */
 #include "beam.h"
 
@@ -13,7 +13,7 @@ struct list {
     int count;
 };
 
-/* Stable, the greatest first. */
+/* Sorts stably, the greatest first. */
 static void sort(struct list *l, bool by_score)
 {
     for (int i = 1; i < l->count; i++)
@@ -32,7 +32,8 @@ static double log_sum(const double *x, int count)
     return max + log(sum);
 }
 
-/* Log-probabilities behind a hypothesis: forbidden tokens leave before the softmax, or after it. */
+/* Computes the log-probabilities of the token after a hypothesis. Forbidden tokens are removed
+   before the softmax or after it. */
 static void next(const struct beam_problem *p, const struct beam_hypothesis *h, double *log_p)
 {
     double logits[BEAM_VOCAB], all;
@@ -45,7 +46,8 @@ static void next(const struct beam_problem *p, const struct beam_hypothesis *h, 
     for (int i = 0; i < p->vocab; i++) log_p[i] = logits[i] - all;
 }
 
-/* All continuations of all live hypotheses, the best first. One with the end is `ended`. */
+/* Lists all continuations of all live hypotheses, the best first. Those that end with the end token
+   are `ended`. */
 static void expand(const struct beam_problem *p, const struct list *live, struct list *all)
 {
     all->count = 0;
@@ -77,9 +79,9 @@ static void add(const struct beam_problem *p, struct list *done, const struct be
     score(p, &done->items[done->count++]);
 }
 
-/* The first 2 beams are candidates. Of the first half those with the end are finished, all of them
-   in the last step; the next one of the second half that has not ended takes the place of each.
-   Directly behind a prefix, the ends of all but the first candidate become hopeless. */
+/* The first 2 * beams are candidates. Those of the first half that have ended are finished, in the
+   last step all of them; each is replaced by the next one of the second half that has not ended.
+   Directly after a prefix, all ended candidates but the first become hopeless. */
 static void search_ct2(const struct beam_problem *p, struct list *live, struct list *done)
 {
     bool top_ended = false;
@@ -110,9 +112,9 @@ static void search_ct2(const struct beam_problem *p, struct list *live, struct l
     }
 }
 
-/* Candidates among the first `beams` that have ended join those that are kept, the best `beams`;
-   the best `beams` others run on. It is over when the worst of a full list is no worse than the
-   best running one at its present length. The last token is forced to be the end. */
+/* Ended candidates among the first `beams` join the kept ones, of which the best `beams` stay; the
+   best `beams` of the others run on. The search is over when the worst of a full list is at least
+   as good as the best running one at its present length. The last token is forced to be the end. */
 static void search_hf(const struct beam_problem *p, struct list *live, struct list *done)
 {
     for (int step = p->prefix_count; step < p->max_length; step++) {
@@ -134,7 +136,8 @@ static void search_hf(const struct beam_problem *p, struct list *live, struct li
     }
 }
 
-/* The beam holds as many as it has; who ends leaves it, and with it a place. */
+/* The beam has a fixed number of places; a hypothesis that ends leaves it and takes its place with
+   it. */
 static void search_marian(const struct beam_problem *p, struct list *live, struct list *done)
 {
     int width = p->beams;

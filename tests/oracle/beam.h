@@ -1,6 +1,6 @@
-/* beam.h - beam search as four projects define it, in double: a function that gives the logits
-   behind any sequence goes in, the best hypotheses come out. Every candidate of every step is
-   listed and sorted; each definition is written down as its project does it. */
+/* beam.h - beam search as four projects define it, in double: maps a function that gives the logits
+   after any sequence to the best hypotheses. Every candidate of every step is listed and sorted.
+   Each definition follows the code of its project. */
 #ifndef RAPT_TESTS_ORACLE_BEAM_H
 #define RAPT_TESTS_ORACLE_BEAM_H
 
@@ -12,25 +12,25 @@ enum { BEAM_LENGTH = 16, BEAM_VOCAB = 12, BEAM_MAX = 6 };
 struct beam_problem {
     rapt_like like;
     int vocab, beams, nbest;
-    int max_length; /* of a sequence, prefix and end included */
-    int min_length; /* the end not before so many tokens */
+    int max_length; /* of a sequence, including prefix and end */
+    int min_length; /* no end before this many tokens */
     double penalty;
     int32_t end;
-    int32_t banned; /* a token that is suppressed; -1: none */
+    int32_t banned; /* a suppressed token; -1: none */
     const int32_t *prefix;
     int prefix_count;
-    /* Of the token behind ids[count]. */
+    /* computes the logits of the token after ids[count] */
     void (*logits)(const void *user, const int32_t *ids, int count, double *logits);
     const void *user;
 };
 struct beam_hypothesis {
     int32_t ids[BEAM_LENGTH];
-    int count; /* without the end */
+    int count; /* without the end token */
     bool ended;
     double sum, score;
 };
 
-/* The best ones, at most nbest; returns how many. */
+/* Finds the best hypotheses, at most nbest, and returns their number. */
 int oracle_beam(const struct beam_problem *p, struct beam_hypothesis best[BEAM_MAX]);
 
 #endif

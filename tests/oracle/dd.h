@@ -1,9 +1,9 @@
 /* dd.h - double-double arithmetic: a number is the unevaluated sum of two doubles, hi + lo with
    |lo| <= ulp(hi) / 2, about 106 bits. Sums: Knuth 1969, "Seminumerical Algorithms", section 4.2.2
-   (two-sum); products: by the error a fused multiply-add leaves; the rest: Dekker 1971, "A
+   (two-sum). Products: from the error that a fused multiply-add leaves. The rest: Dekker 1971, "A
    floating-point technique for extending the available precision", and Hida, Li and Bailey 2001,
-   "Algorithms for quad-double precision floating point arithmetic". Relative errors of a few times
-   2^-104; exp to about 2^-100. Needs round-to-nearest and -ffp-contract=off. */
+   "Algorithms for quad-double precision floating point arithmetic". Relative errors are a few times
+   2^-104, and about 2^-100 for exp. Needs round-to-nearest and -ffp-contract=off. */
 #ifndef RAPT_ORACLE_DD_H
 #define RAPT_ORACLE_DD_H
 
@@ -18,7 +18,7 @@ static inline struct dd dd_of(double x)
     return (struct dd){x, 0};
 }
 
-/* a + b, |a| >= |b| */
+/* Returns a + b for |a| >= |b|. */
 static inline struct dd dd_quick_two_sum(double a, double b)
 {
     double s = a + b;
@@ -54,7 +54,7 @@ static inline struct dd dd_mul(struct dd x, struct dd y)
     return dd_quick_two_sum(p, error + (x.hi * y.lo + x.lo * y.hi));
 }
 
-/* Long division, three digits. */
+/* Divides by long division with three digits. */
 static inline struct dd dd_div(struct dd x, struct dd y)
 {
     double q1 = x.hi / y.hi;
@@ -64,14 +64,15 @@ static inline struct dd dd_div(struct dd x, struct dd y)
     return dd_add(dd_quick_two_sum(q1, q2), dd_of(r.hi / y.hi));
 }
 
-/* One step of Newton's from the root of hi; x > 0. */
+/* Takes one Newton step from the root of hi; x > 0. */
 static inline struct dd dd_sqrt(struct dd x)
 {
     struct dd root = dd_of(sqrt(x.hi));
     return dd_add(root, dd_div(dd_sub(x, dd_mul(root, root)), dd_mul(dd_of(2), root)));
 }
 
-/* x = k ln 2 + 512 r; e^r - 1 by its series, squared nine times. |x| below 700. */
+/* Writes x = k ln 2 + 512 r and squares e^r - 1, from its series, nine times. |x| must be below
+   700. */
 static inline struct dd dd_exp(struct dd x)
 {
     const struct dd ln2 = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
@@ -88,7 +89,7 @@ static inline struct dd dd_exp(struct dd x)
     return (struct dd){ldexp(sum.hi, (int)k), ldexp(sum.lo, (int)k)};
 }
 
-/* Error relative to 1: near 0 it is that of 1 - 1. */
+/* The error is relative to 1: near 0 it is that of 1 - 1. */
 static inline struct dd dd_tanh(struct dd x)
 {
     struct dd e = dd_exp(dd_add(x, x));

@@ -1,5 +1,5 @@
-/* marianmt.c - MarianMTModel.forward: embeddings times sqrt(d), sinusoids whose sines come before
-   their cosines, norms behind each residual sum, the table of tokens as the output's. */
+/* marianmt.c - MarianMTModel.forward: embeddings times sqrt(d), sinusoids with all sines before all
+   cosines, norms after each residual sum, and the table of tokens as the output matrix. */
 #include "marianmt.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static const float *find(const struct marianmt *m, const char *scope, const char
     return NULL;
 }
 
-/* y [rows][out] = x W' + b of nn.Linear `name`. */
+/* Computes y [rows][out] = x W' + b of nn.Linear `name`. */
 static double *linear(const struct marianmt *m, const char *scope, const char *name,
                       const double *x, int rows, int in, int out)
 {
@@ -33,7 +33,7 @@ static double *linear(const struct marianmt *m, const char *scope, const char *n
     return y;
 }
 
-/* x = LayerNorm(x + y); y is freed. */
+/* Sets x = LayerNorm(x + y) and frees y. */
 static void add_norm(const struct marianmt *m, const char *scope, const char *name, double *x,
                      double *y, int rows)
 {
@@ -52,7 +52,7 @@ static void add_norm(const struct marianmt *m, const char *scope, const char *na
     free(y);
 }
 
-/* MarianAttention of rows x over rows z; causal: row t sees rows up to t. */
+/* Computes MarianAttention of rows x over rows z; causal: row t sees rows up to t. */
 static double *attention(const struct marianmt *m, const char *layer, const char *name,
                          const double *x, int rows, const double *z, int keys, int causal)
 {
@@ -82,7 +82,7 @@ static double *attention(const struct marianmt *m, const char *layer, const char
     return y;
 }
 
-/* A table of its own, or the one that is shared. */
+/* Returns the table of that name, or the shared one. */
 static const float *table_of(const struct marianmt *m, const char *name)
 {
     const float *own = find(m, "", name);

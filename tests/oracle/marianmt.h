@@ -1,6 +1,6 @@
-/* marianmt.h - the MarianMT of Hugging Face's transformers in double, sentence by sentence, from
-   the definition in modeling_marian.py (4.57); it reads tensors by the names that they have there.
- */
+/* marianmt.h - the MarianMT of Hugging Face's transformers in double, sentence by sentence, after
+   the definition in modeling_marian.py (4.57). It reads tensors by the names that they have
+   there. */
 #ifndef RAPT_ORACLE_MARIANMT_H
 #define RAPT_ORACLE_MARIANMT_H
 
@@ -17,7 +17,7 @@ struct marianmt {
     int count;
 };
 
-/* logits [target_count][vocab] behind each token of the decoder's input. */
+/* Computes logits [target_count][vocab] after each token of the decoder's input. */
 void marianmt_logits(const struct marianmt *m, const int *source, int source_count,
                      const int *target, int target_count, double *logits);
 

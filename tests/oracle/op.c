@@ -1,4 +1,4 @@
-/* op.c - definitions, written from the papers named at each. */
+/* op.c - definitions, written from the papers named at each one. */
 #include "op.h"
 
 #include <math.h>

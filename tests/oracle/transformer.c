@@ -1,5 +1,6 @@
-/* transformer.c - Vaswani et al. 2017, "Attention is all you need", sections 3.1 to 3.5; grouped
-   heads: Ainslie et al. 2023, section 2.2; norms before: Xiong et al. 2020, table 1. */
+/* transformer.c - the Transformer of Vaswani et al. 2017, "Attention is all you need", sections 3.1
+   to 3.5; grouped heads: Ainslie et al. 2023, section 2.2; norms before: Xiong et al. 2020, table
+   1. */
 #include "transformer_layers.h"
 
 #include "op.h"
@@ -17,11 +18,11 @@ struct side {
     const struct oracle_sentence *rows, *source;
     const double *states; /* of the source */
     double *x;            /* [rows][width] */
-    double *cross;        /* where the next weights of cross-attention go, or NULL */
+    double *cross;        /* the next weights of cross-attention are written here; may be NULL */
 };
 
-/* PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(the same): section 3.5; the other orders
-   of columns as rapt_position describes them. */
+/* Returns PE(p, 2i) = sin(p / 10000^(2i/d)) or PE(p, 2i+1) = cos of the same (section 3.5), or the
+   other orders of columns as rapt_position describes them. */
 static double sinusoid(const struct side *s, int row, int column)
 {
     const rapt_config *c = &s->m->config;
@@ -56,8 +57,8 @@ static double kept(const struct side *s, int row, int column)
     return oracle_dropout(key_of(s, SITE_OUTPUT), s->drop->output, s->rows->first + row, column);
 }
 
-/* Element j of W v + b, where v is row r of a source of vectors: ids points `first` numbers behind
-   the beginning of them all (rapt_vectors). */
+/* Returns element j of W v + b, where v is row r of a source of vectors: ids points to `first`
+   numbers after the beginning of the batch (rapt_vectors). */
 static double projected(const struct side *s, int r, int j)
 {
     int width = s->m->config.source_width, first = s->rows->first;
@@ -95,14 +96,15 @@ static void normalize(const struct side *s, double *const pair[2], const double 
     oracle_norm(s->rows->count, c->width, x, pair[0], pair[1], epsilon, y);
 }
 
-/* Heads of self- or cross-attention: q [T] rows of q_row numbers, k and v [S] rows of k_row. */
+/* Heads of self- or cross-attention: q has [T] rows of q_row numbers, k and v have [S] rows of
+   k_row. */
 struct heads {
     const double *q, *k, *v;
     int q_row, k_row, S, cross;
     const struct oracle_inputs *score;
 };
 
-/* Widths as rapt_config says them, with their defaults. */
+/* Returns the widths of rapt_config, with their defaults. */
 static rapt_learned learned_of(const rapt_config *c)
 {
     int K = c->width / c->heads;
@@ -119,9 +121,9 @@ static int power_of_two(int n)
     return n > 0 && (n & (n - 1)) == 0;
 }
 
-/* Slopes of Press, Smith and Lewis 2022: for n heads, n a power of two, the geometric sequence that
-   begins with 2^(-8/n) and has it for its ratio; else those of the power below, then every other
-   one of the power above, as long as heads are left. */
+/* Returns a slope of Press, Smith and Lewis 2022. For n heads, n a power of two, these are the
+   geometric sequence that begins with 2^(-8/n) and has this ratio. Otherwise they are those of the
+   power of two below, then every other one of those of the power above, for the remaining heads. */
 static double slope_of(int heads, int head)
 {
     int below = heads;
@@ -130,7 +132,8 @@ static double slope_of(int heads, int head)
     return pow(pow(2, -4.0 / below), 2 * (head - below) + 1);
 }
 
-/* The numbers that are added by distance, [heads] or [heads][buckets]; to: [64]. NULL: none. */
+/* Returns the numbers that are added by distance, [heads] or [heads][buckets], or NULL if there are
+   none; to: space for 64. */
 static const double *distances_of(const struct side *s, double *to)
 {
     const rapt_config *c = &s->m->config;
@@ -143,7 +146,7 @@ static const double *distances_of(const struct side *s, double *to)
     return c->relative_bias ? to : NULL;
 }
 
-/* Pointers say only what there is. */
+/* The pointers of the result only tell which arrays exist. */
 static rapt_relative relative_of(const struct side *s)
 {
     static const float there[1];
@@ -161,8 +164,8 @@ static rapt_relative relative_of(const struct side *s)
     return r;
 }
 
-/* The attention of one sentence, in a batch where those before it are empty: draws depend on its
-   number. starts: [2][SENTENCES + 1]. */
+/* Returns the attention problem of one sentence, in a batch where the sentences before it are
+   empty, since draws depend on its index. starts: [2][SENTENCES + 1]. */
 static rapt_attention problem_of(const struct side *s, const struct heads *h, int *starts)
 {
     const rapt_config *c = &s->m->config;
@@ -195,7 +198,8 @@ static rapt_attention problem_of(const struct side *s, const struct heads *h, in
     return a;
 }
 
-/* Rewards and baselines of all heads and rows, [2][heads][rows]; NULL: no losses are known. */
+/* Returns the rewards and baselines of all heads and rows, [2][heads][rows], or NULL if no losses
+   are known. */
 static float *rewards_of(const struct side *s)
 {
     const struct oracle_past *past = s->m->past;
@@ -220,8 +224,8 @@ static float *rewards_of(const struct side *s)
     return to;
 }
 
-/* Does the sentence attend to expected values? One of the batch's draws: counter (number, 0) of
-   the batch's key and the letters "ex". */
+/* Whether the sentence attends to expected values. This is one of the batch's draws: counter
+   (index, 0) of the batch's key and the letters "ex". */
 static uint8_t expects(const struct side *s)
 {
     uint32_t x[4];
@@ -293,8 +297,8 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     free(mixed);
 }
 
-/* Kim et al. 2019, section 3.1: c_t = f_t c_(t-1) + (1 - f_t) x_t, of which the positive part is
-   put out. */
+/* Kim et al. 2019, section 3.1: c_t = f_t c_(t-1) + (1 - f_t) x_t, and the output is its positive
+   part. */
 static void recurrent(struct side *s, const struct oracle_layer *l, const double *in, double *y)
 {
     int D = s->m->config.width, T = s->rows->count;
@@ -378,7 +382,7 @@ static void run_side(struct side *s)
     free(y);
 }
 
-/* ---- the whole ---- */
+/* ---- whole models ---- */
 
 void oracle_encode(struct oracle_model *m, const struct oracle_drop *drop,
                    const struct oracle_sentence *source, double *states)
@@ -439,7 +443,7 @@ static struct oracle_sentence sentence(const rapt_tokens *t, int b)
                                     t->ids + t->starts[b]};
 }
 
-/* The loss of each row in losses. */
+/* Returns the summed loss; that of each row is in losses. */
 static double rows_loss(const struct oracle_model *m, const double *logits, int rows,
                         const int32_t *labels, double smoothing, double *likelihood, double *losses)
 {
@@ -455,7 +459,7 @@ static double rows_loss(const struct oracle_model *m, const double *logits, int 
     return loss;
 }
 
-/* b tokens of a target sequence are one fewer than given: the last is not fed. */
+/* A target sequence has one token less than given: the last one is not fed. */
 double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
                          const rapt_tokens *source, const rapt_tokens *target, double smoothing,
                          double *likelihood)

@@ -1,5 +1,5 @@
-/* transformer_layers.h - what the files of the Transformer's oracle share: parameters by layer, and
-   what is held constant. */
+/* transformer_layers.h - shared by the files of the Transformer's oracle: parameters by layer, and
+   what is held fixed. */
 #ifndef RAPT_ORACLE_TRANSFORMER_LAYERS_H
 #define RAPT_ORACLE_TRANSFORMER_LAYERS_H
 
@@ -10,25 +10,25 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
     double *cross_q[2], *cross_kv[2], *cross_out[2], *cross_norm[2];
     double *in[2], *out[2], *norm[2];
     double *input[2], *forget[2], *recurrent_norm[2]; /* of a recurrent unit; input[1] NULL */
-    struct oracle_inputs self_score, cross_score;     /* what scores and localities have learned */
+    struct oracle_inputs self_score, cross_score;     /* learned arrays of scores and localities */
 };
 
 enum { SENTENCES = 8, SUBLAYERS = 12 };
 struct oracle_past {
     struct oracle_fixed fixed[SENTENCES][2][SUBLAYERS];
     double *losses[SENTENCES];             /* of each target row; NULL: not known yet */
-    int rows[SENTENCES], first[SENTENCES]; /* how many; the first of them among all */
+    int rows[SENTENCES], first[SENTENCES]; /* number of rows; the first of them among all */
 };
 
 double *oracle_zeros(int rows, int columns);
-/* The data of a parameter; NULL: there is none of that name. */
+/* Returns the data of a parameter, or NULL if there is none of that name. */
 double *oracle_find(const struct oracle_model *m, const char *name);
-/* Those of <scope><name>.weight and .bias. */
+/* Finds those of <scope><name>.weight and .bias. */
 void oracle_find_pair(const struct oracle_model *m, const char *scope, const char *name,
                       double *pair[2]);
 
-/* Guided alignment, of the first head in the layer that the configuration names, of target rows
-   that begin at `first`: cross [layers][heads][rows][keys]. */
+/* Returns the loss of guided alignment, of the first head in the layer that the configuration
+   names, for target rows that begin at `first`: cross [layers][heads][rows][keys]. */
 double oracle_guided_loss(const struct oracle_model *m, const double *cross, int first, int rows,
                           int keys);
 
