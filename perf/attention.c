@@ -2,8 +2,7 @@
    cache.
 
    Operations: two products forward, 4 B H T S K; five backward, 10 B H T S K (scores and the
-   gradient of the weights, then those of values, queries and keys); causal problems count half
-   of them. */
+   gradient of the weights, then those of values, queries and keys). Causal problems count half. */
 #include "attention/attention.h"
 #include "attention_kinds.h"
 
@@ -19,7 +18,7 @@ struct problem {
 };
 
 /* SLOW: skipped by --quick; SCALING: run by perf_scaling; RAGGED: slow, and laid out as in a
-   Transformer: the heads of a row side by side, sequences by their starts. */
+   Transformer, with the heads of a row side by side and sequences given by their starts. */
 enum { ALWAYS, SLOW, SCALING, RAGGED };
 
 /* 64 sequences of 4 heads: a training step of short sentences. */
@@ -231,7 +230,7 @@ static bool wanted(struct bench *b, const struct problem *p)
            bench_wants(b, name, passes[p->pass]);
 }
 
-/* For --check. */
+/* Returns a tiny problem for --check. */
 static struct problem shrunk(const struct problem *p)
 {
     struct problem small = *p;

@@ -1,27 +1,28 @@
 /* attention_kinds.c - benchmark of all kinds of attention, forward and backward: each score with
-   global locality and softmax, then each locality, each normalizer, and each change of the scores
-   (soft cap, biases, a boolean mask) and shared keys with scaled dot products, of one long sequence
-   and of many short ones.
+   global locality and softmax; then with scaled dot products each locality, each normalizer, each
+   change of the scores (soft cap, biases, a boolean mask) and shared keys; for one long sequence
+   and for many short ones.
 
-   Operations are those of scaled dot products, 4 and 10 B H T S K, so that rates compare; further
-   work of a score is not counted. For additive scores, of_tanh is the time of their tanh calls
-   alone over the measured time, above 1 where loads and stores between the calls are saved. */
+   Operations are those of scaled dot products, 4 and 10 B H T S K, so that rates can be compared;
+   other work of a score does not count. For additive scores, of_tanh is the time of their tanh
+   calls by themselves over the measured time. It exceeds 1 if loads and stores between the calls
+   are saved. */
 #include "attention_kinds.h"
 #include "kernel/kernel.h"
 
 #include <math.h>
 
 enum { HEADS = 8, ROWS = 512, WIDTH = 64, CHANNELS = 4, FILTER_WIDTH = 7 };
-enum { SENTENCES = 32, WORDS = 32 }; /* many short sequences, and the rows of each */
+enum { SENTENCES = 32, WORDS = 32 }; /* number of short sequences, and the rows of each */
 
-/* What is done to scores, or keys. The bias is one for each head, and gets its gradient. The mask
-   is one for all heads and hides one key of eight. */
+/* Changes of the scores, or of keys. There is one bias for each head, and it gets its gradient. The
+   mask is shared by all heads and hides one key in eight. */
 struct extra {
     const char *name;
     float cap;
     bool bias, slopes, table, allowed;
     int group; /* query heads that share keys and values; 0: none */
-    int width; /* 0: WIDTH; at most that */
+    int width; /* 0: WIDTH; at most WIDTH */
 };
 static const struct extra extras[] = {
     {.name = "none"},
@@ -31,7 +32,7 @@ static const struct extra extras[] = {
     {.name = "table", .table = true},
     {.name = "allowed", .allowed = true},
     {.name = "2 heads share keys", .group = 2},
-    {.name = "width 50", .width = 50}, /* no whole number of vectors */
+    {.name = "width 50", .width = 50}, /* not a whole number of vectors */
     {.name = "bias and slopes", .bias = true, .slopes = true},
     {.name = "cap and slopes", .cap = 30, .slopes = true},
     {.name = "cap, bias and table", .cap = 30, .bias = true, .table = true}};
@@ -53,7 +54,7 @@ struct kind_job {
     float *q, *k, *v, *out, *dout;
     void *workspace;
     uint8_t *allowed;
-    float *row; /* of the tanh loop */
+    float *row; /* input of the tanh loop */
 };
 
 static void run_forward(void *argument, int count)
@@ -73,7 +74,7 @@ static void run_backward(void *argument, int count)
             bench_fail("rapt_attention_backward");
 }
 
-/* The tanh of as many numbers as one thread of the forward pass takes. */
+/* Computes the tanh of as many numbers as one thread of the forward pass does. */
 static void run_tanh(void *argument, int count)
 {
     struct kind_job *j = argument;
@@ -82,7 +83,8 @@ static void run_tanh(void *argument, int count)
     for (long long i = 0; i < count * rows; i++) rapt__kernels()->tanh_row(j->row, WIDTH);
 }
 
-/* What a score or locality learns, and space for its gradients, from two blocks of numbers. */
+/* Sets the learned arrays of a score or locality and the space for their gradients, from two blocks
+   of numbers. */
 static void learn(struct kind_job *j, float *values, float *gradients)
 {
     size_t square = (size_t)HEADS * WIDTH * WIDTH, largest = (size_t)HEADS * ROWS * WIDTH;
@@ -99,8 +101,8 @@ static void learn(struct kind_job *j, float *values, float *gradients)
     }
 }
 
-/* Biases and slopes, and space for their gradients, in blocks of numbers. Slopes are those of
-   Press, Smith and Lewis 2022: 1/2, 1/4, ... for eight heads. */
+/* Sets biases and slopes and the space for their gradients in blocks of numbers. Slopes are those
+   of Press, Smith and Lewis 2022: 1/2, 1/4, ... for eight heads. */
 static void add_extra(struct kind_job *j, const struct extra *e, float *bias, float *dbias)
 {
     ptrdiff_t rows = j->a.queries, keys = j->a.keys;

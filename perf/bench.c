@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUICK_SECONDS = 12 }; /* after these --quick starts no measurement; --check has no limit */
+enum { QUICK_SECONDS = 12 }; /* after this, --quick starts no measurement; --check has no limit */
 
 _Noreturn void bench_fail(const char *what)
 {
@@ -30,7 +30,7 @@ static bool read_threads(struct bench *b, const char *text)
     return text[-1] == 0;
 }
 
-/* Only one program measures a model of somebody's. */
+/* Whether the program can measure a model of the user; only one can. */
 static bool takes_model(const struct bench *b)
 {
     return strcmp(b->program, "perf_translate") == 0;
@@ -58,7 +58,7 @@ static int refuse(const struct bench *b)
     return 2;
 }
 
-/* The environment, as lines that begin with #. */
+/* Prints the environment as lines that begin with #. */
 static void print_environment(FILE *to)
 {
     json_t *all = bench_environment(), *value;

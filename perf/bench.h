@@ -1,6 +1,4 @@
-/* bench.h - interface header of the benchmarks: options, timing, ceilings of the machine, result
-   lines.
-
+/* bench.h - interface of the benchmarks: options, timing, ceilings of the machine, result lines.
    bench_fail prints a message and exits with status 1. */
 #ifndef RAPT_PERF_BENCH_H
 #define RAPT_PERF_BENCH_H
@@ -16,13 +14,13 @@ struct bench {
     int threads[BENCH_THREADS]; /* --threads 1,2 */
     int thread_counts;
     bool threads_given;
-    const char *only;  /* --only NAME; NULL: all */
-    const char *model; /* --model PATH; NULL: not given */
+    const char *only;  /* --only NAME, or NULL for all */
+    const char *model; /* --model PATH, or NULL */
     bool quick, json;  /* --quick, --json */
     bool check;        /* --check: one call on tiny shapes; the figures are meaningless */
     double enough;     /* seconds of samples per measurement; 0: the default */
-    double start;      /* bench_now() when the program began */
-    int lines;         /* results so far */
+    double start;      /* bench_now() at the start of the program */
+    int lines;         /* number of results so far */
     bool cut_short;    /* --quick ran out of time */
 };
 
@@ -37,23 +35,24 @@ struct result {
     json_t *shape; /* an object of integers and booleans */
     int threads;
     struct timing time;
-    double operations; /* of one call, in floating point; a fused multiply-add counts for two */
-    double peak;       /* of `operations`, in 10^9 per second; 0: bench_peak(threads) */
-    json_t *more;      /* an object of further keys; NULL: none */
+    double operations; /* floating-point operations of one call; a fused multiply-add counts as
+                          two */
+    double peak;       /* peak of `operations` in 10^9 per second; 0: bench_peak(threads) */
+    json_t *more;      /* an object with more keys, or NULL */
 };
 
 /* ---- bench.c ---- */
-/* Returns BENCH_GO_ON or the exit status. purpose and names (of --only): for --help. */
+/* Returns BENCH_GO_ON or the exit status. purpose and names (of --only) are shown by --help. */
 int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, const char *names);
-/* The same without the table header. */
+/* Does the same without a table header. */
 int bench_begin_bare(struct bench *b, int argc, char **argv, const char *purpose,
                      const char *names);
 /* Returns the exit status: 2 if --only matched nothing. */
 int bench_end(const struct bench *b);
-/* Do --only and the time limit of --quick allow this measurement, under either name? */
+/* Whether --only and the time limit of --quick allow this measurement, under either name. */
 bool bench_wants(struct bench *b, const char *name, const char *other);
 void bench_line(struct bench *b, const struct result *r);
-/* A duration as people read it: "88.4 ns", "1.75 us", "176 ms", "2.1 s". */
+/* A duration for human readers: "88.4 ns", "1.75 us", "176 ms", "2.1 s". */
 struct duration {
     char text[16];
 };
@@ -61,21 +60,22 @@ struct duration bench_duration(double seconds);
 _Noreturn void bench_fail(const char *what);
 
 /* ---- timing.c ---- */
-double bench_now(void); /* seconds of a monotonic clock */
+double bench_now(void); /* monotonic clock, in seconds */
 /* work(argument, count) repeats the work count times. Warms up, then takes samples. */
 typedef void bench_work(void *argument, int count);
 struct timing bench_time(const struct bench *b, bench_work *work, void *argument);
-struct timing bench_summary(double *seconds, int count); /* sorts them */
-/* 64-byte aligned floats in -1 .. 1; exits if memory runs out. */
+struct timing bench_summary(double *seconds, int count); /* sorts the seconds */
+/* Returns floats in -1 .. 1, aligned to 64 bytes; exits if memory runs out. */
 float *bench_floats(size_t count);
 void *bench_alloc(size_t bytes);
 void bench_free(void *memory);
 
 /* ---- ceiling.c ---- */
-/* Peak of fused multiply-adds of the instruction set in use, in 10^9 operations per second;
-   measured at the first call for a number of threads, then cached. */
+/* Returns the peak of fused multiply-adds of the instruction set in use, in 10^9 operations per
+   second. It is measured at the first call for a number of threads, then cached. */
 double bench_peak(int threads);
-/* Read bandwidth of memory, in 10^9 bytes per second, from arrays far larger than the caches. */
+/* Returns the read bandwidth of memory, in 10^9 bytes per second, measured on arrays far larger
+   than the caches. */
 double bench_bandwidth(int threads, size_t bytes);
 
 /* ---- near.c: ceilings of one thread and one instruction set, in registers and L1 cache ---- */
@@ -88,9 +88,11 @@ struct near bench_near(rapt_isa isa);
 const struct loop *bench_loop(rapt_isa isa); /* loop.h; of ceiling.c */
 
 /* ---- environment.c ---- */
-/* Processor, instruction set, compiler, flags, OpenBLAS, commit, load: an object of strings. */
+/* Returns an object of strings: processor, instruction set, compiler, flags, OpenBLAS, commit,
+   load. */
 json_t *bench_environment(void);
-/* Warns on standard error of what may distort: environment variables, load by other processes. */
+/* Warns on standard error of anything that may distort results: environment variables, load by
+   other processes. */
 void bench_warn(void);
 
 #endif

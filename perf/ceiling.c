@@ -1,5 +1,5 @@
-/* ceiling.c - peak FMA rate and memory read bandwidth of a number of threads that start together.
- */
+/* ceiling.c - peak FMA rate and memory read bandwidth of a number of threads that start
+   together. */
 #include "bench.h"
 #include "loop.h"
 
@@ -29,15 +29,15 @@ const struct loop *bench_loop(rapt_isa isa)
 struct trial {
     const struct loop *loop;
     long rounds;
-    const float *data; /* NULL: fma; else reads `count` floats, divided among threads */
+    const float *data; /* NULL: runs fma; else reads `count` floats, divided among the threads */
     size_t count;
-    int size;                /* of the team */
+    int size;                /* size of the team */
     double seconds;          /* the fastest sample */
     float sink[MAX_THREADS]; /* results: keeps the compiler from removing the loops */
     double begin[MAX_THREADS], end[MAX_THREADS];
 };
 
-/* From the first start to the last end. */
+/* Returns the seconds from the first start to the last end. */
 static double seconds_of(const struct trial *t, int members)
 {
     double begin = t->begin[0], end = t->end[0];

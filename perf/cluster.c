@@ -1,4 +1,4 @@
-/* cluster.c - formulas: measured parts of a step in, the time of a step of many ranks out. */
+/* cluster.c - formulas for the time of a step of many ranks, given its measured parts. */
 #include "cluster.h"
 
 #include <math.h>
@@ -11,7 +11,8 @@ const char *const cluster_names[TERMS] = {"shards",    "waiting for the slowest"
 
 enum { CHUNKS = 16, CHUNK_BYTES = 1 << 16 }; /* as apps/toy_translate/ranks/exchange.c */
 
-/* Integral of x d(Phi(x)^n), by the rule of rectangles, which is exact to 1e-9 for such a curve. */
+/* Returns the integral of x d(Phi(x)^n) by the rectangle rule, which is exact to 1e-9 for such a
+   curve. */
 double largest_normal(int count)
 {
     const double step = 1.0 / 64, pi = 3.14159265358979323846;
@@ -32,7 +33,7 @@ static int shards_of(const struct cluster *c, int ranks, int rank)
     return end - first;
 }
 
-/* The largest complete subtrees of a rank's shards. */
+/* Returns the number of largest complete subtrees of a rank's shards. */
 static int nodes_of(const struct cluster *c, int ranks, int rank)
 {
     int first = 0, end = 0, nodes = 0;
@@ -45,16 +46,16 @@ static int nodes_of(const struct cluster *c, int ranks, int rank)
     return nodes;
 }
 
-/* ---- one machine for all ---- */
+/* ---- all ranks on one machine ---- */
 
-/* How many ranks share the core that has most of them. */
+/* Returns how many ranks share the core that has the most. */
 static int turns_of(const struct cluster *c, int ranks)
 {
     return c->cores > 0 ? (ranks + c->cores - 1) / c->cores : 1;
 }
 
-/* The optimizer of each, as measured with 1, 2, ... ranks at once; more of them share the same
-   cores. */
+/* Returns the time of the optimizer, as measured with 1, 2, ... ranks at once; more ranks share the
+   same cores. */
 static double shared_step(const struct cluster *c, int ranks)
 {
     int known = ranks < c->together ? ranks : c->together;
@@ -67,8 +68,8 @@ static double shards_time(const struct cluster *c, int ranks, int max)
     return c->cores > 0 ? cluster_shared_shards(c, ranks) : max * c->shard;
 }
 
-/* Deviations of shards that follow one another add up: those of a rank, or of the ranks that share
-   a core. All wait for the one that is last. */
+/* Returns the time spent waiting for the slowest. The deviations of successive shards add up, over
+   those of a rank or of the ranks that share a core, and all wait for the last one. */
 static double wait_time(const struct cluster *c, int ranks, int max)
 {
     int cores = c->cores > 0 && c->cores < ranks ? c->cores : ranks;
@@ -84,7 +85,7 @@ static int chunks_of(double piece)
     return count < 1 ? 1 : count > CHUNKS ? CHUNKS : (int)count;
 }
 
-/* Of each rank while all send. */
+/* Returns the bandwidth of each rank while all send. */
 static double bandwidth_among(const struct cluster *c, int ranks)
 {
     if (c->cores > 0 && ranks <= c->together && c->bandwidth_of[ranks - 1] > 0)
@@ -92,15 +93,16 @@ static double bandwidth_among(const struct cluster *c, int ranks)
     return c->bandwidth / turns_of(c, ranks);
 }
 
-/* Everybody sends `messages` messages, the busiest rank `bytes` bytes of them. */
+/* Returns the time of a transfer in which every rank sends `messages` messages, the busiest rank
+   `bytes` bytes. */
 static double transfer(const struct cluster *c, int ranks, double messages, double bytes)
 {
     double time = c->latency + messages * c->message;
     return time * turns_of(c, ranks) + bytes / bandwidth_among(c, ranks);
 }
 
-/* The way of gradients to the ranks that sum them, of which the backward pass of a last shard hides
-   what neither takes the processor nor is final last. */
+/* Returns the time for gradients to reach the ranks that sum them. The backward pass of a last
+   shard hides the part that neither takes the processor nor becomes final last. */
 static double scatter(const struct cluster *c, int ranks, int all_nodes)
 {
     double piece = c->bytes / ranks, busiest = 0, messages = 0;

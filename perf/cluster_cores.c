@@ -1,7 +1,8 @@
 /* cluster_cores.c - how long ranks that share the cores of one machine take for their shards. The
-   scheduler is taken to be Linux's in the mean: it spreads ranks over cores when they begin, those
-   of a core share it equally, and a core that runs out of work takes a rank from the core that has
-   most. Which ranks begin side by side is chance, so the mean over all rotations is taken. */
+   scheduler is modeled after the average behavior of Linux: it spreads ranks over cores when they
+   begin, those of a core share it equally, and a core that runs out of work takes a rank from the
+   core that has the most. Which ranks begin side by side is chance, so all rotations are
+   averaged. */
 #include "cluster.h"
 
 #include <math.h>
@@ -10,11 +11,11 @@
 struct ranks_on_cores {
     int ranks, cores;
     double left[CLUSTER_SHARED]; /* shards of each rank */
-    int core[CLUSTER_SHARED];    /* of each rank that has some left; else -1 */
-    int on[CLUSTER_SHARED];      /* how many ranks each core has */
+    int core[CLUSTER_SHARED];    /* core of each rank with shards left, else -1 */
+    int on[CLUSTER_SHARED];      /* number of ranks on each core */
 };
 
-/* Ranks in turn to cores in turn, from rank `first` on. */
+/* Assigns ranks to cores in turn, starting from rank `first`. */
 static void spread(struct ranks_on_cores *x, const struct cluster *c, int ranks, int first)
 {
     *x = (struct ranks_on_cores){.ranks = ranks, .cores = c->cores};
@@ -27,7 +28,7 @@ static void spread(struct ranks_on_cores *x, const struct cluster *c, int ranks,
     }
 }
 
-/* Each idle core takes a rank from the core that has most. */
+/* Lets each idle core take a rank from the core that has the most. */
 static void balance(struct ranks_on_cores *x)
 {
     for (int idle = 0; idle < x->cores; idle++) {
@@ -42,7 +43,7 @@ static void balance(struct ranks_on_cores *x)
     }
 }
 
-/* Until the next rank is done: the time that takes; 0: all are done. */
+/* Advances until the next rank is done. Returns the time that takes, or 0 if all are done. */
 static double go_on(struct ranks_on_cores *x, const struct cluster *c)
 {
     int busy = 0;

@@ -1,4 +1,4 @@
-/* environment.c - what a figure depends on besides the code: processor, compiler, libraries,
+/* environment.c - what a figure depends on apart from the code: processor, compiler, libraries,
    environment variables, load. */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -30,7 +30,8 @@ static const char compiler[] = __VERSION__;
 static const char compiler[] = "gcc " __VERSION__;
 #endif
 
-/* The value of the first line of /proc/cpuinfo with that key; false if there is none. */
+/* Finds the first line of /proc/cpuinfo with that key and copies its value. Returns false if there
+   is none. */
 static bool read_key(const char *key, char *text, size_t size)
 {
     char line[512];
@@ -38,7 +39,7 @@ static bool read_key(const char *key, char *text, size_t size)
     FILE *file = fopen("/proc/cpuinfo", "r");
     while (file && !found && fgets(line, sizeof line, file)) {
         const char *colon = strchr(line, ':');
-        size_t length = strlen(key); /* only blanks stand between the key and its colon */
+        size_t length = strlen(key); /* only blanks are between the key and its colon */
         found = colon && strncmp(line, key, length) == 0 && strchr(":\t ", line[length]) &&
                 strspn(line + length, "\t :") > (size_t)(colon - line) - length;
         if (!found) continue;
@@ -49,8 +50,8 @@ static bool read_key(const char *key, char *text, size_t size)
     return found;
 }
 
-/* "model name" of /proc/cpuinfo, or its equivalent on other processors, and what tells
-   generations of one name apart. */
+/* Writes "model name" of /proc/cpuinfo, or its equivalent on other processors, and what
+   distinguishes generations of the same name. */
 static void describe_processor(char *text, size_t size)
 {
     static const char *const keys[] = {"model name", "Model", "CPU part"};
@@ -97,7 +98,7 @@ json_t *bench_environment(void)
                      "variables", variables, "load", load);
 }
 
-/* Where OpenBLAS is older than the processor, it takes the kernels of its oldest one. */
+/* An OpenBLAS older than the processor falls back to the kernels of the oldest one it knows. */
 static void warn_of_openblas(void)
 {
     char openblas[128];

@@ -5,8 +5,8 @@
      backward_input    dx[rows][in] = dy W
      backward_weight   dW[in][out] += x' dy
 
-   by the built-in product, by OpenBLAS as the library calls it ("inside": true, for shapes where it
-   would), and by OpenBLAS on plain matrices with its own threads. */
+   computed by the built-in product, by OpenBLAS as the library calls it ("inside": true, for shapes
+   that it would pass on), and by OpenBLAS on plain matrices with its own threads. */
 #include "bench.h"
 #include "op/op.h"
 
@@ -135,7 +135,8 @@ static void measure(struct bench *b, struct job *j)
                                    .more = more});
 }
 
-/* The library itself keeps small products from OpenBLAS; few rows are among them. */
+/* Whether the backend computes this product: the library keeps small products, those with few rows
+   among them, from OpenBLAS. */
 static bool serves(enum backend backend, const struct layer *l)
 {
     if (backend == BUILTIN) return true;
@@ -170,7 +171,7 @@ static void measure_layer(struct bench *b, const struct layer *l, int threads)
     bench_free(j.pack);
 }
 
-/* For --check. */
+/* Returns a tiny layer for --check. */
 static struct layer shrunk(const struct layer *l)
 {
     struct layer small = *l;

@@ -1,14 +1,12 @@
 /* kernel.c - benchmark of every kernel of the table, for every instruction set of this machine, on
-   one thread and rows and tiles that stay in the first two caches. The row kernels are those of the
-   list of the tests.
+   one thread with rows and tiles that stay in the L1 and L2 caches. The row kernels are those of
+   the list of the tests.
 
-   Three ceilings, of the same process and instruction set: fused multiply-adds in registers, bytes
-   read and bytes written per second. The time that the slowest of them allows, divided by
-   the measured time, is of_ceiling; bound names that ceiling. Divisions, shuffles and integer
-   operations are not counted, so of_ceiling is a lower bound where they dominate.
-
-   Where SLEEF has the same function, of_sleef is the time it takes divided by that of the kernel.
- */
+   Three ceilings are measured in the same process for the same instruction set: fused multiply-adds
+   in registers, bytes read and bytes written per second. of_ceiling is the time that the slowest of
+   them allows divided by the measured time, and `bound` names that ceiling. Divisions, shuffles and
+   integer operations are not counted, so of_ceiling is a lower bound if they dominate. If SLEEF has
+   the same function, of_sleef is its time divided by that of the kernel. */
 #include "kernel.h"
 
 #include "bench.h"
@@ -17,16 +15,16 @@
 
 #include <string.h>
 
-/* Outputs that are read, too, get their first values again after FRESH calls, before they reach
-   denormals, 0 or infinity. */
+/* Outputs that are also read get their initial values again after FRESH calls, before they become
+   denormal, 0 or infinite. */
 enum { FRESH = 32, LONG_ROW = 1024, SHORT_ROW = 512, MAX_FLOATS = CASE_ROWS * SHORT_ROW };
 
 struct job {
     const struct kernels *kernels;
     const struct kernel_case *rows; /* or */
     const struct tile_case *tile;
-    const struct sleef_row *sleef; /* beside rows, or NULL */
-    int n;                         /* of rows */
+    const struct sleef_row *sleef; /* in addition to rows, or NULL */
+    int n;                         /* length of rows */
     struct case_data data;
     struct tile_data *tiles;
     float *fresh;
@@ -36,7 +34,7 @@ struct cost {
     double reads, writes, operations; /* bytes, bytes */
 };
 
-/* Per instruction set: its functions of SLEEF, where the build has them. */
+/* The functions of SLEEF per instruction set, if the build has them. */
 #ifdef PERF_SLEEF
 static const struct sleef_row *const sleef_sets[] = {
     [RAPT_ISA_AVX2] = sleef_rows_avx2, [RAPT_ISA_AVX512] = sleef_rows_avx512};
@@ -44,7 +42,7 @@ static const struct sleef_row *const sleef_sets[] = {
 static const struct sleef_row *const sleef_sets[RAPT_ISA_AVX512 + 1] = {NULL};
 #endif
 
-/* The function of SLEEF that does what a kernel of rows does, or NULL. */
+/* Returns the function of SLEEF that does what a row kernel does, or NULL. */
 static const struct sleef_row *find_sleef(rapt_isa isa, const char *name)
 {
     const struct sleef_row *rows = sleef_sets[isa];
@@ -97,7 +95,7 @@ static struct cost cost_of(const struct job *j)
     return c;
 }
 
-/* The minimum time in 10^-9 seconds by the ceilings, and the limiting one. */
+/* Returns the minimum time in 10^-9 seconds that the ceilings allow, and the limiting one. */
 static double min_time(const struct cost *c, const struct near *near, const char **bound)
 {
     const double times[] = {c->operations / near->peak, c->reads / near->read,
@@ -161,7 +159,7 @@ int main(int argc, char **argv)
                     "single-threaded, with rows and tiles that stay in the first two caches.",
                     "a kernel, or an instruction set such as avx2");
     if (code != BENCH_GO_ON) return code;
-    b.enough = 0.3; /* there are many */
+    b.enough = 0.3; /* because there are many kernels */
     for (int i = 0; i < CASE_INS; i++) j.data.in[i] = bench_floats(MAX_FLOATS);
     for (int i = 0; i < CASE_OUTS; i++) j.data.out[i] = bench_floats(MAX_FLOATS);
     j.fresh = bench_floats(MAX_FLOATS);

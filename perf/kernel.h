@@ -1,5 +1,5 @@
-/* kernel.h - the tile kernels of perf_kernel: how to run each, and what it reads, writes, computes.
- */
+/* kernel.h - the tile kernels of perf_kernel: how to run each, and what it reads, writes and
+   computes. */
 #ifndef RAPT_PERF_KERNEL_H
 #define RAPT_PERF_KERNEL_H
 
@@ -10,7 +10,7 @@ struct tile_data;
 struct tile_case {
     const char *name;
     void (*run)(const struct kernels *k, struct tile_data *d);
-    /* Floats read and written, and operations of one call. */
+    /* gives the floats read and written and the operations of one call */
     void (*cost)(const struct kernels *k, double *reads, double *writes, double *operations);
 };
 

@@ -1,4 +1,4 @@
-/* kernel_tiles.c - the tile kernels of perf_kernel, at sizes that stay in the first two caches:
+/* kernel_tiles.c - the tile kernels of perf_kernel, at sizes that stay in the L1 and L2 caches:
    products, packing, and a block of attention, 56 queries by 128 keys of width 32. */
 #include "kernel.h"
 
@@ -149,7 +149,7 @@ static void cost_attend(const struct kernels *k, double *reads, double *writes, 
     *operations = 4.0 * ATTEND_ROWS * ATTEND_BLOCK * WIDTH;
 }
 
-/* The same of one head whose keys are read in place. */
+/* Describes the same for one head whose keys are read in place. */
 static struct attend_head head_of(const struct tile_data *d)
 {
     return (struct attend_head){.q = d->q,
@@ -197,7 +197,7 @@ static void cost_attend_head_backward(const struct kernels *k, double *reads, do
     *operations = 10.0 * ATTEND_ROWS * ATTEND_BLOCK * WIDTH;
 }
 
-/* Backward. Gradients grow, which costs no time. */
+/* Describes a block of the backward pass. Gradients grow from call to call, which costs no time. */
 static struct attend_block block_of(const struct tile_data *d)
 {
     return (struct attend_block){

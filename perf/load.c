@@ -1,7 +1,7 @@
-/* load.c - benchmark of opening a model file of 240 MB: plain, which is read and brought into the
-   order of memory; packed, which is mapped; packed and read. The file is in the cache of the
-   system, as it is after the first time. A base model with random weights and no tokenizer is
-   written into TMPDIR, or /tmp, and removed. */
+/* load.c - benchmark of opening a model file of 240 MB: plain, which is read and rearranged in
+   memory; packed, which is mapped; and packed but read. The file is in the cache of the system, as
+   it is after the first time. A base model with random weights and no tokenizer is written to
+   TMPDIR, or /tmp, and removed. */
 #define _GNU_SOURCE /* mkstemp */
 #include "bench.h"
 
@@ -68,7 +68,7 @@ static void measure(struct bench *b, const rapt_model *model, const char *path,
 
 static char model_file[4096];
 
-/* Of a benchmark that fails, too. */
+/* Also runs if the benchmark fails. */
 static void remove_file(void)
 {
     unlink(model_file);

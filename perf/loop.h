@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 struct loop {
-    int operations; /* of one round of fma; a fused multiply-add counts for two */
+    int operations; /* operations of one round of fma; a fused multiply-add counts as two */
     float (*fma)(long rounds, float factor, float term);
-    float (*read)(const float *x, size_t count); /* count: a multiple of 256 */
+    float (*read)(const float *x, size_t count); /* count must be a multiple of 256 */
     void (*write)(float *x, size_t count, float value);
 };
 

@@ -1,6 +1,6 @@
-/* machines.c - lines of perf_ranks in, the time of a step on 8, 64 and 1,024 machines out: what
-   takes it, where the efficiency falls below 0.8 and why, and how far the same formulas are from
-   what was measured (cluster.h). */
+/* machines.c - predicts from lines of perf_ranks the time of a step on 8, 64 and 1,024 machines:
+   its parts, where the efficiency falls below 0.8 and why, and how far the same formulas are from
+   measurements (cluster.h). */
 #include "machines.h"
 
 #include "kit/program.h"
@@ -23,7 +23,7 @@ struct request {
     bool json;
 };
 
-/* ---- what was measured, beside the formulas ---- */
+/* ---- measurements compared with the formulas ---- */
 
 static void put_terms(json_t *line, const double terms[TERMS])
 {
@@ -34,7 +34,7 @@ static void put_terms(json_t *line, const double terms[TERMS])
     put_member(line, "terms", object);
 }
 
-/* The formulas beside what was measured on one machine. */
+/* Prints the formulas next to the measurements on one machine. */
 static void say_check(const struct prediction *p, bool json)
 {
     double terms[TERMS], worst = 0;
@@ -65,9 +65,9 @@ static void say_check(const struct prediction *p, bool json)
     if (!json) printf("# largest deviation: %.1f %%\n", 100 * worst);
 }
 
-/* ---- what is predicted ---- */
+/* ---- predictions ---- */
 
-/* "8,64,1024"; the count, or 0: it is no such list. */
+/* Reads a list such as "8,64,1024". Returns its length, or 0 if the text is not such a list. */
 static int read_list(const char *text, int *list, int capacity, int max)
 {
     int count = 0;
@@ -93,7 +93,7 @@ static struct cluster cluster_of(const struct prediction *p, const struct reques
     return c;
 }
 
-/* Two usual interconnects, if none is given. */
+/* Adds two usual interconnects if none is given. */
 static void add_links(struct prediction *p, const struct request *request, const int *shards)
 {
     const double usual[LINKS][2] = {{30e-6, 1.25e9}, {3e-6, 12.5e9}};
@@ -124,7 +124,7 @@ static int plan(struct prediction *p, const struct request *request)
     return EXIT_OK;
 }
 
-/* ---- what is said ---- */
+/* ---- output ---- */
 
 static void say_step(const struct prediction *p, int l, int b, int machines, bool json)
 {

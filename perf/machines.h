@@ -6,16 +6,16 @@
 
 enum { LINKS = 2, BATCHES = 3, COUNTS = 8, MEASURED = 16 };
 
-/* A step of so many ranks, as it was measured. */
+/* Measurements of a step of a number of ranks. */
 struct measured {
     int ranks;
-    double seconds, without; /* with and without overlap; 0: not measured */
+    double seconds, without; /* with and without overlap; 0 if not measured */
 };
 
 struct prediction {
-    char model[96];     /* what is trained */
-    char processor[96]; /* of the measurement */
-    char transport[32]; /* of the measured ranks */
+    char model[96];     /* the model that is trained */
+    char processor[96]; /* processor of the measurement */
+    char transport[32]; /* transport between the measured ranks */
     double tokens;      /* target tokens of a shard */
     struct cluster here;
     struct measured measured[MEASURED]; /* on the machine of `here` */
@@ -28,17 +28,19 @@ struct prediction {
 
 /* Lines of perf_ranks. */
 struct source {
-    const char *path;  /* "-": standard input */
-    const char *model; /* only its lines; NULL: all */
-    double copying;    /* of the measured ranks; below 0: all of a transfer */
+    const char *path;  /* "-" for standard input */
+    const char *model; /* read only lines of this model; NULL: all */
+    double copying;    /* as in struct cluster, for the measured ranks; negative: all of a
+                          transfer */
     bool json;
-    void (*each)(const struct prediction *p, bool json); /* for each model and transport */
+    void (*each)(const struct prediction *p, bool json); /* called for each model and transport */
 };
-/* What the last model and transport of the file say; 0, or an exit code after a message. */
+/* Reads what the file says about its last model and transport. Returns 0, or an exit code after a
+   message. */
 int machines_read(struct prediction *p, const struct source *from);
-bool is_power(int number); /* of two */
+bool is_power(int number); /* whether it is a power of two */
 
-/* Writes an SVG file; 0, or an exit code after a message. */
+/* Writes an SVG file. Returns 0, or an exit code after a message. */
 int machines_figure(const char *path, const struct prediction *p);
 
 #endif

@@ -1,5 +1,5 @@
-/* machines_figure.c - predictions as an SVG figure: efficiency by number of machines; what takes
-   the time of a step; and the measured ranks of one machine beside the same formulas. */
+/* machines_figure.c - predictions as an SVG figure: efficiency by number of machines; the parts of
+   the time of a step; and the measured ranks of one machine next to the same formulas. */
 #include "machines.h"
 
 #include "kit/program.h"
@@ -10,7 +10,7 @@
 enum { WIDTH = 1180, HEIGHT = 740, PLOT = 300, TOP = 120, RIGHT = 690 };
 static const double threshold = 0.8;
 static const char gray[] = "#888888", black[] = "#222222", dark[] = "#444444";
-/* Shades of one term each, dark enough apart to be told in gray. */
+/* One shade for each term, distinguishable in gray. */
 static const char *const term_colors[TERMS] = {"#0072B2", "#56B4E9", "#888888", "#D55E00",
                                                "#CC79A7", "#E69F00", "#009E73"};
 
@@ -79,7 +79,7 @@ static void draw_efficiency(struct svg *svg, const struct prediction *p)
         }
 }
 
-/* ---- what takes the time ---- */
+/* ---- parts of the time ---- */
 
 static void draw_bar(struct svg *svg, double x, double y, double width, const struct prediction *p,
                      int link, int machines)
@@ -122,7 +122,7 @@ static void draw_terms(struct svg *svg, const struct prediction *p)
     }
 }
 
-/* ---- what was measured ---- */
+/* ---- measurements ---- */
 
 static void draw_check(struct svg *svg, const struct prediction *p)
 {

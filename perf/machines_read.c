@@ -1,5 +1,5 @@
-/* machines_read.c - lines of perf_ranks in, what they say of a step's parts out; those that nobody
-   can have measured are refused. */
+/* machines_read.c - reads the parts of a step from lines of perf_ranks, and refuses values that
+   cannot have been measured. */
 #define _POSIX_C_SOURCE 200809L
 #include "machines.h"
 
@@ -23,7 +23,7 @@ static const char *text_of(const json_t *line, const char *key)
     return text != NULL ? text : "";
 }
 
-/* Of 1, 2, ... ranks at once; at least of one. */
+/* Reads the values of 1, 2, ... concurrent ranks, at least those of one. */
 static void read_together(struct cluster *c, const json_t *line)
 {
     const json_t *shards = json_object_get(line, "shard_seconds_together");
@@ -94,7 +94,7 @@ static bool is_usable(const struct cluster *c)
            c->cores > 0 && c->cores <= CLUSTER_SHARED;
 }
 
-/* Inputs stand behind the steps of their model. */
+/* Inputs follow the steps of their model. */
 static int read_lines(struct prediction *p, const struct source *from, FILE *file)
 {
     char *text = NULL;

@@ -1,19 +1,19 @@
-/* peak.c - benchmark of the machine's ceilings, the denominators of all other figures.
+/* peak.c - benchmark of the machine's ceilings, the denominators of all other figures:
 
      peak          fused multiply-adds in registers
-     product       the library's product on a tile that stays in the nearest cache
+     product       the library's product on a tile that stays in the L1 cache
      memory_read   a sum over an array far larger than the caches
      memory_add    y += x over such arrays: two reads, one write */
 #include "bench.h"
 #include "kernel/kernel.h"
 
 struct job {
-    int threads, count; /* of repetitions */
+    int threads, count; /* number of repetitions */
     const struct kernels *kernels;
-    float *a, *b, *c; /* of the product, a part for each thread; of y += x: b and c */
+    float *a, *b, *c; /* for the product, a part for each thread; b and c also for y += x */
     size_t size;      /* floats of b and c, or of a thread's part of them */
     int rows, columns, depth;
-    int team; /* its size, which may be less than the threads */
+    int team; /* actual size, which may be less than threads */
 };
 
 static void report_peak(struct bench *b, int threads)
@@ -95,7 +95,7 @@ static void report_product(struct bench *b, int threads)
     bench_free(j.c);
 }
 
-/* A line whose work is `adds` additions and which moved that many bytes. */
+/* Prints a line whose work is `adds` additions and which moved `bytes` bytes. */
 static void report_memory(struct bench *b, const char *name, int threads, size_t size,
                           struct timing time, double adds, double bytes)
 {

@@ -1,5 +1,5 @@
-/* rank_inputs.c - the seconds of a step's parts, of one rank and of several at once: what the
-   simulation is given. */
+/* rank_inputs.c - measures the seconds of the parts of a step, on one rank and on several at once:
+   the inputs of the simulation. */
 #include "rank_job.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@ const char *const rank_input_names[INPUTS] = {
     "window",        "latency_seconds", "message_seconds", "bandwidth"};
 
 struct finals {
-    size_t floats; /* that were final last */
-    double first;  /* when any were; 0: none yet */
+    size_t floats; /* floats that became final last */
+    double first;  /* time when the first became final; 0: none yet */
 };
 
 static void note_final(void *user, const rapt_subtree *tree, size_t from, size_t until)
@@ -22,7 +22,8 @@ static void note_final(void *user, const rapt_subtree *tree, size_t from, size_t
     f->floats = until - from;
 }
 
-/* All shards of a step, and the step, of this rank alone. shards[SHARDS]: the seconds of each. */
+/* Measures all shards of a step, and the step, on this rank alone. shards[SHARDS]: the seconds of
+   each. */
 static void alone(struct rank_job *job, double *shards, double *step, double inputs[INPUTS])
 {
     rapt_message why = {""};
@@ -60,7 +61,7 @@ static double deviation_of(const double *x, int count)
     return sqrt(sum / (count - 1));
 }
 
-/* Of the first `ranks`. */
+/* Returns the mean over the first `ranks` ranks. */
 static double mean_over(struct rank_job *job, int ranks, double seconds)
 {
     double values[RANKS] = {0}, sum = 0;
@@ -70,7 +71,7 @@ static double mean_over(struct rank_job *job, int ranks, double seconds)
     return sum / ranks;
 }
 
-/* The first `ranks` at once, each for itself. */
+/* Measures the first `ranks` ranks at once, each computing for itself. */
 static void compute(struct rank_job *job, int ranks, double *shard, double *step,
                     double inputs[INPUTS])
 {
@@ -89,11 +90,12 @@ static double add_up(struct rank_job *job)
     double start = bench_now();
     rapt_shards_sum(2, list, 2, job->floats, NULL);
     double seconds = bench_now() - start;
-    memset(job->bytes[0], 0, job->floats * sizeof(float)); /* else it grows without end */
+    memset(job->bytes[0], 0, job->floats * sizeof(float)); /* otherwise it would grow without
+                                                              bound */
     return seconds / (2.0 * (double)job->floats * sizeof(float));
 }
 
-/* Ranks 0 and 1 exchange `count` messages of `size` bytes in all each. */
+/* Measures ranks 0 and 1 exchanging `count` messages each, of `size` bytes in all. */
 static double send(struct rank_job *job, size_t size, int count)
 {
     enum { MANY = 64 };
@@ -123,7 +125,8 @@ static void measure_link(struct rank_job *job, double inputs[INPUTS])
     inputs[INPUT_BANDWIDTH] = (double)all / fmax(seconds - latency, 1e-9);
 }
 
-/* Bytes per second while each of the first `ranks` sends its piece of the sums to all. */
+/* Returns the bytes per second while each of the first `ranks` ranks sends its piece of the sums to
+   all. */
 static double send_to_all(struct rank_job *job, int ranks, const double inputs[INPUTS])
 {
     const struct exchange *x = &job->exchange[ranks - 1];
@@ -142,7 +145,7 @@ void rank_job_inputs(struct rank_job *job, double inputs[INPUTS],
     int count = job->world.count;
     memset(inputs, 0, INPUTS * sizeof *inputs);
     memset(together, 0, RANKS * sizeof *together);
-    for (int n = count; n > 0; n--) /* alone at last: its spread stays */
+    for (int n = count; n > 0; n--) /* one rank last, so that its spread is kept */
         compute(job, n, &together[n - 1].shard, &together[n - 1].step, inputs);
     inputs[INPUT_SHARD] = together[0].shard;
     inputs[INPUT_STEP] = together[0].step;

@@ -1,4 +1,4 @@
-/* rank_job.c - ranks that meet, and steps of groups of them. */
+/* rank_job.c - ranks that synchronize, and steps of groups of them. */
 #include "rank_job.h"
 
 #include "kit/program.h"
@@ -70,9 +70,9 @@ void rank_job_free(struct rank_job *job)
     free_trainer(job);
 }
 
-/* ---- meeting ---- */
+/* ---- synchronization ---- */
 
-/* values[rank] of this rank; then all have all. */
+/* Sends values[rank] of this rank to all and receives theirs. */
 void rank_job_gather(struct rank_job *job, double values[RANKS])
 {
     const struct exchange all = {.ranks = &job->world};
@@ -137,7 +137,7 @@ double rank_job_step(struct rank_job *job, int ranks, bool waits)
     return rank_job_longest(job, ranks, bench_now() - start);
 }
 
-/* Of all parameters, as a number that a double holds: 52 bits of FNV-1a. */
+/* Returns a hash of all parameters as a double: 52 bits of FNV-1a. */
 static double hash(const struct rank_job *job)
 {
     uint64_t hash = 0xCBF29CE484222325u;

@@ -1,5 +1,5 @@
 /* rank_job.h - what the ranks of perf_ranks do together. All ranks of the job call each function;
-   those that have no part in it wait. */
+   those that are not involved wait. */
 #ifndef RAPT_PERF_RANK_JOB_H
 #define RAPT_PERF_RANK_JOB_H
 
@@ -9,60 +9,61 @@
 enum { RANKS = 16, SHARDS = 8 };
 
 struct rank_job {
-    struct ranks world, group[RANKS]; /* of 1, 2, ... ranks */
+    struct ranks world, group[RANKS]; /* groups of 1, 2, ... ranks */
     struct exchange exchange[RANKS];
-    struct training shape; /* pairs: of a shard */
+    struct training shape; /* pairs are those of a shard */
     const char *transport;
-    int shards, threads, cores; /* cores: how many ranks have one of their own */
+    int shards, threads, cores; /* cores: number of ranks with a core of their own */
     size_t floats;              /* of the gradient */
     rapt_model *model;
     rapt_trainer *trainer;
     rapt_tokens source, target; /* of every shard */
     rapt_shard *records;
-    float *bytes[2]; /* [floats] each: to add and to send */
+    float *bytes[2]; /* [floats] each, to add and to send */
 };
 
-/* shape.pairs: of a step. */
+/* shape.pairs is that of a step. */
 void rank_job_create(struct rank_job *job, const struct ranks *world, const struct training *shape,
                      int threads, const char *transport);
 void rank_job_free(struct rank_job *job);
 
-/* Ends the program unless the code is EXIT_OK: a rank is lost. */
+/* Ends the program unless the code is EXIT_OK: then a rank is lost. */
 void rank_job_must(int code);
 void rank_job_meet(struct rank_job *job);
-/* values[rank] of this rank; then all have all. */
+/* Sends values[rank] of this rank to all and receives theirs. */
 void rank_job_gather(struct rank_job *job, double values[RANKS]);
-/* Of the first `ranks`; all know it. */
+/* Returns the longest time of the first `ranks` ranks, on all ranks. */
 double rank_job_longest(struct rank_job *job, int ranks, double seconds);
 
-/* Does any number of ranks, with and without overlap, make the same model in a step? Rank 0 knows,
-   the others believe it. */
+/* Whether any number of ranks, with and without overlap, makes the same model in a step. Rank 0
+   decides for all. */
 bool rank_job_same_bits(struct rank_job *job);
-/* Seconds of a step of so many ranks: of the slowest. */
+/* Returns the seconds of a step of `ranks` ranks: those of the slowest. */
 double rank_job_step(struct rank_job *job, int ranks, bool waits);
-/* *value of rank 0 to all. */
+/* Sends *value of rank 0 to all. */
 void rank_job_share(struct rank_job *job, double *value);
 
-/* ---- rank_inputs.c: what is measured for the simulation ---- */
-/* Seconds unless stated otherwise. */
+/* ---- rank_inputs.c: measurements for the simulation ---- */
+/* In seconds unless noted otherwise. */
 enum rank_input {
-    INPUT_SHARD,     /* a shard, of one rank alone */
+    INPUT_SHARD,     /* a shard, on one rank alone */
     INPUT_SPREAD,    /* standard deviation of a shard, as a fraction of it */
     INPUT_STEP,      /* the optimizer's step */
     INPUT_SUM,       /* adding up one byte of one subtree */
-    INPUT_LAST,      /* fraction of the gradient that is final only when its shard is */
-    INPUT_WINDOW,    /* from the first final layer to the end of a shard, as a fraction of it */
-    INPUT_LATENCY,   /* of a message; 0 with one rank, as the next two */
+    INPUT_LAST,      /* fraction of the gradient that becomes final only at the end of its shard */
+    INPUT_WINDOW,    /* time from the first final layer to the end of a shard, as a fraction of
+                        it */
+    INPUT_LATENCY,   /* of a message; 0 with one rank, like the next two */
     INPUT_MESSAGE,   /* each further message of many at once */
     INPUT_BANDWIDTH, /* bytes per second, sent and received at once */
     INPUTS
 };
 extern const char *const rank_input_names[INPUTS];
-/* What n ranks do at once: the means of these. */
+/* Means over n ranks that run at once. */
 struct rank_together {
-    double shard, step, bandwidth; /* INPUT_SHARD ..., while n ranks compute, or all send to all */
+    double shard, step, bandwidth; /* INPUT_SHARD, ... while n ranks compute, or all send to all */
 };
-/* together: [n - 1] of n ranks. */
+/* together[n - 1] receives those of n ranks. */
 void rank_job_inputs(struct rank_job *job, double inputs[INPUTS],
                      struct rank_together together[RANKS]);
 

@@ -1,7 +1,7 @@
-/* ranks.c - benchmark of a training step of several ranks, under mpirun: how long 1, 2, ... of them
-   take, with gradients that travel while the last shard is computed and with gradients that wait
-   for it, sample by sample in turn; and what a simulation of more ranks needs to know (machines.c).
-   Before anything is timed, all of these must make the same model, bit for bit. */
+/* ranks.c - benchmark of a training step of several ranks, under mpirun: the time of 1, 2, ... of
+   them, with gradients sent while the last shard is computed and with gradients that wait for it,
+   sampled in turn; and the inputs for a simulation of more ranks (machines.c). Before anything is
+   timed, all of these must make the same model, bit for bit. */
 #define _POSIX_C_SOURCE 200809L
 #include "rank_job.h"
 
@@ -32,7 +32,7 @@ static void add(struct samples *s, double seconds)
     if (s->count < SAMPLES) s->seconds[s->count++] = seconds;
 }
 
-/* Every variant once, and every input. */
+/* Measures every variant and every input once. */
 static void round_of(struct plan *p)
 {
     struct rank_job *job = &p->job;
@@ -50,8 +50,8 @@ static void round_of(struct plan *p)
     }
 }
 
-/* As many rounds as the time allows, and on a busy machine, too, as many as have a median; rank 0
-   has the clock. */
+/* Measures as many rounds as time allows and, even on a busy machine, enough for a median. Rank 0
+   keeps the time. */
 static void measure(struct plan *p)
 {
     const struct bench *b = p->b;
@@ -84,7 +84,7 @@ static void print_step(struct plan *p, int ranks, int waits)
                                       .more = more});
 }
 
-/* Medians, by number of ranks. */
+/* Returns the medians by number of ranks. */
 static json_t *list_of(struct samples *samples, int count)
 {
     json_t *list = json_array();
@@ -131,7 +131,7 @@ static void run_model(struct bench *b, const struct ranks *world, const struct t
     rank_job_free(&p.job);
 }
 
-/* Ranks but the first say nothing, except errors. */
+/* Ranks other than the first print only errors. */
 static int begin(struct bench *b, int argc, char **argv, int rank)
 {
     static const char purpose[] = "Measures training steps of several ranks: mpirun -n 4 "

@@ -1,9 +1,9 @@
 /* scaling.c - speed-up and efficiency: runs the other programs with 1, 2, ... threads.
 
-   Strong scaling: the same work for any number of threads. Only peak is weak scaling: each thread
-   does as much as one alone, so it shows what the machine itself loses by clock rate, caches or
-   shared cores. Speed-up is the rate relative to the smallest number of threads; efficiency is
-   speed-up divided by the ideal one. */
+   Strong scaling: the same work for any number of threads. Only `peak` is weak scaling: each thread
+   does as much as a single one, which shows what the machine itself loses through clock rate,
+   caches or shared cores. Speed-up is the rate relative to the smallest number of threads;
+   efficiency is speed-up divided by the ideal one. */
 #define _GNU_SOURCE
 #include "kit/program.h"
 #include "scaling_crowded.h"
@@ -35,7 +35,7 @@ static const struct part parts[] = {
 
 struct scaling {
     struct bench *b;
-    const char *folder; /* of the programs, with a slash at the end; "": search PATH */
+    const char *folder; /* folder of the programs, with a slash at the end; "": search PATH */
     char threads[128];  /* "1,2,4" */
     struct series series[MAX_SERIES];
     int count;
@@ -103,7 +103,7 @@ static void shape_text(const json_t *shape, const char *pass, char *text, size_t
     }
 }
 
-/* Who computes the matrix products: the same work by two of them is two series. */
+/* Appends who computes the matrix products: the same work by both makes two series. */
 static void append_products(const json_t *line, char *text, size_t size)
 {
     const char *backend = json_string_value(json_object_get(line, "backend"));
@@ -113,7 +113,7 @@ static void append_products(const json_t *line, char *text, size_t size)
              strcmp(backend, "openblas") == 0 ? "OpenBLAS" : "built-in");
 }
 
-/* A short form of the shape of a model, which fits below a title. */
+/* Writes a short form of the shape of a model, which fits below a title. */
 static void model_text(const json_t *shape, const json_t *line, char *text, size_t size)
 {
     static const char *const keys[] = {"encoder_layers", "decoder_layers", "width", "pairs",
@@ -192,9 +192,9 @@ static void run_part(struct scaling *s, const struct part *part)
     if (fflush(stdout) || ferror(stdout)) bench_fail("standard output cannot be written");
 }
 
-/* ---- the whole ---- */
+/* ---- the program ---- */
 
-/* 1, 2, ... up to the number of processors; powers of two if there are more than 8. */
+/* Chooses 1, 2, ... up to the number of processors, or powers of two if there are more than 8. */
 static void choose_threads(struct bench *b)
 {
     int all = rapt__team_size(0), max = b->check ? 2 : all;
@@ -224,7 +224,7 @@ static void draw(const struct scaling *s, const char *path)
         bench_fail("the figure cannot be written");
 }
 
-/* Takes "--svg FILE" out of the arguments; NULL: it is not there. */
+/* Removes "--svg FILE" from the arguments. Returns FILE, or NULL if absent. */
 static const char *take_svg(int *argc, char **argv)
 {
     for (int i = 1; i + 1 < *argc; i++) {
@@ -237,7 +237,7 @@ static const char *take_svg(int *argc, char **argv)
     return NULL;
 }
 
-/* Takes "--crowded" out of the arguments; whether it is there. */
+/* Removes "--crowded" from the arguments. Returns whether it was present. */
 static bool take_crowded(int *argc, char **argv)
 {
     for (int i = 1; i < *argc; i++) {
@@ -249,7 +249,8 @@ static bool take_crowded(int *argc, char **argv)
     return false;
 }
 
-/* Takes "--ranks" or "--ranks N" out of the arguments: N, 4 without one; 0: it is not there. */
+/* Removes "--ranks" or "--ranks N" from the arguments. Returns N (4 if not given), or 0 if
+   absent. */
 static int take_ranks(int *argc, char **argv)
 {
     for (int i = 1; i < *argc; i++) {

@@ -1,7 +1,7 @@
-/* scaling_crowded.c - two threads beside a busy program: speed of 2 threads over that of 1.
+/* scaling_crowded.c - two threads next to a busy program: the speed of 2 threads over that of 1.
 
-   A process of its own counts on one of two processors, to which all that is measured keeps as
-   well. Samples of 1 and 2 threads take turns, so that what else happens on the machine meets both
+   A separate process counts on one of two processors, to which everything measured is confined as
+   well. Samples of 1 and 2 threads alternate, so that other activity on the machine affects both
    alike, and medians are compared. */
 #define _GNU_SOURCE
 #include "scaling_crowded.h"
@@ -19,7 +19,7 @@
 #endif
 
 enum { ROUNDS = 15, QUICK_ROUNDS = 3 };
-static const double SAMPLE = 0.2; /* seconds: many slices of the scheduler */
+static const double SAMPLE = 0.2; /* seconds: many time slices of the scheduler */
 
 #ifdef __linux__
 static void keep_to(const cpu_set_t *processors)
@@ -28,7 +28,7 @@ static void keep_to(const cpu_set_t *processors)
         bench_fail("processors cannot be chosen");
 }
 
-/* The first two processors that this process may use, and the second of them alone. */
+/* Finds the first two processors that this process may use, and the second of them by itself. */
 static void two_processors(cpu_set_t *two, cpu_set_t *second)
 {
     cpu_set_t all;
@@ -42,7 +42,7 @@ static void two_processors(cpu_set_t *two, cpu_set_t *second)
     }
 }
 
-/* A process that is busy until it is stopped, or until this one ends. */
+/* Starts a process that is busy until it is stopped, or until this one ends. */
 static pid_t start_busy(const cpu_set_t *processor)
 {
     pid_t parent = getpid(), busy = fork();
@@ -54,7 +54,7 @@ static pid_t start_busy(const cpu_set_t *processor)
     for (volatile unsigned i = 0;;) i = i + 1;
 }
 
-/* Keeps this process to two processors and the new one to the second of them. */
+/* Confines this process to two processors and the new one to the second of them. */
 static pid_t begin_crowd(void)
 {
     cpu_set_t two, second;

@@ -1,25 +1,27 @@
-/* scaling_crowded.h - two threads beside a busy program. */
+/* scaling_crowded.h - two threads next to a busy program. */
 #ifndef RAPT_PERF_SCALING_CROWDED_H
 #define RAPT_PERF_SCALING_CROWDED_H
 
 #include "bench.h"
 
-/* On two processors, one of which a process of its own keeps busy: the time of each work with 1 and
-   with 2 threads in turn, and `ratio`, the median time with 1 over the median time with 2; a table,
-   or JSON lines. Returns the exit status. */
+/* Measures, on two processors of which another process keeps one busy, the time of each workload
+   with 1 and with 2 threads in turn, and `ratio`, the median time with 1 over that with 2. Prints a
+   table or JSON lines and returns the exit status. */
 int scaling_crowded(struct bench *b);
 
-/* ---- crowded_jobs.c: what is measured ---- */
+/* ---- crowded_jobs.c: the workloads ---- */
 struct crowded_job {
     const char *name, *label; /* both for --only */
-    int size;         /* keys of attention, width of a model; 0 in the table: that of the model */
-    bench_work *work; /* of `state` */
+    int size;         /* keys of attention, or width of a model; in the table 0 for that of the
+                         model */
+    bench_work *work; /* called with `state` */
     void *state;
     void (*end)(void *state);
 };
 enum { CROWDED_JOBS = 6 };
 extern const struct crowded_job crowded_jobs[CROWDED_JOBS]; /* without state and end */
-/* Job 0 .. CROWDED_JOBS - 1 with `threads` threads; tiny: for --check. Ended by job.end(state). */
+/* Returns job 0 .. CROWDED_JOBS - 1 with `threads` threads; tiny: for --check. End it by
+   job.end(state). */
 struct crowded_job crowded_job(int index, int threads, bool tiny);
 
 #endif

@@ -1,5 +1,4 @@
-/* scaling_ranks.c - lines of perf_ranks, which mpirun starts, in; a table out, or the same lines.
- */
+/* scaling_ranks.c - runs perf_ranks under mpirun and prints a table of its lines, or the lines. */
 #define _POSIX_C_SOURCE 200809L
 #include "scaling_ranks.h"
 
@@ -13,13 +12,13 @@ static const bool with_mpi = true;
 static const bool with_mpi = false;
 #endif
 
-/* Open MPI's names; what they exclude or include holds for versions 4 and 5. */
+/* Names of Open MPI; what they exclude or include holds for versions 4 and 5. */
 static const struct {
     const char *name, *options;
 } transports[] = {{"shared memory", "--mca pml ob1 --mca btl ^tcp"},
                   {"TCP", "--mca pml ob1 --mca btl self,tcp --mca btl_tcp_if_include lo"}};
 
-/* Times of one model by one transport; 0: not measured. [1]: without overlap. */
+/* Times of one model by one transport; 0: not measured; [1]: without overlap. */
 struct steps {
     double seconds[SCALING_RANKS + 1][2];
     char model[32];
@@ -57,7 +56,7 @@ static void read_line(struct steps *s, const struct bench *b, const char *text,
     if (b->json)
         fputs(text, stdout);
     else if (!step)
-        print_steps(s, transport); /* inputs stand behind steps */
+        print_steps(s, transport); /* inputs follow steps */
     json_decref(line);
 }
 

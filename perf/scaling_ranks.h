@@ -5,7 +5,7 @@
 #include "bench.h"
 
 enum { SCALING_RANKS = 16 };
-/* Runs perf_ranks of `folder` ("" or with a slash at its end) under mpirun, by each transport.
+/* Runs perf_ranks of `folder` ("" or with a slash at its end) under mpirun, with each transport.
    Returns the exit status. */
 int scaling_ranks(const struct bench *b, const char *folder, int ranks);
 

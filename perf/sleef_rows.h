@@ -1,4 +1,4 @@
-/* sleef_rows.h - the kernels of rows that SLEEF has, too, per instruction set (sleef_rows.c). */
+/* sleef_rows.h - the row kernels that SLEEF has, too, per instruction set (sleef_rows.c). */
 #ifndef RAPT_PERF_SLEEF_ROWS_H
 #define RAPT_PERF_SLEEF_ROWS_H
 
@@ -7,7 +7,7 @@
 enum { SLEEF_ROWS = 3 };
 
 struct sleef_row {
-    const char *name;             /* of the kernel of the library */
+    const char *name;             /* name of the library's kernel */
     void (*run)(float *x, int n); /* in place */
 };
 

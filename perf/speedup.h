@@ -10,7 +10,7 @@ struct series {
     double rate[BENCH_THREADS]; /* work per second, in any unit */
 };
 
-/* Relative to the smallest number of threads; ideal: threads[i] / threads[0]. */
+/* Returns the rate relative to the smallest number of threads; ideal is threads[i] / threads[0]. */
 static inline double series_speed_up(const struct series *s, int i)
 {
     return s->rate[i] / s->rate[0];
@@ -20,7 +20,8 @@ static inline double series_efficiency(const struct series *s, int i)
     return series_speed_up(s, i) * s->threads[0] / s->threads[i];
 }
 
-/* Writes an SVG file; environment: a line of text below the title. false: it cannot be written. */
+/* Writes an SVG file. environment: a line of text below the title. Returns false if it cannot be
+   written. */
 bool speedup_figure(const char *path, const char *environment, const struct series *series,
                     int count);
 

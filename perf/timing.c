@@ -7,10 +7,10 @@
 
 enum { MAX_SAMPLES = 1000 };
 
-/* A sample is as many calls as last SAMPLE seconds. Samples are taken until there are MIN of them
-   and their sum is ENOUGH; QUICK_... with --quick. */
+/* A sample is as many calls as take SAMPLE seconds. Samples are taken until there are MIN of them
+   and their sum is ENOUGH (QUICK_... with --quick). */
 static const double SAMPLE = 2e-3, ENOUGH = 0.5, QUICK_ENOUGH = 0.15;
-static const double RETRY_LIMIT = 20e-3; /* slower calls are tried once */
+static const double RETRY_LIMIT = 20e-3; /* slower calls run only once */
 enum { MIN = 5, QUICK_MIN = 2, TRIES = 3, MAX_CALLS = 1 << 20 };
 
 double bench_now(void)
@@ -27,7 +27,8 @@ static double measure(bench_work *work, void *argument, int count)
     return bench_now() - start;
 }
 
-/* The fastest of several tries: one preempted try must not end the search for a count. */
+/* Returns the fastest of several tries, so that one preempted try does not end the search for a
+   count. */
 static double fastest_of(int tries, bench_work *work, void *argument, int count)
 {
     double fastest = measure(work, argument, count);

@@ -1,4 +1,4 @@
-/* training.c - models and batches of the measurements of training: shapes, tokens, operations. */
+/* training.c - models and batches for measuring training: shapes, tokens, operations. */
 #include "training.h"
 
 const struct training trainings[TRAININGS + 1] = {

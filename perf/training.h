@@ -1,4 +1,4 @@
-/* training.h - models and batches of the measurements of training. */
+/* training.h - models and batches for measuring training. */
 #ifndef RAPT_PERF_TRAINING_H
 #define RAPT_PERF_TRAINING_H
 
@@ -9,21 +9,22 @@
 struct training {
     const char *label;
     int encoder_layers, decoder_layers, width, heads, hidden, vocab;
-    int pairs, length; /* of a batch: sentence pairs, tokens of each side */
+    int pairs, length; /* sentence pairs of a batch; tokens of each side */
 };
-/* Tiny and base, then one for --check. */
+/* Tiny and base; then one for --check. */
 enum { TRAININGS = 2 };
 extern const struct training trainings[TRAININGS + 1];
 
 rapt_config training_config(const struct training *t);
 json_t *training_shape(const struct training *t);
-/* A weight of a product costs 2 forward and 4 backward for each of its rows; attention 4 and 10 for
-   each query, key and column, causal attention half of it. */
+/* Returns the operations of a step: a weight of a product costs 2 forward and 4 backward for each
+   of its rows; attention 4 and 10 for each query, key and column, half of it if causal. */
 double training_operations(const struct training *t);
-/* Sequences of one length, of random tokens; the caller frees them by training_tokens_free. */
+/* Returns sequences of one length of random tokens; the caller frees them with
+   training_tokens_free. */
 rapt_tokens training_tokens(int pairs, int length, int vocab, uint64_t key);
 void training_tokens_free(const rapt_tokens *tokens);
-/* So many steps on one batch. */
+/* Runs `count` steps on one batch. */
 void training_steps(rapt_trainer *trainer, const rapt_tokens *source, const rapt_tokens *target,
                     int count);
 /* Ends the program if the status is not RAPT_OK. */

@@ -1,16 +1,16 @@
-/* translate.c - benchmark of translation: encoding, then decoding to a fixed length; of a base
-   model with random weights, or of any model that a translator opens (--model), which is opened a
-   few times, too: "load", with its tokenizers, and "load_model", without.
+/* translate.c - benchmark of translation: encoding, then decoding to a fixed length, with a base
+   model of random weights or with any model that a translator opens (--model). Such a model is also
+   opened several times: "load" with its tokenizers, "load_model" without.
 
    Weights or sources are random, so the end token is suppressed: each translation has the maximum
-   length; the tokens of the best hypothesis are counted. Operations: a weight of a product costs 2
-   for each of its rows, attention 4 for each query, key and column; norms, softmax and the search
-   are not counted.
+   length, and the tokens of the best hypothesis are counted. Operations: a weight of a product
+   costs 2 for each of its rows, attention 4 for each query, key and column; norms, softmax and the
+   search are not counted.
 
    A step reads all weights of the decoder and of the output matrix, however few its rows, and
-   together they are larger than any cache: memory_bound is the tokens per second if nothing but
-   that, at gbytes_per_second, and one reading of the other weights took time. peak_rss_mb is the
-   memory of the whole process while it translates, weights_mb that of the model in it. */
+   together they exceed any cache. memory_bound is the tokens per second if only that, at
+   gbytes_per_second, and a single reading of the other weights took time. peak_rss_mb is the memory
+   of the whole process while it translates, and weights_mb that of the model in it. */
 #include "bench.h"
 
 #include <rapt/translator.h>
@@ -22,7 +22,7 @@
 struct shape {
     const char *label;
     int beam, batch;
-    float temperature; /* 0: greedy, or by beams */
+    float temperature; /* 0: greedy, or beam search */
 };
 
 static const struct shape shapes[] = {
@@ -30,13 +30,13 @@ static const struct shape shapes[] = {
 
 enum { SOURCE = 24, LENGTH = 32, READ_BYTES = 256 << 20, LOADS = 5 };
 
-/* What is measured: a model, and what its sources and targets are framed by. */
+/* The measured model, and the tokens around its sources and targets. */
 struct subject {
-    rapt_model *own; /* NULL: the translator's */
+    rapt_model *own; /* NULL if it is the translator's */
     rapt_translator *translator;
     const rapt_model *model;
     rapt_config c;
-    int32_t begin, end, source_end; /* source_end -1: sources have none */
+    int32_t begin, end, source_end; /* source_end -1: none */
 };
 
 struct job {
@@ -73,7 +73,7 @@ static double square(const rapt_config *c)
     return (double)c->width * c->width;
 }
 
-/* Keys or values of one layer, whose heads may be grouped. */
+/* Returns the weights for keys or values of one layer, whose heads may be grouped. */
 static double key_weights(const rapt_config *c)
 {
     int heads = c->key_heads ? c->key_heads : c->heads;
@@ -85,7 +85,7 @@ static double feed_weights(const rapt_config *c)
     return (c->ffn_gated ? 3.0 : 2.0) * c->width * c->ffn_width;
 }
 
-/* Weights that are read once per translation, and in every step. */
+/* Return the weights that are read once per translation, and in every step. */
 static double weights_once(const rapt_config *c)
 {
     double layer = 2 * square(c) + 2 * key_weights(c) + feed_weights(c);
@@ -99,7 +99,8 @@ static double weights_stepwise(const rapt_config *c)
            (double)c->width * c->target_vocab;
 }
 
-/* Tokens of a source and of a translation, as far as the model has positions for them. */
+/* Return the tokens of a source and of a translation, as far as the model has positions for
+   them. */
 static int source_length(const rapt_config *c)
 {
     return c->positions < SOURCE ? c->positions : SOURCE;
@@ -125,7 +126,7 @@ static double operations(const struct shape *s, const rapt_config *c)
 
 /* ---- memory ---- */
 
-/* Resets the peak memory of the process, where the system supports it. */
+/* Resets the peak memory of the process, if the system supports it. */
 static void reset_peak(void)
 {
     FILE *file = fopen("/proc/self/clear_refs", "w");
@@ -134,7 +135,8 @@ static void reset_peak(void)
     fclose(file);
 }
 
-/* In 10^6 bytes; since reset_peak, or of the whole run where the system cannot tell. */
+/* Returns the peak memory in 10^6 bytes since reset_peak, or of the whole run if the system does
+   not support that. */
 static double peak_memory(void)
 {
     char line[128];
@@ -148,7 +150,7 @@ static double peak_memory(void)
     return kib * 1024e-6;
 }
 
-/* Cached per number of threads. */
+/* Returns the bandwidth, cached per number of threads. */
 static double bandwidth(int threads)
 {
     static double known[1025];
@@ -198,7 +200,7 @@ static void close_model(struct subject *m)
     rapt_model_free(m->own);
 }
 
-/* Tokens that are no end, each source closed by one where the model wants it. */
+/* Draws tokens other than the end, and ends each source with it if the model expects that. */
 static rapt_tokens draw_sources(const struct subject *m, int batch, int length)
 {
     int *starts = bench_alloc(((size_t)batch + 1) * sizeof *starts);
@@ -291,7 +293,7 @@ static double load_once(const char *path, bool whole)
     return seconds;
 }
 
-/* With the file in the cache of the system, as after the first time. */
+/* Measures opening with the file in the cache of the system, as after the first time. */
 static void measure_load(struct bench *b, const struct subject *m, bool whole)
 {
     double seconds[LOADS];

@@ -1,6 +1,6 @@
-/* onednn.c - the same workloads by oneDNN, through its C interface: products with weights that it
-   packs once into its preferred layout, their gradients, and attention composed of primitives,
-   since it has no attention primitive: scaled q k' in one primitive, the mask added in place (as a
+/* onednn.c - the same workloads with oneDNN, through its C interface: products with weights that it
+   packs once into its preferred layout, their gradients, and attention. It has no attention
+   primitive, so attention is composed: scaled q k' in one primitive, the mask added in place (as a
    post-op of the product it would fall back to the reference implementation), softmax in place,
    times v. Its threads are OpenMP's. */
 #include "onednn_port.h"
@@ -105,7 +105,7 @@ void onednn_free(struct work *w)
     free(w);
 }
 
-/* A primitive as the next step. */
+/* Appends a primitive as the next step. */
 static struct step *add_step(struct work *w, dnnl_primitive_t primitive)
 {
     struct step *s = &w->step[w->steps++];
@@ -113,7 +113,7 @@ static struct step *add_step(struct work *w, dnnl_primitive_t primitive)
     return s;
 }
 
-/* A product as the next step. */
+/* Appends a product as the next step. */
 static void add_product(struct work *w, const struct product *p, dnnl_memory_t a, dnnl_memory_t b,
                         dnnl_memory_t c)
 {
@@ -123,7 +123,7 @@ static void add_product(struct work *w, const struct product *p, dnnl_memory_t a
     add_argument(s, DNNL_ARG_DST, c);
 }
 
-/* A copy of weights in another layout, owned by oneDNN. */
+/* Returns a copy of weights in another layout, owned by oneDNN. */
 static dnnl_memory_t packed(struct work *w, layout from, float *data, layout to)
 {
     dnnl_primitive_desc_t pd;
@@ -139,7 +139,7 @@ static dnnl_memory_t packed(struct work *w, layout from, float *data, layout to)
     return out;
 }
 
-/* y[rows][out] = x[rows][in] W', W [out][in] in a layout of oneDNN's choice. */
+/* Appends y[rows][out] = x[rows][in] W', W [out][in] in a layout of oneDNN's choice. */
 static void add_forward(struct work *w, layout x, layout y, int in, int out, float *const array[3])
 {
     layout any = onednn_any(2, (dnnl_dims_t){in, out}), liked;
@@ -154,7 +154,8 @@ static void add_forward(struct work *w, layout x, layout y, int in, int out, flo
     onednn_free_layout(transposed);
 }
 
-/* x = y W; W += y' x. W and its gradient are plain: a step of training changes them. */
+/* Makes x = y W, or W += y' x. W and its gradient are plain, because a training step changes
+   them. */
 EXPORT struct work *onednn_product(int pass, int rows, int in, int out, int threads, float *x,
                                    float *weight, float *y);
 struct work *onednn_product(int pass, int rows, int in, int out, int threads, float *x,
@@ -181,7 +182,7 @@ struct work *onednn_product(int pass, int rows, int in, int out, int threads, fl
     return w;
 }
 
-/* 0 on and below the diagonal, as good as -infinity above. */
+/* Returns 0 on and below the diagonal, and in effect -infinity above. */
 static float *causal_mask(int rows)
 {
     float *mask = calloc((size_t)rows * (size_t)rows, sizeof *mask);
@@ -198,7 +199,7 @@ static void *data_of(dnnl_memory_t m)
     return data;
 }
 
-/* scores += mask, [1][rows][rows]. */
+/* Appends scores += mask, [1][rows][rows]. */
 static void add_mask(struct work *w, layout scores, void *data, int rows)
 {
     dnnl_dim_t cells = (dnnl_dim_t)rows * rows;
@@ -218,7 +219,7 @@ static void add_softmax(struct work *w, layout scores, void *data)
     add_argument(s, DNNL_ARG_DST, memory(w, scores, data));
 }
 
-/* [pairs][rows][width] arrays, one pair for each sequence and head. */
+/* Arrays are [pairs][rows][width], one pair for each sequence and head. */
 EXPORT struct work *onednn_attention(int pairs, int rows, int width, int causal, float scale,
                                      int threads, float *q, float *k, float *v, float *out);
 struct work *onednn_attention(int pairs, int rows, int width, int causal, float scale, int threads,

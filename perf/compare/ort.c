@@ -1,6 +1,6 @@
-/* ort.c - the same workloads by ONNX Runtime, through its C interface: a model that compare.py
-   writes (peer_ort.py), on arrays that it gives. Inputs and outputs are used in place. Threads of
-   a session are asked not to spin between runs, when they would take the processors of the next
+/* ort.c - the same workloads with ONNX Runtime, through its C interface: a model that compare.py
+   writes (peer_ort.py), on arrays that it provides. Inputs and outputs are used in place. The
+   threads of a session must not spin between runs, or they would take the processors of the next
    sample. */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include <onnxruntime_c_api.h>
@@ -50,7 +50,7 @@ static void begin(void)
     check(api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &plain));
 }
 
-/* A session of the model of so many bytes, which are read before this returns. */
+/* Creates a session of the model, whose bytes are read before this returns. */
 EXPORT struct work *ort_create(const void *model, size_t bytes, int threads);
 struct work *ort_create(const void *model, size_t bytes, int threads)
 {
@@ -77,7 +77,7 @@ static OrtValue *tensor(float *data, const int64_t *size, int dimensions)
     return value;
 }
 
-/* An array, which stays the caller's; name NULL: the output. */
+/* Binds an array, which remains the caller's; name NULL: the output. */
 EXPORT void ort_bind(struct work *w, const char *name, float *data, const int64_t *size,
                      int dimensions);
 void ort_bind(struct work *w, const char *name, float *data, const int64_t *size, int dimensions)

@@ -1,6 +1,6 @@
-/* ours.c - what compare.py calls of the library, as plain functions: numbers are drawn here and
-   owned here, so that every peer reads the same. A work is made once and run many times, so that
-   no interpreter stands between two calls of ours. */
+/* ours.c - the library as plain functions for compare.py. Numbers are drawn and owned here, so that
+   every peer reads the same. A workload is created once and run many times, so that no interpreter
+   runs between two calls. */
 #include "attention/attention.h"
 #include "bench.h"
 #include "op/op.h"
@@ -26,7 +26,7 @@ char *ours_environment(void)
     return text;
 }
 
-/* In -scale .. scale, of a key. */
+/* Fills x with numbers in -scale .. scale that depend on a key. */
 EXPORT void ours_fill(float *x, size_t count, uint64_t key, float scale);
 void ours_fill(float *x, size_t count, uint64_t key, float scale)
 {
@@ -34,7 +34,7 @@ void ours_fill(float *x, size_t count, uint64_t key, float scale)
         x[i] = scale * (float)(2 * rapt__uniform(key, (uint64_t)i) - 1);
 }
 
-/* The maximum difference of two arrays relative to the maximum of the second; NaN counts as
+/* Returns the maximum difference of two arrays relative to the maximum of the second; NaN counts as
    infinitely far. */
 EXPORT double ours_difference(const float *x, const float *y, size_t count);
 double ours_difference(const float *x, const float *y, size_t count)
@@ -55,7 +55,7 @@ enum { Q, K, V, DOUT, OUT, DQ, DK, DV, ARRAYS };
 struct attention_work {
     rapt_attention a;
     float *array[ARRAYS], *statistics;
-    size_t count; /* floats of an array */
+    size_t count; /* floats in an array */
     void *workspace;
 };
 
@@ -97,7 +97,8 @@ void ours_attention_forward(struct attention_work *w, int times)
               NULL);
 }
 
-/* Sets the gradients, though the library adds to them: so that they stay comparable. */
+/* Sets the gradients rather than adding to them, as the library does, so that they can be
+   compared. */
 EXPORT void ours_attention_backward(struct attention_work *w, int times);
 void ours_attention_backward(struct attention_work *w, int times)
 {
@@ -129,7 +130,7 @@ void ours_attention_free(struct attention_work *w)
 struct product_work {
     enum pass pass;
     int rows, in, out, threads, times;
-    float *x, *weight, *y, *panels, *pack; /* panels: of the weights, or of their gradient */
+    float *x, *weight, *y, *panels, *pack; /* panels of the weights, or of their gradient */
 };
 
 EXPORT struct product_work *ours_product_create(int pass, int rows, int in, int out, int threads);
@@ -184,8 +185,8 @@ void ours_product_run(struct product_work *w, int times)
     rapt__team_run(w->threads, multiply, w);
 }
 
-/* What one run computes, in the order of x, y or W, owned by w; later runs add to a gradient of
-   weights from 0 on. */
+/* Returns the result of one run, in the order of x, y or W, owned by w. Runs add to the gradient of
+   weights, starting from 0. */
 EXPORT const float *ours_product_result(struct product_work *w);
 const float *ours_product_result(struct product_work *w)
 {

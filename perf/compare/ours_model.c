@@ -1,5 +1,5 @@
-/* ours_model.c - whole models for compare.py: their weights to be copied, steps of training, and
-   greedy translation. Everything is tied to one table; tokens are random and sequences of one
+/* ours_model.c - whole models for compare.py: weights to copy, training steps, and greedy
+   translation. Everything is tied to one table; tokens are random and all sequences have the same
    length, so that no peer loses by padding. */
 #include "bench.h"
 
@@ -21,7 +21,7 @@ struct model_work {
     rapt_trainer *trainer; /* or */
     rapt_session *session;
     rapt_tokens source, target;
-    int32_t *ids; /* [batch][target] of translations */
+    int32_t *ids; /* [batch][target], for translations */
     int *counts;
 };
 
@@ -82,8 +82,8 @@ void ours_model_read(const struct model_work *w, int index, float *data)
     check(rapt_model_read(w->model, index, data, NULL), &(rapt_message){""});
 }
 
-/* [batch][source], or [batch][target + 1] with the token that is fed first and the one that is
-   predicted last. */
+/* Returns [batch][source], or [batch][target + 1] with the token that is fed first and the one that
+   is predicted last. */
 EXPORT const int32_t *ours_model_tokens(const struct model_work *w, int target);
 const int32_t *ours_model_tokens(const struct model_work *w, int target)
 {
@@ -109,7 +109,7 @@ struct model_work *ours_train_create(const struct model_shape *s, float rate)
     return w;
 }
 
-/* One step; the loss of a token before it. */
+/* Takes one step and returns the loss per token before it. */
 EXPORT double ours_train_step(struct model_work *w);
 double ours_train_step(struct model_work *w)
 {
@@ -138,7 +138,7 @@ struct model_work *ours_translate_create(const struct model_shape *s)
     return w;
 }
 
-/* [batch][target] tokens, owned by the work. */
+/* Returns [batch][target] tokens, owned by the work. */
 EXPORT const int32_t *ours_translate(struct model_work *w);
 const int32_t *ours_translate(struct model_work *w)
 {
@@ -152,7 +152,7 @@ const int32_t *ours_translate(struct model_work *w)
     return w->ids;
 }
 
-/* Logits [batch][vocab] of the first token, owned by the work. */
+/* Returns logits [batch][vocab] of the first token, owned by the work. */
 EXPORT const float *ours_translate_logits(struct model_work *w);
 const float *ours_translate_logits(struct model_work *w)
 {

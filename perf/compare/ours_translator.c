@@ -1,6 +1,6 @@
-/* ours_translator.c - a converted model for compare.py: a folder that a translator opens goes in;
-   sources and translations come out as names of tokens, tabs between them and a line for each
-   sentence, so that another engine can be given the same. */
+/* ours_translator.c - a converted model for compare.py: opens a folder with a translator. Sources
+   and translations are the names of tokens, separated by tabs with a line for each sentence, so
+   that another engine can be given the same. */
 #include "bench.h"
 
 #include <rapt/translator.h>
@@ -10,7 +10,7 @@
 
 enum { SENTENCES = 32, TOKENS = 24, CT2_LIMIT = 256 };
 
-struct text { /* that grows */
+struct text { /* a text that grows */
     char *bytes;
     size_t size, capacity;
 };
@@ -20,7 +20,7 @@ struct translator_work {
     struct text texts[SENTENCES];
     rapt_text sources[SENTENCES];
     struct text names, translations;
-    int tokens; /* of all translations of a run */
+    int tokens; /* tokens of all translations of a run */
 };
 
 static void check(rapt_status status, const rapt_message *why)
@@ -28,7 +28,7 @@ static void check(rapt_status status, const rapt_message *why)
     if (status) bench_fail(why->text[0] ? why->text : rapt_status_text(status));
 }
 
-/* Text that is followed by a 0. */
+/* Appends bytes, and a 0 after them. */
 static void append(struct text *t, const char *bytes, size_t size)
 {
     if (t->size + size + 1 > t->capacity) {
@@ -54,7 +54,7 @@ static void append_names(struct text *t, const rapt_tokenizer *tokenizer, const 
     append(t, "\n", 1);
 }
 
-/* The text of random tokens, and the tokens that it has. */
+/* Draws a text of random tokens and counts the tokens it has. */
 static void draw(struct translator_work *w, int sentence)
 {
     const rapt_tokenizer *tokenizer = rapt_translator_source(w->translator);
@@ -92,7 +92,7 @@ struct translator_work *ours_translator_create(const char *path, int beams, int 
     return w;
 }
 
-/* The tokens that a translation has at least, and at most: those that CTranslate2 is asked for, and
+/* Return the least and the most tokens of a translation: those that CTranslate2 is asked for, and
    its own limit or the model's positions. */
 EXPORT int ours_translator_min(void);
 int ours_translator_min(void)
@@ -107,7 +107,7 @@ int ours_translator_limit(const struct translator_work *w)
     return positions < CT2_LIMIT ? positions : CT2_LIMIT;
 }
 
-/* Owned by the work. */
+/* Returns the sources, owned by the work. */
 EXPORT const char *ours_translator_sources(const struct translator_work *w);
 const char *ours_translator_sources(const struct translator_work *w)
 {
@@ -123,7 +123,7 @@ static int keep(void *user, const rapt_translation *t)
     return 0;
 }
 
-/* Of all sources; owned by the work, until the next call. */
+/* Returns the translations of all sources, owned by the work until the next call. */
 EXPORT const char *ours_translator_run(struct translator_work *w);
 const char *ours_translator_run(struct translator_work *w)
 {

@@ -1,5 +1,5 @@
-/* pass.h - what is computed of a linear layer, for ours.c and onednn.c; ours.py names them in this
-   order. x [rows][in], y [rows][out], W [out][in]. */
+/* pass.h - the passes of a linear layer, for ours.c and onednn.c; ours.py names them in this order.
+   x [rows][in], y [rows][out], W [out][in]. */
 #ifndef RAPT_PERF_PASS_H
 #define RAPT_PERF_PASS_H
 
