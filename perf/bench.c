@@ -48,7 +48,9 @@ static int help(const struct bench *b, const char *purpose, const char *names)
            "  --help          show this\n"
            "  --version       show the version, and what figures depend on\n",
            b->program, purpose, names,
-           takes_model(b) ? "  --model PATH    this model instead of one of random weights\n" : "");
+           takes_model(b)
+               ? "  --model PATH    measure this model instead of one with random weights\n"
+               : "");
     return 0;
 }
 
@@ -96,7 +98,7 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
         if (code == 'o') b->only = optarg;
         if (code == 'm') b->model = optarg;
         if (code == 'm' && !takes_model(b)) {
-            fprintf(stderr, "%s measures no model: --model is perf_translate's\n", b->program);
+            fprintf(stderr, "%s: --model is an option of perf_translate only\n", b->program);
             return refuse(b);
         }
         if (code == 'q') b->quick = true;

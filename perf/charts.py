@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""charts.py RESULT.txt - a result file that perf/results.sh wrote goes in; its summary is put at the beginning (an
-older one is replaced), and RESULT-summary.svg is drawn: fractions of the machine's peak, attention by length, and rapt
-beside PyTorch, oneDNN and ONNX Runtime. Nothing is measured: every number is one of the file's."""
+"""charts.py RESULT.txt - puts a summary at the beginning of a result file of perf/results.sh, in place of an older one, and
+draws RESULT-summary.svg: fractions of the machine's peak, attention by length, and rapt compared with PyTorch, oneDNN and
+ONNX Runtime. Measures nothing: every number comes from the file."""
 import html
 import math
 import pathlib
@@ -17,7 +17,7 @@ DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.9) hue-rota
 # ---- reading ----
 
 def read(text):
-    """(about, sections): lines '# key: value'; for each '## name' its rows as dictionaries by column."""
+    """Returns (about, sections): the lines '# key: value'; and for each '## name' its rows as dictionaries by column."""
     about, sections, rows, columns = {}, {}, None, []
     for line in text.splitlines():
         if line.startswith("## "):
@@ -42,7 +42,7 @@ def shape(row):
 
 
 def peaks(rows, threads, **wanted):
-    """[(row, its fraction of the peak)] of those with these names, shapes and words."""
+    """Returns [(row, its fraction of the peak)] of the rows with these names, shapes and words."""
     name, words = wanted.get("name"), wanted.get("words", ())
     return [(row, float(row["of peak"])) for row in rows
             if row["name"] == name and row["threads"] == str(threads)
@@ -51,7 +51,7 @@ def peaks(rows, threads, **wanted):
 
 
 def plain_attention(sections, threads, name):
-    """{length: fraction of the peak} of square attention with 8 heads of 64 and no mask."""
+    """Returns {length: fraction of the peak} of square attention with 8 heads of 64 and without a mask."""
     rows = peaks(sections.get("perf_attention", []), threads, name=name, words=["B=1 H=8 "], without=["causal", "cached"])
     return {int(shape(row)["S"]): value for row, value in rows
             if shape(row)["T"] == shape(row)["S"] and shape(row)["K"] == "64"
@@ -84,7 +84,7 @@ def model(row):
 
 
 def summary(about, sections):
-    """Eleven lines at most."""
+    """Returns the summary, at most eleven lines."""
     last = max([int(r["threads"]) for r in sections.get("perf_peak", [])], default=1)
     lines = [f"{about.get('processor')}, {about.get('isa')}, {about.get('processors')} processors; commit "
              f"{about.get('commit')}, {about.get('date')}; load by others {about.get('load', 'unknown')}"]
@@ -107,7 +107,7 @@ def summary(about, sections):
 
 
 def with_summary(text, lines):
-    """The file with a new summary at its beginning."""
+    """Returns the file with a new summary at its beginning."""
     old = re.compile(r"\A# Summary\n(?:#   .*\n)*#\n")
     return "# Summary\n" + "".join(f"#   {line}\n" for line in lines) + "#\n" + old.sub("", text)
 
@@ -137,7 +137,7 @@ class Figure:
 
 
 def bars(figure, x, y, width, title, rows, full, mark):
-    """rows: (label, [(value, color, hint)]). full: the value at the right edge; mark: where a line is drawn."""
+    """Draws rows: (label, [(value, color, hint)]). full: the value at the right edge; mark: the value of a line."""
     figure.text(x, y, 15, title)
     top, left = y + 18, x + 275
     bottom = top + sum(5 + 12 * len(values) for _, values in rows)
@@ -153,7 +153,7 @@ def bars(figure, x, y, width, title, rows, full, mark):
 
 
 def sweep(figure, x, y, width, height, curves):
-    """curves: (label, color, {length: fraction of the peak})."""
+    """Draws curves: (label, color, {length: fraction of the peak})."""
     lengths = sorted({length for _, _, of in curves for length in of})
     figure.text(x, y, 15, "Attention by length: fraction of the machine's peak, 1 thread, 8 heads of 64")
     low, high = math.log2(lengths[0]), math.log2(lengths[-1])

@@ -83,7 +83,7 @@ int main(int argc, char **argv)
     const char *folder = getenv("TMPDIR");
     snprintf(model_file, sizeof model_file, "%s/rapt-perf-XXXXXX", folder ? folder : "/tmp");
     int file = mkstemp(model_file);
-    if (file < 0) bench_fail("no file can be made in TMPDIR or /tmp");
+    if (file < 0) bench_fail("cannot create a file in TMPDIR or /tmp");
     close(file);
     atexit(remove_file);
     rapt_model *model = make_model(b.check ? CHECKED : VOCAB);

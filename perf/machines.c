@@ -11,10 +11,9 @@
 const char program_name[] = "perf_machines";
 
 static const char purpose[] =
-    "Predicts training steps on many machines, from what perf_scaling --ranks --json has measured "
-    "on "
-    "one: efficiency, where it falls below 0.8 and why, and the same formulas beside the measured "
-    "ranks.";
+    "Predicts training steps on many machines from the measurements of perf_scaling --ranks --json "
+    "on one: efficiency, where it falls below 0.8 and why, and the same formulas compared with the "
+    "measured ranks.";
 static const double enough = 0.8;
 
 struct request {
@@ -115,11 +114,13 @@ static int plan(struct prediction *p, const struct request *request)
     int shards[BATCHES] = {0};
     p->counts = read_list(request->machines, p->machines, COUNTS, 1024);
     p->batches = read_list(request->shards, shards, BATCHES, 1024);
-    if (p->counts == 0) return usage_error("--machines '%s': numbers to 1024", request->machines);
+    if (p->counts == 0)
+        return usage_error("--machines '%s': give a list of numbers up to 1024", request->machines);
     for (int b = 0; b < p->batches; b++)
         if (!is_power(shards[b])) p->batches = 0;
     if (p->batches == 0)
-        return usage_error("--shards '%s': powers of two to 1024, three at most", request->shards);
+        return usage_error("--shards '%s': give at most three powers of two up to 1024",
+                           request->shards);
     add_links(p, request, shards);
     return EXIT_OK;
 }

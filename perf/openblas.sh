@@ -1,7 +1,6 @@
-# openblas.sh - sourced: sees to it that OpenBLAS, which PyTorch may use too, is as fast as it can be.
-# Variables that slow it down are unset; where it is older than the processor and takes the kernels of its
-# oldest one, Prescott, it is told to take those for the vectors that there are. $build: the build folder,
-# with perf_peak in it.
+# openblas.sh - sourced to make OpenBLAS, which PyTorch may use too, as fast as it can be. Unsets variables that
+# slow it down. An OpenBLAS older than the processor falls back to the kernels of Prescott; it is then set to those
+# for the vectors of this machine. $build is the build folder, which must contain perf_peak.
 # shellcheck shell=sh disable=SC2154
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 about=$("$build/bin/perf_peak" --check 2>/dev/null | grep '^# ')

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""overview.py [README.md] - writes the two tables of perf/README.md, or of the file named, from the files of perf/results: what
-fraction of its ceiling each work reaches on each processor, and rapt's speed beside the best of its peers. Nothing is
-measured: every number is one of the files'."""
+"""overview.py [README.md] - writes the two tables of perf/README.md, or of the given file, from perf/results: the fraction of
+its ceiling that each workload reaches on each processor, and rapt's speed relative to the best of its peers. Measures
+nothing: every number comes from these files."""
 import math
 import pathlib
 import re
@@ -21,13 +21,13 @@ BEGIN, END = "<!-- the tables of overview.py -->\n", "<!-- end -->\n"
 
 
 def name_of(about):
-    """Of a column; files of the same processor differ in their number of processors."""
+    """Names a column; files of the same processor differ in their number of processors."""
     name = next((name for key, name in PROCESSORS.items() if about["processor"].endswith(key)), about["processor"])
     return name if about["processors"] == "2" else f"{name}, {about['processors']} processors"
 
 
 def attention(name, shapes, more=""):
-    """For each shape, an expression of the shape column, the fraction of the peak of the first row with it."""
+    """For each shape, a regular expression, finds the fraction of the peak in the first row that matches."""
     def of(sections):
         rows = [r for r in sections.get("perf_attention", [])
                 if r["name"] == "attention_" + name and r["threads"] == "1" and r["more"] == more]
@@ -44,7 +44,7 @@ def short(width):
 
 
 def product(kind, rows=None):
-    """The fractions of products with so many rows, or the smallest and greatest of those with 128 and more."""
+    """Finds the fraction of products with that many rows, or the smallest and greatest of those with 128 and more."""
     def of(sections):
         all_rows = [r for r in sections.get("perf_gemm", []) if r["threads"] == "1" and r["more"].startswith(f"builtin {kind}")]
         if rows:
@@ -65,14 +65,14 @@ def beam(sections):
 
 
 def greedy(sections):
-    """Of the speed at which memory gives the weights, with one and two threads."""
+    """Finds the fraction of the speed at which memory delivers the weights, with one and two threads."""
     rows = [charts.shape(r) for r in sections.get("perf_translate", []) if r["threads"] in THREADS]
     return [float(of["tokens_per_second"]) / float(of["memory_bound"]) for of in rows
             if of["beam"] == of["batch"] == "1" and of.get("sampled", "0") == "0"]
 
 
 def one_query(sections):
-    """Gigabytes of keys and values per second, two floats for four operations: over plain arrays, over a cache."""
+    """Computes gigabytes of keys and values per second (two floats for four operations), over plain arrays and over a cache."""
     rows = [r for r in sections.get("perf_attention", [])
             if r["threads"] == "1" and r["shape"] == "B=1 H=8 T=1 S=4096 K=64"]
     return [f"{2 * float(r['GFLOP/s']):.0f}" for more in ("", "cached") for r in rows if r["more"] == more]
@@ -113,7 +113,7 @@ FRACTIONS = [
 
 
 def cell(values):
-    """Figures of one cell."""
+    """Formats the figures of one cell."""
     shown = [v if isinstance(v, str) else "-" if v is None else f"{v:.2f}" for v in values]
     return (" " if RANGE in shown else " / ").join(shown) or "-"
 
@@ -123,7 +123,7 @@ def table(heads, rows):
 
 
 def beside(sections):
-    """{(name, what): {threads: the smallest of the times beside its peers}}"""
+    """Returns {(name, what): {threads: the smallest of the times relative to its peers}}."""
     best = {}
     for row in sections.get("perf/compare/run.sh", []):
         if row["threads"] not in THREADS:
@@ -134,7 +134,7 @@ def beside(sections):
 
 
 def counted(times):
-    """How many of the figures beside peers are at least 1, and the smallest, of products and of all else."""
+    """Counts the figures relative to peers that are at least 1, and finds the smallest, for products and for the rest."""
     lines = []
     for kind, products in (("attention, training and translation", False), ("products and their gradients", True)):
         of = [value for best in times for (name, _), values in best.items() if (name in PASSES) == products

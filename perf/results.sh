@@ -1,15 +1,16 @@
 #!/bin/sh
 # Runs all benchmarks and writes perf/results/<processor>.txt and .svg, named after the processor.
-# A summary stands at the beginning; <processor>-summary.svg shows it (charts.py). Without RESULTS the tables of
-# perf/README.md follow (overview.py). Takes twenty minutes, with MPI more than thirty, on an otherwise idle machine.
+# A summary is put at the beginning and drawn in <processor>-summary.svg (charts.py). Unless RESULTS is set, the tables
+# of perf/README.md are updated, too (overview.py). Takes twenty minutes, with MPI more than thirty, on an otherwise idle
+# machine.
 # usage: results.sh [--quick]
-# BUILD names the build folder [build]; RESULTS where the files go [perf/results].
+# BUILD is the build folder [build]; RESULTS is the folder of the results [perf/results].
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD:-$root/build}
 results=${RESULTS:-$root/perf/results}
 quick=${1:-}
-unset OMP_NUM_THREADS # it distorts
+unset OMP_NUM_THREADS # it would distort results
 
 cmake -S "$root" -B "$build" >/dev/null # records the current commit
 programs="peak kernel gemm attention train load translate scaling"
@@ -27,7 +28,7 @@ mkdir -p "$results"
 new=$results/.$name.txt
 trap 'rm -f "$new" "$new.part" "$new.err" "$new.ranks" "$new.svg" "$new-machines.svg"' EXIT
 
-# part NAME COMMAND...: a section with its table, without the environment, which is printed once.
+# part NAME COMMAND...: prints a section with its table, without the environment, which is printed only once.
 part() {
     echo
     echo "## $1"
@@ -44,8 +45,8 @@ part() {
         figure=
         [ "$program" = scaling ] && figure=$new.svg
         part "perf_$program" ./perf_$program $quick ${figure:+--svg "$figure"}
-        # Every score, locality and normalizer, on the general path too: without --quick they are
-        # part of the run above.
+        # Adds every score, locality and normalizer, on the general path too; without --quick they are part of the
+        # run above.
         if [ "$program:$quick" = attention:--quick ]; then
             part "perf_attention --only kinds" ./perf_attention $quick --only kinds
         fi

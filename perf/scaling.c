@@ -65,8 +65,8 @@ static FILE *start(const struct scaling *s, const struct part *part, pid_t *chil
     posix_spawn_file_actions_addclose(&actions, ends[1]);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     if (posix_spawnp(child, path, &actions, NULL, (char *const *)argv, environ)) {
-        fprintf(stderr, "%s cannot be run\n", path);
-        bench_fail("perf_scaling needs the other programs beside it");
+        fprintf(stderr, "cannot run %s\n", path);
+        bench_fail("perf_scaling needs the other benchmarks in its folder");
     }
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);

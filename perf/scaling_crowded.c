@@ -25,7 +25,7 @@ static const double SAMPLE = 0.2; /* seconds: many time slices of the scheduler 
 static void keep_to(const cpu_set_t *processors)
 {
     if (sched_setaffinity(0, sizeof *processors, processors))
-        bench_fail("processors cannot be chosen");
+        bench_fail("cannot choose the processors of a process");
 }
 
 /* Finds the first two processors that this process may use, and the second of them by itself. */
@@ -33,7 +33,8 @@ static void two_processors(cpu_set_t *two, cpu_set_t *second)
 {
     cpu_set_t all;
     CPU_ZERO(two);
-    if (sched_getaffinity(0, sizeof all, &all)) bench_fail("processors are not known");
+    if (sched_getaffinity(0, sizeof all, &all))
+        bench_fail("cannot find out which processors may be used");
     for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(two) < 2; i++) {
         if (!CPU_ISSET(i, &all)) continue;
         CPU_SET(i, two);
@@ -46,7 +47,7 @@ static void two_processors(cpu_set_t *two, cpu_set_t *second)
 static pid_t start_busy(const cpu_set_t *processor)
 {
     pid_t parent = getpid(), busy = fork();
-    if (busy < 0) bench_fail("a process cannot be started");
+    if (busy < 0) bench_fail("cannot start a process");
     if (busy > 0) return busy;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     keep_to(processor);
@@ -65,7 +66,7 @@ static pid_t begin_crowd(void)
 #else
 static pid_t begin_crowd(void)
 {
-    bench_fail("--crowded chooses processors as Linux does");
+    bench_fail("--crowded is supported only on Linux");
 }
 #endif
 

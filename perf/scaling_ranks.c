@@ -77,7 +77,7 @@ static bool run(const struct bench *b, const char *folder, int ranks, int transp
                         : "");
     setenv("PERF_TRANSPORT", transports[transport].name, 1);
     FILE *from = popen(command, "r");
-    if (!from) bench_fail("no process can be started");
+    if (!from) bench_fail("cannot start a process");
     for (; getline(&text, &size, from) > 0; lines++)
         read_line(&steps, b, text, transports[transport].name);
     free(text);

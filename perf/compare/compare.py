@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """compare.py FOLDER [--quick | --check] [--json] [--markdown] [--threads 1,2] [--only NAME] [--model FOLDER]
 
-Our figures beside those of PyTorch, oneDNN, ONNX Runtime and CTranslate2, in one process and on the same numbers.
-FOLDER holds libcompare_ours.so and, where these were found, libcompare_onednn.so and libcompare_ort.so; run.sh builds them.
+Compares rapt with PyTorch, oneDNN, ONNX Runtime and CTranslate2, in one process and on the same numbers. FOLDER holds
+libcompare_ours.so and, if these were found, libcompare_onednn.so and libcompare_ort.so; run.sh builds them.
 
-Samples alternate, ours, theirs, ours, theirs, so that a slow moment of the machine strikes both;
-`times` is the median of theirs / ours over these pairs: above 1 we are faster. The figures are
-those of the fastest sample. Outputs are compared too: the greatest difference over the greatest number; where it is too large, the row
-says so and the exit status is 1."""
+Samples of both sides alternate, so that a slow moment of the machine affects both. `times` is the median of theirs / ours
+over these pairs: above 1 rapt is faster. The other figures are those of the fastest sample. Outputs are compared, too, by
+the greatest difference relative to the greatest number. If that is too large, the row says so and the exit status is 1."""
 import argparse
 import json
 import os
@@ -19,7 +18,7 @@ import works
 from ours import ONEDNN, PASSES, Ours, load
 
 
-REST = 0.002  # seconds before a sample, in which threads of the other side stop waiting for work
+REST = 0.002  # seconds before a sample, for the threads of the other side to stop spinning
 
 
 class Timer:
@@ -35,14 +34,14 @@ class Timer:
         return (time.perf_counter() - start) / count
 
     def count(self, run):
-        """How many calls make a sample; they warm up."""
+        """Returns how many calls make a sample. These calls also warm up."""
         count = 1
         while self.seconds(run, count) * count < self.least:
             count *= 2
         return count
 
     def compare(self, ours, theirs):
-        """run(count) of both: fastest and median in seconds, and the median of the ratios of pairs."""
+        """Times run(count) of both: fastest and median in seconds, and the median of the ratios of pairs."""
         counts = [self.count(ours), self.count(theirs)]
         pairs = [(self.seconds(ours, counts[0]), self.seconds(theirs, counts[1]))
                  for _ in range(self.pairs)]
@@ -70,7 +69,7 @@ def figure(row, seconds):
 
 
 def markdown(rows):
-    """Rows of a table: a line for each work, `one thread / all threads` in each cell."""
+    """Prints a table with a line for each workload and `one thread / all threads` in each cell."""
     threads = sorted({row["threads"] for row in rows})
     peers = sorted({row["peer"] for row in rows}, reverse=True)
     heads = ["work (" + " / ".join(f"{t} thread{'s' * (t > 1)}" for t in threads) + ")", "unit",
@@ -94,7 +93,7 @@ def markdown(rows):
 
 
 def import_torch(ours):
-    """PyTorch with the vectors of this machine, which Debian's does not choose itself; or None."""
+    """Returns PyTorch, set to use the vectors of this machine as Debian's does not by itself, or None."""
     if ours.environment["isa"] == "avx512":
         os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx512")
     try:
@@ -106,7 +105,7 @@ def import_torch(ours):
 
 
 def import_ort(folder):
-    """ONNX Runtime and what writes its models; or None."""
+    """Returns ONNX Runtime with the writer of its models, or None."""
     try:
         import peer_ort
     except ImportError as why:
@@ -121,7 +120,7 @@ def import_ort(folder):
 
 
 def import_ct2(options):
-    """CTranslate2 for the model of --model, or None."""
+    """Returns CTranslate2 if --model is given, or None."""
     try:
         import ctranslate2
     except ImportError as why:
@@ -137,7 +136,7 @@ def read_options():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
-    parser.add_argument("--threads", default=None, help="1,2 [1 and as many as processors]")
+    parser.add_argument("--threads", default=None, help="1,2 [1 and the number of processors]")
     parser.add_argument("--model", help="a folder of CTranslate2, for the comparison with it")
     parser.add_argument("--only", help="a name, such as gemm, or a peer, torch, onednn, ort or ctranslate2")
     parser.add_argument("--quick", action="store_true", help="fewer shapes and samples")

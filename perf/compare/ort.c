@@ -45,7 +45,7 @@ static void begin(void)
 {
     if (api) return;
     api = OrtGetApiBase()->GetApi(ORT_API_VERSION);
-    if (!api) fail("it is older than the header that this was built with");
+    if (!api) fail("the library is older than the header that compare was built with");
     check(api->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "rapt", &environment));
     check(api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &plain));
 }
@@ -56,7 +56,7 @@ struct work *ort_create(const void *model, size_t bytes, int threads)
 {
     begin();
     struct work *w = calloc(1, sizeof *w);
-    if (!w) fail("no memory");
+    if (!w) fail("out of memory");
     OrtSessionOptions *options;
     check(api->CreateSessionOptions(&options));
     check(api->SetIntraOpNumThreads(options, threads));
@@ -88,7 +88,7 @@ void ort_bind(struct work *w, const char *name, float *data, const int64_t *size
         return;
     }
     w->input_name[w->inputs] = strdup(name);
-    if (!w->input_name[w->inputs]) fail("no memory");
+    if (!w->input_name[w->inputs]) fail("out of memory");
     w->input[w->inputs++] = value;
 }
 

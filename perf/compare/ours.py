@@ -61,7 +61,7 @@ ONEDNN = {
 
 
 def load(folder, name, signatures):
-    """The library, or None if it was not built."""
+    """Returns the library, or None if it was not built."""
     path = pathlib.Path(folder) / f"libcompare_{name}.so"
     if not path.exists():
         return None
@@ -89,7 +89,7 @@ class Ours:
         return self.c.ours_difference(ctypes.cast(x, FLOATS), ctypes.cast(y, FLOATS), count)
 
     def weights(self, work):
-        """Name, rows, columns and numbers of every parameter."""
+        """Yields name, rows, columns and values of every parameter."""
         rows, columns = ctypes.c_int(), ctypes.c_int()
         for i in range(self.c.ours_model_tensors(work)):
             name = self.c.ours_model_tensor(work, i, rows, columns).decode()

@@ -18,7 +18,7 @@ VERSIONS = [helper.make_opsetid("", 15), helper.make_opsetid("com.microsoft", 1)
 
 
 def as_array(pointer, *size):
-    """The numbers behind a pointer of ours, not a copy."""
+    """Returns a view of the numbers at one of our pointers."""
     return numpy.ctypeslib.as_array(pointer, shape=size)
 
 
@@ -32,7 +32,7 @@ def name():
 
 
 class Work:
-    """One operator; inputs by name, of which `constant` ones are part of the model."""
+    """Makes a model of one operator. Inputs are given by name; `constant` ones become part of the model."""
 
     def __init__(self, threads, operator, inputs, out, constant=(), **attributes):
         self.kept = {name: numpy.ascontiguousarray(x) for name, x in inputs.items()} | {"out": out}
@@ -57,7 +57,7 @@ class Work:
 
 
 def product(threads, name, x, weight, y):
-    """y = x W' with constant weights, x = y W, or W + y' x."""
+    """Makes y = x W' with constant weights, x = y W, or W + y' x."""
     out = numpy.zeros_like({"gemm": y, "gemm_input": x, "gemm_weight": weight}[name])
     if name == "gemm":
         return Work(threads, "MatMul", {"x": x, "w": weight.T}, out, constant=["w"]), out
@@ -68,7 +68,7 @@ def product(threads, name, x, weight, y):
 
 
 def attention(threads, arrays, causal):
-    """arrays [batch][heads][rows][width] of q, k, v; its operator wants [batch][rows][heads][width]."""
+    """Makes attention. Our arrays of q, k, v are [batch][heads][rows][width]; its operator takes [batch][rows][heads][width]."""
     batch, heads, rows, width = arrays[0].shape
     q, k, v = (x.transpose(0, 2, 1, 3).reshape(batch, rows, heads * width) for x in arrays)
     out = numpy.zeros((batch, rows, heads * width), numpy.float32)

@@ -1,4 +1,4 @@
-"""peer_torch.py - the same workloads in PyTorch, as its users write them, on our arrays."""
+"""peer_torch.py - the same workloads in PyTorch, as its users would write them, on our arrays."""
 import ctypes
 import math
 
@@ -10,7 +10,7 @@ NAME = "PyTorch " + ".".join(torch.__version__.split(".")[:2])
 
 
 def tensor(pointer, *shape):
-    """A view of one of our arrays."""
+    """Returns a view of one of our arrays."""
     memory = (ctypes.c_float * math.prod(shape)).from_address(ctypes.addressof(pointer.contents))
     return torch.frombuffer(memory, dtype=torch.float32).reshape(shape)
 
@@ -33,7 +33,7 @@ def attend(q, k, v, causal):
 
 
 class Model(nn.Module):
-    """nn.TransformerEncoder and nn.TransformerDecoder around one table, which is the output too."""
+    """nn.TransformerEncoder and nn.TransformerDecoder around one table, which is also the output matrix."""
 
     def __init__(self, shape):
         super().__init__()
@@ -54,7 +54,7 @@ class Model(nn.Module):
                              nn.Transformer.generate_square_subsequent_mask(shape.target))
 
     def named(self):
-        """Our names of the parameters: a tensor, and rows of it."""
+        """Maps our names of parameters to a tensor and its rows."""
         width, pairs = self.width, {"embedding.weight": (self.table, slice(None))}
         for side, stack in (("encoder", self.encoder), ("decoder", self.decoder)):
             for i, layer in enumerate(stack.layers):
@@ -150,7 +150,7 @@ class Layer:
 
 
 class Translation:
-    """Greedy decoding with a key/value cache; token 0, the end, is suppressed."""
+    """Decodes greedily with a key/value cache; token 0, the end, is suppressed."""
 
     def __init__(self, shape, weights, source):
         self.model = Model(shape).eval()

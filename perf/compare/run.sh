@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compares with PyTorch, oneDNN, ONNX Runtime and CTranslate2: builds, then runs compare.py with the arguments given.
+# Builds, then runs compare.py with the given arguments: compares with PyTorch, oneDNN, ONNX Runtime and CTranslate2.
 # usage: run.sh [--quick] [--json] [--markdown] [--threads 1,2] [--only NAME] [--model FOLDER]
-# BUILD names the build folder [build].
+# BUILD is the build folder [build].
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${BUILD:-$root/build}
@@ -15,7 +15,7 @@ done
 cmake --build "$build" --target $targets >/dev/null
 . "$root/perf/openblas.sh"
 
-# Debian's python3 is the one that finds Debian's PyTorch.
+# Only Debian's python3 finds Debian's PyTorch.
 python=python3
 for candidate in /usr/bin/python3 python3; do
     if "$candidate" -c "import torch" 2>/dev/null; then

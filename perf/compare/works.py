@@ -1,4 +1,4 @@
-"""works.py - the workloads: shapes, how both sides run them, and how far outputs may differ."""
+"""works.py - the workloads: their shapes, how both sides run them, and how much outputs may differ."""
 import collections
 import ctypes
 import math
@@ -25,12 +25,12 @@ MODELS = {  # encoder and decoder layers, width, heads, hidden, vocab, batch, so
 TRANSLATIONS = {"6+6/512 greedy, batch 1": (6, 6, 512, 8, 2048, 32000, 1, 24, 32),
                 "6+6/512 greedy, batch 16": (6, 6, 512, 8, 2048, 32000, 16, 24, 32)}
 CHECK = (2, 1, 32, 2, 48, 50, 3, 7, 6)
-RATE = 1e-5  # of training
-COMPARED = 3  # steps: later ones differ, as Adam amplifies rounding errors of gradients near zero
-QUICK_SECONDS = 13  # after these --quick starts no comparison
+RATE = 1e-5  # learning rate
+COMPARED = 3  # steps; later ones differ because Adam amplifies rounding errors of gradients near zero
+QUICK_SECONDS = 13  # after this, --quick starts no comparison
 # Maximum differences allowed: of outputs and gradients in single precision, of losses.
 NEAR, GRADIENT, LOSS = 2e-5, 2e-4, 2e-5
-OTHERS = 0.07  # share of translations: where two hypotheses are as likely, rounding decides
+OTHERS = 0.07  # share of translations that may differ: if two hypotheses are equally likely, rounding decides
 
 
 Peers = collections.namedtuple("Peers", "torch onednn ort ct2")  # modules or libraries, or None
@@ -205,7 +205,7 @@ def attention_backward(tools, torch, shape):
 # ---- products ----
 
 def product(tools, peers, name, shape):
-    """y = x W', or the gradient of x, y W, or that of W, to which y' x is added."""
+    """Computes y = x W', or the gradient of x, y W, or adds y' x to that of W."""
     options, timer, ours, threads = tools
     torch, onednn, ort, _ = peers
     rows, width, out = shape
@@ -272,7 +272,7 @@ def train(tools, torch, what, sizes):
 
 
 def translate(tools, torch, what, sizes):
-    """Equal logits of the first token; where tokens first differ, two of them were tied."""
+    """Checks that the logits of the first token are equal and, where tokens first differ, that two of them were tied."""
     options, timer, ours, threads = tools
     shape = ModelShape(*sizes, threads)
     work = ours.c.ours_translate_create(shape)
