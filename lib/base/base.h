@@ -27,7 +27,7 @@ rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format
 rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why);
 rapt_status rapt__float_check(const char *name, float value, double min, double max,
                               rapt_message *why);
-/* The same for a share of elements that are dropped: at least 0 and below 1. */
+/* Checks a share of dropped elements: at least 0 and below 1. */
 rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 
 /* ---- struct.c: public structs whose first member is `size_t size` ----

@@ -104,7 +104,7 @@ static inline void judge_choices(const struct judge *j)
     const struct trial *x = j->trial;
     for (size_t i = 0; x->chosen && i < x->nlse; i++)
         if (!(j->r.margin[i] <= ROUNDING * (8 + 4 * j->r.size[i])))
-            fail_msg("%s: row %zu chose %d, which is %.3g behind", j->text, i, x->chosen[i],
+            fail_msg("%s: row %zu chose %d, which is %.3g below the best", j->text, i, x->chosen[i],
                      j->r.margin[i]);
 }
 

@@ -244,7 +244,7 @@ static void compare_alone(struct trial *x, const char *text)
         float *alone = zeros(sizes[i]);
         ask_for(x, i, alone);
         if (!same_bits(alone, all[i], sizes[i]))
-            fail_msg("%s: gradient %d alone is another", text, i);
+            fail_msg("%s: gradient %d differs when requested by itself", text, i);
         ask_for(x, i, alone); /* is added to */
         for (size_t e = 0; e < sizes[i]; e++)
             if (!within_roundings((double)alone[e], 2 * (double)all[i][e], 16,

@@ -327,7 +327,7 @@ static inline void drop_workspace(const rapt_attention *a, void *workspace)
 {
     const char *guard = (const char *)workspace + rapt_attention_workspace(a);
     for (int i = 0; i < GUARD; i++)
-        if (guard[i] != GUARD_BYTE) fail_msg("byte %d behind the workspace was written", i);
+        if (guard[i] != GUARD_BYTE) fail_msg("byte %d after the workspace was written", i);
     free(workspace);
 }
 

@@ -331,7 +331,7 @@ static int all(const char *name)
                 cmocka_unit_test_prestate(all_floats, (void *)(functions + i))};
             return cmocka_run_group_tests(tests, NULL, NULL);
         }
-    fprintf(stderr, "ulp: there is no function %s\n", name);
+    fprintf(stderr, "ulp: %s: not a function of this test\n", name);
     return 2;
 }
 

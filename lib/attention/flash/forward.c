@@ -233,7 +233,7 @@ float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b
 }
 
 /* Returns the arena after the statistics, for what is needed only to compute them. */
-static struct arena behind(const struct arena *arena)
+static struct arena arena_after(const struct arena *arena)
 {
     struct arena rest = *arena;
     rest.last_red_zone = NULL;
@@ -245,7 +245,7 @@ const float *rapt__flash_statistics(struct team *team, const struct projected *c
 {
     const struct bounds b = rapt__bounds(c, team->size);
     const rapt_attention_saved saved = {.statistics = rapt__flash_statistics_layout(arena, &b)};
-    struct arena rest = behind(arena);
+    struct arena rest = arena_after(arena);
     rapt__flash_forward(team, c, NULL, NULL, &saved, &rest);
     rapt__workspace_end(team, &rest);
     return saved.statistics;
@@ -256,7 +256,7 @@ const float *rapt__flash_statistics_of(struct team *team, const struct projected
 {
     const struct bounds b = rapt__bounds(c, team->size);
     float *statistics = rapt__flash_statistics_layout(arena, &b);
-    struct arena rest = behind(arena);
+    struct arena rest = arena_after(arena);
     struct packed_pair mine, shared;
     struct flash_forward f = open_forward(team, c, &rest, &mine, &shared);
     struct sequence s = rapt__sequence(c->a, sequence);
