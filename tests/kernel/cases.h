@@ -18,7 +18,7 @@ struct case_data {
 
 struct kernel_case {
     const char *name;
-    int ins, outs; /* number of in and out arrays in use */
+    int ins, outs; /* number of arrays of in and of out */
     int rows;      /* rows of each input */
     int min;       /* smallest n allowed */
     void (*run)(const struct kernels *k, int n, struct case_data *d);
