@@ -1,26 +1,25 @@
-/* alignment.c - attention weights of target tokens, one row over the source or the target so far
-   for each: of the last rapt_decode, in one layer and head or their mean; and the rows of
-   cross-attention of all hypotheses of a search, in the head that config.alignment_layer names or
-   their mean, recorded token by token.
+/* alignment.c - reads attention weights: those of the last rapt_decode or of the encoder, in one
+   layer and head or averaged; and, token by token during a search, the cross-attention of all
+   hypotheses, in the head that config.alignment_layer names or averaged.
 
-   A recorded row belongs to (position, slot). A hypothesis that moved between slots finds the rows
-   of its earlier tokens through the parent at each position. */
+   A recorded row belongs to a position and a slot. The rows of a hypothesis that has moved between
+   slots are found by following the parent of its slot at each position back to the first. */
 #include "generate/search.h"
 #include "generate/session.h"
 
 #include <string.h>
 
-struct readout { /* of the last rapt_decode */
+struct readout {
     rapt_session *session;
     bool cross;
-    const int *keys; /* [targets] of each row: tokens of its source, or of the target so far */
+    const int *keys; /* [targets] keys per row: tokens of the source, or of the target so far */
     int layer, head; /* -1: the mean over all */
-    size_t position; /* not 0: floats of one position of a record, where a row goes by its position
-                        and slot; 0: back to back */
-    float *weights;  /* out */
+    size_t position; /* 0: rows are written back to back; else floats per position of a record,
+                        where rows are written by position and slot */
+    float *weights;  /* result */
 };
 
-/* The mean over the wanted layers and heads of row `row`, of target i. */
+/* Writes the mean over the wanted layers and heads of row `row`, which belongs to target i. */
 static void read_row(const struct readout *r, const struct stack *stack, int i, int row,
                      float *weights)
 {
@@ -61,7 +60,8 @@ static void work_on_rows(struct team *team, void *argument)
     }
 }
 
-/* The mean over layers and heads of the encoder's self-attention, some rows at a time. */
+/* Writes the mean over the wanted layers and heads of the encoder's self-attention. Whole matrices
+   of one head would need memory for [positions][positions], so it reads weights_rows at a time. */
 static void work_on_encoder(struct team *team, void *argument)
 {
     const struct readout *r = argument;
@@ -104,11 +104,10 @@ static rapt_status check_part(const rapt_session *s, rapt_weights which, rapt_me
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no decoder");
     if (which == RAPT_WEIGHTS_DECODER && s->model->config.decoder_recurrence)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "the decoder has no self-attention but a recurrent unit");
+                          "the decoder has a recurrent unit instead of self-attention");
     if (which == RAPT_WEIGHTS_CROSS || s->limits.self_weights) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "weights of self-attention: limits.self_weights was 0 when the session was "
-                      "made");
+                      "weights of self-attention need a session made with limits.self_weights 1");
 }
 
 rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer, int head,
@@ -123,8 +122,8 @@ rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer,
     int layers = encoder ? c->encoder_layers : c->decoder_layers;
     if (!encoder && s->reordered)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "weights of the last rapt_decode are asked for before "
-                          "rapt_session_reorder, which moves what they belong to");
+                          "weights of the last rapt_decode must be read before "
+                          "rapt_session_reorder, which moves the targets they belong to");
     if (layer < -1 || layer >= layers || head < -1 || head >= c->heads)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "layer %d, head %d: there are %d layers of %d heads", layer, head, layers,
@@ -153,7 +152,7 @@ void rapt__record_layout(struct alignment_record *record, size_t floats, size_t 
     record->parents = rapt__arena_take(arena, parents, sizeof *record->parents);
 }
 
-/* Floats of the rows of one position. */
+/* Floats per position of a record: one row over its source for every slot. */
 static size_t position_floats(const rapt_session *s)
 {
     return (size_t)s->limits.beams * (size_t)s->source_starts[s->sources];

@@ -1,16 +1,17 @@
-/* announce.c - hypotheses of a source in, the tokens that its best sequence is known to begin with
-   out, each once, through the caller's callback. The best one will be one of those that live, or
-   follow from them, or have ended: what all of these begin with is known. */
+/* announce.c - passes tokens to the caller's callback as soon as they are certain to be in the best
+   sequence of a source. That sequence will be a finished hypothesis or continue a live one, so the
+   common prefix of all live and finished hypotheses is certain. */
 #include "generate/search.h"
 
-struct known { /* the beginning of a sequence, as far as it is known */
+struct known { /* the certain prefix of a sequence */
     const int32_t *ids;
     const float *log;
     int count;
     bool ended; /* the end follows */
 };
 
-/* Only so many tokens of *k that ids[count] begins with too. */
+/* Truncates *k to the common prefix of *k and ids[count]; their first `from` tokens are known to be
+   equal. An empty *k becomes ids. */
 static void agree(struct known *k, const int32_t *ids, const float *log, int count, int from)
 {
     if (!k->ids) {
@@ -22,6 +23,7 @@ static void agree(struct known *k, const int32_t *ids, const float *log, int cou
         if (k->ids[t] != ids[t]) k->count = t;
 }
 
+/* Returns the certain prefix of a source: of its best hypothesis once none is live. */
 static struct known known_of(const struct search *s, int source)
 {
     const struct search_memory *m = s->m;

@@ -1,11 +1,11 @@
-/* beam.c - beam search: the likeliest next tokens of all hypotheses in, the hypotheses that live on
-   and those that have ended out. The sources of a batch do not affect each other.
+/* beam.c - beam search: chooses which continuations of the hypotheses of a source live on. The
+   sources of a batch do not affect each other.
 
-   The inputs of a step are the last tokens of all live hypotheses. It takes the beams + 1 likeliest
-   next tokens of each (one of them may be the end), and ranks them all by the sum of their
-   log-probabilities; ties go to the earlier hypothesis, then to the lower token. An end among
-   the first `beams` ends its hypothesis; the first `beams` others live on. rapt_like says where
-   other projects differ; finish.c has what follows from an end. Greedy search is beams = 1. */
+   A step takes the beams + 1 most likely next tokens of every live hypothesis (one of them may be
+   the end) and ranks them all by the log-probability of the whole sequence. Ties go to the earlier
+   hypothesis, then to the lower token. An end among the first `beams` finishes its hypothesis; the
+   first `beams` other candidates live on. rapt_like documents where other projects differ, and
+   finish.c handles the hypotheses that end. Greedy search is beams = 1. */
 #include "generate/generate.h"
 
 #include "generate/search.h"
@@ -67,12 +67,13 @@ static int by_rank(const void *context, const void *x, const void *y)
     return (a->token > b->token) - (a->token < b->token);
 }
 
-/* The row of a hypothesis in live, next or done, and in their logs. */
+/* Returns where the tokens of a hypothesis begin in live, next and done, and in their logs. */
 static size_t hypothesis_at(const struct search *s, int source, int slot)
 {
     return (size_t)(source * s->stride + slot) * (size_t)s->length;
 }
 
+/* Ranks the picks of all live hypotheses of a source, best first; returns their number. */
 static int collect(struct search *s, int source, int row)
 {
     struct search_memory *m = s->m;
@@ -88,7 +89,7 @@ static int collect(struct search *s, int source, int row)
     return n;
 }
 
-/* One candidate lives on in slot `to`. */
+/* Writes a candidate, with the tokens that it continues, to slot `to` of `next`. */
 static void continue_hypothesis(struct search *s, int source, const struct candidate *c, int to)
 {
     struct search_memory *m = s->m;
@@ -114,7 +115,7 @@ void rapt__search_take(struct search *s, int source, const struct candidate *c)
     s->m->live_count[source] = !end;
 }
 
-/* With HF the last token of a sequence is the end, whatever the logits say. */
+/* At the limit, HF puts the end after every live hypothesis, whatever the logits are. */
 static void force_end(struct search *s, int source)
 {
     struct search_memory *m = s->m;
@@ -125,7 +126,8 @@ static void force_end(struct search *s, int source)
     m->live_count[source] = 0;
 }
 
-/* How many hypotheses of a source may live or end in a step. */
+/* Returns how many of the best candidates count in a step: an end below that rank is ignored. For
+   Marian it is the number of live hypotheses, but in the first step, where one is live, beams. */
 static int width_of(const struct search *s, int source)
 {
     const struct search_memory *m = s->m;
@@ -133,18 +135,17 @@ static int width_of(const struct search *s, int source)
     return s->like == RAPT_LIKE_MARIAN && !first ? m->live_count[source] : s->beams;
 }
 
-/* Lets a source make its step; its first row of picks is `row`. */
 void rapt__search_choose(struct search *s, int source, int row)
 {
     struct search_memory *m = s->m;
     bool ct2 = s->like == RAPT_LIKE_CT2, last = m->count[source] + 1 >= m->limit[source];
-    bool behind_prefix = ct2 && m->given[source] > 0 && m->count[source] == m->given[source];
+    bool after_prefix = ct2 && m->given[source] > 0 && m->count[source] == m->given[source];
     if (last && s->like == RAPT_LIKE_HF) {
         force_end(s, source);
         return;
     }
     int candidates = collect(s, source, row), live = 0, width = width_of(s, source), open = width;
-    if (candidates == 0) { /* all are suppressed or forbidden, or logits are not finite */
+    if (candidates == 0) { /* all tokens are suppressed or forbidden, or logits are not finite */
         rapt__search_truncate(s, source);
         return;
     }
@@ -153,8 +154,8 @@ void rapt__search_choose(struct search *s, int source, int row)
         const struct candidate *c = &m->candidates[i];
         if (c->token != s->options->end) {
             continue_hypothesis(s, source, c, live++);
-        } else if (i < width && behind_prefix && i > 0) {
-            open--;
+        } else if (i < width && after_prefix && i > 0) {
+            open--; /* CTranslate2 drops this end, and nothing takes its place */
         } else if (i < width) {
             rapt__search_finish(s, source, c->slot, c);
             m->top_ended[source] |= i == 0;
@@ -181,7 +182,7 @@ int rapt__search_best(const struct search *s, int source)
     return best;
 }
 
-/* Hypothesis `from` of `done` as the caller's number `to`. */
+/* Copies finished hypothesis `from` to the caller's hypothesis `to`. */
 static void output_one(const struct search *s, int source, int from, size_t to,
                        const rapt_generate_outputs *out)
 {
@@ -200,7 +201,6 @@ static void output_one(const struct search *s, int source, int from, size_t to,
                        out->alignments + tokens * ((size_t)s->max_length + 1));
 }
 
-/* The finished hypotheses of a source, best first, into the caller's arrays. */
 void rapt__search_output(const struct search *s, int source, const rapt_generate_outputs *out)
 {
     const struct search_memory *m = s->m;

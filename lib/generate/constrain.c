@@ -1,10 +1,11 @@
-/* constrain.c - a row of logits in, those of forbidden tokens -infinity out: the end before
-   min_length, and what would complete an n-gram that the hypothesis has already. */
+/* constrain.c - sets the logits of forbidden tokens to -infinity: the end before min_length, and
+   tokens that would repeat an n-gram of the hypothesis. */
 #include "generate/search.h"
 
 #include <string.h>
 
-/* ids[count] may not go on with a token that makes its last n tokens stand in it before. */
+/* Forbids the tokens that would make the last n tokens of ids[count] and the next one an n-gram
+   that ids already contains; the end is exempt. */
 static void forbid_repeats(const struct search *s, const int32_t *ids, int count,
                            const struct section *section)
 {

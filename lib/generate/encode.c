@@ -1,6 +1,6 @@
-/* encode.c - source tokens in; the encoder's output, and the keys and values of cross-attention in
-   the caches of the decoder, out. The encoder takes a group of a few sequences at a time, so its
-   memory does not grow with the batch. */
+/* encode.c - runs the encoder over source tokens and stores the keys and values of cross-attention
+   in the decoder's caches; also pools and classifies the encoder's output. The encoder reads a
+   group of a few sequences at a time, so its memory does not grow with the batch. */
 #include "generate/session.h"
 
 #include <string.h>
@@ -12,12 +12,13 @@ struct reading {
     const float *vectors; /* instead of ids */
     int sources;
     bool keep;            /* the encoder output of all sources is wanted */
-    rapt_pooling pooling; /* not none: pooled rows are wanted */
-    bool classify;        /* logits are: of pooled rows, or of all */
-    const float *states;  /* out: that, or of the last group */
+    rapt_pooling pooling; /* pooled rows are wanted, unless NONE */
+    bool classify;        /* logits are wanted: of pooled rows, or of all rows */
+    const float *states;  /* result: the encoder output of all sources if wanted, or of the last
+                             group */
 };
 
-/* Keys and values of the source for every layer of the decoder: projected once. */
+/* Projects the keys and values of a group of sources once for every layer of the decoder. */
 static void project_sources(const struct exec_context *c, rapt_session *s, const float *states,
                             int rows)
 {
@@ -26,7 +27,7 @@ static void project_sources(const struct exec_context *c, rapt_session *s, const
         rapt__cross_append(c, &decoder, l, &s->cross, states, rows, s->group_starts);
 }
 
-/* The sequences from `first` on that the encoder takes at once; returns the first behind them. */
+/* Returns the end of the group that begins with sequence `first`: the sequences read at once. */
 static int group_from(const rapt_session *s, int first, int sources)
 {
     int end = first + 1;
@@ -35,7 +36,8 @@ static int group_from(const rapt_session *s, int first, int sources)
     return end;
 }
 
-/* The encoder's output of sequences first .. end - 1; the rows of the others are none. */
+/* Runs the encoder over sequences first .. end - 1. In group_starts the sequences outside of the
+   group are empty. */
 static const float *read_group(const struct exec_context *c, const struct reading *r, int first,
                                int end)
 {
@@ -51,6 +53,7 @@ static const float *read_group(const struct exec_context *c, const struct readin
     return rapt__stack_forward(c, &r->encoder, &pass);
 }
 
+/* Copies the encoder output of a group to row `first` of s->states. */
 static void keep_states(const struct exec_context *c, rapt_session *s, const float *from, int first,
                         int rows)
 {
@@ -61,7 +64,7 @@ static void keep_states(const struct exec_context *c, rapt_session *s, const flo
                (end - begin) * D * sizeof *from);
 }
 
-/* Of a group: pooled rows and logits, as far as they are wanted. */
+/* Computes the pooled rows and logits of a group, as far as they are wanted. at: its first row. */
 static void answer(const struct exec_context *c, const struct reading *r, const float *states,
                    int first, int end, int at)
 {
@@ -80,7 +83,7 @@ static void answer(const struct exec_context *c, const struct reading *r, const 
                              output.out, ACTIVATION_NONE, NULL);
 }
 
-/* What scores have learned, as their products read it. */
+/* Packs the learned parameters of scores in the layout that their products read. */
 static void pack_scores(struct team *team, rapt_session *s)
 {
     const struct stack decoder = rapt__session_stack(s, true);
@@ -88,6 +91,7 @@ static void pack_scores(struct team *team, rapt_session *s)
     rapt__scores_pack(team, &decoder, &s->cross, true);
 }
 
+/* Prepares the caches of a decoder-only model, which has no source. */
 static void work_on_nothing(struct team *team, void *argument)
 {
     pack_scores(team, argument);
@@ -124,14 +128,14 @@ int rapt__session_target_capacity(const rapt_session *s, int sources)
     return target_capacity < positions ? (int)target_capacity : positions;
 }
 
-/* Bytes of the cells of a recurrent decoder. */
+/* Returns the size of the cells of a recurrent decoder in bytes. */
 static size_t states_size(const rapt_session *s)
 {
     return (size_t)s->model->layout.decoder.count * (size_t)s->self.sequences *
            (size_t)s->model->config.width * sizeof *s->self.states;
 }
 
-/* Empties the caches; each target gets a capacity of so many tokens. */
+/* Empties the caches and gives each target a capacity in tokens. */
 static void start_caches(rapt_session *s, int target_capacity)
 {
     int slots = s->limits.batch * s->limits.beams;
@@ -151,7 +155,7 @@ static void start_caches(rapt_session *s, int target_capacity)
         rapt__history_start(&s->cross.history[l], s->capacity);
 }
 
-/* Forgets all tokens; `sources` sequences will be read, each with beams targets. */
+/* Forgets all tokens and prepares for new sources, each with limits.beams targets. */
 static void begin_targets(rapt_session *s, int sources, int target_capacity)
 {
     s->sources = sources;
@@ -183,20 +187,22 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
     else if (!source)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: it is NULL");
     else if (source->ids || source->starts)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "source: a decoder-only model has a batch alone, ids and starts NULL; a "
-                          "prompt is the prefix of rapt_generate, or tokens of rapt_decode");
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "source: with a decoder-only model only batch is set; ids and starts must "
+            "be NULL. Give a prompt as prefix to rapt_generate, or to rapt_decode");
     else if (source->batch < 0 || source->batch > s->limits.batch)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: batch is %d, limits.batch is %d",
                           source->batch, s->limits.batch);
     if (status) return status;
     if (target_capacity > rapt__session_target_capacity(s, source->batch))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d targets of %d tokens do not fit",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "%d targets of %d tokens exceed the session's limits",
                           source->batch * s->limits.beams, target_capacity);
     return RAPT_OK;
 }
 
-/* r: what is wanted. */
+/* Reads the sources; *r says what is wanted of them, and gets the rest filled in. */
 static rapt_status encode_source(struct reading *r, rapt_session *s, const rapt_tokens *source,
                                  int target_capacity, rapt_message *why)
 {
@@ -241,8 +247,9 @@ rapt_status rapt_classify(rapt_session *s, const rapt_tokens *source, const floa
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "logits" : "session");
     const rapt_config *c = &s->model->config;
     if (c->kind != RAPT_KIND_ENCODER_ONLY)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "an encoder alone classifies; this model has a target: rapt_decode");
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "this model has a target, and only an encoder-only model classifies: use rapt_decode");
     struct reading r = {.pooling = c->pooling, .classify = true};
     rapt_status status = encode_source(&r, s, source, s->limits.target_length, why);
     if (!status) *logits = s->logits;

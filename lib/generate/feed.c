@@ -1,10 +1,11 @@
-/* feed.c - known target sequences in, rows for the decoder out, call by call: a prefix before a
-   search, or a whole target to be scored. Row p of a sequence is its token p - 1, or the begin;
-   what follows it is token p, or the end. */
+/* feed.c - cuts known target sequences into calls of rapt__decode: a prefix before a search, or a
+   whole target to be scored. The input of row p is token p - 1, or the begin token; the token that
+   follows it is token p, or the end. */
 #include "generate/generate.h"
 
-/* Rows of a sequence in all: the last token, or the end, is followed by nothing. */
-static int fed_rows(const struct feed *f, int source)
+/* Returns the rows of a sequence: one for each token, and one for the end if there is one. The last
+   row predicts the last token or the end, so that one is never an input. */
+static int feed_rows(const struct feed *f, int source)
 {
     return f->tokens->starts[source + 1] - f->tokens->starts[source] + (f->end >= 0);
 }
@@ -16,7 +17,7 @@ rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *f)
     m->starts[0] = 0;
     for (int i = 0; i < s->targets; i++) {
         int source = i / beams, first = f->tokens->starts[source];
-        int end = i % beams == 0 ? fed_rows(f, source) : 0;
+        int end = i % beams == 0 ? feed_rows(f, source) : 0;
         for (int p = s->length[i]; p < end && rows < s->limits.target_tokens; p++, rows++) {
             bool last = first + p == f->tokens->starts[source + 1];
             m->inputs[rows] = p ? f->tokens->ids[first + p - 1] : f->begin;

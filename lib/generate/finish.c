@@ -1,24 +1,24 @@
-/* finish.c - a hypothesis that ends in; the best ones that have ended out, and whether a source is
-   finished: as this library, Marian, Hugging Face's transformers and CTranslate2 define it, see
-   rapt_like. */
+/* finish.c - finished hypotheses: their scores, which of them are kept, and when a source needs no
+   further step. rapt_like documents how this library, Marian, Hugging Face's transformers and
+   CTranslate2 differ. */
 #include "generate/search.h"
 
 #include <string.h>
 
-/* sum / length^penalty of a hypothesis of n tokens */
+/* Returns sum / n^length_penalty. */
 static double score_of(const struct search *s, double sum, int n)
 {
     return sum / rapt__pow(n, (double)s->options->length_penalty);
 }
 
-/* How many tokens of a hypothesis with `count` of them penalty counts. */
+/* Returns the length that length_penalty applies to: without the prefix, but for CTranslate2. */
 static int scored(const struct search *s, int source, int count)
 {
     int given = s->like == RAPT_LIKE_CT2 ? 0 : s->m->given[source];
     return rapt__max(count - given, 1);
 }
 
-/* The worst of those that are kept, the first one if there are several. */
+/* Returns the slot of the worst hypothesis kept in `done`, the first one of equal scores. */
 static int worst_of(const struct search *s, int source)
 {
     const struct search_memory *m = s->m;
@@ -28,7 +28,7 @@ static int worst_of(const struct search *s, int source)
     return worst;
 }
 
-/* Slot `from` of `done` to slot `to`. */
+/* Copies slot `from` of `done` to slot `to`. */
 static void move_done(struct search *s, int from, int to)
 {
     struct search_memory *m = s->m;
@@ -41,8 +41,9 @@ static void move_done(struct search *s, int from, int to)
     m->done_score[to] = m->done_score[from];
 }
 
-/* The slot of `done` for one more with that score: they stay in the order in which they came. -1:
-   there are `beams` that are to be kept instead. */
+/* Returns a free slot of `done` for a hypothesis with that score, or -1 if it is not kept. With
+   `beams` hypotheses kept already, the worst one gives way to a better one, and the later ones
+   move up, so that they stay in the order in which they finished. */
 static int slot_for(struct search *s, int source, double score)
 {
     struct search_memory *m = s->m;
@@ -73,7 +74,8 @@ void rapt__search_finish(struct search *s, int source, int slot, const struct ca
     m->done_score[at] = score;
 }
 
-/* No live hypothesis is better now than the worst one that ended, in a full list of these. */
+/* Whether `beams` hypotheses have finished and the best live one scores no better than the worst
+   of them. `next` is in order, so its first slot is the best. */
 static bool none_better(const struct search *s, int source, int live)
 {
     const struct search_memory *m = s->m;
@@ -90,7 +92,7 @@ bool rapt__search_ended(const struct search *s, int source, int live)
     if (s->like == RAPT_LIKE_MARIAN) return false;
     if (s->like == RAPT_LIKE_HF) return none_better(s, source, live);
     if (s->like == RAPT_LIKE_RAPT) return m->done_count[source] == s->beams;
-    if (m->count[source] + 1 >= m->limit[source]) return false; /* these end too */
+    if (m->count[source] + 1 >= m->limit[source]) return false; /* all will be truncated */
     if (s->options->length_penalty == 0)
         return m->top_ended[source] && m->ended_count[source] >= s->nbest;
     return m->ended_count[source] >= s->beams;

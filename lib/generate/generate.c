@@ -1,10 +1,11 @@
-/* generate.c - generation: sources in, target tokens with scores out. A loop over positions: decode
-   one token of each live hypothesis, choose the next, reorder the caches. */
+/* generate.c - rapt_generate: a loop over target positions. Each step decodes one token of every
+   live hypothesis, chooses the next tokens, and reorders the caches to match. */
 #include "generate/search.h"
 
 #include <math.h>
 #include <string.h>
 
+/* Returns the maximum number of tokens of a target, its end included. */
 static int limit_of(const struct search *s, int source_length)
 {
     const rapt_generate_options *o = s->options;
@@ -48,7 +49,7 @@ static struct search search_begin(rapt_session *session, const rapt_generate_opt
     return s;
 }
 
-/* A source's one hypothesis gets the tokens of its prefix. */
+/* Puts the tokens of its prefix into the only hypothesis of a source. */
 static void give_prefix(struct search *s, const rapt_tokens *prefix, int source)
 {
     struct search_memory *m = s->m;
@@ -64,7 +65,7 @@ static void give_prefix(struct search *s, const rapt_tokens *prefix, int source)
     if (count >= m->limit[source]) rapt__search_truncate(s, source);
 }
 
-/* All tokens of the prefixes but the last ones, which are the first step's inputs. */
+/* Decodes all tokens of the prefixes but the last of each, which is the input of the first step. */
 static rapt_status feed_prefix(struct search *s, const rapt_tokens *prefix, rapt_message *why)
 {
     const struct feed feed = {prefix, s->options->begin, -1};
@@ -79,7 +80,7 @@ static rapt_status feed_prefix(struct search *s, const rapt_tokens *prefix, rapt
     }
 }
 
-/* The rows of a step: one for each live hypothesis, none for the other slots. */
+/* Returns the inputs of a step: one row for each live hypothesis, none for other slots. */
 static rapt_tokens inputs_of(struct search *s)
 {
     struct search_memory *m = s->m;
@@ -97,7 +98,7 @@ static rapt_tokens inputs_of(struct search *s)
     return (rapt_tokens){slots, m->inputs, m->starts};
 }
 
-/* What was chosen becomes what lives, in the caches too. */
+/* The chosen continuations become the live hypotheses; the caches are reordered to match. */
 static rapt_status advance(struct search *s, rapt_message *why)
 {
     struct search_memory *m = s->m;
@@ -125,7 +126,8 @@ static void work_on_logits(struct team *team, void *argument)
                      session->logits);
 }
 
-/* The likeliest next tokens of all live hypotheses. */
+/* Finds the most likely next tokens of all live hypotheses. If the caller changes logits, they are
+   computed whole, passed to its callback, and picked from afterwards. */
 static rapt_status search_decode(struct search *s, rapt_message *why)
 {
     const rapt_generate_options *o = s->options;
@@ -146,6 +148,7 @@ static rapt_status search_decode(struct search *s, rapt_message *why)
     return RAPT_OK;
 }
 
+/* Extends every live hypothesis by one token. */
 static rapt_status search_step(struct search *s, rapt_message *why)
 {
     struct search_memory *m = s->m;
@@ -167,8 +170,8 @@ static bool search_alive(const struct search *s)
     return false;
 }
 
-/* Until all sources have ended or the caller wants no more; then what still lives ends as it is,
-   and its tokens are told unless their callback wants no more. */
+/* Makes steps until all sources are finished or a callback stops the call. Then truncates what is
+   still live, and announces its tokens unless options.token was the callback that stopped. */
 static rapt_status search_run(struct search *s, rapt_message *why)
 {
     const rapt_generate_options *o = s->options;
@@ -200,7 +203,7 @@ static rapt_status read_outputs(rapt_generate_outputs *out, const rapt_generate_
     return RAPT_OK;
 }
 
-/* Of encoded sources. */
+/* Generates the targets of sources that have been encoded. */
 static rapt_status search_sources(rapt_session *session, const rapt_generate_options *o,
                                   const rapt_generate_outputs *out,
                                   const struct listed_rows *listed, rapt_message *why)

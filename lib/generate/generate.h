@@ -1,4 +1,5 @@
-/* generate.h - interface of the layer generate: sessions, and what searches share. */
+/* generate.h - interface of the layer generate: sessions, the state of a search, and the choice of
+   the next tokens from logits. */
 #ifndef RAPT_LIB_GENERATE_H
 #define RAPT_LIB_GENERATE_H
 
@@ -6,115 +7,122 @@
 #include <rapt/generate.h>
 #include <rapt/shortlist.h>
 
-/* ---- beam.c: the state of a search; slot b*beams + i is hypothesis i of source b ---- */
-struct candidate { /* one way to go on */
-    double sum;    /* of log-probabilities */
-    int slot;      /* of its source: 0 .. beams-1 */
+/* ---- beam.c: the state of a search ----
+   Each source has `beams` slots for its hypotheses: slot b*beams + i is hypothesis i of source b.
+   "live" hypotheses are extended in the next step, "done" ones are finished. */
+struct candidate { /* a possible continuation of a live hypothesis */
+    double sum;    /* log-probability of the whole sequence with this token */
+    int slot;      /* hypothesis that it continues: 0 .. beams-1 within its source */
     int32_t token;
-    float log_p; /* of the token */
+    float log_p; /* log-probability of the token */
 };
 struct search_memory {
-    int32_t *live, *next;       /* [slots][target_length] tokens so far, without begin */
+    int32_t *live, *next; /* [slots][target_length] tokens of live hypotheses without begin, before
+                             and after a step */
     float *live_log, *next_log; /* [slots][target_length] their log-probabilities, if wanted */
-    double *sums, *next_sums;   /* [slots] */
-    int *count;                 /* [batch] tokens of each live hypothesis of a source */
-    int *given;                 /* [batch] of them, those of the prefix */
-    int *announced;             /* [batch] tokens given to options.token; -1: all */
-    int *live_count;            /* [batch] hypotheses that go on */
-    int *done_count;            /* [batch] hypotheses that ended, as far as they are kept */
-    int *ended_count;           /* [batch] all that ended */
-    int *top_ended;             /* [batch] whether an end had the first rank, in any step */
-    int *limit;                 /* [batch] tokens at most, end included */
-    int32_t *done;              /* [slots][target_length] */
-    float *done_log;            /* [slots][target_length] the end's included */
-    int *done_length;           /* [slots] */
-    int *done_ended;            /* [slots] with the end, not by a limit */
-    int *done_slot;             /* [slots] where it was when it ended */
+    double *sums, *next_sums;   /* [slots] sums of log-probabilities */
+    int *count;                 /* [batch] tokens of each live hypothesis, prefix included */
+    int *given;                 /* [batch] tokens of the prefix */
+    int *announced;             /* [batch] tokens passed to options.token; -1: all, and the end */
+    int *live_count;            /* [batch] live hypotheses */
+    int *done_count;            /* [batch] finished hypotheses that are kept */
+    int *ended_count;           /* [batch] finished hypotheses, kept or not */
+    int *top_ended;             /* [batch] 1: in some step the best candidate was an end token */
+    int *limit;                 /* [batch] maximum number of tokens, end included */
+    int32_t *done;              /* [slots][target_length] tokens, without the end */
+    float *done_log;            /* [slots][target_length] log-probabilities, with the end's */
+    int *done_length;           /* [slots] tokens without the end; -1: already output */
+    int *done_ended;            /* [slots] 1: finished by the end token; 0: truncated */
+    int *done_slot;             /* [slots] the live slot in which it finished */
     double *done_score;         /* [slots] */
-    int *parents;               /* [slots] */
-    int *starts;                /* [slots + 1] of one step */
+    int *parents;               /* [slots] the slot that each live hypothesis continues */
+    int *starts;                /* [slots + 1] first row of each slot in a step */
     int *row_slot;              /* [slots] the slot of each row of a step */
-    int32_t *inputs;            /* [rows] of the decoder; rows: max(slots, target_tokens) */
-    int32_t *wanted;            /* [rows] forced decoding: the tokens that follow them */
-    float *wanted_logits;       /* [rows] */
-    int *order;                 /* [min(threads, batch)][vocab] sampling: tokens by likelihood, */
-    float *shares;              /*   [same] of the likeliest's probability, */
-    double *block_sums;         /*   [min(threads, batch)][rapt__sample_blocks(vocab)] of shares, */
-    float *block_greatest;      /*   [same] logits */
+    int32_t *inputs;            /* [rows] decoder inputs; rows = max(slots, target_tokens) */
+    int32_t *wanted;            /* [rows] forced decoding: the token that follows each input */
+    float *wanted_logits;       /* [rows] its logit */
+    /* Sampling: one set for each thread that samples, members = min(threads, batch). */
+    int *order;            /* [members][vocab] heap of tokens, most likely first */
+    float *shares;         /* [members][vocab] probabilities relative to the most likely token */
+    double *block_sums;    /* [members][rapt__sample_blocks(vocab)] sums of shares */
+    float *block_greatest; /* [members][rapt__sample_blocks(vocab)] largest logits */
     struct candidate *candidates; /* [beams * (beams + 1)] */
     int *counts, *tokens;         /* of struct picks */
     float *logits;                /* of struct picks */
-    float *log_sums;              /* [rows] */
+    float *log_sums;              /* [rows] log sum exp of each row of logits */
     float *section_sums;          /* [rows][rapt__pick_sections(vocab)] */
 };
 void rapt__search_layout(struct search_memory *m, const rapt_limits *limits, int vocab,
                          struct arena *arena);
 
-/* ---- alignment.c: cross-attention while a search goes on; rows NULL: not recorded ---- */
+/* ---- alignment.c: cross-attention weights recorded during a search ---- */
 struct alignment_record {
-    float *rows; /* of each position: [beams * source tokens], a row of its source for every slot */
-    int *parents; /* [positions + 1][targets] slot one token before that a slot continues */
+    float *rows;  /* [positions][beams * source tokens]: at each position one row over the tokens of
+                     its source for every slot; NULL: nothing is recorded */
+    int *parents; /* [positions + 1][targets] the slot that each slot continues */
 };
-/* Floats in rows, ints in parents. */
+/* Lays out a record with memory for that number of floats in rows and of ints in parents. */
 void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,
                          struct arena *arena);
 
-/* ---- shortlist.c: the rows of the output matrix that the sources of a call may choose among ----
- */
+/* ---- shortlist.c: the part of the output matrix that a shortlist leaves to a call ---- */
 struct listed_rows {
     struct arena arena;
     int sources;
-    struct linear output; /* of all sources together: rows of the model's, in ascending order */
-    int32_t *rows;        /* [output.out] their tokens */
-    int *starts;          /* [sources + 1] */
-    int32_t *tokens;      /* [starts[sources]] of each source, ascending */
-    int32_t *columns;     /* [starts[sources]] the rows of output that these are */
+    struct linear output; /* copies of the rows that any source needs, in ascending order */
+    int32_t *rows;        /* [output.out] the token of each row */
+    int *starts;          /* [sources + 1] where the tokens of each source begin */
+    int32_t *tokens;      /* [starts[sources]] tokens each source may use, ascending */
+    int32_t *columns;     /* [starts[sources]] their rows in `output` */
 };
-/* source: tokens that are in the vocabulary. `end` is among those of each source. Allocates. */
+/* Collects the tokens that each source may use, `end` always among them, and copies their rows of
+   the output matrix. Source tokens must be in the vocabulary. Allocates; if it succeeds,
+   free the result with rapt__listed_rows_free. */
 rapt_status rapt__listed_rows_make(struct listed_rows *l, const rapt_session *s,
                                    const rapt_shortlist *shortlist, const rapt_tokens *source,
                                    int32_t end, rapt_message *why);
-/* RAPT_BAD_ARGUMENT: it is for other vocabularies. */
+/* Returns RAPT_BAD_ARGUMENT if the shortlist was made for vocabularies of other sizes. */
 rapt_status rapt__shortlist_check(const rapt_shortlist *shortlist, const rapt_config *config,
                                   rapt_message *why);
 void rapt__listed_rows_free(struct listed_rows *l, const rapt_session *s);
 
-/* ---- pick.c: the likeliest next tokens of every row, found while the logits are at hand ---- */
+/* ---- pick.c: the most likely next tokens of every row ---- */
 struct section { /* logits of consecutive columns of a row */
     int first, columns;
     const int32_t *tokens; /* of all columns of the row, ascending; NULL: column t is token t */
     float *logits;         /* [columns] */
 };
-/* That token, if it is in the section, becomes impossible. */
+/* Sets the logit of a token to -infinity, if the token is in the section. */
 void rapt__section_forbid(const struct section *section, int32_t token);
-struct picks {
-    int max;                   /* how many per row */
-    int *counts;               /* [rows] how many there are */
-    int *tokens;               /* [rows][max] greatest logit first */
+struct picks {                 /* what to pick, and the result */
+    int max;                   /* tokens per row, at most */
+    int *counts;               /* [rows] tokens found, which are fewer if others are impossible */
+    int *tokens;               /* [rows][max] largest logit first */
     float *logits;             /* [rows][max] */
     float *log_sums;           /* [rows] log sum exp of the row */
     float *section_sums;       /* [rows][sections] workspace */
     int sections;              /* rapt__pick_sections of the model's vocabulary */
-    const int32_t *wanted;     /* [rows] a token of each row, or NULL */
+    const int32_t *wanted;     /* [rows] a token whose logit is wanted, or NULL */
     float *wanted_logits;      /* [rows] its logit */
-    const int32_t *suppressed; /* [suppressed_count] tokens that must not be picked */
+    const int32_t *suppressed; /* [suppressed_count] tokens that are never picked */
     int suppressed_count;
-    bool sum_all; /* those not to be picked count in log_sums */
-    /* Sets those that this row must not have to -infinity; NULL: none. */
+    bool sum_all; /* suppressed and forbidden tokens count in log_sums */
+    /* Calls rapt__section_forbid for the tokens that this row must not have; NULL: none. */
     void (*forbid)(const void *rules, int row, const struct section *section);
     const void *rules;
-    /* Rows may have these tokens alone; NULL: all. */
-    const struct listed_rows *listed;
+    const struct listed_rows *listed; /* the tokens that each source may use; NULL: all */
     const int *row_slot; /* with listed: [rows] the source of row r is row_slot[r] / stride */
     int stride;
-    bool keep; /* all logits are wanted afterwards */
+    bool keep; /* the caller reads all logits afterwards */
 };
+/* Sections of a row of that many logits. */
 int rapt__pick_sections(int vocab);
-/* From the logits x W' + b of the output. logits: [rows][vocab], which they fill if
-   p->keep; else only some of it is used. For a team. */
+/* Computes the logits x W' + b and picks from them. logits [rows][vocab] is filled if p->keep;
+   otherwise it is workspace. Called by all members of a team. */
 void rapt__pick(const struct exec_context *c, const struct linear *output, const float *x, int rows,
                 struct picks *p, float *logits);
-/* From logits [rows][vocab] that are there; those that must not be picked become -infinity. */
+/* Picks from logits [rows][vocab], and sets those of suppressed and forbidden tokens to -infinity.
+   Called by all members of a team. */
 void rapt__pick_again(const struct exec_context *c, int rows, int vocab, struct picks *p,
                       float *logits);
 
@@ -130,50 +138,51 @@ struct rapt_session {
     int *parents;                   /* [batch * beams] */
     void *attention_workspace;
     size_t weights_workspace; /* bytes of it that one member needs for rapt__decoder_weights */
-    int weights_rows;     /* of the encoder that are read at once; 0: limits.self_weights is 0 */
+    int weights_rows; /* encoder rows whose weights are read at once; 0: no limits.self_weights */
     float *some_weights;  /* [weights_rows][positions] */
-    int encoder_rows;     /* that the encoder takes at once; a sequence is never split */
-    int *group_starts;    /* [batch + 1] rows of a group, which is a few sequences */
-    float *states;        /* [source_tokens][D] of all groups, if there are several */
+    int encoder_rows;     /* rows that the encoder reads at once; sequences are not split */
+    int *group_starts;    /* [batch + 1] starts within a group: the sequences read at once */
+    float *states;        /* [source_tokens][D] encoder output, if there may be several groups */
     float *pack;          /* [PACK_FLOATS] */
-    float *logits;        /* [target_tokens][N]; encoder alone: [source_tokens][N], pooled
-                             [batch][N] */
+    float *logits;        /* [target_tokens][N]; encoder-only models: [source_tokens][N], or with
+                             pooling [batch][N] */
     float *pooled;        /* [batch][D] */
-    int sources, targets; /* sequences of the last rapt_encode; of its targets */
-    int target_rows;      /* of the last rapt_decode; 0: none since rapt_encode */
-    bool reordered;       /* since then */
-    bool searched;        /* the targets since rapt_encode are those of a search */
-    int target_capacity;  /* tokens per target since the last rapt_encode */
-    int *source_starts;   /* [batch + 1], behind the last sequence all equal */
-    int *target_starts;   /* [batch * beams + 1], the same, of the last rapt_decode */
+    int sources, targets; /* sequences of the last rapt_encode, and their targets */
+    int target_rows;      /* rows of the last rapt_decode; 0: none, or targets have moved since */
+    bool reordered;       /* targets have moved since the last rapt_decode */
+    bool searched;        /* the targets belong to a search, so the caller may not extend them */
+    int target_capacity;  /* tokens that a target can have, as asked for by rapt__encode */
+    int *source_starts;   /* [batch + 1] the last value repeats for absent sequences */
+    int *target_starts;   /* [batch * beams + 1] of the last rapt_decode, likewise */
     int *past;            /* [batch * beams] tokens before the last rapt_decode */
     int *length;          /* [batch * beams] tokens now */
-    int *source_of;       /* [batch * beams] */
+    int *source_of;       /* [batch * beams] the source of each target */
     int *source_length;   /* [batch * beams] tokens of that source */
     struct search_memory search;
     struct alignment_record record;
 };
 
-/* rapt_encode for targets of up to target_capacity tokens: more than target_length when there are
-   fewer sequences than limits.batch. */
+/* rapt_encode with targets of up to target_capacity tokens, which may exceed limits.target_length
+   if there are fewer sources than limits.batch. */
 rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_capacity,
                          const float **encoder_output, rapt_message *why);
-/* The greatest target_capacity for that many sources. */
+/* Returns the largest target_capacity for that number of sources. */
 int rapt__session_target_capacity(const rapt_session *s, int sources);
-/* rapt_decode; with picks, if not NULL, instead of logits, unless picks->keep. Picks of which
-   nothing is wanted (max 0, wanted NULL): no logits are computed. */
+/* rapt_decode, but picks tokens unless picks is NULL; logits are then left only with picks->keep.
+   If nothing is to be picked (max 0, wanted NULL), no logits are computed. */
 rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
                          rapt_message *why);
-/* rapt_session_reorder, of a search, too. */
+/* rapt_session_reorder, also for the targets of a search. */
 rapt_status rapt__reorder(rapt_session *s, const int *parents, rapt_message *why);
 
-/* ---- feed.c: the first target of every source is given tokens that are known ---- */
+/* ---- feed.c: known tokens for the first target of every source ---- */
 struct feed {
     const rapt_tokens *tokens; /* one sequence per source */
-    int32_t begin, end;        /* around each; end -1: none */
+    int32_t begin, end;        /* put around each sequence; end -1: no end */
 };
-/* The next rows of all sequences, as many as limits.target_tokens allows, in search.starts and
-   search.inputs; what follows each of them, in search.wanted. No rows: all have been fed. */
+/* Returns the next rows of all sequences, at most limits.target_tokens; they are in search.starts
+   and search.inputs, and the token that follows each row in search.wanted. No rows are left once
+   all sequences have been fed. */
 rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *feed);
 
 #endif

@@ -1,4 +1,4 @@
-/* options.c - options of a generation: their defaults, and what of them is refused. */
+/* options.c - defaults and checks of rapt_generate_options. */
 #include "generate/search.h"
 
 #include <float.h>

@@ -1,9 +1,9 @@
-/* pick.c - the likeliest next tokens of every row and log sum exp of all its logits:
+/* pick.c - finds the most likely next tokens of every row, and log sum exp of all its logits:
 
        log sum exp x = log sum over sections of exp(log sum exp of the section)
 
-   The output matrix is multiplied in sections of columns. The likeliest tokens and the log sum of a
-   section are found while its logits are in the processor's cache, so no [rows][vocab] array is
+   The output matrix is multiplied in sections of columns. The most likely tokens and the log sum of
+   a section are found while its logits are in the processor's cache, so no [rows][vocab] array is
    filled. Sections do not depend on rows or threads, so neither do the bits. */
 #include "generate/generate.h"
 
@@ -11,7 +11,7 @@
 
 enum {
     SECTION = 4096,
-    AT_HAND = 1 << 17 /* logits at once, if that is more than a section of each row */
+    AT_HAND = 1 << 17 /* logits computed at once; at least a section of each row */
 };
 
 int rapt__pick_sections(int vocab)
@@ -19,7 +19,7 @@ int rapt__pick_sections(int vocab)
     return rapt__ceil_div(vocab, SECTION);
 }
 
-/* The column of a token; -1: the row has none. */
+/* Returns the column of a token. The result is below s->first, or -1, if the section has none. */
 static int column_of(const struct section *s, int32_t token)
 {
     int low = s->first, high = s->first + s->columns;
@@ -40,7 +40,7 @@ void rapt__section_forbid(const struct section *s, int32_t token)
     if (column >= s->first) s->logits[column - s->first] = -INFINITY;
 }
 
-/* A section of a row. */
+/* Picks from one section of a row, adding to what earlier sections gave. */
 static void pick_section(const struct kernels *k, struct picks *p, int row, const struct section *s)
 {
     size_t own = (size_t)row * (size_t)p->max;
@@ -57,8 +57,8 @@ static void pick_section(const struct kernels *k, struct picks *p, int row, cons
                                  p->tokens + own, p->logits + own);
 }
 
-/* All sections of a row among columns [first, first + columns), whose logits are there; the row has
-   `all` columns. */
+/* Picks from columns [first, first + columns) of a row, section by section. logits: those of these
+   columns; all: the columns of the whole row. The last columns complete the row's log sum. */
 static void pick_row(const struct kernels *k, struct picks *p, int row, int first, int columns,
                      int all, const int32_t *tokens, float *logits)
 {
@@ -71,8 +71,9 @@ static void pick_row(const struct kernels *k, struct picks *p, int row, int firs
     if (first + columns == all) p->log_sums[row] = k->log_sum_row(sums, sections);
 }
 
-/* A row whose logits are there, of which it may have those that are listed for its source alone;
-   whole: they are those of all tokens, else those of p->listed->output. */
+/* Picks from the tokens that are listed for the source of a row. logits: those of all tokens if
+   `whole`, else those of the rows of p->listed->output; overwritten by those of the listed tokens,
+   which are in ascending order, so no logit is overwritten before it is read. */
 static void pick_listed(const struct kernels *k, struct picks *p, int row, bool whole,
                         float *logits)
 {
@@ -86,7 +87,7 @@ static void pick_listed(const struct kernels *k, struct picks *p, int row, bool 
     for (int i = 0; p->max && i < p->counts[row]; i++) picked[i] = tokens[picked[i]];
 }
 
-/* Rows of logits with `vocab` columns. */
+/* Picks from columns [first, first + columns) of all rows, logits [rows][columns]. */
 static void pick_rows(const struct exec_context *c, struct picks *p, int rows, int first,
                       int columns, int vocab, bool whole, float *logits)
 {

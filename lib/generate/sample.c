@@ -1,11 +1,11 @@
-/* sample.c - logits in, the next token of each source out, drawn from softmax(logits /
-   temperature), truncated to the top_k likeliest and to the likeliest that hold top_p of the
-   probability (Holtzman et al. 2020). Draw t of sequence b is a function of (seed, b, t): the batch
-   does not matter.
+/* sample.c - draws the next token of each source from softmax(logits / temperature), optionally
+   truncated to the top_k most likely tokens and to the most likely ones that together have the
+   probability top_p (Holtzman et al. 2020). Draw t of sequence b depends only on (seed, b, t), not
+   on the batch.
 
-   The whole distribution is inverted in the order of tokens, with sums of blocks; one that is
-   truncated in the order of likelihood, by a heap of the tokens that may remain. Sources are shared
-   out to the team. */
+   The cumulative distribution is inverted: a whole one in the order of tokens, skipping blocks by
+   their sums; a truncated one in the order of likelihood, by a heap of the tokens that may remain.
+   The members of a team take sources in turn. */
 #include "generate/search.h"
 
 #include <math.h>
@@ -17,15 +17,15 @@ int rapt__sample_blocks(int vocab)
     return rapt__ceil_div(vocab, BLOCK);
 }
 
-/* ---- a heap of numbers of values, the greatest first ---- */
+/* ---- a heap of indices of values, the largest value at the root ---- */
 
 struct heap {
     const float *values;
-    int *items; /* [left] the heap; behind it, from the end on, those that were taken */
+    int *items; /* [left] the heap; after it the indices taken so far, the first one last */
     int left;
 };
 
-/* The root comes last: greater value, then lower number. */
+/* Orders indices so that the root is the maximum: the larger value, then the lower index. */
 static int by_value(const void *context, const void *x, const void *y)
 {
     const float *values = context;
@@ -39,7 +39,7 @@ static void heap_settle(struct heap *h, int at)
     rapt__heap_down(h->items, (size_t)at, (size_t)h->left, sizeof *h->items, by_value, h->values);
 }
 
-/* Of the numbers below count whose value is at least `bound`. */
+/* Makes a heap of the indices 0 .. count-1 whose value is at least `bound`. */
 static void heap_fill(struct heap *h, int count, float bound)
 {
     h->left = 0;
@@ -48,6 +48,7 @@ static void heap_fill(struct heap *h, int count, float bound)
     for (int i = h->left / 2; i-- > 0;) heap_settle(h, i);
 }
 
+/* Removes the root and returns it. */
 static int heap_take(struct heap *h)
 {
     int item = h->items[0];
@@ -57,18 +58,21 @@ static int heap_take(struct heap *h)
     return item;
 }
 
-/* ---- the tokens of one draw ---- */
+/* ---- one draw ---- */
 
 struct urn {
     const float *logits;
     int vocab;
-    float max, temperature; /* of the logits */
-    double all;             /* of shares */
-    float *shares;          /* [vocab] exp((logit - max) / temperature) */
-    double *sums;           /* [blocks] of shares */
-    float *greatest;        /* [blocks] logit */
-    int *tokens;            /* [vocab] for heaps */
+    float max; /* largest logit */
+    float temperature;
+    double all;      /* sum of shares */
+    float *shares;   /* [vocab] exp((logit - max) / temperature) */
+    double *sums;    /* [blocks] sums of shares */
+    float *greatest; /* [blocks] largest logits */
+    int *tokens;     /* [vocab] memory for heaps */
 };
+
+/* SUMS independent accumulators hide the latency of additions. */
 
 static double sum_of(const float *x, int n)
 {
@@ -102,7 +106,7 @@ static void compute_shares(const struct kernels *k, struct urn *urn)
     }
 }
 
-/* The first token until which shares add up to more than u of all. */
+/* Returns the first token up to which the shares add up to more than u times their sum. */
 static int draw_whole(const struct urn *urn, double u)
 {
     int blocks = rapt__sample_blocks(urn->vocab), block = 0, token = 0;
@@ -113,14 +117,15 @@ static int draw_whole(const struct urn *urn, double u)
         passed += urn->sums[b];
     }
     for (int i = block * BLOCK; i < urn->vocab && i < (block + 1) * BLOCK; i++) {
-        if (urn->shares[i] > 0) token = i; /* where sums differ by rounding, the last one */
+        if (urn->shares[i] > 0) token = i; /* the answer if rounding keeps passed below point */
         passed += (double)urn->shares[i];
         if (passed > point) break;
     }
     return token;
 }
 
-/* The top_k likeliest tokens have at least this logit: as many blocks have one. */
+/* Returns a lower bound of the logits of the top_k most likely tokens: the top_k-th largest of the
+   blocks' maxima, which top_k tokens reach. */
 static float bound_of_k(const struct urn *urn, int top_k)
 {
     int blocks = rapt__sample_blocks(urn->vocab), block = 0;
@@ -131,14 +136,18 @@ static float bound_of_k(const struct urn *urn, int top_k)
     return urn->greatest[block];
 }
 
-/* All tokens with less than this logit together have less than 1 - top_p of the probability. */
+/* Returns a logit such that all tokens below it together have less than 1 - top_p of the
+   probability: `vocab` tokens of the share computed here would have just that. 1e-3 and 1e-6 cover
+   rounding. */
 static float bound_of_p(const struct urn *urn, double top_p)
 {
-    double share = (1 - top_p) * urn->all / urn->vocab; /* of each of them, on average */
-    double distance = (double)urn->temperature * (rapt__log(share) - 1e-3); /* of logits; rounded */
+    double share = (1 - top_p) * urn->all / urn->vocab;
+    double distance = (double)urn->temperature * (rapt__log(share) - 1e-3);
     return (float)((double)urn->max + distance - 1e-6 * fabs((double)urn->max));
 }
 
+/* Takes tokens from a heap until they are top_k or have top_p of the probability, and draws one of
+   them. */
 static int draw_truncated(const rapt_generate_options *o, struct urn *urn, double u)
 {
     bool nucleus = o->top_p > 0 && o->top_p < 1;
@@ -155,10 +164,10 @@ static int draw_truncated(const rapt_generate_options *o, struct urn *urn, doubl
         passed += (double)urn->shares[heap.items[i]];
         if (passed > u * kept) return heap.items[i];
     }
-    return likeliest; /* u * kept was rounded up to kept */
+    return likeliest; /* rounding has made u * kept equal to kept */
 }
 
-/* -1: no token has any probability, since all are suppressed or logits are not finite. */
+/* Returns -1 if no token has any probability: all are suppressed, or logits are not finite. */
 static int draw_token(const rapt_generate_options *o, const struct kernels *k, struct urn *urn,
                       double u)
 {
@@ -168,7 +177,7 @@ static int draw_token(const rapt_generate_options *o, const struct kernels *k, s
     return whole ? draw_whole(urn, u) : draw_truncated(o, urn, u);
 }
 
-/* The next token of a source, from its row of logits. */
+/* Draws the next token of a source from its row of logits; without one, truncates the source. */
 static void sample(struct search *s, int source, int member)
 {
     struct search_memory *m = s->m;

@@ -1,67 +1,70 @@
-/* search.h - what generate.c, beam.c, finish.c and sample.c share. */
+/* search.h - one call of rapt_generate, shared by the files of the search. */
 #ifndef RAPT_LIB_GENERATE_SEARCH_H
 #define RAPT_LIB_GENERATE_SEARCH_H
 
 #include "generate/generate.h"
 
-struct search { /* one call of rapt_generate */
+struct search {
     rapt_session *session;
     struct search_memory *m;
     const rapt_generate_options *options;
     struct picks picks;
     int beams, nbest;
-    rapt_like like;                        /* not RAPT_LIKE_MODEL */
-    int stride;                            /* slots per source */
-    int length;                            /* capacity of a hypothesis, in tokens */
-    int max_length;                        /* tokens per row of the caller's ids */
+    rapt_like like;                        /* never RAPT_LIKE_MODEL */
+    int stride;                            /* slots per source: limits.beams */
+    int length;                            /* capacity of a hypothesis in tokens */
+    int max_length;                        /* row length of the caller's ids in tokens */
     bool logs;                             /* log-probabilities of tokens are wanted */
     const struct alignment_record *record; /* NULL: alignments are not wanted */
 };
 
 /* ---- alignment.c ---- */
-/* The rows of the tokens of the last rapt__decode, before anything moves. */
+/* Records the cross-attention of the last rapt__decode. Call it before hypotheses change slots. */
 void rapt__record_rows(struct search *s);
-/* Which slot each live slot of a source continues from now on; its count has the new tokens. */
+/* Records which slot each slot of a source continues. Call it after count includes the new tokens.
+ */
 void rapt__record_parents(struct search *s, int source);
-/* The [count + 1] rows of the hypothesis that had `count` tokens when it was in `slot`; ended: the
-   row of its end is there too, else 0. */
+/* Writes the [count + 1] rows of the hypothesis that finished in `slot` with `count` tokens. The
+   last row is that of its end, or 0 unless `ended`. */
 void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment);
 
 /* ---- beam.c ---- */
+/* Makes one step of a source: ranks the picks of its live hypotheses, the first in row `row`, and
+   puts those that live on into `next`. */
 void rapt__search_choose(struct search *s, int source, int row);
-/* The one hypothesis of a source goes on with a token, or ends. */
+/* Extends the only hypothesis of a source by a token, or finishes it if that is the end. */
 void rapt__search_take(struct search *s, int source, const struct candidate *c);
-/* All live hypotheses of a source end as they are. */
+/* Finishes all live hypotheses of a source without an end. */
 void rapt__search_truncate(struct search *s, int source);
-/* The best of a source's hypotheses that ended and have not been output, a slot of `done`; -1:
-   there is none. */
+/* Returns the slot of the best finished hypothesis that has not been output, or -1. */
 int rapt__search_best(const struct search *s, int source);
+/* Writes the finished hypotheses of a source, best first, to the caller's arrays. */
 void rapt__search_output(const struct search *s, int source, const rapt_generate_outputs *out);
 
-/* ---- finish.c: which hypotheses have ended, and when a source has ---- */
-/* Hypothesis `slot` ends: with the end, or as it is (end NULL). */
+/* ---- finish.c: which finished hypotheses are kept, and when a source is finished ---- */
+/* Finishes hypothesis `slot` of a source: with this end, or truncated if `end` is NULL. */
 void rapt__search_finish(struct search *s, int source, int slot, const struct candidate *end);
-/* Whether a source needs no further step, `live` hypotheses of which would go on in `next`. */
+/* Whether a source needs no further step; `live` hypotheses are in `next`. */
 bool rapt__search_ended(const struct search *s, int source, int live);
 
 /* ---- options.c ---- */
-/* All but the prefix's memory and the tokens of the source, which rapt__encode checks. */
+/* Checks everything but the tokens of the source, which rapt__encode checks. */
 rapt_status rapt__generate_check(const rapt_session *session, const rapt_generate_options *o,
                                  int sources, rapt_message *why);
 
-/* ---- constrain.c: tokens that options forbid, by what a hypothesis has ---- */
-/* Adds to s->picks what the options ask for. */
+/* ---- constrain.c: tokens that the options forbid, given the tokens of a hypothesis ---- */
+/* Makes s->picks follow min_length and no_repeat_ngram. */
 void rapt__constrain(struct search *s);
 
 /* ---- announce.c ---- */
-/* Calls options.token with the tokens of a source that have become known; false: it wants to stop.
- */
+/* Calls options.token with the tokens of a source that have become known. Returns false if the
+   callback asked to stop. */
 bool rapt__search_announce(struct search *s, int source);
 
 /* ---- sample.c ---- */
-/* Blocks of tokens, of which sums are kept. */
+/* Returns the number of blocks of tokens whose sums are kept. */
 int rapt__sample_blocks(int vocab);
-/* Draws the next token of every live source, which lives on with it or ends. */
+/* Draws the next token of every live source and extends or finishes its hypothesis. */
 void rapt__search_sample(struct search *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* session.c - target tokens in, logits out: targets grow by appended tokens, over the keys and
-   values that encode.c has cached of their sources; and are reordered. */
+/* session.c - decoding: appends tokens to the targets and computes the logits of the next ones,
+   using the keys and values that encode.c has cached; and reorders targets. */
 #include "generate/session.h"
 
 #include <assert.h>
@@ -40,17 +40,17 @@ static rapt_status check_target(const rapt_session *s, const rapt_tokens *target
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "there are no targets: call rapt_encode first");
     if (target && target->batch != s->targets)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "target: batch is %d, not %d: %d sources of the last rapt_encode with "
-                          "limits.beams %d",
+                          "target: batch is %d, it must be %d: %d sources of the last rapt_encode "
+                          "times limits.beams %d",
                           target->batch, s->targets, s->sources, s->limits.beams);
     rapt_status status = rapt__tokens_check(target, &limits, why);
     if (status) return status;
-    assert(target); /* or it would have been refused */
+    assert(target); /* rapt__tokens_check refuses NULL */
     for (int b = 0; b < target->batch; b++)
         if (target->starts[b + 1] - target->starts[b] > s->target_capacity - s->length[b])
             return rapt__fail(
                 why, RAPT_BAD_ARGUMENT,
-                "target: sequence %d has %d tokens and gets %d, there is space for %d", b,
+                "target: sequence %d has %d tokens and gets %d more, there is space for %d", b,
                 s->length[b], target->starts[b + 1] - target->starts[b], s->target_capacity);
     return RAPT_OK;
 }
@@ -80,11 +80,12 @@ rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct pick
     return RAPT_OK;
 }
 
+/* The caller must not extend or move targets that a search has left. */
 static rapt_status check_targets(const rapt_session *s, rapt_message *why)
 {
     if (!s->searched) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "the targets are those of rapt_generate or rapt_score_targets: call "
+                      "the targets belong to rapt_generate or rapt_score_targets: call "
                       "rapt_encode first");
 }
 
@@ -100,7 +101,7 @@ rapt_status rapt_decode(rapt_session *s, const rapt_tokens *target, const float 
 
 /* ---- reordering ---- */
 
-/* Every cell to the target that continues its own, in the spare memory. */
+/* Copies the cells of every target from its parent, into the spare memory. */
 static void move_states(struct team *team, rapt_session *s)
 {
     size_t begin, end, width = (size_t)s->model->config.width, slots = (size_t)s->self.sequences;

@@ -1,4 +1,4 @@
-/* session.h - what encode.c and session.c share. */
+/* session.h - small helpers of the files that run a session's stacks. */
 #ifndef RAPT_LIB_GENERATE_SESSION_H
 #define RAPT_LIB_GENERATE_SESSION_H
 
@@ -26,7 +26,7 @@ static inline struct exec_context rapt__session_exec(rapt_session *s, struct tea
     return (struct exec_context){team, rapt__kernels(), s->pack, NULL};
 }
 
-/* Copies starts, and repeats the last one for the sequences that are not there. */
+/* Copies starts[batch + 1] to to[max + 1], repeating the last value: absent sequences are empty. */
 static inline void rapt__starts_copy(int *to, const int *starts, int batch, int max)
 {
     for (int b = 0; b <= max; b++) to[b] = starts[b < batch ? b : batch];

@@ -1,18 +1,20 @@
-/* session_memory.c - limits checked and filled in, and a session made: all of its memory, laid out
-   in one arena. */
+/* session_memory.c - checks the limits of a session and creates it, with all of its memory in one
+   arena. */
 #include "generate/generate.h"
 
 #include <string.h>
 
-enum { GROUP_ROWS = 128, WEIGHTS_ROWS = 64 };
+enum {
+    GROUP_ROWS = 128, /* rows that the encoder reads at once, unless a sequence is longer */
+    WEIGHTS_ROWS = 64 /* encoder rows whose attention weights are read at once */
+};
 
-/* Limits of a half that the model lacks are ignored. */
+/* Returns the limits with defaults filled in, and 0 for the half that the model lacks. */
 static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_limits l = *limits;
     rapt_kind kind = model->config.kind;
-    l.threads =
-        rapt__team_size(l.threads); /* the memory is for these, whatever OpenMP uses later */
+    l.threads = rapt__team_size(l.threads); /* fixed now, because memory depends on it */
     if (l.beams == 0) l.beams = 1;
     if (l.target_tokens == 0) l.target_tokens = l.batch * l.beams;
     if (kind == RAPT_KIND_DECODER_ONLY) l.source_tokens = 0;
@@ -39,8 +41,8 @@ static rapt_status check_session_limits(const rapt_model *model, const rapt_limi
     return status;
 }
 
-/* Caches of all layers, each of so many panels, and what the score needs beside them. history:
-   floats per head that a recurrent score keeps. */
+/* Lays out the caches of all layers, each of `panels` panels of keys, and the packed parameters,
+   biases and history of weights that the score needs. history: floats per head of the latter. */
 static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool cross,
                                 int sequences, size_t panels, size_t history, struct arena *arena)
 {
@@ -75,7 +77,7 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
     }
 }
 
-/* The cells of a recurrent decoder. */
+/* Lays out the cells of a recurrent decoder. */
 static void lay_out_states(rapt_session *s, int slots, struct arena *arena)
 {
     size_t rows = (size_t)s->model->layout.decoder.count * (size_t)slots;
@@ -100,7 +102,9 @@ static void lay_out_caches(rapt_session *s, struct arena *arena)
     lay_out_cache_state(s, &s->cross, true, l->batch, cross, tokens * (size_t)l->beams, arena);
 }
 
-/* Bytes of workspace for attention in the encoder and over caches. */
+/* Returns the bytes of workspace for attention: in the encoder, over the caches, or to read
+ * weights.
+ */
 static size_t workspace_of(const rapt_session *s, int rows)
 {
     const rapt_config *c = &s->model->config;
@@ -119,7 +123,7 @@ static size_t workspace_of(const rapt_session *s, int rows)
     return rapt__max_size(max, s->weights_workspace * (size_t)l->threads);
 }
 
-/* Of one member, while it reads weights of the decoder: a multiple of 64 bytes. */
+/* Returns the bytes, a multiple of 64, that one member needs to read weights of the decoder. */
 static size_t weights_workspace_of(const rapt_session *s)
 {
     const rapt_config *c = &s->model->config;
@@ -135,8 +139,8 @@ static size_t weights_workspace_of(const rapt_session *s)
     return rapt__round_up_size(max, 64);
 }
 
-/* What a search may have to record, whatever the number of sources: fewer of them may have longer
-   targets. */
+/* Lays out memory for the record of any search: fewer sources may have longer targets, so it takes
+   the maximum over all numbers of sources. */
 static void lay_out_record(rapt_session *s, struct arena *arena)
 {
     const rapt_limits *l = &s->limits;
@@ -189,7 +193,7 @@ static void lay_out_session(rapt_session *s, struct arena *arena)
     lay_out_record(s, arena);
 }
 
-/* The caller's limits, checked and with everything filled in. */
+/* Copies the caller's limits, checks them and fills in defaults. */
 static rapt_status read_limits(rapt_limits *own, const rapt_model *model, const rapt_limits *limits,
                                rapt_message *why)
 {

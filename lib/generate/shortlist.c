@@ -1,5 +1,5 @@
-/* shortlist.c - a shortlist and the sources of a call in; the target tokens of each source, and the
-   rows of the output matrix that all of them need, out. Rows are copied into panels of their own,
+/* shortlist.c - applies a shortlist to the sources of a call: collects the target tokens that each
+   source may use, and copies the rows of the output matrix that they need into panels of their own,
    where each product has the bits that it has in the whole matrix. */
 #include "generate/generate.h"
 
@@ -13,23 +13,23 @@ rapt_status rapt__shortlist_check(const rapt_shortlist *shortlist, const rapt_co
         target = rapt_shortlist_target_vocab(shortlist);
     if (source == config->source_vocab && target == config->target_vocab) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "shortlist: it is for vocabularies of %d and %d tokens, the model has %d and "
-                      "%d",
+                      "shortlist: it was made for vocabularies of %d and %d tokens, the model has "
+                      "%d and %d",
                       source, target, config->source_vocab, config->target_vocab);
 }
 
-struct listing { /* while it is made */
+struct listing { /* a struct listed_rows while it is made */
     struct listed_rows *l;
     const rapt_session *session;
     const rapt_shortlist *shortlist;
     const rapt_tokens *source;
     int32_t end;
-    int32_t *columns; /* [vocab] the row in the output that a token is; -1: none */
-    int32_t *tokens;  /* [capacity] of the sources so far, as in listed_rows */
+    int32_t *columns; /* [vocab] the row of each token in `output`; -1: not listed */
+    int32_t *tokens;  /* [capacity] tokens of the sources so far, as in listed_rows */
     size_t capacity;
 };
 
-/* The tokens of source b to own [vocab], ascending, the end among them; *count: how many. */
+/* Writes the *count tokens of source b to own[vocab], in ascending order, the end among them. */
 static rapt_status list_source(const struct listing *g, int b, int32_t *own, int *count,
                                rapt_message *why)
 {
@@ -47,7 +47,7 @@ static rapt_status list_source(const struct listing *g, int b, int32_t *own, int
     return RAPT_OK;
 }
 
-/* Space for the whole vocabulary behind `used` tokens. */
+/* Makes space for the whole vocabulary after `used` tokens. */
 static rapt_status reserve_tokens(struct listing *g, size_t used, rapt_message *why)
 {
     const rapt_allocator *allocator = &g->session->allocator;
@@ -65,13 +65,14 @@ static rapt_status reserve_tokens(struct listing *g, size_t used, rapt_message *
     return RAPT_OK;
 }
 
-/* What the sources need: starts and tokens, and in columns which rows those are. */
+/* Lists the tokens of all sources, and numbers the tokens that any source needs in columns: *rows
+   is how many these are. */
 static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
 {
     int vocab = g->session->model->config.target_vocab, count = 0;
     for (int t = 0; t < vocab; t++) g->columns[t] = -1;
     g->l->starts[0] = 0;
-    rapt_status status = reserve_tokens(g, 0, why); /* tokens are there, even if no source is */
+    rapt_status status = reserve_tokens(g, 0, why); /* also without any source */
     if (status) return status;
     for (int b = 0; b < g->source->batch; b++) {
         int first = g->l->starts[b];
@@ -106,7 +107,7 @@ struct copying {
     int rows;
 };
 
-/* One row of panels [depth][16] to another. */
+/* Copies one row of a panel [depth][16] to a row of another panel. */
 static void copy_row(const float *from, float *to, int depth)
 {
     for (ptrdiff_t k = 0; k < depth; k++) to[k * LANES] = from[k * LANES];
@@ -127,6 +128,7 @@ static void work_on_rows(struct team *team, void *argument)
     rapt__team_barrier(team);
 }
 
+/* Allocates the result and fills it, copying `rows` rows of the output matrix. */
 static rapt_status fill_listed(struct listing *g, int rows, rapt_message *why)
 {
     struct listed_rows *l = g->l;
@@ -155,7 +157,12 @@ rapt_status rapt__listed_rows_make(struct listed_rows *l, const rapt_session *s,
 {
     size_t starts = ((size_t)source->batch + 1) * sizeof *l->starts;
     size_t bytes = (size_t)s->model->config.target_vocab * sizeof(int32_t);
-    struct listing g = {l, s, shortlist, source, end, rapt__alloc(&s->allocator, bytes), NULL, 0};
+    struct listing g = {.l = l,
+                        .session = s,
+                        .shortlist = shortlist,
+                        .source = source,
+                        .end = end,
+                        .columns = rapt__alloc(&s->allocator, bytes)};
     int rows = 0;
     *l = (struct listed_rows){.starts = rapt__alloc(&s->allocator, starts),
                               .sources = source->batch};
