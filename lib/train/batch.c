@@ -1,18 +1,19 @@
-/* batch.c - one batch through a trainer's model: teacher forcing (the decoder's inputs are the
-   labels before), label-smoothed cross-entropy, and backward for a gradient. */
+/* batch.c - runs one batch through a trainer's model: teacher forcing (the decoder's input is the
+   label before), label-smoothed cross-entropy, and the backward pass for a gradient. */
 #include "train/train.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What all members of the team work on. */
+/* The work of all members of the team. */
 struct batch {
     rapt_trainer *trainer;
     struct stack encoder, decoder;
-    struct pass source, target; /* count 0: that side is absent */
+    struct pass source, target; /* rows.count 0: the model has no such half */
     bool gradient;
     float smoothing;
-    struct loss sums, expected; /* of the batch; the same where all is expected */
+    struct loss sums;     /* of the batch */
+    struct loss expected; /* of the batch if all weights are expected values */
 };
 
 static struct stack stack_of(rapt_trainer *t, bool decoder)
@@ -27,12 +28,14 @@ static struct stack stack_of(rapt_trainer *t, bool decoder)
                           .argument = t};
 }
 
-/* What a pass through the model is to leave: sums of losses, and gradients or not. */
+/* The purpose of a pass through the model: sums of losses, and gradients or not. */
 struct aim {
     bool gradient;
     struct loss *sums;
 };
 
+/* Computes the loss of rows of states, and for a gradient adds to those of the output and writes
+   dstates. */
 static void loss_of_rows(const struct exec_context *c, struct batch *b, const struct aim *aim,
                          const float *states, int rows, float *dstates)
 {
@@ -45,7 +48,7 @@ static void loss_of_rows(const struct exec_context *c, struct batch *b, const st
                dbias, t->loss_workspace);
 }
 
-/* The loss of pooled rows; the gradient of all rows is the encoder's dout. */
+/* Computes the loss of pooled rows; the gradient of the rows goes to the encoder's dout. */
 static void pooled_loss(const struct exec_context *c, struct batch *b, const struct aim *aim,
                         const float *states)
 {
@@ -59,7 +62,8 @@ static void pooled_loss(const struct exec_context *c, struct batch *b, const str
     if (aim->gradient) rapt__pool_backward(c, &pool, t->dpooled, t->encoder.dout);
 }
 
-/* Through both halves to the loss. Sets target->states, which it returns; NULL: no source. */
+/* Runs both halves and computes the loss. Sets target->states to the encoder's output and returns
+   it; NULL without a source. */
 static const float *batch_forward(const struct exec_context *c, struct batch *b,
                                   const struct aim *aim, const struct pass *source,
                                   struct pass *target)
@@ -78,7 +82,7 @@ static const float *batch_forward(const struct exec_context *c, struct batch *b,
     return states;
 }
 
-/* The losses of RAPT_BASELINE_EXPECTED. */
+/* Computes the losses of RAPT_BASELINE_EXPECTED by one more forward pass. */
 static void batch_expect(const struct exec_context *c, struct batch *b)
 {
     const struct aim aim = {false, &b->expected};
@@ -110,8 +114,8 @@ static void work_on_batch(struct team *team, void *argument)
     if (states) rapt__stack_backward(&c, &b->encoder, &b->source, NULL, t->gradients, t->partial);
 }
 
-/* Inputs are all tokens but the last, labels all but the first, of begin, y1 .. yn, end; begin and
-   end are in target, or the options have them. */
+/* Makes the decoder's inputs, all tokens of begin, y1 .. yn, end but the last, and its labels, all
+   but the first. begin and end are in target, or with options.frame in the options. */
 static void split_target(rapt_trainer *t, const rapt_tokens *target)
 {
     const rapt_train_options *o = &t->options;
@@ -188,7 +192,8 @@ rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
     struct batch b = batch_prepare(t, source, target, gradient, shard);
     rapt__team_run(t->limits.threads, work_on_batch, &b);
     if (gradient) rapt__guide_end(t, b.target.rows.count);
-    if (!isfinite(b.expected.loss)) b.sums.loss = b.expected.loss; /* no baseline: no gradient */
+    /* Without a finite baseline the gradient is useless: report it as the loss. */
+    if (!isfinite(b.expected.loss)) b.sums.loss = b.expected.loss;
     *sums = b.sums;
     return RAPT_OK;
 }

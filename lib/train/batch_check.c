@@ -1,4 +1,4 @@
-/* batch_check.c - the arguments of a batch against the model and the limits of the trainer. */
+/* batch_check.c - checks a batch against the model and the limits of the trainer. */
 #include "train/train.h"
 
 static rapt_status check_sources(const rapt_trainer *t, const rapt_tokens *source, int batch,
@@ -22,7 +22,8 @@ static rapt_status check_sources(const rapt_trainer *t, const rapt_tokens *sourc
     return RAPT_OK;
 }
 
-/* Labels of an encoder-only model: one for each source token, or sequence; negative: none. */
+/* Checks the labels of an encoder-only model: one for each source token, or with pooling for each
+   sequence. A negative label means none. */
 static rapt_status check_labels(const rapt_trainer *t, const rapt_tokens *source,
                                 const rapt_tokens *target, rapt_message *why)
 {
@@ -31,9 +32,9 @@ static rapt_status check_labels(const rapt_trainer *t, const rapt_tokens *source
         int wanted = pools ? b : source->starts[b];
         if (target->starts[b] != wanted)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "target: starts[%d] is %d, with one label for each source %s it is "
-                              "%d",
-                              b, target->starts[b], pools ? "sequence" : "token", wanted);
+                              "target: starts[%d] is %d, it must be %d: one label for each source "
+                              "%s",
+                              b, target->starts[b], wanted, pools ? "sequence" : "token");
     }
     int count = target->starts[target->batch];
     if (count > 0 && !target->ids)
@@ -46,7 +47,7 @@ static rapt_status check_labels(const rapt_trainer *t, const rapt_tokens *source
     return RAPT_OK;
 }
 
-/* Of a model with a decoder. */
+/* Checks the targets of a model with a decoder. */
 static rapt_status check_targets(const rapt_trainer *t, const rapt_tokens *target,
                                  rapt_message *why)
 {
@@ -64,8 +65,8 @@ static rapt_status check_targets(const rapt_trainer *t, const rapt_tokens *targe
         if (target->starts[b + 1] - target->starts[b] < 2)
             return rapt__fail(
                 why, RAPT_BAD_ARGUMENT,
-                "target: sequence %d has %d tokens, and is to be begin, y1 .. yn, end: "
-                "write them, or set options.frame",
+                "target: sequence %d has %d tokens; it must be begin, y1 .. yn, end: add them, or "
+                "set options.frame",
                 b, target->starts[b + 1] - target->starts[b]);
     return status;
 }

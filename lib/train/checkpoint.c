@@ -1,5 +1,5 @@
-/* checkpoint.c - checkpoint: parameters, Adam moments, step and random counters in one file. A
-   trainer that loads it continues with the same bits. */
+/* checkpoint.c - saves and loads checkpoints: parameters, Adam moments, step and random counters in
+   one file. A trainer that loads one continues with the same bits. */
 #include "train/train.h"
 
 #include "format/format.h"
@@ -24,6 +24,8 @@ static const struct field {
 };
 enum { FIELDS = sizeof fields / sizeof *fields, STATE_TEXT = FIELDS * FIELD_TEXT };
 
+/* Whether a checkpoint has a field. samples: the model samples keys; measured: the products may
+   have been measured. */
 static bool present(bool samples, bool measured, const struct field *f)
 {
     return f->when == SAMPLED ? samples : f->when == ALWAYS || measured;
@@ -58,13 +60,14 @@ static void write_state(const rapt_trainer *t, char state[STATE_TEXT])
     }
 }
 
-/* What rapt_trainer_load would refuse, must not replace a checkpoint that can be loaded. */
+/* Refuses to save what rapt_trainer_load would refuse, as it might replace a good checkpoint. */
 static rapt_status savable(const rapt_trainer *t, rapt_message *why)
 {
     size_t floats = t->model->layout.floats;
     rapt_status status = rapt__rate_check(t->state.rate, why);
     if (status || rapt__finite_count(t->model->block, floats) == floats) return status;
-    return rapt__fail(why, RAPT_NOT_FINITE, "a parameter is infinite or NaN: no trainer loads it");
+    return rapt__fail(why, RAPT_NOT_FINITE,
+                      "a parameter is infinite or NaN, so the checkpoint could not be loaded");
 }
 
 rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
@@ -74,7 +77,7 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
     if (!t || !path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", t ? "path" : "trainer");
     if (rapt__gradient_waits(t) || t->shards.count)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "gradients have been added that no step has applied");
+                          "gradients wait for a step: make it before saving");
     rapt_status status = savable(t, why);
     if (status) return status;
     write_state(t, state);
@@ -87,11 +90,12 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
 
 /* ---- reading ---- */
 
-struct text_part { /* what is left of a text */
+struct text_part { /* bytes at .. end - 1 */
     const char *at, *end;
 };
 
-/* The next word of a text whose words are separated by single spaces; empty: there is none. */
+/* Removes the next word from a text whose words are separated by single spaces and returns it;
+   empty at the end. */
 static struct text_part next_word(struct text_part *text)
 {
     struct text_part word = {text->at, text->at};
@@ -106,7 +110,8 @@ static bool is_key(const struct text_part *word, const char *key)
     return (size_t)(word->end - word->at) == size && memcmp(word->at, key, size) == 0;
 }
 
-/* A number of digits in a base; false: it is none, or larger than max. */
+/* Parses a number of digits in a base. Returns false if the word is not a number or is larger than
+   max. */
 static bool read_digits(const struct text_part *word, unsigned base, uint64_t max, uint64_t *number)
 {
     static const char digits[] = "0123456789abcdef";
@@ -120,7 +125,7 @@ static bool read_digits(const struct text_part *word, unsigned base, uint64_t ma
     return word->at < word->end;
 }
 
-/* A value of the state, checked against the range of its field. */
+/* Parses the value of a field into *state. Returns false if it is out of the field's range. */
 static bool read_value(const struct field *f, const struct text_part *word,
                        struct trainer_state *state)
 {
@@ -178,7 +183,7 @@ rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, 
         rest = left;
     }
     if (rest.at < rest.end)
-        return rapt__fail(why, RAPT_BAD_FILE, "metadata " TRAINER_KEY ": %.*s is not known here",
+        return rapt__fail(why, RAPT_BAD_FILE, "metadata " TRAINER_KEY ": unknown field %.*s",
                           (int)rapt__min_size((size_t)(rest.end - rest.at), 40), rest.at);
     *state = read;
     return RAPT_OK;
@@ -196,9 +201,12 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     rapt_status status = rapt__config_read(&config, text, strlen(text), why);
     if (status) return status;
     if (!rapt__config_same(&config, &t->model->config))
-        return rapt__fail(why, RAPT_BAD_FILE, "it belongs to a model of another configuration");
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "it belongs to a model with another configuration than this trainer's");
     text = rapt__tensors_metadata(file, TRAINER_KEY);
-    if (!text) return rapt__fail(why, RAPT_BAD_FILE, "it is a model, not a trainer's checkpoint");
+    if (!text)
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "it is a model without the state of a trainer, not a checkpoint");
     status = rapt__trainer_state_read(&state, t->losses != NULL, text, strlen(text), why);
     if (!status) status = rapt__products_check(t, &state, why);
     if (status) return status;

@@ -1,5 +1,5 @@
-/* guided.c - word alignments of the next batch in, what its backward pass trains attention towards
-   and the loss of that out: guided alignment, Chen et al. 2016, as Marian has it. */
+/* guided.c - guided alignment (Chen et al. 2016, as in Marian): takes the word alignment of the
+   next batch, gives it to the backward pass as a target for cross-attention, and sums its loss. */
 #include "train/train.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ rapt_status rapt_train_align(rapt_trainer *t, const rapt_alignment *alignment, r
     if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
     if (alignment && !(t->options.guided_alignment > 0))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "alignment: options.guided_alignment is 0, so nothing would read it");
+                          "alignment: it has no effect while options.guided_alignment is 0");
     if (alignment && !alignment->starts)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment: its starts are NULL");
     t->alignment = alignment ? *alignment : (rapt_alignment){NULL, NULL};
@@ -19,17 +19,17 @@ rapt_status rapt_train_align(rapt_trainer *t, const rapt_alignment *alignment, r
 static rapt_status check_alignment_starts(const rapt_alignment *a, int rows, rapt_message *why)
 {
     if (a->starts[0] != 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment: starts[0] is %d", a->starts[0]);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment: starts[0] is %d, not 0",
+                          a->starts[0]);
     for (int r = 0; r < rows; r++)
         if (a->starts[r + 1] < a->starts[r])
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "alignment: starts[%d] is %d, less than the one before", r + 1,
-                              a->starts[r + 1]);
+                              "alignment: starts[%d] is %d, less than starts[%d], which is %d",
+                              r + 1, a->starts[r + 1], r, a->starts[r]);
     return RAPT_OK;
 }
 
-/* Label rows first .. end - 1, of a target whose source has so many tokens; all starts have been
-   checked. */
+/* Checks label rows first .. end - 1, whose source has `tokens` tokens. All starts are valid. */
 static rapt_status check_alignment_rows(const rapt_alignment *a, int first, int end, int tokens,
                                         rapt_message *why)
 {
@@ -49,7 +49,7 @@ rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *sour
                                   const rapt_tokens *target, rapt_message *why)
 {
     const rapt_alignment *a = &t->alignment;
-    int row = 0, more = t->options.frame ? 1 : -1; /* label rows than tokens, of a target */
+    int row = 0, more = t->options.frame ? 1 : -1; /* a target has `more` label rows than tokens */
     if (!a->starts) return RAPT_OK;
     rapt_status status =
         check_alignment_starts(a, target->starts[target->batch] + more * target->batch, why);

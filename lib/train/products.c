@@ -1,27 +1,31 @@
-/* products.c - which products of a trainer OpenBLAS computes: all, none, or those that it computes
-   faster on this machine; as bits of a checkpoint, and as a text. */
+/* products.c - decides which matrix products of a trainer OpenBLAS computes: all, none, or those
+   that it computes faster on this machine. The decision is stored in checkpoints as bits, and can
+   be read as a text. */
 #include "train/train.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { ROWS_MAX = 1024, ROWS_MIN = 64 };
-static const size_t multiplications = (size_t)1 << 28; /* of one product that is measured */
+static const size_t multiplications = (size_t)1
+                                      << 28; /* at most, of one product that is measured */
 
 struct measurement {
     rapt_trainer *trainer;
-    int rows; /* at most */
+    int rows; /* at most, of one product */
 };
 
-/* A matrix that rows are multiplied by, and not a table of embeddings alone. */
+/* Whether a parameter is a matrix that rows are multiplied by. A table of embeddings is one only if
+   it is also the output matrix. */
 static bool multiplies(const struct layout *l, const struct parameter *p)
 {
     bool table = p->offset == l->encoder.table || p->offset == l->decoder.table;
     return p->kind == IN_PANELS && (!table || p->offset == l->output.weight);
 }
 
-/* The shapes of a model in the order of its parameters, each once; those that
-   the list cannot hold are computed by the built-in kernels. Which: the parameter of each. */
+/* Lists the shapes of a model once each, in the order of its parameters; returns their number.
+   which: a parameter of each shape. The built-in kernels compute shapes beyond the list's capacity.
+ */
 static int shapes_of(const struct layout *l, const struct parameter *which[PRODUCT_SHAPES])
 {
     struct products seen = {.count = 0};
@@ -34,7 +38,8 @@ static int shapes_of(const struct layout *l, const struct parameter *which[PRODU
     return seen.count;
 }
 
-/* Rows of x [rows][in] and y [rows][out] that fit into `floats`. */
+/* Returns the rows to measure with: at most `rows`, as x [rows][in] and y [rows][out] fit into
+   `floats`, and few enough to be quick. */
 static int rows_for(const struct parameter *p, int rows, size_t floats)
 {
     size_t out = (size_t)p->rows, in = (size_t)p->columns;
@@ -42,7 +47,8 @@ static int rows_for(const struct parameter *p, int rows, size_t floats)
     return (int)rapt__min_size(rapt__min_size((size_t)rows, quick), floats / (in + out));
 }
 
-/* x and y lie in the moments, which are still zero, so the gradients of weights stay zero. */
+/* Measures the products of all shapes. x and y are in the moments, which are still zero, so the
+   gradients of weights stay zero. */
 static void measure_all(struct team *team, void *argument)
 {
     const struct measurement *m = argument;
@@ -60,7 +66,7 @@ static void measure_all(struct team *team, void *argument)
     }
 }
 
-/* 3 i + product of shape i is the number of a bit. */
+/* Returns the choice as bits: bit 3 i + k is set if OpenBLAS computes product k of shape i. */
 static long long product_bits(const struct products *p)
 {
     long long bits = 0;
@@ -69,7 +75,7 @@ static long long product_bits(const struct products *p)
     return bits;
 }
 
-/* ---- for people ---- */
+/* ---- the text of rapt_trainer_products ---- */
 
 static void append_product(char text[PRODUCTS_TEXT], const char *more)
 {
@@ -105,7 +111,7 @@ static void choose_by_measuring(rapt_trainer *t)
     int rows = rapt__max(t->limits.source_tokens, t->limits.target_tokens);
     struct measurement m = {t, rapt__min(rows, ROWS_MAX)};
     rapt__team_run(t->limits.threads, measure_all, &m);
-    memset(t->m, 0, t->model->layout.floats * sizeof *t->m); /* zeros may have become -0 */
+    memset(t->m, 0, t->model->layout.floats * sizeof *t->m); /* some zeros may have become -0 */
     memset(t->gradients, 0, t->model->layout.floats * sizeof *t->gradients);
     t->state.products = product_bits(&t->products);
 }
@@ -126,8 +132,8 @@ rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_sta
     rapt_status status = rapt__openblas_load(&reason);
     if (status == RAPT_OK) return RAPT_OK;
     return rapt__fail(why, status,
-                      "OpenBLAS computed some of its products: %.200s; RAPT_PRODUCTS_BUILTIN goes "
-                      "on without it, with other bits",
+                      "OpenBLAS computed some products of this checkpoint: %.200s; to continue "
+                      "without it, with other bits, use RAPT_PRODUCTS_BUILTIN",
                       reason.text);
 }
 

@@ -1,26 +1,27 @@
-/* reward.c - losses per row in, rewards and baselines of sampled keys out, for REINFORCE (the
-   score-function estimator: Williams 1992; with a baseline as in Mnih et al. 2014, "Recurrent
+/* reward.c - computes rewards and baselines of sampled keys from the losses of rows, for REINFORCE
+   (the score-function estimator: Williams 1992; with a baseline as in Mnih et al. 2014, "Recurrent
    models of visual attention", section 3):
 
        reward of row r of the decoder = -scale sum over j >= r of (1 - decay)^(j - r) loss[j]
        reward of a row of the encoder = -scale sum of the losses of its whole sequence
        baseline                       = the same sum with expected[j] for each loss
 
-   The keys that a row attends to cannot change the losses before it, so without decay the gradient
-   (baseline - reward) d log p[chosen] has the gradient of the expected loss for its mean, but for
-   the scale. Expected losses do not depend on the batch's own draws, so they do not bias it:
-   either mean_loss, a running mean of the loss per token over batches before this one, at first
-   that of a uniform guess; or the loss of the same row where all weights are expected values, which
-   knows how hard a token is and leaves the difference that the draw makes (rapt_baseline).
+   The keys that a row attends to cannot change the losses before it. So without decay, and but for
+   the scale, the mean of (baseline - reward) d log p[chosen] is the gradient of the expected loss.
+   The baseline does not bias it, because expected[j] does not depend on the batch's own draws. It
+   is one of two (rapt_baseline): mean_loss, a running mean of the loss per token over earlier
+   batches that starts with the loss of a uniform guess; or the loss of the same row if all weights
+   are expected values, which accounts for how hard the token is and leaves only the difference that
+   the draw makes.
 
-   A share of the sequences attends to expected values and needs no rewards. Whether one does
-   depends on the batch's key and its number alone: word 0 of rapt__philox(mix(key, "ex"), number),
-   over 2^32, is below the share. */
+   A share of the sequences attends to expected values and needs no rewards. The choice depends only
+   on the batch's key and the number of the sequence: word 0 of rapt__philox(mix(key, "ex"),
+   number), divided by 2^32, is below the share. */
 #include "train/train.h"
 
 enum { EXPECTED = 0x6578 };
 
-static const double memory = 0.95; /* of the running mean */
+static const double memory = 0.95; /* weight of the old mean in the new one */
 
 double rapt__mean_loss_first(const rapt_model *model)
 {
@@ -49,12 +50,12 @@ float rapt__anneal_now(const rapt_trainer *t)
     return (float)rapt__pow((double)o->anneal, (double)t->state.steps / o->anneal_steps);
 }
 
-/* Of some rows: their losses, and what was expected. */
+/* Sums over some rows. */
 struct cost {
     double loss, expected;
 };
 
-/* What there was counts `keep` from now on. */
+/* Scales the running sums by `keep` and adds the loss of a row, if it has a label. */
 static void add_cost(const rapt_trainer *t, int row, double keep, struct cost *c)
 {
     c->loss *= keep, c->expected *= keep;
@@ -64,7 +65,7 @@ static void add_cost(const rapt_trainer *t, int row, double keep, struct cost *c
     c->expected += mean ? t->state.mean_loss : (double)t->expected_losses[row];
 }
 
-/* Of one row, in all heads; each has `rows` rows. */
+/* Writes reward and baseline of one row for all heads, into arrays [heads][rows]. */
 static void write_row(const rapt_trainer *t, int row, int rows, const struct cost *c, float *reward,
                       float *baseline)
 {

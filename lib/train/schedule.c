@@ -1,7 +1,7 @@
 /* schedule.c - the learning rate of a step (1, 2, ...).
 
-   inverse square root: rate * min(step / warmup, sqrt(warmup / step)), which is eq. 3 of Vaswani
-   et al. 2017 with rate = (width * warmup)^-1/2. */
+   The inverse square root schedule, rate * min(step / warmup, sqrt(warmup / step)), is eq. 3 of
+   Vaswani et al. 2017 if rate = (width * warmup)^-1/2. */
 #include "train/train.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
-/* shards.c - batches of a step in, each with its number; the gradient of the step out, by the same
-   additions whoever computed which shard:
+/* shards.c - a step whose batch is divided into numbered shards. Their gradients are added along a
+   binary tree, so the additions are the same on whichever machines the shards are computed:
 
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 
-   A gradient that has been computed is held until that of its sibling is there; the sum of both is
-   then held in their place. Of a trainer's blocks, which are log2(shards) + 1, those that hold
-   nothing are zero, and t->gradients is one of them while there is one. */
+   A gradient is held until that of its sibling has been computed; then their sum takes their place.
+   A trainer has log2(shards) + 1 blocks. Those that hold no gradient are zero, and t->gradients is
+   one of these as long as there is one. */
 #include "train/train.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ int rapt__shard_levels(int shards)
     return levels;
 }
 
-/* A power of two? */
+/* Whether that number of shards is a complete tree: a power of two. */
 static bool is_complete(int count)
 {
     return count > 0 && (count & (count - 1)) == 0;
@@ -31,12 +31,12 @@ rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_messa
                       name, shards, SHARDS_MAX);
 }
 
-/* Parts are cut at multiples of a few shards, if there are many for each machine: a part that is
-   cut anywhere may consist of more subtrees than there are blocks. */
+/* With many shards per machine, ranges begin and end at multiples of a few shards: an arbitrary
+   range may consist of more subtrees than a trainer has blocks. */
 rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
                               rapt_message *why)
 {
-    enum { PIECES = 8 }; /* of a machine, at least, where there are so many shards */
+    enum { PIECES = 8 }; /* multiples per machine, at least, if there are that many shards */
     if (!first || !end)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", first ? "end" : "first");
     rapt_status status = rapt__shards_check("shards", shards, 1, why);
@@ -54,7 +54,7 @@ rapt_status rapt_shards_range(int shards, int machines, int machine, int *first,
 /* ---- the tree ---- */
 
 struct join_work {
-    float *to, *from; /* to += from, if there is a to; from = 0 */
+    float *to, *from; /* to += from unless to is NULL; from = 0 */
     size_t floats;
 };
 
@@ -79,6 +79,8 @@ static bool siblings(const rapt_subtree *left, const rapt_subtree *right)
            left->first % (2 * left->count) == 0;
 }
 
+/* Replaces held subtrees left and left + 1, which are siblings, by their sum. The floats from
+   early.from on have been added already. */
 static void join_subtrees(rapt_trainer *t, int left)
 {
     struct shards *s = &t->shards;
@@ -89,7 +91,8 @@ static void join_subtrees(rapt_trainer *t, int left)
     memmove(r, r + 1, (size_t)(--s->count - left - 1) * sizeof *r);
 }
 
-/* t->gradients is the gradient of this shard. */
+/* Holds t->gradients as the gradient of a shard, joins siblings, and makes a zero block, or the sum
+   of all shards, the new t->gradients. */
 static void hold_shard(rapt_trainer *t, int shard)
 {
     struct shards *s = &t->shards;
@@ -107,7 +110,7 @@ static void hold_shard(rapt_trainer *t, int shard)
         t->gradients = s->spare[--s->spares];
 }
 
-/* The subtree that has this block, or this shard; NULL: none. */
+/* Returns the held subtree with this block or this shard, or NULL. */
 static const rapt_subtree *holder(const rapt_trainer *t, const float *block, int shard)
 {
     for (int i = 0; i < t->shards.count; i++) {
@@ -129,10 +132,10 @@ void rapt__shards_forget(rapt_trainer *t)
     s->count = 0;
 }
 
-/* ---- sums of the layers that are final, while the others are computed ---- */
+/* ---- joining layers whose gradient is final while others are computed ---- */
 
-/* Nothing is known to be final. The chain is that of joins to come if no shard behind this one is
-   held; else all is added at the end. */
+/* Plans the joins that will follow the shard, as a chain of blocks. If a later shard is held, the
+   joins are not a chain of additions to earlier blocks, and all are made at the end. */
 static void plan_early(rapt_trainer *t, int shard, rapt_ready_fn *ready, void *user)
 {
     struct shards *s = &t->shards;
@@ -168,7 +171,7 @@ void rapt__shards_final(struct team *team, void *argument, size_t from)
     }
 }
 
-/* The shard is held: so are the floats that were not final before. */
+/* Reports the floats that were not final before the shard was held. */
 static void tell_rest(rapt_trainer *t, int shard, rapt_ready_fn *ready, void *user)
 {
     const rapt_subtree *tree = holder(t, NULL, shard);
@@ -187,14 +190,15 @@ static rapt_status check_shard(const rapt_trainer *t, int shard, rapt_message *w
     if (status) return status;
     if (rapt__gradient_waits(t))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "gradients of rapt_train_gradient wait for their step");
+                          "gradients of rapt_train_gradient wait for rapt_train_step");
     if (holder(t, NULL, shard))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "shard %d has been computed for this step",
-                          shard);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "shard %d has already been computed for this step", shard);
     if (holder(t, t->gradients, -1))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "no memory for shard %d beside %d subtrees that are not siblings", shard,
-                          t->shards.count);
+                          "no memory for shard %d: %d subtrees that are not siblings are held; "
+                          "compute the shards of one rapt_shards_range in ascending order",
+                          shard, t->shards.count);
     return RAPT_OK;
 }
 
@@ -248,7 +252,8 @@ void rapt_train_shards_discard(rapt_trainer *t)
 
 enum { SUM_FLOATS = 4096 }; /* at once, so that sums stay in the cache */
 
-/* The sum over `count` shards, which begin with those of *list, behind which *list moves. */
+/* Adds the gradients of `count` shards, which begin with the subtree *list, and advances *list past
+   them. Returns the sum, which is in the first subtree's gradient. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most ten deep, of 1,024 shards. */
 static float *sum_node(const rapt_subtree **list, int count, size_t at, size_t floats)
 {
@@ -267,9 +272,11 @@ static rapt_status check_cover(int shards, const rapt_subtree *list, int count, 
         if (!s->gradient) return rapt__fail(why, RAPT_BAD_ARGUMENT, "list[%d].gradient: NULL", i);
         if (!is_complete(s->count) || s->count > shards - next || s->first != next ||
             next % s->count)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "list[%d] has shards %d .. %lld: no complete subtree behind shard %d",
-                              i, s->first, (long long)s->first + s->count - 1, next - 1);
+            return rapt__fail(
+                why, RAPT_BAD_ARGUMENT,
+                "list[%d] has shards %d .. %lld, which is not a complete subtree that "
+                "begins with shard %d",
+                i, s->first, (long long)s->first + s->count - 1, next);
     }
     if (next < shards)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "list covers %d of %d shards", next, shards);
@@ -291,7 +298,9 @@ rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, siz
 
 /* ---- the step ---- */
 
-/* The sums of all records, in order; *bad: the first whose loss is not finite, else shards. */
+/* Checks and sums all records in order. *bad: the first shard whose loss is not finite, or
+ * `shards`.
+ */
 static rapt_status add_records(int shards, const rapt_shard *records, rapt_report *sums, int *bad,
                                rapt_message *why)
 {
@@ -305,8 +314,8 @@ static rapt_status add_records(int shards, const rapt_shard *records, rapt_repor
         if (status) return status;
         if (r.shard != k || r.reserved || r.tokens < 0 || r.correct < 0)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "records[%d] is no record of shard %d: shard %d, reserved %d, tokens "
-                              "%lld, correct %lld",
+                              "records[%d] is not a record of shard %d: shard %d, reserved %d, "
+                              "tokens %lld, correct %lld",
                               k, k, r.shard, r.reserved, r.tokens, r.correct);
         if (!isfinite(r.loss) && *bad == shards) *bad = k;
         sums->loss += r.loss;
@@ -317,6 +326,7 @@ static rapt_status add_records(int shards, const rapt_shard *records, rapt_repor
     return status;
 }
 
+/* Gives up a step whose loss is not finite, as rapt_train_gradient does. */
 static rapt_status drop_shards(rapt_trainer *t, int shard, rapt_message *why)
 {
     rapt_train_shards_discard(t);
@@ -333,7 +343,7 @@ rapt_status rapt_train_shards_step(rapt_trainer *t, const rapt_shard *records, r
     rapt_status status = report ? rapt__struct_check(report, "rapt_report", why) : RAPT_OK;
     if (!status && (!shards || rapt__gradient_waits(t)))
         status = rapt__fail(why, RAPT_BAD_ARGUMENT, "%s",
-                            shards ? "gradients of rapt_train_gradient wait for their step"
+                            shards ? "gradients of rapt_train_gradient wait for rapt_train_step"
                                    : "limits.shards is 0: this trainer has none");
     if (!status) status = add_records(shards, records, &sums, &bad, why);
     if (status) return status;

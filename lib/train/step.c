@@ -1,4 +1,5 @@
-/* step.c - a step of Adam: gradients in; new parameters and moments out, all of them or none. */
+/* step.c - a step of Adam. It updates all parameters and moments, or none of them if a result would
+   not be finite. */
 #include "train/train.h"
 
 #include <math.h>
@@ -6,15 +7,16 @@
 struct step_work {
     rapt_trainer *trainer;
     struct adam adam;
-    double squares, norm;    /* of the gradient of the mean loss */
+    double squares;          /* sum of the squared gradients */
+    double norm;             /* of the gradient of the mean loss, before clipping */
     struct adam_range range; /* of parameters and moments after the step */
 };
 
-/* Bounds of what a step makes of parameters and moments, from bounds before it and of the gradient,
-   `largest`: |m'| <= beta1 |m| + (1 - beta1) |g|, and the step is at most rate |m'| / epsilon.
-   Infinite if they do not show that every result and intermediate result is finite. Roundings are
-   covered by the last factors, and by `far`, which is far below the largest float; |g| <= 1e18
-   makes its square and so the second moment finite. */
+/* Bounds parameters and moments after a step, given their bounds before it and `largest`, the bound
+   of a gradient: |m'| <= beta1 |m| + (1 - beta1) |g|, and the step is at most rate |m'| / epsilon.
+   The result is infinite unless it proves that every result and intermediate result is finite.
+   Rounding is covered by the factors `rounded` and by `far`, which is well below the largest float.
+   |g| <= 1e18 keeps its square, and so the second moment, finite. */
 static struct adam_range bounds_after(const rapt_trainer *t, const struct adam *a, double largest)
 {
     static const double far = 1e37, rounded = 1 + 1e-6;
@@ -45,7 +47,7 @@ static void work_on_step(struct team *team, void *argument)
     double norm = sqrt(w->squares) * (double)adam.gradient_scale, clip = t->options.clip_norm;
     bool clipped = clip > 0 && norm > clip;
     if (clipped) adam.gradient_scale *= (float)(clip / norm);
-    /* squares that underflow, and sums in float */
+    /* 1.01 covers sums in float, 1e-20 squares that underflow. */
     struct adam_range range = bounds_after(t, &adam, (clipped ? clip : norm) * 1.01 + 1e-20);
     if (isfinite(norm) && !finite_range(&range)) {
         rapt__adam_range(&c, &adam, p, g, t->m, t->v, n, t->step_partial, &w->range);
@@ -61,7 +63,7 @@ rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why)
 {
     if (t->tokens <= 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "no gradient of any token: call rapt_train_gradient first");
+                          "there is no gradient of any token: train on a batch with labels first");
     return rapt__rate_check(t->state.rate, why);
 }
 

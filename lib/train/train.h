@@ -1,34 +1,35 @@
-/* train.h - a trainer, and what the files of the layer train share. */
+/* train.h - interface of the layer train: a trainer, and the functions that its files share. */
 #ifndef RAPT_LIB_TRAIN_H
 #define RAPT_LIB_TRAIN_H
 
 #include "model/model.h"
 #include <rapt/train.h>
 
-#define TRAIN_RATE_MAX ((double)1e30f) /* times the correction of bias it is still a float */
+#define TRAIN_RATE_MAX ((double)1e30f) /* still a float after the correction of bias */
 
-struct trainer_state { /* what a checkpoint holds beside parameters and moments */
+struct trainer_state { /* what a checkpoint holds besides parameters and moments */
 #define CHECKPOINT(type, member, key, kind, max, when) type member;
 #include "train/checkpoint.def"
 };
 
 enum { SHARDS_MAX = 1024, SHARD_LEVELS = 10 };
-/* Of the shard that is being computed: the gradients it is added to, while their layers become
-   final. */
+/* The joins of the shard that is being computed, made layer by layer as soon as the gradient of a
+   layer is final, if the caller wants to know (rapt_train_shard_early). */
 struct early {
-    rapt_ready_fn *ready; /* NULL: nobody wants to know */
+    rapt_ready_fn *ready; /* NULL: the caller does not want to know */
     void *user;
-    float *chain[SHARD_LEVELS + 1]; /* [links + 1] its own; each is added to the next */
+    float *chain[SHARD_LEVELS + 1]; /* [links + 1] the shard's own gradient first; each is added to
+                                       the next */
     int links;
-    rapt_subtree tree; /* whose gradient the last one is */
-    size_t from;       /* floats from here on are */
+    rapt_subtree tree; /* the subtree whose gradient is the last one of the chain */
+    size_t from;       /* floats from here on have been joined and are final */
 };
 enum { PRODUCTS_TEXT = 1024 };
 
-struct shards { /* of the step begun, computed here */
+struct shards { /* shards of the current step that were computed here */
     struct early early;
-    rapt_subtree held[SHARD_LEVELS + 1];
-    float *spare[SHARD_LEVELS]; /* blocks that are zero, beside `gradients` of the trainer */
+    rapt_subtree held[SHARD_LEVELS + 1]; /* [count] in the order of their shards */
+    float *spare[SHARD_LEVELS];          /* [spares] zero blocks, besides t->gradients */
     int count, spares;
 };
 
@@ -39,39 +40,45 @@ struct rapt_trainer {
     rapt_train_limits limits;
     struct arena arena;
     struct stack_memory encoder, decoder;
-    float *gradients, *m, *v; /* [layout.floats]: sums; Adam's moments */
-    double moment_bound;      /* no magnitude in m is larger */
+    float *gradients;    /* [layout.floats] summed since the last step */
+    float *m, *v;        /* [layout.floats] Adam's moments */
+    double moment_bound; /* upper bound of the magnitudes in m */
     float *partial, *loss_workspace, *pack;
-    double *step_partial; /* of op/adam.c */
+    double *step_partial; /* workspace of op/adam.c */
     void *attention_workspace;
-    int32_t *inputs, *labels; /* [target rows] of the decoder, or labels of the encoder */
-    int *input_starts;        /* [batch + 1] */
-    float *pooled, *dpooled;  /* [batch][D]; NULL unless the model pools */
-    float *losses; /* [rows with labels]; these eight arrays: NULL unless the model samples keys */
-    float *expected_losses;                     /* of the same rows, where all is expected */
-    uint8_t *expected, *all_expected;           /* [batch] which sequences are; all of them */
-    float *encoder_reward, *decoder_reward;     /* [H][rows] */
+    int32_t *inputs;         /* [target rows] of the decoder */
+    int32_t *labels;         /* [target rows], or [source rows] of an encoder-only model */
+    int *input_starts;       /* [batch + 1] */
+    float *pooled, *dpooled; /* [batch][D]; NULL unless the model pools */
+    /* The next eight arrays are NULL unless the model samples keys. */
+    float *losses;                          /* [rows with labels] */
+    float *expected_losses;                 /* [rows with labels] if all weights are expected */
+    uint8_t *expected;                      /* [batch] sequences that attend to expected values */
+    uint8_t *all_expected;                  /* [batch] all 1 */
+    float *encoder_reward, *decoder_reward; /* [H][rows] */
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */
-    rapt_alignment alignment;                   /* of the next gradient; starts NULL: none */
-    struct guide guide;                         /* of the batch at hand */
-    double *guided;        /* [target rows]; NULL: the model has no alignment_layer */
+    rapt_alignment alignment;                   /* for the next gradient; starts NULL: none */
+    struct guide guide;                         /* the same for the current batch */
+    double *guided;        /* [target rows] its losses; NULL: the model has no alignment_layer */
     double alignment_loss; /* of the last gradient */
-    long long tokens;      /* whose gradients have been added since the last step */
-    bool added;            /* a gradient has been, if of no token */
-    rapt_report sums;      /* of the batches since then */
+    long long tokens;      /* tokens whose gradients were added since the last step */
+    bool added;            /* a gradient was added since the last step, if only of 0 tokens */
+    rapt_report sums;      /* over the batches since the last step */
     struct shards shards;
-    struct products products; /* of OpenBLAS */
+    struct products products; /* computed by OpenBLAS */
     char products_text[PRODUCTS_TEXT];
     struct trainer_state state;
 };
 
 /* ---- products.c ---- */
-/* Fills in t->products as the options ask; AUTO: by measuring, in a trainer that is new. */
+/* Fills in t->products as the options ask. With RAPT_PRODUCTS_AUTO it measures, which needs a new
+   trainer, as it overwrites moments and gradients with zeros. */
 void rapt__products_choose(rapt_trainer *t);
-/* AUTO: whether those of *state can be computed here, as a checkpoint's must be, bit for bit. */
+/* With RAPT_PRODUCTS_AUTO: fails if OpenBLAS must compute some products of *state, a checkpoint's,
+   and cannot be loaded, because other products would give other bits. */
 rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_state *state,
                                  rapt_message *why);
-/* AUTO: those of t->state, which has been loaded and checked. */
+/* With RAPT_PRODUCTS_AUTO: sets t->products from t->state, which was loaded and checked. */
 void rapt__products_restore(rapt_trainer *t);
 
 /* ---- batch_check.c ---- */
@@ -79,65 +86,73 @@ rapt_status rapt__batch_check(const rapt_trainer *t, const rapt_tokens *source,
                               const rapt_tokens *target, rapt_message *why);
 
 /* ---- batch.c ---- */
-/* Forward and, for a gradient, backward over one batch; dropout and draws are those of call number
-   state.calls + shard. *sums: of the batch. A loss that is not finite is no error. */
+/* Runs one batch forward and, for a gradient, backward. Dropout and draws are those of call number
+   state.calls + shard. *sums: the losses of the batch, which may be infinite or NaN without an
+   error. */
 rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
                                 const rapt_tokens *target, bool gradient, int shard,
                                 struct loss *sums, rapt_message *why);
 
 /* ---- step.c ---- */
-/* Would rapt__trainer_step be refused? */
+/* Checks what rapt__trainer_step relies on: a gradient of some token, and a valid rate. */
 rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why);
-/* The step of t->gradients, t->tokens and t->sums, which have been checked. */
+/* Makes a step with t->gradients, t->tokens and t->sums, after rapt__step_check. */
 rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_message *why);
 
 /* ---- trainer.c ---- */
-/* Into the caller's report; NULL: none is wanted. */
+/* Writes the caller's report, unless it is NULL. */
 rapt_status rapt__report_write(rapt_report *report, const rapt_report *own, rapt_message *why);
-/* Whether gradients of rapt_train_gradient wait for their step. */
+/* Whether gradients of rapt_train_gradient have not been applied by a step yet. */
 static inline bool rapt__gradient_waits(const rapt_trainer *t)
 {
     return t->tokens || t->added;
 }
-/* Forgets the gradients added since the last step. */
+/* Zeroes the gradients added since the last step. */
 void rapt__trainer_discard(rapt_trainer *t);
 
 /* ---- shards.c ---- */
-int rapt__shard_levels(int shards); /* log2; 0 of 0 */
-/* A power of two from min on; 0, if min is 0, too. */
+int rapt__shard_levels(int shards); /* log2(shards), rounded down; 0 for 0 */
+/* Checks that a number of shards is a power of two of at most SHARDS_MAX, or 0 if min is 0. */
 rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_message *why);
-/* Nothing is held any more, and all blocks but t->gradients are zero. */
+/* Forgets all shards of the step and zeroes all blocks but t->gradients. */
 void rapt__shards_forget(rapt_trainer *t);
-/* Of struct stack: adds what is final, and tells who wants to know. argument: the trainer. */
+/* The callback struct stack.final: joins the floats from `from` on that have become final, and
+   calls early.ready. argument: the trainer. */
 void rapt__shards_final(struct team *team, void *argument, size_t from);
 
 /* ---- reward.c ---- */
+/* Returns the initial mean loss per token: that of a uniform guess. */
 double rapt__mean_loss_first(const rapt_model *model);
-/* Rewards and baselines of all rows, from the losses of those with labels. One member's work. */
+/* Computes rewards and baselines of all rows from the losses of the rows with labels. Called by one
+   member of the team. */
 void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target);
-/* Draws the sequences of a batch that attend to expected values, under the key of its draws. */
+/* Draws the sequences of a batch that attend to expected values. key: that of the batch's draws. */
 void rapt__expected_draw(rapt_trainer *t, int batch, uint64_t key);
-/* What multiplies the scores of an arg-max in the step to come; 0: it is the arg-max. */
+/* Returns the factor of the scores whose softmax replaces the arg-max in the next step; 0: the
+   arg-max itself. */
 float rapt__anneal_now(const rapt_trainer *t);
-/* A batch of so many tokens has cost `loss`. */
+/* Updates the running mean with a batch of `tokens` tokens whose losses sum up to `loss`. */
 void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens);
 
 /* ---- checkpoint.c ---- */
-/* The metadata TRAINER_KEY of a checkpoint: text of `size` bytes, which need not end in 0. samples:
-   the model samples keys. Members that the text may lack keep their values. RAPT_BAD_FILE: a field
-   is missing, unknown or out of its range; *state is unchanged. */
+/* Parses the metadata TRAINER_KEY of a checkpoint, `size` bytes that need not end in 0. samples:
+   the model samples keys. Optional members that the text lacks keep their values. Returns
+   RAPT_BAD_FILE and leaves *state unchanged if a field is missing, unknown or out of range. */
 rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, const char *text,
                                      size_t size, rapt_message *why);
 
-/* ---- guided.c: the alignment of the next gradient ---- */
+/* ---- guided.c ---- */
+/* Checks t->alignment, if there is one, against a batch. */
 rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *source,
                                   const rapt_tokens *target, rapt_message *why);
-/* Of a batch whose alignment has been checked, and whose targets are split; NULL: it has none. */
+/* Returns what the backward pass over `rows` target rows reads and writes, or NULL without an
+   alignment, which must have been checked. */
 const struct guide *rapt__guide_of(rapt_trainer *t, int rows);
-/* The batch is over: its loss goes to alignment_loss, and no alignment is left. */
+/* Sums the losses of the batch in t->alignment_loss and drops the alignment. */
 void rapt__guide_end(rapt_trainer *t, int rows);
 
 /* ---- schedule.c ---- */
+/* Returns the learning rate of a step, which counts from 1; rate: the peak. */
 float rapt__schedule_rate(const rapt_train_options *o, float rate, long long step);
 
 /* ---- trainer_memory.c ---- */

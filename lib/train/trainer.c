@@ -1,4 +1,4 @@
-/* trainer.c - the calls of training: the gradient or the loss of a batch, and a step. */
+/* trainer.c - rapt_train_gradient, rapt_train_evaluate and rapt_train_step. */
 #include "train/train.h"
 
 #include <math.h>
@@ -12,17 +12,18 @@ static void add_loss(rapt_report *sums, const struct loss *loss)
     sums->correct += loss->correct;
 }
 
-/* Of the caller; NULL: none is wanted. */
 static rapt_status check_report(const rapt_report *report, rapt_message *why)
 {
     return report ? rapt__struct_check(report, "rapt_report", why) : RAPT_OK;
 }
 
-/* Gradients of rapt_train_gradient would be added to those of shards. */
+/* Refuses to add gradients to those of shards. */
 static rapt_status check_shards(const rapt_trainer *t, rapt_message *why)
 {
     if (!t->shards.count) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "shards wait for rapt_train_shards_step");
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "shards have been computed: call rapt_train_shards_step or "
+                      "rapt_train_shards_discard first");
 }
 
 rapt_status rapt__report_write(rapt_report *report, const rapt_report *own, rapt_message *why)
@@ -30,6 +31,7 @@ rapt_status rapt__report_write(rapt_report *report, const rapt_report *own, rapt
     return report ? rapt__struct_write(report, own, sizeof *own, "rapt_report", why) : RAPT_OK;
 }
 
+/* Adds the gradient of a batch, or only evaluates it; writes its report. */
 static rapt_status run_batch(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
                              bool gradient, rapt_report *report, rapt_message *why)
 {

@@ -1,11 +1,11 @@
-/* trainer_memory.c - options and limits checked, and a trainer made: all of its memory, laid out in
-   one arena. */
+/* trainer_memory.c - checks options and limits and creates a trainer, with all of its memory in one
+   arena. */
 #include "train/train.h"
 
 #include <float.h>
 #include <string.h>
 
-/* Rows of the two sides: an encoder-only model has no target rows, and so on. */
+/* Sets the rows of encoder and decoder, 0 for a half that the model lacks. */
 static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows)
 {
     rapt_kind kind = t->model->config.kind;
@@ -13,7 +13,7 @@ static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows
     *target_rows = kind == RAPT_KIND_ENCODER_ONLY ? 0 : t->limits.target_tokens;
 }
 
-/* Bytes of workspace for attention. */
+/* Returns the bytes of workspace for attention. */
 static size_t workspace_of(const rapt_trainer *t, int source, int target)
 {
     const rapt_config *c = &t->model->config;
@@ -96,7 +96,7 @@ static rapt_status check_floats(const rapt_train_options *o, rapt_message *why)
     const struct {
         const char *name;
         float value;
-        double max; /* of sizes: rate * weight_decay is still a float */
+        double max; /* 1 is excluded; weight_decay: rate * weight_decay must fit into a float */
     } shares[] = {{"dropout", o->dropout, 1},
                   {"attention_dropout", o->attention_dropout, 1},
                   {"ffn_dropout", o->ffn_dropout, 1},
@@ -113,9 +113,10 @@ static rapt_status check_floats(const rapt_train_options *o, rapt_message *why)
         status = rapt__float_check(sizes[i].name, sizes[i].value, 0, sizes[i].max, why);
     if (!status) status = rapt__rate_check(o->rate, why);
     if (!status && o->epsilon == 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "epsilon is 0: a parameter without gradients would become NaN; "
-                          "rapt_train_options_default sets all options");
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "epsilon is 0, so a parameter without gradients would become NaN; set all "
+            "options by rapt_train_options_default first");
     return status;
 }
 
@@ -124,8 +125,8 @@ static rapt_status check_frame(const rapt_train_options *o, const rapt_config *c
     if (!o->frame && (o->begin || o->end))
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "begin is %d and end %d, but frame is 0: set it, and the library puts them "
-            "around the targets",
+            "begin is %d and end is %d, but frame is 0: set frame to let the library put them "
+            "around targets",
             (int)o->begin, (int)o->end);
     if (o->frame && c->kind == RAPT_KIND_ENCODER_ONLY)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -135,7 +136,7 @@ static rapt_status check_frame(const rapt_train_options *o, const rapt_config *c
     return status ? status : rapt__int_check("end", (int)o->end, 0, c->target_vocab - 1, why);
 }
 
-/* Options of hard attention that the model has no use for are mistakes. */
+/* Refuses an option of hard attention that has no effect on the model. */
 static rapt_status check_use(const char *name, double value, const rapt_config *c,
                              rapt_normalizer by, rapt_message *why)
 {
@@ -180,8 +181,8 @@ static rapt_status check_hard(const rapt_train_options *o, const rapt_config *c,
     return RAPT_OK;
 }
 
-/* Which head is trained stands in the configuration. Keys that are drawn or chosen have no weights
-   that could follow. */
+/* Guided alignment needs a layer of the configuration, and a softmax: keys that are drawn or chosen
+   have no weights to train. */
 static rapt_status check_guided(const rapt_train_options *o, const rapt_config *c,
                                 rapt_message *why)
 {
@@ -215,7 +216,7 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
     return o->products == RAPT_PRODUCTS_OPENBLAS ? rapt__openblas_load(why) : RAPT_OK;
 }
 
-/* Tokens of a half that the model lacks are ignored. */
+/* Ignores the tokens of a half that the model lacks, if they are not negative. */
 static rapt_status check_train_limits(const rapt_train_limits *l, const rapt_config *c,
                                       rapt_message *why)
 {
@@ -228,8 +229,8 @@ static rapt_status check_train_limits(const rapt_train_limits *l, const rapt_con
     if (!status && decodes && l->target_tokens >= 0 && l->target_tokens < 2)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "limits.target_tokens is %d: set it to the most target tokens of a batch, "
-            "in which the begin and the end of each target count",
+            "limits.target_tokens is %d: set it to the largest number of target tokens in a batch, "
+            "begin and end of each target included",
             l->target_tokens);
     if (!status)
         status =
@@ -275,7 +276,7 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
                         .options = o,
                         .limits = l,
                         .state = {.rate = o.rate, .mean_loss = rapt__mean_loss_first(model)}};
-    t->limits.threads = rapt__team_size(l.threads); /* for good: the memory is for these */
+    t->limits.threads = rapt__team_size(l.threads); /* fixed now, because memory depends on it */
     lay_out_trainer(t, &t->arena);
     size_t bytes = t->arena.used;
     status = rapt__arena_reserve(&t->arena, allocator);

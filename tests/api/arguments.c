@@ -118,7 +118,7 @@ static void test_trainer(void **state)
     refused(rapt_train_gradient(trainer, &tokens, &tokens, &no_size, &why), "sizeof(rapt_report)");
     refused(rapt_train_evaluate(NULL, &tokens, &tokens, &report, &why), "trainer");
     refused(rapt_train_step(NULL, &report, &why), "trainer");
-    refused(rapt_train_step(trainer, &report, &why), "rapt_train_gradient first");
+    refused(rapt_train_step(trainer, &report, &why), "train on a batch with labels first");
     refused(rapt_trainer_read_gradient(NULL, 0, data, &why), "trainer");
     refused(rapt_trainer_read_gradient(trainer, 0, NULL, &why), "data");
     refused(rapt_trainer_read_gradient(trainer, -1, data, &why), "index is -1");

@@ -30,7 +30,7 @@ static const struct {
     {"expected", "7ff0000000000000", "expected is 7ff0000000000000"},
     {"expected", "7ff8000000000000", "expected is 7ff8000000000000"},
     {"expected", "47f0000000000001", "expected is 47f0000000000001"}, /* above 2^128 */
-    {"expected", "4000000000000000 more 7", "more 7 is not known"},
+    {"expected", "4000000000000000 more 7", "unknown field more 7"},
 };
 
 /* Of a model that samples keys: its checkpoint has every field. */

@@ -114,7 +114,8 @@ static void test_trainers(void **state)
     rapt_train_options o = good;
     rapt_train_limits l = small_limits;
     l.target_tokens = 0;
-    refuse_trainer(model, &o, &l, "limits.target_tokens is 0: set it to the most target tokens");
+    refuse_trainer(model, &o, &l,
+                   "limits.target_tokens is 0: set it to the largest number of target tokens");
     l.target_tokens = 1;
     refuse_trainer(model, &o, &l, "limits.target_tokens is 1");
     l = small_limits, l.source_tokens = 0;

@@ -209,7 +209,7 @@ static void test_refused(void **state)
     int last = l.starts[ROWS], *exact = malloc((size_t)last * sizeof *exact);
     memcpy(exact, l.sources, (size_t)last * sizeof *exact);
     l.starts[ROWS - 1] = INT32_MAX;
-    l.alignment.sources = exact, refuse(trainer, &l, "less than the one before");
+    l.alignment.sources = exact, refuse(trainer, &l, "less than starts[");
     free(exact);
     link_all(&l);
     l.sources[0] = 9, refuse(trainer, &l, "sources[0] is 9, the source has 9 tokens");
