@@ -1,5 +1,5 @@
-/* preprocess.c - a text in, its tokens out, as a translator's options prepare it; ends of tokens
-   are offsets in the text as it was given. */
+/* preprocess.c - tokenizes a text after preparing it as a translator's options say. The ends of
+   tokens are offsets in the original text. */
 #include "translate/translate.h"
 
 rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *tokenizer,

@@ -1,24 +1,27 @@
-/* score_texts.c - pairs of texts in, the log-probability of each target out through a callback, in
-   the order they came: tokenized and scored in batches that the translator's session holds. */
+/* score_texts.c - scores pairs of texts: tokenizes them, computes the log-probability of each
+   target in batches that fit into the translator's session, and calls back with one pair after the
+   other. */
 #include "translate/translate.h"
 
 #include <string.h>
 
-struct text_pair { /* of texts, as tokens; both -1: there is a reason not to score it */
-    int source_count, target_count; /* an end of the source is one; that of the target is none */
-    size_t source, target;          /* the first ones in ids */
+struct text_pair {         /* tokens of a pair */
+    int source_count;      /* with an end, if sources have one; 0: no tokens; -1: too many */
+    int target_count;      /* without the end; -1: too many */
+    size_t source, target; /* first token of each in ids */
 };
 
-struct text_pairs { /* some of them, which are tokenized at once */
+struct text_pairs { /* pairs that are tokenized at once */
     rapt_translator *t;
     const rapt_text *sources, *targets; /* [count] */
     int count;
     struct arena arena;
     struct text_pair *pairs; /* [count] */
-    int32_t *ids;
-    int *source_starts, *target_starts; /* [count + 1] of a batch */
-    float *log_probabilities;           /* of a batch */
-    double *sums;                       /* [count] of a batch */
+    int32_t *ids;            /* tokens of all sources, then of all targets */
+    /* of one batch: */
+    int *source_starts, *target_starts; /* [count + 1] */
+    float *log_probabilities;
+    double *sums; /* [count] */
 };
 
 static void lay_out_pairs(struct text_pairs *p, struct arena *arena)
@@ -36,7 +39,8 @@ static void lay_out_pairs(struct text_pairs *p, struct arena *arena)
     p->sums = rapt__arena_take(arena, count, sizeof *p->sums);
 }
 
-/* Tokens of a text to ids; -1: with `more` behind them they are more than there are positions. */
+/* Writes the tokens of a text to ids. *count: how many; -1 if they and `more` after them exceed the
+   model's positions. */
 static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer *tokenizer,
                                rapt_text text, int more, int32_t *ids, int *count)
 {
@@ -50,7 +54,7 @@ static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer 
     return RAPT_OK;
 }
 
-/* All sources, then all targets: those of consecutive pairs are back to back. */
+/* Tokenizes all sources, then all targets, so that those of consecutive pairs are back to back. */
 static rapt_status tokenize(struct text_pairs *p)
 {
     const rapt_translator *t = p->t;
@@ -82,7 +86,7 @@ static bool scorable(const struct text_pair *pair)
     return pair->source_count > 0 && pair->target_count >= 0;
 }
 
-/* How many pairs from `first` on make one batch; the first one is scorable. */
+/* Returns how many pairs from `first` on, which is scorable, make one batch. */
 static int batch_from(const struct text_pairs *p, int first)
 {
     const rapt_translator_options *o = &p->t->options;
@@ -99,7 +103,7 @@ static int batch_from(const struct text_pairs *p, int first)
     return n;
 }
 
-/* Pairs first .. first + n - 1: results to sums and log_probabilities. */
+/* Scores pairs first .. first + n - 1 into sums and log_probabilities. */
 static rapt_status score_batch(struct text_pairs *p, int first, int n, rapt_message *why)
 {
     const struct text_pair *from = &p->pairs[first];
@@ -120,6 +124,7 @@ struct text_score_receiver {
     bool stop;
 };
 
+/* Scores all pairs and calls back with each. before: pairs of earlier calls. */
 static rapt_status score_all(struct text_pairs *p, size_t before, struct text_score_receiver *to,
                              rapt_message *why)
 {
@@ -149,7 +154,7 @@ static rapt_status score_some(struct text_pairs *p, size_t before, struct text_s
     p->arena = (struct arena){.raw = true};
     lay_out_pairs(p, &p->arena);
     rapt_status status = rapt__arena_reserve(&p->arena, &p->t->allocator);
-    if (status) return rapt__fail(why, status, "no memory to score");
+    if (status) return rapt__fail(why, status, "no memory to score %d pairs", p->count);
     lay_out_pairs(p, &p->arena);
     status = tokenize(p);
     if (status)

@@ -1,5 +1,6 @@
-/* struct_size.c - the name of a public struct in, its size out: for programs that declare the
-   structs in another language. tests/project/structs.py compares the list with the headers. */
+/* struct_size.c - sizes of public structs by name, for programs that declare the structs in another
+   language. tests/project/structs.py compares the list with the headers. It is in the top layer
+   because it includes all of them. */
 #include <rapt/rapt.h>
 
 #include <string.h>

@@ -1,11 +1,12 @@
-/* translate.c - texts in, translations out through a callback, sentence by sentence in the order
-   they came, window by window. */
+/* translate.c - translates texts window by window and calls back with one sentence after the other,
+   in the order of the texts. */
 #include "translate/translate.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* Rank `rank` of a sentence that has tokens; false: there is no such translation. */
+/* Fills in translation `rank` of a sentence with tokens. Returns false if the search found fewer.
+ */
 static bool found(const struct window *w, const struct sentence *s, int rank, rapt_translation *out)
 {
     size_t nbest = (size_t)w->job->options.nbest, at = (size_t)s->number * nbest + (size_t)rank;
@@ -22,7 +23,7 @@ static bool found(const struct window *w, const struct sentence *s, int rank, ra
     return true;
 }
 
-/* Makes the window's text hold `size` bytes and a 0; what was in it is lost. */
+/* Reallocates the window's text for `size` bytes and a 0, without its contents. */
 static rapt_status grow_text(struct window *w, size_t size)
 {
     size_t capacity = rapt__max_size(2 * w->text_size, size + 1);
@@ -34,6 +35,7 @@ static rapt_status grow_text(struct window *w, size_t size)
     return RAPT_OK;
 }
 
+/* Decodes the tokens of a translation into the window's text. */
 static rapt_status write_text(struct window *w, rapt_translation *out)
 {
     enum { USUAL = 255 };
@@ -56,10 +58,11 @@ static rapt_status write_text(struct window *w, rapt_translation *out)
 struct receiver {
     rapt_translation_fn *callback;
     void *user;
-    bool stop; /* it wants no more */
+    bool stop; /* the callback has asked to stop */
 };
 
-/* All ranks of a sentence; one without tokens has one, and one that has not begun none. */
+/* Calls back with all translations of a sentence. A sentence without tokens has one empty
+   translation; one that a stop has kept from beginning has none. */
 static rapt_status emit(struct window *w, const struct sentence *s, struct receiver *to,
                         rapt_message *why)
 {
@@ -81,6 +84,7 @@ static rapt_status emit(struct window *w, const struct sentence *s, struct recei
     return RAPT_OK;
 }
 
+/* Copies and checks what the caller asks for; call NULL: the defaults. */
 static rapt_status read_call(struct translate_job *job, const rapt_translate_call *call,
                              size_t count, rapt_message *why)
 {
@@ -163,7 +167,7 @@ rapt_status rapt_translate(rapt_translator *t, const char *text, char *out, size
                           t->model->config.positions);
     if (size) *size = one.size;
     if (one.size > capacity)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the translation needs %zu bytes, there are %zu",
-                          one.size, capacity);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "the translation needs %zu bytes, capacity is %zu", one.size, capacity);
     return RAPT_OK;
 }

@@ -1,70 +1,73 @@
-/* translate.h - what translator.c (makes one), translate.c (calls back with translations),
-   window.c (translates some sentences) and score_texts.c (scores given translations) share. Calls
-   go from translate.c to window.c. */
+/* translate.h - interface of the layer translate. translator.c makes translators; translate.c calls
+   back with translations, which window.c makes for some sentences at a time and words.c completes
+   with words; score_texts.c scores given translations. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
 #include "generate/generate.h"
 #include <rapt/translator.h>
 
-/* Tokens of a translation: at most per_source for each token of its source and `extra` more, at
-   least `min` before the end. */
+/* Limits of a translation's tokens: at most per_source for each token of its source plus `extra`,
+   end included, and at least `min` before the end. */
 struct target_limit {
     int per_source, extra, min;
 };
 
 struct rapt_translator {
     rapt_allocator allocator;
-    rapt_translator_options options; /* all filled in */
+    rapt_translator_options options; /* with defaults filled in */
     const rapt_model *model;
-    const rapt_tokenizer *source, *target; /* target may be source */
-    rapt_model *own_model;                 /* NULL, these three: the caller's */
+    const rapt_tokenizer *source, *target; /* possibly the same */
+    /* The next three are NULL if the caller owns model and tokenizers. */
+    rapt_model *own_model;
     rapt_tokenizer *own_source, *own_target;
-    int32_t source_end;    /* special tokens: behind a source, -1: none is; */
-    int32_t begin, end;    /*   around a target */
-    int32_t suppressed[3]; /* special tokens that no target has */
+    int32_t source_end;    /* token after a source; -1: none */
+    int32_t begin, end;    /* tokens around a target */
+    int32_t suppressed[3]; /* special tokens that are never produced */
     int suppressed_count;
     struct target_limit limit;
     const rapt_shortlist *shortlist; /* NULL: none */
-    rapt_shortlist *own_shortlist;   /* that it has loaded; NULL: none */
+    rapt_shortlist *own_shortlist;   /* the one that the translator has loaded, or NULL */
     rapt_session *session;
-    int target_capacity; /* of one target sequence in a full batch, in tokens */
+    int target_capacity; /* tokens of a target in a full batch */
 };
 
 /* ---- translator.c ---- */
-/* Those of one call, checked and with everything filled in; NULL: the translator's. */
+/* Sets *own to the options of one call, checked and with defaults filled in. given NULL: the
+   translator's. */
 rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_options *given,
                                rapt_translator_options *own, rapt_message *why);
 
 /* ---- preprocess.c ---- */
-/* rapt_tokenizer_encode of a text that is prepared as options.preprocess says. */
+/* rapt_tokenizer_encode after preprocessing the text as options.preprocess says; ends[] are offsets
+   in the original text. */
 rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                               rapt_text text, int32_t *ids, size_t *ends, size_t capacity,
                               size_t *count);
 
-/* ---- window.c: a window, consecutive sentences that are translated together ---- */
+/* ---- window.c: a window is a run of consecutive sentences that are translated together ---- */
 enum { WINDOW = 1024 };
 
 struct sentence {
     int number;       /* in its window */
-    size_t start;     /* of its source tokens */
-    size_t prefix;    /* of the tokens that its translation begins with */
-    int prefix_count; /* of them */
-    int count;        /* of them, an end included; 0: a text without tokens, -1: too long, or its
-                         prefix is */
-    bool begun;       /* its translation */
-    int limit;        /* target tokens at most, the end included */
-    size_t out;       /* its first result: nbest rows of limit tokens */
-    size_t alignment; /* its first alignment: nbest of [limit + 1][rapt__alignment_columns] */
+    size_t start;     /* first of its source tokens in ids */
+    size_t prefix;    /* first token of its prefix in given */
+    int prefix_count; /* tokens of its prefix */
+    int count;        /* source tokens, an end included; 0: a text without tokens; -1: it or its
+                         prefix is too long */
+    bool begun;       /* its search has begun */
+    int limit;        /* maximum target tokens, end included */
+    size_t out;       /* its results in out: [nbest][limit] tokens */
+    size_t alignment; /* its results in alignments_out: [nbest][limit + 1][columns] */
 };
-/* One call: how, and for whom. */
+/* One call of rapt_translate_many_with. */
 struct translate_job {
     rapt_translator *t;
-    rapt_translator_options options; /* all filled in */
+    rapt_translator_options options; /* with defaults filled in */
     rapt_translate_call call;
     void *user; /* of the callbacks */
 };
-/* Columns of an alignment: one for the end, whether there is one or not. */
+/* Columns of an alignment: the source tokens and one for the end, even if sources have none. */
 static inline size_t rapt__alignment_columns(const rapt_translator *t, const struct sentence *s)
 {
     return s->count > 0 ? (size_t)s->count + (t->source_end < 0) : 0;
@@ -76,21 +79,21 @@ struct window {
     size_t before;                     /* sentences of earlier windows */
     const rapt_text *texts, *prefixes; /* [count] of this window; prefixes NULL: none */
     int count;
-    int first;    /* the batch that is being searched begins with order[first] */
-    bool stopped; /* by a callback of the search */
+    int first;    /* the current batch begins with order[first] */
+    bool stopped; /* a callback of the search has asked to stop */
     struct sentence sentences[WINDOW];
     struct sentence *order[WINDOW]; /* longest first */
     struct arena texts_arena, results_arena;
     int32_t *ids;        /* source tokens */
-    size_t *ends;        /* with alignments, of each token: the byte behind it in its text */
+    size_t *ends;        /* with alignments, where each source token ends in its text, in bytes */
     int32_t *given;      /* tokens of prefixes */
     int32_t *out;        /* target tokens */
     int *counts, *ended; /* [count][nbest] */
     float *scores;       /* [count][nbest] */
     float *alignments_out;
-    char *text; /* [text_size] of one translation; grows as it needs */
+    char *text; /* [text_size] one translation; grows as needed */
     size_t text_size;
-    void *spans; /* [spans_size] spans and word weights of one translation; grows too */
+    void *spans; /* [spans_size] spans and word weights of one translation; grows as needed */
     size_t spans_size;
     struct search_batch { /* what rapt_generate reads and writes */
         int32_t *ids, *given, *out;
@@ -100,18 +103,19 @@ struct window {
     } batch;
 };
 
-/* ---- words.c ---- */
-/* Fills in the spans, words and word weights of a translation with an alignment, whose text is
-   decoded; source: its text. */
-rapt_status rapt__words_fill(struct window *w, const struct sentence *s, rapt_translation *out);
-
-/* Tokens of a text that is not too long, at most, without the end. */
+/* Returns an upper bound of the tokens of a text, without an end; a longer text is refused. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);
-/* Translates the texts from `before` on, as many as make a window: w->count. */
+/* Translates a window of texts that begins with texts[before]. w->count: how many they are. Free
+   the window also after a failure. */
 rapt_status rapt__window_translate(struct window *w, const struct translate_job *job,
                                    const rapt_text *texts, size_t count, size_t before,
                                    rapt_message *why);
-void rapt__window_free(struct window *w); /* also after a failure */
+void rapt__window_free(struct window *w);
+
+/* ---- words.c ---- */
+/* Fills in the spans, words and word weights of a translation of *s that has a text and an
+   alignment. */
+rapt_status rapt__words_fill(struct window *w, const struct sentence *s, rapt_translation *out);
 
 #endif

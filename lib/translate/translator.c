@@ -1,5 +1,5 @@
-/* translator.c - a model and tokenizers, the caller's or those of a model file, in; a translator
-   out, which is these and a session. */
+/* translator.c - makes translators: a model and its tokenizers, the caller's or those of a model
+   file, and a session. */
 #include "translate/translate.h"
 
 #include "import/import.h"
@@ -38,7 +38,7 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
                              why);
 }
 
-/* The caller's options, NULL: none, checked and with everything filled in. */
+/* Copies the caller's options, which may be NULL, fills in defaults and checks them. */
 static rapt_status read_options(rapt_translator_options *own,
                                 const rapt_translator_options *options, rapt_message *why)
 {
@@ -64,15 +64,17 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
                         : own->like         ? "like"
                                             : "preprocess";
     if (own->batch || own->batch_tokens || own->threads || own->like || own->preprocess)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "options.%s is the translator's: 0 here", fixed);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "options.%s cannot change between calls: it must be 0", fixed);
     own->batch = t->options.batch, own->batch_tokens = t->options.batch_tokens;
     own->threads = t->options.threads, own->like = t->options.like;
     own->preprocess = t->options.preprocess;
     if (!own->beams) own->beams = t->options.beams;
     fill_in(own);
     if (own->beams > t->options.beams)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "options.beams is %d, the translator's are %d",
-                          own->beams, t->options.beams);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "options.beams is %d, the translator was made for at most %d", own->beams,
+                          t->options.beams);
     return check_options(own, why);
 }
 
@@ -82,10 +84,11 @@ static rapt_status check_vocab(const rapt_tokenizer *tokenizer, const char *name
                                rapt_status otherwise, rapt_message *why)
 {
     if (rapt_tokenizer_vocab(tokenizer) == vocab) return RAPT_OK;
-    return rapt__fail(why, otherwise, "%s has %d tokens, the model's table %d", name,
+    return rapt__fail(why, otherwise, "%s has %d tokens, the model's table has %d", name,
                       rapt_tokenizer_vocab(tokenizer), vocab);
 }
 
+/* Makes a tokenizer from metadata of the model. */
 static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *model,
                                 const char *key, int vocab, const rapt_allocator *allocator,
                                 rapt_message *why)
@@ -94,8 +97,8 @@ static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *mo
     if (!text)
         return rapt__fail(
             why, RAPT_BAD_FILE,
-            "the model has no tokenizer: neither metadata rapt.tokenizer nor %s, which "
-            "rapt_tokenizer_write makes; or give rapt_translator_create one",
+            "the model has no tokenizer: store the output of rapt_tokenizer_write as metadata "
+            "rapt.tokenizer or %s, or give a tokenizer to rapt_translator_create",
             key);
     rapt_status status = rapt_tokenizer_create(tokenizer, text, strlen(text), allocator, why);
     if (status) return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
@@ -108,7 +111,8 @@ static rapt_status load_tokenizers(rapt_translator *t, rapt_message *why)
     rapt_status status;
     if (rapt_model_metadata(t->model, "rapt.tokenizer")) {
         if (c->source_vocab != c->target_vocab)
-            return rapt__fail(why, RAPT_BAD_FILE, "one tokenizer, but two vocabularies: %d and %d",
+            return rapt__fail(why, RAPT_BAD_FILE,
+                              "there is one tokenizer, but the vocabularies have %d and %d tokens",
                               c->source_vocab, c->target_vocab);
         status = tokenizer_of(&t->own_source, t->model, "rapt.tokenizer", c->source_vocab,
                               &t->allocator, why);
@@ -135,7 +139,7 @@ int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target)
     return model ? rapt_tokenizer_special(target, specials[model->config.decoder_start]) : -1;
 }
 
-/* Whose model it is, by what the importers of this library write. */
+/* Returns the project that a model was imported from, according to metadata of the importers. */
 static rapt_like origin_of(const rapt_model *model)
 {
     static const struct {
@@ -149,7 +153,7 @@ static rapt_like origin_of(const rapt_model *model)
     return RAPT_LIKE_RAPT;
 }
 
-/* What else than its beam search a project's translations follow. */
+/* Adopts the search rules and target limits of the project that the model is from. */
 static void follow_project(rapt_translator *t)
 {
     static const struct target_limit limits[] = {[RAPT_LIKE_RAPT] = {2, 16, 0},
@@ -160,12 +164,13 @@ static void follow_project(rapt_translator *t)
     t->limit = limits[t->options.like];
 }
 
+/* Never produces a token, unless there is none or it is the end. */
 static void suppress(rapt_translator *t, int32_t token)
 {
     if (token >= 0 && token != t->end) t->suppressed[t->suppressed_count++] = token;
 }
 
-/* The special tokens of both sides. */
+/* Looks up the special tokens of both sides. otherwise: the status if one is missing. */
 static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
     bool ends = !rapt_model_config(t->model)->no_source_end;
@@ -187,13 +192,13 @@ static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt
     return RAPT_OK;
 }
 
-/* A session for a full batch of usual sentences; a longer sentence, or one of more
-   tokens than a batch may have, is translated in a smaller batch in the same memory. */
+/* Makes a session for a full batch of sentences of usual length. A longer sentence is translated in
+   a smaller batch in the same memory. */
 static rapt_status make_session(rapt_translator *t, rapt_message *why)
 {
     rapt_config c = *rapt_model_config(t->model);
     const rapt_translator_options *o = &t->options;
-    int positions = c.positions; /* of a target that is scored, too */
+    int positions = c.positions; /* the most that a target to be scored may have */
     t->target_capacity = 128;
     while (t->target_capacity < positions && (long long)t->target_capacity * o->batch < positions)
         t->target_capacity *= 2;
@@ -211,11 +216,11 @@ static rapt_status make_session(rapt_translator *t, rapt_message *why)
 static rapt_status check_kind(const rapt_model *model, rapt_status otherwise, rapt_message *why)
 {
     if (rapt_model_config(model)->kind == RAPT_KIND_ENCODER_DECODER) return RAPT_OK;
-    return rapt__fail(why, otherwise, "it is not an encoder-decoder model");
+    return rapt__fail(why, otherwise, "only an encoder-decoder model translates");
 }
 
-/* What all translators need, once there are a model and tokenizers; otherwise: the status if they
-   do not do. */
+/* Completes a translator that has a model and tokenizers. otherwise: the status if they do not fit.
+ */
 static rapt_status translator_finish(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
     follow_project(t);
@@ -264,6 +269,7 @@ static rapt_status open_file(rapt_translator *t, const char *path, rapt_message 
     return status ? rapt__fail(why, status, "%.200s: %.300s", path, reason.text) : RAPT_OK;
 }
 
+/* Uses the caller's model and tokenizers, or those in its metadata if source is NULL. */
 static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
                                   const rapt_tokenizer *source, const rapt_tokenizer *target,
                                   rapt_message *why)
@@ -284,7 +290,7 @@ static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
     return status ? status : translator_finish(t, RAPT_BAD_ARGUMENT, why);
 }
 
-/* An empty translator with these options. */
+/* Allocates an empty translator with these options. */
 static rapt_status translator_begin(rapt_translator **translator,
                                     const rapt_translator_options *options,
                                     const rapt_allocator *allocator, rapt_message *why)

@@ -1,12 +1,13 @@
-/* window.c - consecutive sentences in, their translations as tokens, scores and alignments out:
-   tokenized, sorted by length, searched in batches of similar length. A window bounds the memory
-   that many sentences take. */
+/* window.c - translates a window of consecutive sentences: tokenizes them, sorts them by length,
+   and searches in batches of similar length. The results are tokens, scores and alignments. A
+   window bounds the memory of many sentences. */
 #include "translate/translate.h"
 
 #include <string.h>
 
-enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* of a window of several sentences */
+enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* in a window of more than one sentence */
 
+/* Returns the maximum tokens of a translation, its end included. */
 static int limit_of(const rapt_translator *t, int source_count)
 {
     long long limit = (long long)t->limit.per_source * source_count + t->limit.extra;
@@ -43,7 +44,7 @@ static rapt_status take_texts(struct window *w)
     return status;
 }
 
-/* Tokens of one text to w->ids + s->start. */
+/* Writes the tokens of a text to w->ids + s->start. A text that is too long gets s->count -1. */
 static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s)
 {
     size_t count = 0, positions = (size_t)w->t->model->config.positions;
@@ -63,11 +64,12 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
     return RAPT_OK;
 }
 
-/* What the translation begins with, to w->given + s->prefix. */
+/* Writes the tokens of a prefix to w->given + s->prefix. Spaces at its end belong to the next word.
+   A prefix that is too long gets s->count -1. */
 static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sentence *s)
 {
     size_t count = 0;
-    while (text.size > 0 && text.bytes[text.size - 1] == ' ') text.size--; /* the next word's */
+    while (text.size > 0 && text.bytes[text.size - 1] == ' ') text.size--;
     if (text.size == 0 || s->count <= 0) return RAPT_OK;
     rapt_status status =
         rapt_tokenizer_encode(w->t->target, text, w->given + s->prefix, NULL,
@@ -86,7 +88,7 @@ static int by_length(const void *context, const void *x, const void *y)
     return a->number - b->number;
 }
 
-/* `next` becomes the sentence that would follow `s`. */
+/* Sets *next to an empty sentence whose arrays begin where those of `s` end. */
 static void sentence_after(const struct window *w, const struct sentence *s, struct sentence *next)
 {
     size_t nbest = (size_t)w->job->options.nbest, count = s->count > 0 ? (size_t)s->count : 0;
@@ -97,8 +99,8 @@ static void sentence_after(const struct window *w, const struct sentence *s, str
     next->alignment = s->alignment + nbest * columns * ((size_t)s->limit + 1);
 }
 
-/* The sentences and their order; end: where all of them end. Alignments may close the window
-   early. */
+/* Tokenizes and sorts the sentences. *end: where the arrays of the last one end. The window is cut
+   short where alignments would exceed MAX_ALIGNMENT_FLOATS. */
 static rapt_status tokenize_all(struct window *w, struct sentence *end)
 {
     *end = (struct sentence){0};
@@ -124,7 +126,8 @@ struct sizes { /* maxima over the batches of a window */
     size_t source, prefix, target, alignment, record, parents;
 };
 
-/* How many sentences from order[first] on make one batch; 0: there are no more. */
+/* Returns how many sentences from order[first] on make one batch; 0 if those left have no tokens.
+ */
 static int batch_from(const struct window *w, int first)
 {
     const rapt_translator_options *o = &w->job->options;
@@ -198,7 +201,7 @@ static rapt_status take_results(struct window *w, const struct sentence *end)
 
 /* ---- search ---- */
 
-/* Rows [rows][s->count] as those of a translation, with a column for the end. */
+/* Copies an alignment [rows][s->count] to that of a translation, which has a column for the end. */
 static void keep_alignment(struct window *w, const struct sentence *s, const float *from,
                            size_t rank, size_t rows)
 {
@@ -210,7 +213,7 @@ static void keep_alignment(struct window *w, const struct sentence *s, const flo
     }
 }
 
-/* The results of sentence `i` of a batch, whose rows have `longest` tokens. */
+/* Copies the results of sentence `i` of a batch, where rows have `longest` tokens. */
 static void keep_results(struct window *w, const struct sentence *s, int i, int longest)
 {
     const struct search_batch *b = &w->batch;
@@ -230,7 +233,7 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
     }
 }
 
-/* ---- the caller's callbacks: sentences instead of sources of a batch ---- */
+/* ---- callbacks of rapt_generate, which pass the index of a text to those of the caller ---- */
 
 static int index_of(const struct window *w, int source)
 {
@@ -242,7 +245,7 @@ static int on_token(void *user, int source, int32_t id, float log_probability)
     struct window *w = user;
     const struct translate_job *job = w->job;
     bool stops = job->call.token(job->user, index_of(w, source), id, log_probability) != 0;
-    w->stopped = w->stopped || stops; /* tokens are told behind a stop, too */
+    w->stopped = w->stopped || stops; /* tokens may still be announced after a stop */
     return stops;
 }
 
@@ -263,7 +266,7 @@ static int on_stop(void *user)
 
 /* ---- a batch ---- */
 
-/* Sentences order[first] to order[first + n - 1] as those that rapt_generate reads. */
+/* Copies sentences order[first] .. order[first + n - 1] into the arrays of a batch. */
 static void fill_batch(struct window *w, int first, int n)
 {
     struct search_batch *b = &w->batch;
@@ -333,11 +336,11 @@ rapt_status rapt__window_translate(struct window *w, const struct translate_job 
     if (prefixes) w->prefixes = prefixes + before;
     w->count = (int)rapt__min_size(count - before, WINDOW);
     rapt_status status = take_texts(w);
-    if (status) return rapt__fail(why, status, "no memory to translate");
+    if (status) return rapt__fail(why, status, "no memory for the tokens of %d texts", w->count);
     status = tokenize_all(w, &end);
     if (status) return rapt__fail(why, status, "no memory to encode texts from [%zu] on", before);
     status = take_results(w, &end);
-    if (status) return rapt__fail(why, status, "no memory to translate");
+    if (status) return rapt__fail(why, status, "no memory for %d translations", w->count);
     for (int at = 0, n; !status && !w->stopped && at < w->count && (n = batch_from(w, at)) > 0;
          at += n)
         status = translate_batch(w, at, n, why);

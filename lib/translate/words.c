@@ -1,5 +1,5 @@
-/* words.c - a translation with its alignment in; where its tokens and the words of both texts
-   stand, and the alignment of words, out:
+/* words.c - finds the bytes of the tokens and words of a source and its translation, and turns the
+   alignment of tokens into one of words:
 
        word_alignment[u][v] = sum over t of p(t, u) sum over s of alignment[t][s] p'(s, v)
                               / sum over t of p(t, u)
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { USUAL = 1 << 16 }; /* bytes of memory that do for most translations */
+enum { USUAL = 1 << 16 }; /* bytes, enough for most translations */
 
 /* Unicode's White_Space (PropList.txt). */
 static bool is_space(uint32_t c)
@@ -22,8 +22,8 @@ static bool is_space(uint32_t c)
     return false;
 }
 
-/* Words of a text, to words if that is not NULL; returns how many. Bytes that are not UTF-8 are no
-   space. */
+/* Returns the number of words of a text and writes them unless words is NULL. Bytes that are not
+   UTF-8 belong to words. */
 static int find_words(rapt_text text, rapt_span *words)
 {
     int count = 0;
@@ -50,15 +50,16 @@ static void source_spans(const struct window *w, const struct sentence *s, int c
     }
 }
 
-/* A token ends where the text of the tokens up to it ends, but never behind the end of a later one:
-   tokens of single bytes give nothing that can be read until their character is whole. */
+/* A token ends where the decoded text of the tokens up to it ends,  but not after a later token:
+   each byte of an incomplete character decodes to U+FFFD, which may be longer than the character.
+ */
 static rapt_status target_spans(const struct window *w, const rapt_translation *t, rapt_span *spans)
 {
     char none[1];
     for (int i = 0; i < t->target_count; i++) {
         rapt_status status = rapt_tokenizer_decode(w->t->target, t->target, (size_t)i + 1, none, 0,
                                                    &spans[i].end, NULL);
-        if (status && status != RAPT_BAD_ARGUMENT) return status; /* there is no space for it */
+        if (status && status != RAPT_BAD_ARGUMENT) return status; /* BAD_ARGUMENT: no capacity */
     }
     for (int i = t->target_count; i-- > 0;) {
         size_t later = i + 1 < t->target_count ? spans[i + 1].end : t->size;
@@ -68,7 +69,7 @@ static rapt_status target_spans(const struct window *w, const rapt_translation *
     return RAPT_OK;
 }
 
-/* Bytes that a token and a word share. */
+/* Returns the bytes that a token and a word share. */
 static size_t shared(const rapt_span *token, const rapt_span *word)
 {
     size_t begin = rapt__max_size(token->begin, word->begin);
@@ -76,13 +77,14 @@ static size_t shared(const rapt_span *token, const rapt_span *word)
     return end > begin ? end - begin : 0;
 }
 
-struct share { /* of a token in one word after the other */
+struct share { /* the words that the current token has bytes in */
     const rapt_span *words;
-    int count, first; /* words from here on are not before the token */
-    size_t bytes;     /* of the token that are in words */
+    int count;
+    int first;    /* the first word that does not end before the token */
+    size_t bytes; /* bytes of the token that are in words */
 };
 
-/* The next token, which does not begin before the last one. */
+/* Moves on to the next token, which does not begin before the last one. */
 static void advance(struct share *s, const rapt_span *token)
 {
     while (s->first < s->count && s->words[s->first].end <= token->begin) s->first++;
@@ -91,7 +93,8 @@ static void advance(struct share *s, const rapt_span *token)
         s->bytes += shared(token, &s->words[v]);
 }
 
-/* row[v] += weight times the weights of the source tokens in word v. */
+/* Adds to row[v] weight times the alignment of the source tokens in word v, each in proportion to
+   its bytes. */
 static void add_row(const rapt_translation *t, const float *alignment, double weight, float *row)
 {
     struct share s = {.words = t->source_words, .count = t->source_word_count};
@@ -104,6 +107,8 @@ static void add_row(const rapt_translation *t, const float *alignment, double we
     }
 }
 
+/* Computes the alignment of words, [target words][source words]: for each target word in a first
+   pass the sum of its shares, in a second the weighted rows of its tokens. */
 static void word_weights(const rapt_translation *t, float *weights)
 {
     size_t columns = (size_t)t->source_word_count;
@@ -126,7 +131,7 @@ static void word_weights(const rapt_translation *t, float *weights)
     }
 }
 
-/* Memory for so many spans and floats, in w->spans. */
+/* Makes w->spans large enough for that number of spans and floats. */
 static rapt_status take_spans(struct window *w, size_t spans, size_t floats)
 {
     size_t bytes, weights;

@@ -307,9 +307,9 @@ static void test_refusals(void **state)
                  {{.size = sizeof made, .beams = 3}, "beams is 3"},
                  {{.size = sizeof made, .beams = -1}, "beams"},
                  {{.size = sizeof made, .nbest = 3}, "nbest"},
-                 {{.size = sizeof made, .batch = 1}, "options.batch is"},
-                 {{.size = sizeof made, .batch_tokens = 1}, "options.batch_tokens is"},
-                 {{.size = sizeof made, .threads = 1}, "options.threads is"},
+                 {{.size = sizeof made, .batch = 1}, "options.batch cannot"},
+                 {{.size = sizeof made, .batch_tokens = 1}, "options.batch_tokens cannot"},
+                 {{.size = sizeof made, .threads = 1}, "options.threads cannot"},
                  {{.size = sizeof made, .length_penalty = NAN}, "length_penalty"}};
     rapt_text texts[TEXTS];
     rapt_translator *t = make(&made);
