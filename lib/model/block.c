@@ -1,5 +1,5 @@
-/* block.c - rows of the caller's in, rows out, and gradients back: a stack of one layer without
-   embedding and last norm, or one function of it. */
+/* block.c - runs a block forward and backward over the caller's rows: a stack of one layer without
+   embedding and last norm, or one function of a layer. */
 #include "model/block.h"
 
 struct block_call {
@@ -22,12 +22,12 @@ static rapt_status check_block_starts(const char *name, const int *starts, int b
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s[%d] is %d, less than %s[%d], which is %d",
                               name, i + 1, starts[i + 1], name, i, starts[i]);
     if (starts[batch] > limit)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s[%d] is %d, limits are %d", name, batch,
-                          starts[batch], limit);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s[%d] is %d, the block's limit is %d rows",
+                          name, batch, starts[batch], limit);
     return RAPT_OK;
 }
 
-/* Where attention learns a row for each position of its keys, whose starts these are. */
+/* Checks the length of sequences of keys if attention learns a row for each of their positions. */
 static rapt_status check_positions(const rapt_block *b, bool cross, const int *starts, int batch,
                                    rapt_message *why)
 {
@@ -65,11 +65,13 @@ static rapt_status check_block_rows(const rapt_block *b, const rapt_block_rows *
     if (!status && source && r->source_starts[r->batch] > 0 && !r->source)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "source is NULL");
     if (!status && !source && (r->source || r->source_starts))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a source is given, but the block reads none");
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "source and source_starts must be NULL: the block has no cross-attention");
     return status;
 }
 
-/* Fills the call from the caller's struct, checked. */
+/* Checks the caller's arguments and sets up a call from them. */
 static rapt_status begin_call(struct block_call *c, rapt_block *b, const float *parameters,
                               const rapt_block_rows *rows, rapt_message *why)
 {
@@ -89,7 +91,7 @@ static rapt_status begin_call(struct block_call *c, rapt_block *b, const float *
                               .attention_workspace = b->attention_workspace,
                               .threads = b->limits.threads};
     c->pass = (struct pass){.rows = rapt__rows(r.batch, r.starts),
-                            .states = r.source ? r.source : b->dsource, /* of no rows */
+                            .states = r.source ? r.source : b->dsource, /* not NULL, not read */
                             .learning = r.learning != 0,
                             .reward = r.reward,
                             .baseline = r.baseline};
@@ -109,7 +111,7 @@ static size_t floats_of(const struct block_call *call)
     return (size_t)call->pass.rows.count * (size_t)call->block->model.config.width;
 }
 
-/* The function of a block that has no sums and norms; its input is kept. */
+/* Returns the step of a block that is one function; its input was copied to memory->embedded. */
 static struct step step_of(const struct block_call *call)
 {
     struct stack_memory *m = call->stack.memory;
@@ -194,7 +196,7 @@ rapt_status rapt_block_backward(rapt_block *block, const float *parameters,
     if (!same)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "call rapt_block_forward with the same rows, dropout and seed, and learning 1, first");
+            "call rapt_block_forward first, with the same rows, dropout and seed, and learning 1");
     if (!dparameters || (p->rows.count > 0 && !dy))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", dparameters ? "dy" : "dparameters");
     if (p->rows.count > 0) rapt__team_run(block->limits.threads, work_backward, &call);

@@ -1,4 +1,5 @@
-/* block.h - a block: its configuration and layout, and the memory of one call. */
+/* block.h - a block: its configuration and layout, and the memory of one call. Shared by block.c
+   and block_memory.c. */
 #ifndef RAPT_LIB_MODEL_BLOCK_H
 #define RAPT_LIB_MODEL_BLOCK_H
 
@@ -12,10 +13,11 @@ struct rapt_block {
     rapt_model model; /* configuration, layout and slopes; no parameters, no memory */
     enum part parts[3];
     int parts_count;
-    bool decoder, alone;          /* causal, or with a source; one function without sum and norm */
-    bool learned;                 /* the last forward left what backward reads */
-    int batch, rows, source_rows; /*   of so many */
-    struct drop drop;             /*   with this dropout */
+    bool decoder; /* causal, or with a source */
+    bool alone;   /* one function without sum and norm */
+    bool learned; /* the last forward pass kept what backward reads, of these rows: */
+    int batch, rows, source_rows;
+    struct drop drop; /* the dropout of that pass */
     struct arena arena;
     struct stack_memory memory;
     float *dsource; /* [source rows][D] */
@@ -23,12 +25,12 @@ struct rapt_block {
     void *attention_workspace;
 };
 
-/* Whether it has cross-attention. */
+/* Whether a block has cross-attention. */
 bool rapt__block_reads_source(const rapt_block *block);
-/* Whether self-attention, or else cross-attention, learns a row for each position of its keys:
-   their sequences are at most config.positions long. */
+/* Whether the score of self-attention, or with `cross` of cross-attention, learns a row for each
+   position of its keys. If so, sequences are at most config.positions long. */
 bool rapt__block_has_positions(const rapt_block *block, bool cross);
-/* RAPT_BAD_ARGUMENT: they are not aligned. */
+/* Returns RAPT_BAD_ARGUMENT unless parameters are aligned to 64 bytes. */
 rapt_status rapt__block_aligned(const float *parameters, rapt_message *why);
 
 #endif

@@ -405,15 +405,14 @@ void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
 
 /* ---- tokens.c ---- */
 struct token_limits {
-    const char *what; /* "source" or "target", also of the limits: "source_tokens" */
+    const char *what; /* "source" or "target", for messages and names of limits: "source_tokens" */
     int vocab, batch;
-    int tokens, length; /* of the batch; of a sequence */
+    int tokens, length; /* at most, in the batch and in a sequence */
     int extra;          /* tokens that will be put around each sequence, and count */
-    bool begin_and_end; /* these count, says the message */
-    bool vectors;       /* instead of tokens */
+    bool begin_and_end; /* extra tokens are begin and end: messages mention that they count */
+    bool vectors;       /* rows are vectors instead of tokens */
 };
-/* The most tokens, or sequences, that limits may allow: attention counts rows of all heads in int.
- */
+/* The largest limits of tokens and sequences: attention counts the rows of all heads in an int. */
 static inline int rapt__tokens_max(const rapt_config *config)
 {
     return rapt__min(1 << 28, ATTENTION_ROWS / config->heads);
@@ -422,9 +421,10 @@ static inline int rapt__batch_max(const rapt_config *config)
 {
     return rapt__min(1 << 20, rapt__tokens_max(config));
 }
+/* Returns RAPT_BAD_ARGUMENT if tokens are NULL, out of range or more than the limits. */
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
                                rapt_message *why);
-/* Those that a source of such a model is made of; NULL: it is made of tokens. */
+/* Returns the vectors of a source if the model reads vectors, or NULL if it reads tokens. */
 const float *rapt__vectors_of(const rapt_config *config, const rapt_tokens *source);
 
 /* The output matrix as an op reads it. */

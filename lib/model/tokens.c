@@ -1,5 +1,5 @@
-/* tokens.c - rapt_tokens checked against a vocabulary and limits; what is wrong is named with its
-   index, its value and the limit. */
+/* tokens.c - checks rapt_tokens against a vocabulary and limits. Messages give the index, the value
+   and the limit. */
 #include "model/model.h"
 
 static rapt_status check_token_starts(const rapt_tokens *t, const struct token_limits *l,

@@ -185,7 +185,7 @@ static void test_refusals(void **state)
     r.batch = 1, r.starts = late;
     refused(rapt_block_forward(b, parameters, &r, x, y, &why), &why, "starts[0] is 1, not 0");
     r.starts = starts, r.source = x;
-    refused(rapt_block_forward(b, parameters, &r, x, y, &why), &why, "reads none");
+    refused(rapt_block_forward(b, parameters, &r, x, y, &why), &why, "no cross-attention");
     r.source = NULL, r.dropout = 1;
     refused(rapt_block_forward(b, parameters, &r, x, y, &why), &why, "dropout is 1");
     r.dropout = 0;
