@@ -175,17 +175,19 @@ static bool search_alive(const struct search *s)
 static rapt_status search_run(struct search *s, rapt_message *why)
 {
     const rapt_generate_options *o = s->options;
-    bool stop = o->stop && o->stop(o->user), tells = o->token;
+    bool stop = o->stop && o->stop(o->user), announcing = o->token;
     rapt_status status = RAPT_OK;
     while (!stop && search_alive(s)) {
         status = search_step(s, why);
         if (status) return status;
-        for (int b = 0; tells && b < s->session->sources; b++) tells = rapt__search_announce(s, b);
-        bool refused = o->token && !tells;
-        stop = refused || (o->stop && search_alive(s) && o->stop(o->user));
+        for (int b = 0; announcing && b < s->session->sources; b++)
+            announcing = rapt__search_announce(s, b);
+        bool ended_by_token = o->token && !announcing;
+        stop = ended_by_token || (o->stop && search_alive(s) && o->stop(o->user));
     }
     for (int b = 0; b < s->session->sources; b++) rapt__search_truncate(s, b);
-    for (int b = 0; tells && b < s->session->sources; b++) tells = rapt__search_announce(s, b);
+    for (int b = 0; announcing && b < s->session->sources; b++)
+        announcing = rapt__search_announce(s, b);
     return status;
 }
 
