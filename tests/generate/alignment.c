@@ -1,5 +1,5 @@
-/* alignment.c - the alignments that a search gives have the bits of a forced decode: the output is
-   fed to a session of its own, and its cross-attention read. */
+/* alignment.c - the alignments of a search have the bits of a forced decode: the output is decoded
+   in another session, whose cross-attention is read. */
 #include "generate/small_search.h"
 
 enum { SOURCES = 3, BEAMS = 3, LENGTH = 9, LONGEST = 12 };
@@ -23,8 +23,8 @@ static rapt_config config_of(const rapt_config *variant)
     return c;
 }
 
-/* The weights of begin and `count` tokens, [count + 1][S]; without the end's row, if the sequence
-   has none. layer 0: their mean over layers and heads; else those of its first head. */
+/* Computes the weights of begin and `count` tokens, [count + 1][S], without the end's row if the
+   sequence has no end. layer 0: the mean over layers and heads; else those of its first head. */
 static void force(rapt_session *probe, int layer, const rapt_tokens *source, const int32_t *ids,
                   int count, bool ended, float *weights)
 {
@@ -39,7 +39,7 @@ static void force(rapt_session *probe, int layer, const rapt_tokens *source, con
                      RAPT_OK);
 }
 
-/* How many of the outputs had ended, which is part of what is tested. */
+/* Compares all outputs; returns how many had ended, so that the caller sees both kinds tested. */
 static int compare(rapt_session *session, rapt_session *probe, int layer, const rapt_tokens *source,
                    const rapt_generate_options *o)
 {
@@ -114,7 +114,7 @@ static void test_forced(void **state)
     assert_true(ended > 0 && ended < all);
 }
 
-/* They must have been asked for when the session was made; and change no result. */
+/* Alignments need a session made for them, and do not change other results. */
 static void test_asking(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void test_asking(void **state)
     rapt_model_free(model);
 }
 
-/* A model without cross-attention has none to give: a reason, and the caller's memory stays. */
+/* A model without cross-attention refuses, with a reason, and leaves the caller's memory alone. */
 static void test_no_cross_attention(void **state)
 {
     (void)state;

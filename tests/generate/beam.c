@@ -1,6 +1,6 @@
-/* beam.c - narrow beams, where what is pruned matters, against the search written down plainly:
-   all continuations of all hypotheses in one ranked list; an end among the first `beams` of them
-   ends its hypothesis, the first `beams` others live on. */
+/* beam.c - narrow beams, where pruning matters, against a plain reimplementation: all continuations
+   of all hypotheses are ranked in one list; an end among the first `beams` finishes its hypothesis,
+   and the first `beams` others live on. */
 #include "generate/plain_search.h"
 
 static void end(struct list *done, const struct hypothesis *h, int beams, int length,

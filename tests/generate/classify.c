@@ -1,6 +1,6 @@
-/* classify.c - what encoder-only models answer, and embeddings of sequences: against the
-   definition, with the same bits for any threads and batch; a tagger and classifiers of sequences
-   learn. */
+/* classify.c - logits of encoder-only models and embeddings of sequences: they agree with the
+   definition and have the same bits for any threads and batch; a tagger and classifiers of
+   sequences learn. */
 #include "generate/small_session.h"
 
 #include "oracle/transformer.h"
@@ -102,7 +102,8 @@ static rapt_config larger_classifier(rapt_pooling pooling)
     return c;
 }
 
-/* Groups of a few sequences and one alone give what all at once give, with any threads. */
+/* Groups of a few sequences and single sequences give the bits of the whole batch, with any number
+   of threads. */
 static void test_bits(void **state)
 {
     (void)state;
@@ -138,8 +139,8 @@ static void test_bits(void **state)
 
 enum { VOCAB = 12, CLASSES = 4, LEARNED = 24, STEPS = 300 };
 
-/* One of the first CLASSES tokens stands in each sentence, at any position. A tagger gives it to
-   all tokens behind it, and 0 to those before; a classifier gives it. */
+/* Each sentence has one of the first CLASSES tokens, at any position. A tagger must label all
+   tokens after it with its number and those before with 0; a classifier must return its number. */
 static void draw_task(const rapt_config *c, uint64_t seed, struct small_batch *source,
                       struct small_batch *target)
 {

@@ -1,5 +1,5 @@
-/* encode.c - many sources, which the encoder takes in several groups, give the bits that each of
-   them gives alone; memory for the encoder's work does not grow with them. */
+/* encode.c - many sources, which the encoder reads in several groups, give the bits that each of
+   them gives by itself; the encoder's memory does not grow with them. */
 #include "model/small.h"
 
 static const rapt_config config = {.size = sizeof(rapt_config),
@@ -13,7 +13,7 @@ static const rapt_config config = {.size = sizeof(rapt_config),
                                    .decoder_layers = 2};
 enum { SOURCES = 40, WIDTH = 24, VOCAB = 50 };
 
-/* Rows of the groups: far more than one, sources that fit exactly, and many empty ones. */
+/* Lengths of sources that make many groups, fill a group exactly, or are mostly empty. */
 static void draw_lengths(int kind, int *lengths)
 {
     for (int i = 0; i < SOURCES; i++) {
@@ -35,7 +35,7 @@ static rapt_session *session_of(const rapt_model *model, int batch, int tokens, 
     return session;
 }
 
-/* One token for every target; the logits. */
+/* Decodes one token for every target; returns the logits. */
 static const float *decode(rapt_session *session, int batch)
 {
     static const int32_t ids[SOURCES] = {0};
@@ -85,8 +85,8 @@ static void test_groups(void **state)
     rapt_model_free(model);
 }
 
-/* Twice as many source tokens cost their states and what the decoder keeps of them: two vectors for
-   each layer, in panels of 16; no activations of the feed-forward layer. */
+/* Twice as many source tokens cost only their states and the decoder's keys and values, two vectors
+   per layer in panels of 16, but no activations of the feed-forward layer. */
 static void test_memory(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* generate.c - greedy and beam search against searches written here over the model's own logits,
-   independence of the batch, and every option that must be refused. */
+/* generate.c - greedy and beam search against plain searches over the model's own logits; results
+   do not depend on the batch; bad options are refused. */
 #include "generate/small_search.h"
 #include <float.h>
 
@@ -51,7 +51,7 @@ static void test_greedy(void **state)
     }
 }
 
-/* ---- beams wide enough see everything ---- */
+/* ---- exhaustive search: beams that are wide enough prune nothing ---- */
 
 enum { MAX = 6 };
 
@@ -61,8 +61,8 @@ struct best {
     double score;
 };
 
-/* The best of all sequences of at most `most` tokens, the end included; one that is cut counts as
-   ended. */
+/* Finds the best of all sequences of at most `max` tokens, the end included; a truncated one counts
+   as ended. */
 static void exhaust(rapt_session *probe, const rapt_tokens *source, int max, double penalty,
                     int32_t *ids, int n, double sum, struct best *best)
 {
@@ -110,7 +110,8 @@ static void test_exhaustive(void **state)
     }
 }
 
-/* All that come back differ, are sorted, keep the rules, and have the scores their tokens have. */
+/* All sequences returned differ, are sorted, follow the rules, and have the scores of their tokens.
+ */
 static void test_nbest(void **state)
 {
     (void)state;
@@ -162,8 +163,8 @@ static void test_nbest(void **state)
     }
 }
 
-/* A sequence alone, anywhere in a batch, with other threads and limits: the same tokens and bits.
- */
+/* A sequence has the same tokens and bits by itself, anywhere in a batch, and with other threads
+   and limits. */
 static void test_batches(void **state)
 {
     (void)state;
@@ -207,7 +208,7 @@ static void test_batches(void **state)
 
 /* ---- ties ---- */
 
-/* All logits are equal: the lower token wins, and of hypotheses the earlier one. */
+/* If all logits are equal, the lower token wins, and the earlier hypothesis. */
 static void test_ties(void **state)
 {
     (void)state;
@@ -227,8 +228,8 @@ static void test_ties(void **state)
     o.beams = o.nbest = 3;
     const rapt_tokens *source = one_source(&b, 7, 3, 1);
     assert_int_equal(generate(session, source, &o, ids, counts, scores, NULL), RAPT_OK);
-    /* the first step ends one, with token 2, and goes on with 0, 1, 3; then all ranked places
-       go to continuations of the first */
+    /* The first step finishes one hypothesis, with token 2, and continues with 0, 1 and 3. Then the
+       continuations of the first one take all places. */
     assert_true(counts[0] == 0 && scores[0] > scores[1]);
     assert_true(fabs((double)scores[0] + log(5)) < 1e-6);
     assert_true(counts[1] == 1 && ids[3] == 0);
@@ -263,13 +264,13 @@ static void test_nothing(void **state)
                 rapt_model_write(model, rapt_model_find(model, "output.bias"), bias, NULL),
                 RAPT_OK);
             assert_int_equal(generate(session, &b.tokens, &o, ids, counts, scores, NULL), RAPT_OK);
-            for (int i = 0; i < 2 * o.nbest; i++) { /* the beginning is all there is */
+            for (int i = 0; i < 2 * o.nbest; i++) { /* one empty sequence, no others */
                 bool first = i % o.nbest == 0;
                 assert_int_equal(counts[i], first ? 0 : -1);
                 assert_true(scores[i] == (first ? 0 : -INFINITY));
             }
         }
-    /* one number that is none among good ones: whatever comes, it comes from the vocabulary */
+    /* With one NaN among finite logits the result is unspecified, but all tokens are valid. */
     bias[3] = NAN, bias[0] = bias[1] = bias[2] = bias[4] = 0;
     assert_int_equal(rapt_model_write(model, rapt_model_find(model, "output.bias"), bias, NULL),
                      RAPT_OK);
@@ -292,8 +293,8 @@ static int count_tokens(void *user, int source, int32_t id, float log_probabilit
     return 0;
 }
 
-/* No token twice and no end before ten: a sequence is over when all have been there, and what was
-   told is what it has. */
+/* With no repeated token and no end before ten tokens, a sequence is over once it has all tokens.
+   The tokens announced are those that it has. */
 static void test_exhausted(void **state)
 {
     (void)state;
@@ -405,7 +406,7 @@ static void test_options(void **state)
     o = good, o.beams = 3;
     refuse(narrow, source, o); /* 6 target tokens in each step */
     rapt_session_free(narrow);
-    /* the edges are no nonsense */
+    /* values at the edges are accepted */
     int32_t ids[16];
     int counts[2];
     o = good, o.max_length = 1, o.max_ratio = INFINITY, o.temperature = FLT_MAX, o.top_p = 1;
@@ -418,7 +419,7 @@ static void test_options(void **state)
     rapt_model_free(encoder);
 }
 
-/* Decoder only: there is no source, only how many. */
+/* A decoder-only model gets the number of sequences instead of sources. */
 static void test_decoder_only(void **state)
 {
     (void)state;

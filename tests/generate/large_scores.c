@@ -1,6 +1,6 @@
-/* large_scores.c - models whose attention scores have grown beyond measure, as in a training run
-   that diverged: alignments are weights still, with the same bits on every instruction set, and
-   training goes on. */
+/* large_scores.c - models with extremely large attention scores, as after a training run that
+   diverged: alignments are still weights, with the same bits on every instruction set, and training
+   continues. */
 #include "generate/small_session.h"
 #include "train/small_train.h"
 
@@ -21,7 +21,7 @@ static void multiply(rapt_model *model, const char *name, int rows, float factor
     free(data);
 }
 
-/* A model whose queries are that many times as large. */
+/* Makes a model whose queries are multiplied by `factor`. */
 static rapt_model *model_of(const rapt_config *c, float factor)
 {
     rapt_model *model = small_model(c, 11);
@@ -33,7 +33,7 @@ static rapt_model *model_of(const rapt_config *c, float factor)
 
 enum { SOURCE = 70, TARGET = 20 };
 
-/* Weights of one sentence: every layer and head. */
+/* Reads and checks the weights of one sentence in every layer and head. */
 static void check_alignments(const rapt_config *c, rapt_session *session, float *weights)
 {
     for (int i = 0; i < c->decoder_layers * c->heads; i++) {
@@ -56,7 +56,7 @@ static void test_alignments(void **state)
     int count = equal_sets("generate/large_scores, instruction sets", sets);
     size_t floats = (size_t)(larger.decoder_layers * larger.heads) * SOURCE * TARGET;
     float *weights[2] = {malloc(floats * sizeof(float)), malloc(floats * sizeof(float))};
-    sets[count] = RAPT_ISA_SCALAR; /* may lack fma: its sums are checked alone */
+    sets[count] = RAPT_ISA_SCALAR; /* may lack fma: only its sums are checked */
     for (int n = 0; n < COUNT(factors); n++) {
         rapt_model *model = model_of(&larger, factors[n]);
         struct small_batch source, target;
@@ -93,7 +93,7 @@ static void test_training(void **state)
             if (step < BATCHES) first += loss;
             if (step >= 11 * BATCHES) last += loss;
         }
-        /* beyond, clipping leaves little of the other gradients */
+        /* with larger factors clipping leaves little of the other gradients */
         if (factors[n] <= 1e8f && !(last < first))
             fail_msg("times %g: loss from %g to %g", (double)factors[n], first, last);
         rapt_trainer_free(trainer);

@@ -1,17 +1,17 @@
-/* like.c - greedy and beam search as this library, Marian, Hugging Face's transformers and
-   CTranslate2 define them, against the same definitions written down in double: logits of random
-   tables, with prefixes, limits, suppressed tokens, several sources at once. */
+/* like.c - greedy and beam search by the rules of this library, Marian, Hugging Face's transformers
+   and CTranslate2, against the same rules in double (oracle/beam.c): logits come from random
+   tables, with prefixes, limits, suppressed tokens and several sources. */
 #include "generate/small_search.h"
 #include "oracle/beam.h"
 
 enum { SOURCES = 3, VOCAB = 9 };
 
-struct table { /* the logits behind any sequence, by source */
+struct table { /* the logits after any sequence, by source */
     uint64_t seed[SOURCES];
-    double end; /* added to that of the end */
+    double end; /* added to the logit of the end */
 };
 
-/* Hash of a sequence and a token to [0, 1). */
+/* Hashes a sequence and a token to [0, 1). */
 static double uniform(uint64_t seed, const int32_t *ids, int count, int token)
 {
     uint64_t h = seed * 0x9E3779B97F4A7C15u + (uint64_t)token + 1;
@@ -30,7 +30,7 @@ static float logit(const struct table *t, int source, const int32_t *ids, int co
     return (float)x;
 }
 
-struct one { /* of the sources */
+struct one { /* one source */
     const struct table *table;
     int source;
 };
@@ -48,7 +48,7 @@ static void hook(void *user, int source, const int32_t *ids, int count, float *l
     for (int i = 0; i < vocab; i++) logits[i] = logit(t, source, ids, count, i);
 }
 
-struct tried { /* what a case of the search has */
+struct tried { /* one case */
     rapt_like like;
     int beams, nbest, length, min_length, prefix;
     double penalty, end;
@@ -69,7 +69,7 @@ static struct tried draw(rapt_like like, uint64_t seed)
     return c;
 }
 
-struct found { /* by the library, for SOURCES */
+struct found { /* the library's results for SOURCES sources */
     int32_t ids[SOURCES * BEAM_MAX * BEAM_LENGTH];
     int counts[SOURCES * BEAM_MAX], ended[SOURCES * BEAM_MAX];
     float scores[SOURCES * BEAM_MAX];
@@ -167,11 +167,11 @@ static void test_definitions(void **state)
                 different += memcmp(by[like].ids, by[like - 1].ids, sizeof by[like].ids) != 0;
         }
     }
-    assert_true(different > 100); /* or the definitions would not matter here */
+    assert_true(different > 100); /* else the rules were never put to the test */
     rapt_model_free(model);
 }
 
-/* Alone: the bits of the batch. */
+/* A source by itself has the bits of the batch. */
 static void test_alone(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* pick.c - the likeliest tokens and log sums of rows of any logits: a product of depth 1, whose
-   weights are the logits, against the definition. */
+/* pick.c - the most likely tokens and log sums of rows with any logits, against the definition. The
+   logits are the weights of a product of depth 1. */
 #include "generate/small_search.h"
 
 #include "generate/generate.h"
@@ -26,7 +26,7 @@ static void work(struct team *team, void *argument)
     rapt__pick(&c, &t->output, t->x, t->rows, &t->picks, t->logits);
 }
 
-/* Token numbers of a row from likely to unlikely, lower ones first; returns how many. */
+/* Ranks the tokens of a row from likely to unlikely, equal ones by number; returns how many. */
 static int rank(const float *logits, int vocab, int max, int *tokens)
 {
     int count = 0;
@@ -65,7 +65,8 @@ static void check_row(const struct trial *t, int r, const float *weight)
         assert_true(isnan(log_sum) ? isnan(t->sums[r]) : (double)t->sums[r] == log_sum);
 }
 
-/* Logits of a kind: plain, many ties, rising, hidden ones, nothing at all, one no number. */
+/* Fills x with logits of a kind: random, many ties, rising, some -infinity, all -infinity, one NaN.
+ */
 static void fill_kind(float *x, int n, int kind, uint64_t seed)
 {
     for (int i = 0; i < n; i++) {
@@ -78,7 +79,7 @@ static void fill_kind(float *x, int n, int kind, uint64_t seed)
     }
 }
 
-/* One trial with the weights in panels; factors of the rows below 0 only where all is finite. */
+/* Makes one trial. Rows have factors, which are negative only if all logits are finite. */
 static void try_shape(struct trial *t, int vocab, int kind, int rows, int max, int threads)
 {
     static float weight[WIDEST], bias[WIDEST], panels[WIDEST + LANES];
@@ -86,7 +87,7 @@ static void try_shape(struct trial *t, int vocab, int kind, int rows, int max, i
     fill_kind(weight, vocab, kind, (uint64_t)(vocab + kind));
     fill_kind(bias, vocab, 0, 5);
     memset(panels, 0, sizeof panels);
-    memcpy(panels, weight, sizeof *weight * (size_t)vocab); /* of depth 1, panels are rows */
+    memcpy(panels, weight, sizeof *weight * (size_t)vocab); /* with depth 1, a panel is a row */
     t->rows = rows;
     t->output = (struct linear){panels, kind == 0 && rows % 2 ? bias : NULL, 1, vocab};
     t->picks.max = max;
@@ -126,7 +127,7 @@ static void test_definition(void **state)
     free(t.logits);
 }
 
-/* The bits of a row do not depend on how many there are, how many threads, or what is kept. */
+/* The bits of a row do not depend on the number of rows or threads, or on `keep`. */
 static void test_bits(void **state)
 {
     static struct trial one, many;

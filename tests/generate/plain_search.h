@@ -1,5 +1,5 @@
-/* plain_search.h - what the searches that tests write down plainly share: hypotheses, and a list of
-   them in order. */
+/* plain_search.h - sorted lists of hypotheses, for the plain reimplementations of search in tests.
+ */
 #ifndef RAPT_TESTS_GENERATE_PLAIN_SEARCH_H
 #define RAPT_TESTS_GENERATE_PLAIN_SEARCH_H
 
@@ -24,7 +24,7 @@ static inline double key(const struct hypothesis *h, bool score)
     return score ? h->score : h->sum;
 }
 
-static inline void sort(struct list *l, bool score) /* stable, greatest first */
+static inline void sort(struct list *l, bool score) /* stable, largest first */
 {
     for (int i = 1; i < l->count; i++)
         for (int j = i; j > 0 && key(&l->items[j], score) > key(&l->items[j - 1], score); j--) {

@@ -1,6 +1,5 @@
-/* prefix.c - sequences that begin with given tokens, against rapt_decode by hand, token by token:
-   the same ids and log-probabilities, bit for bit; in batches as alone; and stopping from another
-   thread. */
+/* prefix.c - sequences that begin with given tokens have the ids and bits of rapt_decode called
+   token by token, also in batches; and a search can be stopped from another thread. */
 #include "generate/small_search.h"
 
 #include <pthread.h>
@@ -59,7 +58,7 @@ static rapt_tokens one_of(const rapt_tokens *all, int b, int starts[2])
     return all->ids ? small_one(all, b, starts) : (rapt_tokens){.batch = 1};
 }
 
-/* Gives `count` tokens to the session's one target; returns the logits of the last. */
+/* Appends `count` tokens to the session's only target; returns the logits after the last. */
 static const float *decode(rapt_session *session, const int32_t *ids, int count, int vocab)
 {
     const float *logits;
@@ -68,7 +67,8 @@ static const float *decode(rapt_session *session, const int32_t *ids, int count,
     return logits + (ptrdiff_t)(count - 1) * vocab;
 }
 
-/* Greedy: begin and prefix at once, then one token after the other. Returns how many there are. */
+/* Greedy search: begin and prefix in one call, then one token at a time. Returns the number of
+   tokens. */
 static int by_hand(const rapt_model *model, const rapt_tokens *source, const rapt_tokens *prefix,
                    int32_t *ids, bool *ended)
 {
@@ -141,8 +141,8 @@ static void test_by_hand(void **state)
     assert_true(behind > 200);
 }
 
-/* Any kind of search: in a batch as alone; and what it has found, given as a prefix, goes on as it
-   went on. */
+/* Any kind of search gives the same in a batch as for one source; and the beginning of a result,
+   given as a prefix, is continued as it was. */
 static void test_batches(void **state)
 {
     (void)state;
@@ -203,7 +203,7 @@ static void *set_flag(void *argument)
     return NULL;
 }
 
-/* Lets three steps go by, then waits for the other thread. */
+/* Allows three steps, then waits for the other thread. */
 static int asks_flag(void *user)
 {
     struct flag *f = user;

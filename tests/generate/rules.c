@@ -1,6 +1,6 @@
-/* rules.c - generation with everything that changes or observes it (prefix, minimum length,
-   n-grams, a hook on the logits, announced tokens, log-probabilities, stops) against the same
-   search written down plainly over the model's own next-token probabilities. */
+/* rules.c - generation with every option that changes or observes it (prefix, minimum length,
+   n-grams, a callback for logits, announced tokens, log-probabilities, stops) against a plain
+   search with the same options over the model's own next-token probabilities. */
 #include "generate/plain_search.h"
 
 struct rules {
@@ -20,13 +20,13 @@ static void end(struct list *done, const struct hypothesis *h, const struct rule
     to->score = h->sum / pow(length > 1 ? length : 1, r->penalty);
 }
 
-/* What the hook of the library's search and the plain one add. */
+/* Returns what the callback, and the plain search, add to a logit. */
 static double nudge(int32_t token, int count)
 {
     return token == 3 && count % 3 == 1 ? -INFINITY : (double)((token * 7 + count * 3) % 5) / 4;
 }
 
-/* Would `token` make the last n tokens of h stand in it twice? */
+/* Whether `token` after h would repeat an n-gram of h. */
 static bool repeats(const struct hypothesis *h, int32_t token, int n)
 {
     int32_t all[MAX + 1];
@@ -51,7 +51,7 @@ static void next_by_rules(rapt_session *probe, const rapt_tokens *source,
     for (int32_t token = 0; token < VOCAB; token++) log_p[token] -= log(all);
 }
 
-/* Tokens that everything that may still win begins with. */
+/* Returns the length of the common prefix of all hypotheses that may still win. */
 static int common(const struct list *live, const struct list *done)
 {
     const struct hypothesis *first = &live->items[0];
@@ -66,7 +66,7 @@ static int common(const struct list *live, const struct list *done)
     return count;
 }
 
-/* known: [step] tokens known after each step, prefix included, as long as hypotheses live. */
+/* known: [step] tokens known after each step, prefix included, while hypotheses are live. */
 static void search(rapt_session *probe, const rapt_tokens *source, const struct rules *r,
                    struct list *done, int *known)
 {
@@ -109,11 +109,11 @@ static void search(rapt_session *probe, const rapt_tokens *source, const struct 
     sort(done, true);
 }
 
-/* ---- what the library calls back with ---- */
+/* ---- the library's callbacks ---- */
 
 struct heard {
     int steps, stop_after;
-    int known[MAX + 1]; /* tokens announced when the step was over */
+    int known[MAX + 1]; /* tokens announced by the end of each step */
     int count;
     int32_t ids[MAX + 1];
     float log[MAX + 1];
@@ -180,7 +180,7 @@ static void compare(const struct list *wanted, const struct rules *r, const int3
     }
 }
 
-/* The best one's tokens, each once; after every step as many as are known. */
+/* All tokens of the best sequence are announced once, and after every step those that are known. */
 static void compare_heard(const struct heard *heard, const struct rules *r, const int *known,
                           const int32_t *ids, int count, const float *logs, bool ended)
 {

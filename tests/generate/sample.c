@@ -1,10 +1,10 @@
-/* sample.c - draws against the softmax they come from, whole or cut to the likeliest, of few tokens
-   and many; cold draws against greedy search. */
+/* sample.c - sampling follows the softmax, whole or truncated to the most likely tokens, in small
+   and large vocabularies; at a low temperature it is greedy search. */
 #include "generate/small_search.h"
 
 enum { MANY = 1000 }; /* tokens */
 
-/* Draws n first tokens of the same source; how often each came, the end as 2. */
+/* Draws the first token of the same source n times and counts each; the end counts as token 2. */
 static void draw(rapt_session *session, const rapt_tokens *batch, int n, rapt_generate_options o,
                  int *seen)
 {
@@ -35,7 +35,7 @@ static void judge_draws(int vocab)
         memcpy(many.ids + 2 * b, one.ids, 2 * sizeof *one.ids);
         many.starts[b + 1] = 2 * b + 2;
     }
-    many.tokens = (rapt_tokens){50, many.ids, many.starts}; /* 100 tokens: the capacity */
+    many.tokens = (rapt_tokens){50, many.ids, many.starts}; /* 100 tokens, the capacity */
     next(probe, source, NULL, 0, vocab, log_p);
     for (int i = 0; i < vocab; i++) order[i] = i;
     for (int i = 0; i < vocab; i++)
@@ -73,7 +73,8 @@ static void judge_draws(int vocab)
             chi += (seen[i] - expected) * (seen[i] - expected) / expected;
             cells++;
         }
-        /* mean cells - 1, deviation sqrt(2 cells): five of them above is beyond chance */
+        /* chi square has mean cells - 1 and deviation sqrt(2 cells): five deviations are not chance
+         */
         if (!(chi < cells + 5 * sqrt(2.0 * cells)))
             fail_msg("case %d: chi %g of %d", c, chi, cells);
     }

@@ -1,5 +1,5 @@
-/* score.c - forced decoding against the logits of rapt_decode, the likelihood of training and the
-   scores of generation; batches and limits that must not change a bit; what is refused. */
+/* score.c - forced decoding agrees with the logits of rapt_decode, the likelihood of training and
+   the scores of generation; batches and limits do not change a bit; bad arguments are refused. */
 #include "generate/small_search.h"
 
 enum { BATCH = 4, MAX = 60 };
@@ -24,7 +24,8 @@ static rapt_session *session_with(const rapt_model *model, int batch, int beams,
     return session;
 }
 
-/* Sources of any length, or their number alone where the model reads none; targets, one empty. */
+/* Makes sources, or only their number for a model without sources, and targets, one of them empty.
+ */
 static void fill(const rapt_config *c, uint64_t seed, struct small_batch *source,
                  struct small_batch *target)
 {
@@ -34,7 +35,7 @@ static void fill(const rapt_config *c, uint64_t seed, struct small_batch *source
     if (c->kind == RAPT_KIND_DECODER_ONLY) source->tokens = (rapt_tokens){.batch = BATCH};
 }
 
-/* From all logits at once, in double. */
+/* Computes log-probabilities in double from all logits at once. */
 static void by_logits(const rapt_model *model, const rapt_tokens *source, const rapt_tokens *target,
                       int b, float *log_p, double *sum)
 {
@@ -86,7 +87,7 @@ static void test_logits(void **state)
     }
 }
 
-/* The targets of the batch with begin and end around each. */
+/* Puts begin and end around each target. */
 static void frame(const rapt_tokens *target, struct small_batch *framed)
 {
     int n = 0;
@@ -133,8 +134,8 @@ static void test_training(void **state)
     }
 }
 
-/* A pair alone or in a batch, with any limits and threads, with the end or without: the same bits.
- */
+/* A pair has the same bits by itself and in a batch, with any limits and threads, with and without
+   the end. */
 static void test_bits(void **state)
 {
     (void)state;

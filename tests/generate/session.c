@@ -1,5 +1,5 @@
-/* session.c - encoding and decoding against the definition, and the promise that no bit depends
-   on threads, instruction set, batch, or on how many tokens are given at once. */
+/* session.c - encoding and decoding agree with the definition, and no bit depends on threads,
+   instruction set, batch, or the number of tokens per call. */
 #include "generate/small_session.h"
 
 #include "oracle/transformer.h"
@@ -170,7 +170,7 @@ static void test_threads_and_machines(void **state)
     struct result first = {0};
     small_fill(&source, 70, larger_source, LARGER_BATCH, 1);
     small_fill(&target, 90, larger_target, LARGER_BATCH, 2);
-    sets[count++] = RAPT_ISA_SCALAR; /* may lack fma: compared with itself alone */
+    sets[count++] = RAPT_ISA_SCALAR; /* may lack fma: compared only with itself */
     for (int s = 0; s < count; s++) {
         assert_int_equal(rapt_isa_use(sets[s]), RAPT_OK);
         if (s == count - 1) free_result(&first), first = (struct result){0};
@@ -190,7 +190,7 @@ static void test_threads_and_machines(void **state)
     rapt_model_free(model);
 }
 
-/* Alone, in a session that fits exactly, a sentence has the bits it has inside a batch. */
+/* By itself, in a session that fits exactly, a sentence has the bits that it has in a batch. */
 static void test_alone(void **state)
 {
     (void)state;
@@ -219,7 +219,7 @@ static void test_alone(void **state)
     rapt_model_free(model);
 }
 
-/* n tokens in one call, or in pieces of uneven length. */
+/* Gives n tokens in one call, or in pieces of uneven length. */
 static void test_one_by_one(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* session_refusals.c - limits, tokens and calls that a session must refuse: each gives a status and
-   a reason, and changes nothing. */
+/* session_refusals.c - limits, tokens and calls that a session must refuse, with a status and a
+   reason, and without any effect. */
 #include "generate/small_session.h"
 
 static void refuse_limits(const rapt_model *model, rapt_limits limits)
@@ -106,7 +106,7 @@ static void test_wrong_tokens(void **state)
     assert_int_equal(rapt_session_alignment(session, 0, 2, weights, NULL), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_session_alignment(session, -2, 0, weights, NULL), RAPT_BAD_ARGUMENT);
     assert_true(weights[0] == 7);
-    /* all that was refused left no trace */
+    /* refused calls had no effect */
     rapt_tokens rest = {2, ids + 4, two};
     assert_int_equal(rapt_decode(session, &rest, &logits, NULL), RAPT_OK);
     float *kept = small_copy(logits, sizeof(float) * 13 * 4);
@@ -125,7 +125,7 @@ static void test_wrong_tokens(void **state)
     rapt_model_free(model);
 }
 
-/* An encoder needs no target limits, whatever stands there, and has no target. */
+/* An encoder-only model ignores target limits and has no target. */
 static void test_halves(void **state)
 {
     (void)state;
@@ -161,7 +161,7 @@ static void test_halves(void **state)
     rapt_model_free(decoder);
 }
 
-/* The targets that a search leaves are its own. */
+/* The caller cannot extend the targets of a search. */
 static int stop_second(void *user)
 {
     return ++*(int *)user == 2;
@@ -205,7 +205,7 @@ static void test_after_a_search(void **state)
     rapt_model_free(model);
 }
 
-/* A prompt as the source of a model that has none would be lost. */
+/* A decoder-only model refuses a prompt given as source, which it would ignore. */
 static void test_prompt(void **state)
 {
     (void)state;

@@ -1,7 +1,6 @@
-/* shortlist.c - generation with a shortlist: the logits of the listed tokens are those of the whole
-   output, bit by bit, so a search that may have all tokens gives the same, and one that may have
-   some gives what it would with all others forbidden; a source alone gives the bits of its batch;
-   what is refused. */
+/* shortlist.c - generation with a shortlist. The logits of listed tokens have the bits of the whole
+   output, so a list of all tokens changes nothing, and a shorter one gives what a search gives with
+   all others forbidden. A source by itself has the bits of its batch. Bad arguments are refused. */
 #include "generate/small_search.h"
 
 #include <rapt/translator.h>
@@ -30,7 +29,7 @@ static rapt_tokenizer *names_of(int count)
     return t;
 }
 
-struct failing { /* allocation number `at` gets no memory */
+struct failing { /* fails allocation number `at` */
     long calls, at, living;
 };
 
@@ -49,7 +48,7 @@ static void failing_free(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-/* Each source token may become a few of the target's; or all. */
+/* Makes a shortlist of a few target tokens for each source token, or of all of them. */
 static rapt_shortlist *list_of(bool all, uint64_t seed)
 {
     rapt_tokenizer *source = names_of(SOURCE_VOCAB), *target = names_of(VOCAB);

@@ -1,5 +1,5 @@
-/* small_search.h - what the tests of generation share: two models, sessions, and the model's own
-   next-token probabilities, found by feeding a sequence whole. */
+/* small_search.h - helpers of the tests of generation: two models, sessions, and the model's own
+   next-token probabilities, computed by decoding a whole sequence at once. */
 #ifndef RAPT_TESTS_GENERATE_SMALL_SEARCH_H
 #define RAPT_TESTS_GENERATE_SMALL_SEARCH_H
 
@@ -51,7 +51,7 @@ static inline const rapt_tokens *one_source(struct small_batch *b, int vocab, in
     return &b->tokens;
 }
 
-/* rapt_generate with its outputs one by one. */
+/* Calls rapt_generate with its outputs as separate arguments. */
 static inline rapt_status generate(rapt_session *session, const rapt_tokens *source,
                                    const rapt_generate_options *o, int32_t *ids, int *counts,
                                    float *scores, rapt_message *why)
@@ -61,7 +61,8 @@ static inline rapt_status generate(rapt_session *session, const rapt_tokens *sou
     return rapt_generate(session, source, o, &out, why);
 }
 
-/* Log-probabilities of the token after `tokens` (n of them), by feeding begin and all of them. */
+/* Computes the log-probabilities of the token after tokens[n], by decoding begin and all of them.
+ */
 static inline void next(rapt_session *probe, const rapt_tokens *source, const int32_t *tokens,
                         int n, int vocab, double *log_p)
 {

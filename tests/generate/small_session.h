@@ -1,5 +1,5 @@
-/* small_session.h - what the tests of sessions share: a model larger than one tile in everything,
-   limits that hold its batches, a session of any limits. */
+/* small_session.h - helpers of the tests of sessions: a model with every dimension larger than one
+   tile, limits that hold its batches, and sessions with any limits. */
 #ifndef RAPT_TESTS_GENERATE_SMALL_SESSION_H
 #define RAPT_TESTS_GENERATE_SMALL_SESSION_H
 

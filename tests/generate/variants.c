@@ -1,6 +1,6 @@
-/* variants.c - every score, locality and normalizer in a session and in a trainer: against the
-   definition, alignments too, and with bits that do not depend on threads, batch, beams, or on how
-   many tokens are given at once; saved and loaded. */
+/* variants.c - every score, locality and normalizer in a session and in a trainer: results and
+   alignments agree with the definition; bits do not depend on threads, batch, beams or the number
+   of tokens per call; models are saved and loaded. */
 #include "model/variants.h"
 
 #include "oracle/transformer.h"
@@ -8,7 +8,7 @@
 enum { BATCH = 4, MAX = 12 };
 static const int source_lengths[] = {5, 1, 12, 3}, target_lengths[] = {7, 12, 2, 4};
 
-/* Memory full of NaN: what has not been written must not be read. */
+/* Allocates memory full of NaN, so that reading it before writing shows. */
 static void *take(void *user, size_t bytes)
 {
     void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -80,7 +80,7 @@ static struct oracle_sentence sentence(const rapt_tokens *t, int b)
                                     t->ids + t->starts[b]};
 }
 
-/* Logits and weights of cross-attention of sentence b; at: the first weight of its own. */
+/* Compares logits and weights of cross-attention of sentence b; at: its first weight. */
 static void compare(const struct trial *t, struct oracle_model *oracle, rapt_session *session,
                     const float *logits, int b, int at)
 {
@@ -120,7 +120,7 @@ static void test_definition(void **state)
 
 enum { N = 9 }; /* tokens of the target vocabulary */
 
-/* Logits and mean weights of the whole batch, from so many threads. */
+/* Computes logits and mean weights of the whole batch with that number of threads. */
 static void run_whole(const struct trial *t, int threads, float *logits, float *weights)
 {
     rapt_session *session = session_of(t->model, BATCH, 1, threads);
@@ -132,7 +132,7 @@ static void run_whole(const struct trial *t, int threads, float *logits, float *
     rapt_session_free(session);
 }
 
-/* A sentence alone, its tokens given in pieces; the last piece's weights are compared too. */
+/* Decodes one sentence by itself, in pieces; the weights of the last piece are compared too. */
 static void run_alone(const struct trial *t, int b, int piece, const float *logits,
                       const float *weights)
 {
@@ -180,7 +180,7 @@ static void test_bits(void **state)
     }
 }
 
-/* A decoder without a source. */
+/* Decoder-only models. */
 static void test_decoder(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void test_decoder(void **state)
     }
 }
 
-/* Hypotheses that are moved go on as those that were always there. */
+/* A hypothesis that was moved continues like one that was always there. */
 static void test_reorder(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static void steps(struct trial *t, rapt_trainer *trainer, int first, int end)
     }
 }
 
-/* Four steps on one thread, or two on three threads, a checkpoint, and two more. */
+/* Four steps on one thread give the bits of two on three threads, a checkpoint, and two more. */
 static void test_training(void **state)
 {
     (void)state;
@@ -317,7 +317,7 @@ static void test_training(void **state)
     unlink(model_path);
 }
 
-/* A loss without a gradient is that of a session: nothing is drawn. */
+/* An evaluation has the loss of a session: nothing is drawn or dropped. */
 static void test_evaluation(void **state)
 {
     (void)state;

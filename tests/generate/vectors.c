@@ -1,6 +1,6 @@
-/* vectors.c - models whose source is vectors: values and gradients against the definition, the same
-   bits for any threads, batch and pieces; saved and loaded; all that takes a source takes them; one
-   learns to read them. */
+/* vectors.c - models that read vectors: values and gradients agree with the definition, with the
+   same bits for any threads, batch and pieces; they are saved and loaded; every function with a
+   source takes vectors; a model learns to read them. */
 #include "generate/small_session.h"
 
 #include "oracle/transformer.h"
@@ -38,7 +38,7 @@ static void vectors_fill(struct vectors *v, int width, const int *lengths, int b
     v->tokens = rapt_vectors(batch, v->x, v->starts);
 }
 
-/* Sequence b alone. */
+/* Returns sequence b by itself. */
 static rapt_tokens vectors_one(const struct vectors *v, int width, int b, int starts[2])
 {
     starts[0] = 0, starts[1] = v->starts[b + 1] - v->starts[b];
@@ -174,7 +174,8 @@ static void test_definition(void **state)
     }
 }
 
-/* Alone, in groups, with other threads, and from a file: the same encoder output. */
+/* The encoder output is the same for single sequences, in groups, with other threads, and after
+   loading. */
 static void test_bits(void **state)
 {
     (void)state;
@@ -208,7 +209,7 @@ static void test_bits(void **state)
     rapt_model_free(loaded);
 }
 
-/* Vectors of any bits are read as they are; not there, they are refused. */
+/* Vectors may have any bits, also those of invalid tokens; NULL is refused. */
 static void test_refusals(void **state)
 {
     (void)state;
@@ -228,7 +229,7 @@ static void test_refusals(void **state)
 
 /* ---- learning ---- */
 
-/* The token of a vector is the position of its largest element: the target names them. */
+/* The task: each target token is the position of the largest element of a source vector. */
 enum { WIDE = 6, ROWS = 4, BEGIN = 6, END = 7, LEARNED = 16, STEPS = 400 };
 
 static void draw_task(uint64_t seed, struct vectors *source, struct small_batch *target)

@@ -1,6 +1,6 @@
-/* weights.c - weights of self-attention of a session: against the definition for every
-   configuration and variant; to the bit those of rapt_attention_weights of the same queries and
-   keys; the same bits for any threads, batch and pieces; asking changes no result. */
+/* weights.c - self-attention weights of a session agree with the definition for every configuration
+   and variant; have the bits of rapt_attention_weights for the same queries and keys; have the same
+   bits for any threads, batch and pieces; and reading them changes no result. */
 #include "generate/small_session.h"
 
 #include "model/variants.h"
@@ -44,8 +44,8 @@ static void near(const rapt_config *c, const float *got, const double *wanted, i
                      (double)got[i], wanted[i]);
 }
 
-/* Every layer, head and their mean, of sentence b with n rows; its rows begin at `at`. wanted
-   [layers][heads][n][n]. */
+/* Compares the weights of sentence b, n rows from row `at` on, in every layer and head and their
+   mean. wanted: [layers][heads][n][n]. */
 static void compare(rapt_session *session, const rapt_config *c, rapt_weights which, int layers,
                     int n, int at, const double *wanted)
 {
@@ -110,11 +110,11 @@ static void test_definition(void **state)
     }
 }
 
-/* ---- to the bit those of plain arrays ---- */
+/* ---- the bits of plain arrays ---- */
 
 enum { D = 8, H = 2, ROWS = 7, VOCAB = 11 };
 
-/* Queries are the embedding, keys the embedding in reverse order: no sum rounds. */
+/* Makes queries the embedding and keys the embedding in reverse order, so that no sum rounds. */
 static void choose_projections(rapt_model *model, const char *name)
 {
     static float w[3 * D * D], zero[3 * D];
@@ -214,7 +214,7 @@ static void read_both(rapt_session *session, const rapt_tokens *tokens, int laye
     weights_of(session, RAPT_WEIGHTS_DECODER, layer, head, to->decoder);
 }
 
-/* One sentence alone, its target in pieces: `whole` are the rows of the batch. */
+/* Compares one sentence by itself, its target in pieces, with the rows `whole` of the batch. */
 static void compare_alone(rapt_session *session, const rapt_tokens *all, int b, int layer, int head,
                           const float *encoder, const float *decoder)
 {
@@ -268,7 +268,7 @@ static void test_bits(void **state)
     }
 }
 
-/* ---- who has not asked ---- */
+/* ---- sessions without limits.self_weights ---- */
 
 static void test_asking(void **state)
 {
@@ -305,7 +305,7 @@ static void test_asking(void **state)
     rapt_model_free(model);
 }
 
-/* Before the first call there are no rows; a model has the parts of its kind. */
+/* Before the first call there are no rows; parts that the model lacks are refused. */
 static void test_parts(void **state)
 {
     (void)state;
