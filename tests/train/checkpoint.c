@@ -1,5 +1,5 @@
-/* checkpoint.c - training that continues from a checkpoint has the same bits, whatever the
-   trainer was doing; a file that is no checkpoint of this trainer is refused. */
+/* checkpoint.c - training continued from a checkpoint has the same bits, whatever the trainer did
+   before; a file that is not a checkpoint of this trainer's model is refused. */
 #include "train/small_train.h"
 
 static void resume(const rapt_config *c, int threads, int before, int after)
@@ -24,7 +24,7 @@ static void resume(const rapt_config *c, int threads, int before, int after)
     assert_string_equal(rapt_model_metadata(loaded, "order"), metadata[1].value);
     assert_null(rapt_model_metadata(loaded, "ord"));
     trainer = trainer_of(loaded, &o, threads);
-    small_shake(loaded, 5, 1); /* the trainer takes the file's parameters, whatever there was */
+    small_shake(loaded, 5, 1); /* overwritten by the file's parameters */
     if (rapt_trainer_load(trainer, path, &why)) fail_msg("%s", why.text);
     for (int i = before; i < before + after; i++) resumed = one_step(trainer, c, i);
     float *got = small_parameters(loaded);
@@ -45,7 +45,7 @@ static void test_resume(void **state)
     resume(&wide, 2, 3, 3);
 }
 
-/* A gradient that waits for its step belongs to no checkpoint: loading forgets it. */
+/* Loading a checkpoint drops a gradient that waits for its step. */
 static void forgets(const rapt_config *c, int shard)
 {
     char path[256];
@@ -82,7 +82,7 @@ static void forgets(const rapt_config *c, int shard)
 static void test_forgets(void **state)
 {
     (void)state;
-    for (int shard = -1; shard < 2; shard++) { /* -1: a gradient of no shard */
+    for (int shard = -1; shard < 2; shard++) { /* -1: not a shard */
         forgets(&small_configs[0], shard);
         forgets(&wide, shard);
     }
@@ -109,7 +109,7 @@ static void test_wrong_files(void **state)
     assert_int_equal(rapt_trainer_load(trainer, path, &why), RAPT_BAD_FILE);
     float *after = small_parameters(model);
     assert_memory_equal(before, after, rapt_model_parameters(model) * sizeof *before);
-    /* gradients that no step has applied are not saved */
+    /* a trainer whose gradients wait for a step cannot be saved */
     batch_of(&small_configs[0], 0, &source, &target);
     assert_int_equal(rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, NULL),
                      RAPT_OK);
@@ -131,7 +131,7 @@ static void test_wrong_files(void **state)
     rapt_model_free(other);
 }
 
-/* A reward for entropy has a gradient where no token has a label. */
+/* A reward for entropy has a gradient even if no token has a label. */
 static void test_gradient_of_no_token(void **state)
 {
     (void)state;

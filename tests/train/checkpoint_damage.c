@@ -1,11 +1,11 @@
-/* checkpoint_damage.c - checkpoints with one value out of its range: every counter of the trainer,
-   parameters, moments. Each is refused by name and value, and the trainer stays as it was to the
-   bit. */
+/* checkpoint_damage.c - checkpoints with one value out of range: every counter of the trainer,
+   parameters, moments. Each is refused by name and value, and leaves every bit of the trainer as it
+   was. */
 #include "model/small_file.h"
 #include "model/variants.h"
 #include "train/small_train.h"
 
-/* Of a field: the value that replaces it, and what the message says. */
+/* A field, the value that replaces its own, and part of the message. */
 static const struct {
     const char *key, *value;
     const char *says;
@@ -33,7 +33,7 @@ static const struct {
     {"expected", "4000000000000000 more 7", "unknown field more 7"},
 };
 
-/* Of a model that samples keys: its checkpoint has every field. */
+/* A model that samples keys, whose checkpoint has every field. */
 static rapt_config sampling(void)
 {
     rapt_config c = small_configs[0];
@@ -73,7 +73,7 @@ static void refused(rapt_trainer *trainer, const struct file *damaged, const cha
     drop(&after);
 }
 
-/* The text of the counters, as it stands in the file. */
+/* Copies the text of the counters from the file. */
 static void counters(const struct file *f, char text[256])
 {
     static const char key[] = "\"rapt.trainer\":\"";
@@ -104,7 +104,7 @@ static void test_fields(void **state)
             free(e.bytes);
             cases++;
         }
-        if (cases < 3) fail_msg("%s is not in the table", key); /* a new field needs its rows */
+        if (cases < 3) fail_msg("%s is not in the table", key); /* add rows for a new field */
         snprintf(word, sizeof word, "%s %s", key, value);
         struct file missing = edited(&good, word, seen ? "x 1" : "x 1");
         snprintf(wrong, sizeof wrong, "%s is missing", key);
@@ -163,7 +163,7 @@ static void test_numbers(void **state)
     rapt_model_free(other);
 }
 
-/* What a trainer can reach, its checkpoint can hold: the highest rate, and a loss beyond reason. */
+/* A checkpoint can hold every state that a trainer can reach: the highest rate, and a huge loss. */
 static void test_edges(void **state)
 {
     (void)state;
@@ -191,7 +191,7 @@ static void test_edges(void **state)
     rapt_model_free(model);
 }
 
-/* What could not be loaded is not saved: the checkpoint that is there stays. */
+/* A state that could not be loaded is not saved, and the existing checkpoint stays. */
 static void test_refused_saves(void **state)
 {
     (void)state;

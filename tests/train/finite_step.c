@@ -1,6 +1,6 @@
-/* finite_step.c - a step that would make a parameter infinite or NaN: RAPT_NOT_FINITE, and
-   parameters, moments and the number of steps stay as they were, whatever the options and wherever
-   the parameter is. Steps that come close are made. */
+/* finite_step.c - a step that would make a parameter infinite or NaN returns RAPT_NOT_FINITE and
+   leaves parameters, moments and the number of steps as they were, for any options and any
+   parameter. Steps that come close to it are made. */
 #include "model/small_file.h"
 #include "train/small_train.h"
 
@@ -12,7 +12,7 @@ static rapt_train_options bare(void)
     return o;
 }
 
-/* Parameters and moments, in the order of a checkpoint; *size: bytes. */
+/* Returns parameters and moments as *size bytes of a checkpoint. */
 static unsigned char *numbers_of(const rapt_trainer *trainer, size_t *size)
 {
     char path[256];
@@ -26,7 +26,7 @@ static unsigned char *numbers_of(const rapt_trainer *trainer, size_t *size)
     return copy;
 }
 
-/* They are those of before, which are freed. */
+/* Compares them with those from before, which it frees. */
 static void same_numbers(const rapt_trainer *trainer, unsigned char *before, size_t size)
 {
     size_t again;
@@ -37,7 +37,7 @@ static void same_numbers(const rapt_trainer *trainer, unsigned char *before, siz
     free(after);
 }
 
-/* One step with a gradient of `value` at element `at` of the block and 0 elsewhere. */
+/* Makes one step with a gradient of `value` at element `at` of the block and 0 elsewhere. */
 static rapt_status step(rapt_trainer *trainer, size_t at, float value, rapt_message *why)
 {
     size_t count;
@@ -51,7 +51,7 @@ static rapt_status step(rapt_trainer *trainer, size_t at, float value, rapt_mess
     return status;
 }
 
-/* It is refused without a trace, and the next step is the one after the last good one. */
+/* Such a step is refused without any effect, and the next good step gets the next number. */
 static void refused(rapt_trainer *trainer, size_t at, float value, const char *says)
 {
     size_t size;
@@ -78,7 +78,7 @@ static void good_step(rapt_trainer *trainer, float gradient, long long number)
 
 enum { THREADS = 3 };
 
-/* A second moment that underflows leaves epsilon alone to divide by. */
+/* If the second moment underflows, the step divides by epsilon. */
 static void test_tiny_epsilon(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void test_decay(void **state)
     rapt_model_free(model);
 }
 
-/* A first moment whose product with the rate is no float. */
+/* A first moment whose product with the rate exceeds a float. */
 static void test_large_moment(void **state)
 {
     (void)state;
@@ -134,8 +134,7 @@ static void test_large_moment(void **state)
     rapt_model_free(model);
 }
 
-/* A parameter that the caller has spoiled: found at the next step, though no gradient reaches it.
- */
+/* The next step notices a parameter that the caller has made infinite, even without a gradient. */
 static void test_spoiled(void **state)
 {
     (void)state;
@@ -167,7 +166,7 @@ static void test_spoiled(void **state)
     rapt_model_free(model);
 }
 
-/* What a trainer knew of the size of its parameters does not hold for those of a checkpoint. */
+/* The trainer's bound of its parameters does not apply to those of a loaded checkpoint. */
 static void test_loaded(void **state)
 {
     (void)state;
@@ -196,8 +195,8 @@ static void test_loaded(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-/* The largest of everything, near the bounds up to which a step needs no trial: 64 steps either are
-   refused or leave finite numbers. */
+/* With the largest values of everything, near the bounds that save a step its trial, 64 steps are
+   either refused or leave finite numbers. */
 static void test_extremes(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
-/* frame.c - targets that the library puts begin and end around train exactly as targets that have
-   them; and what cannot be right is refused with the numbers: targets too short to learn from,
-   batches beyond the limits, limits of nothing. */
+/* frame.c - with options.frame, targets train exactly as targets that have begin and end already.
+   Targets too short to learn from, batches beyond the limits and limits of 0 are refused, and
+   messages give the numbers. */
 #include "train/small_train.h"
 
 enum { BEGIN = 3, END = 0 };
 
-/* The targets with begin and end around each. */
+/* Puts begin and end around each target. */
 static void frame(const struct small_batch *bare, struct small_batch *framed)
 {
     int n = 0;

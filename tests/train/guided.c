@@ -1,10 +1,11 @@
-/* guided.c - guided alignment: its loss against weights that a session reads, its bits, what is
-   refused, and attention that follows. tests/model/gradient.c judges the gradient. */
+/* guided.c - guided alignment: its loss agrees with the weights that a session reads, bits do not
+   depend on threads, bad alignments are refused, and attention learns to follow them.
+   tests/model/gradient.c judges the gradient. */
 #include "train/small_train.h"
 
 enum { ROWS = 5 + 10 + 2 + 1, LAYER = 2 };
 
-/* Links of every label row to some tokens of its source: none, one or two. */
+/* Links every label row to none, one or two tokens of its source. */
 struct links {
     int starts[ROWS + 1], sources[2 * ROWS];
     rapt_alignment alignment;
@@ -40,7 +41,7 @@ static rapt_train_options guided(void)
     return o;
 }
 
-/* By the weights of a forced decode. */
+/* Computes the loss from the weights of a forced decode. */
 static double wanted_loss(const rapt_model *model, const struct small_batch *source,
                           const struct small_batch *target, const struct links *l)
 {
@@ -81,7 +82,7 @@ static rapt_report gradient(rapt_trainer *trainer, const rapt_alignment *alignme
     return report;
 }
 
-/* It holds for one call, and what it adds is no part of the loss of labels. */
+/* An alignment applies to one call, and its loss is separate from the loss of labels. */
 static void test_loss(void **state)
 {
     (void)state;
@@ -114,7 +115,8 @@ static void test_loss(void **state)
     rapt_model_free(model);
 }
 
-/* Steps in one thread and in three, with dropout. The loss of the alignment falls. */
+/* Steps on one thread and on three have the same bits, with dropout; the loss of the alignment
+   falls. */
 static void test_bits(void **state)
 {
     (void)state;
@@ -160,7 +162,7 @@ static void refuse(rapt_trainer *trainer, const struct links *l, const char *say
     if (!strstr(why.text, says)) fail_msg("%s", why.text);
 }
 
-/* An alignment is that of the next shard, also where it is empty: the one behind it has none. */
+/* An alignment applies to the next shard even if that is empty, and not to the one after it. */
 static void test_empty_shard(void **state)
 {
     (void)state;
@@ -205,7 +207,7 @@ static void test_refused(void **state)
     l.starts[0] = 1, refuse(trainer, &l, "starts[0] is 1");
     link_all(&l);
     l.starts[4] = 0, refuse(trainer, &l, "starts[4] is 0");
-    link_all(&l); /* sources that only a later start takes back are not read */
+    link_all(&l); /* starts are checked before any source is read */
     int last = l.starts[ROWS], *exact = malloc((size_t)last * sizeof *exact);
     memcpy(exact, l.sources, (size_t)last * sizeof *exact);
     l.starts[ROWS - 1] = INT32_MAX;

@@ -1,8 +1,8 @@
-/* hard_learns.c - what makes hard attention learn, on a task of seconds: sequences are to be
-   written backwards, so that each row must find one key. Sampled keys learn beside expected values,
-   with a baseline that knows each row's expected loss and that row's loss as reward; with the
-   running mean and the losses of all later rows they do not. The arg-max learns more by annealing
-   than without. All are judged with the arg-max, on sequences that were not trained on. */
+/* hard_learns.c - what makes hard attention learn, on a task that takes seconds: to reverse
+   sequences, for which each row must find one key. Sampled keys learn if some sequences attend to
+   expected values, the baseline is each row's expected loss and the reward its own loss; with the
+   running mean as baseline and the losses of all later rows they do not. The arg-max learns more
+   with annealing. All are judged with the arg-max, on sequences that were not trained on. */
 #include "model/small.h"
 
 enum { SYMBOLS = 16, BEGIN = SYMBOLS, END, VOCAB, SEQUENCES = 32, SHORTEST = 6, LONGEST = 10 };
@@ -55,7 +55,7 @@ static rapt_train_options options_of(int steps)
     return o;
 }
 
-/* The share of symbols that are right. */
+/* Trains; returns the share of correct symbols. */
 static double learn(rapt_normalizer normalizer, const rapt_train_options *o)
 {
     const rapt_config config = backwards(normalizer);

@@ -1,12 +1,12 @@
-/* products.c - trainers that measure who computes their products: what they chose is said, travels
-   in a checkpoint, and gives the same bits for any number of threads; the result is that of the
-   built-in products but for rounding. */
+/* products.c - trainers that measure which products OpenBLAS computes: their choice can be read, is
+   stored in checkpoints, and gives the same bits for any number of threads; results differ from
+   those of the built-in products only by rounding. */
 #include "model/small_file.h"
 #include "train/small_train.h"
 
 #include "skips.h"
 
-/* OpenBLAS serves some of its products, and adds those of depth 1024 in another order. */
+/* OpenBLAS computes some of its products, and adds those of depth 1024 in another order. */
 static const rapt_config large = {
     .size = sizeof(rapt_config),
     .kind = RAPT_KIND_ENCODER_ONLY,
@@ -76,7 +76,7 @@ static void load(rapt_trainer *trainer, const char *path)
     if (rapt_trainer_load(trainer, path, &why)) fail_msg("%s", why.text);
 }
 
-/* The choice in a checkpoint as it stands there, " products 12"; empty: there is none. */
+/* Copies the choice from a checkpoint, " products 12", or an empty text. */
 static void choice_of(const struct file *f, char text[40])
 {
     static const char key[] = " products ";
@@ -88,7 +88,7 @@ static void choice_of(const struct file *f, char text[40])
     text[n] = 0;
 }
 
-/* Gives the trainer the products of these bits. */
+/* Gives the trainer the choice of these bits, through a checkpoint. */
 static void choose(rapt_trainer *trainer, long long bits)
 {
     char path[256], was[40], is[40];
@@ -106,7 +106,7 @@ static void choose(rapt_trainer *trainer, long long bits)
 
 /* ---- tests ---- */
 
-/* OpenBLAS. */
+/* Whether OpenBLAS cannot be loaded. */
 static bool missing(const rapt_model *model)
 {
     rapt_train_options o = dropout_and_clipping();
@@ -120,7 +120,7 @@ static bool missing(const rapt_model *model)
     return false;
 }
 
-static void test_said(void **state)
+static void test_text(void **state)
 {
     (void)state;
     rapt_model *model = small_model(&large, 3);
@@ -141,8 +141,8 @@ static void test_said(void **state)
     rapt_model_free(model);
 }
 
-/* Parameters after two steps with these products; resumed: another trainer makes the second one,
-   from a checkpoint. */
+/* Returns the parameters after two steps with these products. resumed: another trainer makes the
+   second one, from a checkpoint. */
 static float *parameters_with(long long bits, int threads, bool resumed, double *loss)
 {
     char path[256];
@@ -183,7 +183,7 @@ static void test_choices(void **state)
     float *none = parameters_with(0, 1, false, &none_loss);
     for (int i = 0; i < COUNT(some); i++) {
         float *one = parameters_with(some[i], 1, false, &loss);
-        assert_memory_not_equal(one, none, size); /* its sums are others */
+        assert_memory_not_equal(one, none, size); /* it adds in another order */
         assert_true(fabs(loss - none_loss) < 1e-4 * none_loss);
         float *two = parameters_with(some[i], 2, true, &loss);
         assert_memory_equal(one, two, size);
@@ -193,7 +193,8 @@ static void test_choices(void **state)
     free(none);
 }
 
-/* A checkpoint of measured products goes on with the built-in ones, and has no such field then. */
+/* A run with measured products can continue with the built-in ones; its checkpoints then lack the
+   field. */
 static void test_without(void **state)
 {
     (void)state;
@@ -217,7 +218,7 @@ static void test_without(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_said),
+        cmocka_unit_test(test_text),
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_without),
     };

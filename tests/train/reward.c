@@ -1,5 +1,5 @@
-/* reward.c - the expected loss is a running mean over the batches that gave gradients, and rewards
-   are the losses that come after a row. That they make a gradient is judged in model/gradient.c. */
+/* reward.c - the mean loss is a running mean over the batches that gave gradients, and rewards are
+   the losses from a row on. model/gradient.c judges the gradient made from them. */
 #include "skips.h"
 #include "train/small_train.h"
 
@@ -40,7 +40,7 @@ static void test_expected(void **state)
     rapt_model_free(model);
 }
 
-/* Of each row: its own losses count whole, later ones less; what is expected, by row. */
+/* A row's own loss counts fully and later ones less, in rewards and in baselines. */
 static void test_reductions(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void test_reductions(void **state)
     rapt_model_free(model);
 }
 
-/* The share of sequences that attend to expected values, over many batches. */
+/* Over many batches, the expected share of sequences attends to expected values. */
 static void test_share(void **state)
 {
     (void)state;
@@ -79,7 +79,7 @@ static void test_share(void **state)
         rapt__expected_draw(t, BATCH, key);
         for (int b = 0; b < BATCH; b++) count += t->expected[b];
     }
-    assert_true(abs(count - 1000) < 4 * 28); /* deviations of 4000 draws */
+    assert_true(abs(count - 1000) < 4 * 28); /* four standard deviations of 4000 draws */
     rapt_trainer_free(t);
     rapt_model_free(model);
 }

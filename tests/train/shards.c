@@ -1,11 +1,10 @@
-/* shards.c - steps in shards: whoever computes which of them, with however many threads, all have
-   the same parameters; sums are those of the tree; what is not finite, forgotten or refused changes
-   nothing. */
+/* shards.c - steps in shards give the same parameters on any machines with any number of threads;
+   sums follow the tree; shards that are not finite, forgotten or refused change nothing. */
 #include "train/small_shards.h"
 
 enum { MACHINES = 8 };
 
-/* Shard k of step `step`; the last one of every second step is empty. */
+/* Computes shard k of a step; the last shard of every second step is empty. */
 static rapt_status compute(struct machine *m, const rapt_config *c, int step, int k, int shards,
                            rapt_shard *record)
 {
@@ -17,7 +16,7 @@ static rapt_status compute(struct machine *m, const rapt_config *c, int step, in
                             empty ? NULL : &target.tokens, record, NULL);
 }
 
-/* The sum over all machines in pieces of a third of the floats, as if each summed its own. */
+/* Sums over all machines in pieces of a third of the floats, as if each machine summed its own. */
 static void exchange(struct machine *machines, int count, int shards)
 {
     rapt_subtree list[SHARDS], piece[SHARDS];
@@ -69,7 +68,7 @@ static long read_file(const char *path, char *bytes, size_t size)
     return (long)count;
 }
 
-/* A checkpoint of a machine, whose bytes are then compared. */
+/* Returns a checkpoint of a machine as bytes. */
 static char *checkpoint(const struct machine *m, long *size)
 {
     enum { MAX = 1 << 20 };
@@ -113,7 +112,7 @@ static void test_machines(void **state)
     same_for_machines(&small_configs[10], 4);
 }
 
-/* One shard: the bits of a gradient and a step. */
+/* A step of one shard has the bits of rapt_train_gradient and rapt_train_step. */
 static void one_shard(const rapt_config *c)
 {
     struct machine a = machine_of(c, 1, 2), b = machine_of(c, 0, 1);
@@ -149,7 +148,7 @@ static float node(float *const *leaves, int first, int count, size_t i)
     return left + right;
 }
 
-/* Shards alone and then in orders that are not ascending: the sum is that of the definition. */
+/* The sum is that of the definition, also if shards are computed in another order. */
 static void test_tree(void **state)
 {
     (void)state;
@@ -188,7 +187,7 @@ static void test_tree(void **state)
     release(&m);
 }
 
-/* Parts follow one another, are nearly equal, and have memory: a block is left for the sum. */
+/* Ranges follow one another, are nearly equal, and leave a block for the sum. */
 static void parts_of(struct machine *m, int shards, int machines)
 {
     int next = 0, first, end;
@@ -221,10 +220,10 @@ static void test_memory(void **state)
     }
 }
 
-/* ---- nothing changes ---- */
+/* ---- shards that must change nothing ---- */
 
-/* A shard forgotten, or of a loss that is no number: what follows has the bits of a trainer that
-   never computed it, or lost the step as another one does. */
+/* After a shard that was forgotten, or whose loss is NaN, everything has the bits of a trainer that
+   never computed it, or that dropped the step too. */
 static void test_dropped(void **state)
 {
     (void)state;
@@ -238,7 +237,7 @@ static void test_dropped(void **state)
     rapt_train_shards_discard(a.trainer);
     step_of(&a, 1, &sampling, 1, 4, &report);
     step_of(&b, 1, &sampling, 1, 4, &report);
-    /* one machine computes all, the other two of the four, and one of them is no number */
+    /* One machine computes all four shards, the other two of them; the loss of one is NaN. */
     float *before = small_parameters(a.model);
     rapt_subtree held;
     for (int k = 0; k < 4; k++) compute(&a, &sampling, 2, k, 4, &records[k]);
@@ -265,7 +264,7 @@ static void test_dropped(void **state)
     release(&b);
 }
 
-/* A loss that is no number comes out of a model that is damaged, too. */
+/* The loss of a damaged model is not finite either. */
 static void test_not_finite(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* small_shards.h - what the tests of steps in shards share: a model that samples keys, and
-   machines, each a trainer with its own model. */
+/* small_shards.h - helpers of the tests of steps in shards: a model that samples keys, and
+   "machines", each a trainer with its own model. */
 #ifndef RAPT_TESTS_TRAIN_SMALL_SHARDS_H
 #define RAPT_TESTS_TRAIN_SMALL_SHARDS_H
 

@@ -1,5 +1,5 @@
-/* small_train.h - what the tests of trainers share: dropout_and_clipping options, a handful of
- * batches, steps. */
+/* small_train.h - helpers of the tests of trainers: options with dropout and clipping, a few
+   batches, steps. */
 #ifndef RAPT_TESTS_TRAIN_SMALL_TRAIN_H
 #define RAPT_TESTS_TRAIN_SMALL_TRAIN_H
 
@@ -67,7 +67,7 @@ static inline double one_step(rapt_trainer *trainer, const rapt_config *c, int n
     return report.loss;
 }
 
-/* The parameters after `steps` steps. */
+/* Returns the parameters after `steps` steps. */
 static inline float *train(const rapt_config *c, const rapt_train_options *o, int threads,
                            int steps, double *last)
 {

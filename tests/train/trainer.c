@@ -1,5 +1,5 @@
-/* trainer.c - steps: against Adam's definition, with equal bits whatever the threads, and after a
-   loss or gradient that is no number. */
+/* trainer.c - steps agree with Adam's definition, have the same bits for any number of threads, and
+   continue after a loss or gradient that is not finite. */
 #include "train/small_train.h"
 
 #include "oracle/op.h"
@@ -83,7 +83,7 @@ static void test_machines(void **state)
     rapt_model_free(model);
 }
 
-/* ---- Adam, schedule, decay and clipping over several steps, against the definition ---- */
+/* ---- the definition of Adam, schedule, decay and clipping, over several steps ---- */
 
 static double rate_of(const rapt_train_options *o, int step)
 {
@@ -147,13 +147,13 @@ static void test_steps(void **state)
     follow(&o);
     o.schedule = RAPT_SCHEDULE_LINEAR, o.steps = 5, o.clip_norm = 0;
     follow(&o);
-    o.steps = 2; /* and warmup is longer */
+    o.steps = 2; /* fewer than warmup */
     follow(&o);
     o.schedule = RAPT_SCHEDULE_CONSTANT, o.warmup = 1, o.weight_decay = 0, o.beta1 = 0;
     follow(&o);
 }
 
-/* ---- numbers that are none ---- */
+/* ---- infinities and NaN ---- */
 
 static void poison(rapt_model *model, const char *name, float value)
 {
@@ -193,8 +193,8 @@ static void test_not_finite(void **state)
         float *after = small_parameters(model);
         assert_memory_equal(before, after, rapt_model_parameters(model) * sizeof *after);
         assert_int_equal(rapt_train_step(trainer, &report, NULL),
-                         RAPT_BAD_ARGUMENT); /* nothing added */
-        /* with the parameters mended training goes on, from the same moments */
+                         RAPT_BAD_ARGUMENT); /* nothing was added */
+        /* once the parameters are repaired, training continues from the same moments */
         float *at = good;
         for (int t = 0; t < rapt_model_tensors(model); at += small_size(model, t), t++)
             assert_int_equal(rapt_model_write(model, t, at, NULL), RAPT_OK);
@@ -207,7 +207,7 @@ static void test_not_finite(void **state)
     }
 }
 
-/* A batch whose loss was no number draws another dropout when it is tried again. */
+/* A batch whose loss was not finite draws another dropout when it is tried again. */
 static void test_tried_again(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void test_tried_again(void **state)
     assert_true(isfinite(losses[1]) && losses[0] != losses[1]);
 }
 
-/* A gradient that is no number moves neither parameters nor moments. */
+/* A gradient that is not finite changes neither parameters nor moments. */
 static void test_bad_gradient(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static void test_bad_gradient(void **state)
         assert_int_equal(
             rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, NULL), RAPT_OK);
         gradients[count / 3] = bad[i];
-        if (bad[i] == 1e18f) break; /* huge, but a number: clipped */
+        if (bad[i] == 1e18f) break; /* huge but finite: clipped */
         assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_NOT_FINITE);
         assert_int_equal(*tokens, 0);
         for (size_t j = 0; j < count; j++) assert_true(gradients[j] == 0);
@@ -277,7 +277,7 @@ static void test_bad_gradient(void **state)
         small_same_models(a, b);
         rapt_trainer_free(x);
         rapt_trainer_free(y);
-        o.dropout = o.attention_dropout = o.ffn_dropout = 0; /* the batches seen differ */
+        o.dropout = o.attention_dropout = o.ffn_dropout = 0; /* they saw different batches */
         x = trainer_of(a, &o, 1), y = trainer_of(b, &o, 1);
         assert_int_equal(rapt_trainer_load(x, here, NULL), RAPT_OK);
         assert_int_equal(rapt_trainer_load(y, there, NULL), RAPT_OK);
@@ -300,7 +300,7 @@ static void test_bad_gradient(void **state)
     rapt_model_free(model);
 }
 
-/* Thirty-two sentences are learned by heart. */
+/* A model can memorize thirty-two sentences. */
 static void test_overfit(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* trainer_memory.c - options, limits and batches that a trainer must refuse, and those at the edge
-   that it must take. */
+   that it must accept. */
 #include "train/small_train.h"
 
 static void refuse_options(rapt_model *model, rapt_train_options options, const char *field)
@@ -62,7 +62,7 @@ static void test_options(void **state)
     REFUSE(products, (rapt_products)-1);
     REFUSE(baseline, (rapt_baseline)2);
     REFUSE(expected_share, 1.5f);
-    REFUSE(expected_share, 0.5f); /* of a model that samples nothing */
+    REFUSE(expected_share, 0.5f); /* the model does not sample */
     REFUSE(reward_scale, -1);
     REFUSE(reward_scale, 0.1f);
     REFUSE(reward_decay, NAN);
@@ -73,7 +73,7 @@ static void test_options(void **state)
     REFUSE(anneal_steps, 5);
     REFUSE(anneal_steps, -1);
     REFUSE(guided_alignment, -1);
-    REFUSE(guided_alignment, 0.1f); /* of a model without alignment_layer */
+    REFUSE(guided_alignment, 0.1f); /* the model has no alignment_layer */
     REFUSE(reserved, 1);
 #undef REFUSE
     enum { size = sizeof(rapt_train_limits) };
@@ -125,7 +125,7 @@ static void test_wrong_batches(void **state)
         {5, ids, (const int[]){0, 1, 2, 3, 4, 5}},
         {2, ids, (const int[]){0, 3, 2}},
         {1, low, (const int[]){0, 2}},
-        {1, ids, (const int[]){0, 14}}, /* 12 positions; 13 target tokens feed 12 */
+        {1, ids, (const int[]){0, 14}}, /* 12 positions; 13 target tokens are 12 inputs */
     };
     for (int i = 0; i < COUNT(wrong); i++) {
         rapt_tokens as_many = {wrong[i].batch, ids, (const int[]){0, 1, 2, 3, 4, 5}};
@@ -154,7 +154,7 @@ static void test_wrong_batches(void **state)
     rapt_model_free(encoder);
 }
 
-/* No sentence is no error, one that nothing is learned from is; and the longest one fits. */
+/* A batch may be empty, a sentence without anything to learn may not; the longest one fits. */
 static void test_edges(void **state)
 {
     (void)state;
