@@ -1,6 +1,6 @@
-/* block.c - layers on plain arrays: the bits of a model's layers and the gradients of its trainer,
-   which other tests judge by the definition; the same bits for any threads and any batch; backward
-   drops what forward dropped. */
+/* block.c - layers on plain arrays have the bits of a model's layers and the gradients of its
+   trainer, which other tests compare with the definition; the same bits for any threads and any
+   batch; and backward drops what forward dropped. */
 #include "model/small_block.h"
 
 static rapt_tokens source_of(const struct trial *t)
@@ -9,7 +9,7 @@ static rapt_tokens source_of(const struct trial *t)
                             : (rapt_tokens){.batch = BATCH};
 }
 
-/* With post-norm the layers' rows are the model's own, bit for bit. */
+/* With post-norm the rows of the layers are those of the model, bit for bit. */
 static void compare_values(struct trial *t)
 {
     rapt_limits limits = {.size = sizeof limits,
@@ -53,7 +53,9 @@ static void compare_side(const struct trial *t, const struct side *s)
     }
 }
 
-/* The trainer's gradient of the projection of vectors is that of the rows times the vectors. */
+/* The trainer's gradient of the projection of vectors is the gradient of the rows times the
+ * vectors.
+ */
 static void compare_inputs(const struct trial *t)
 {
     int width = t->config.width, index = rapt_model_find(t->model, "encoder.source.weight");
@@ -128,7 +130,7 @@ static void test_any_threads_and_batch(void **state)
         }
         forward(&more, 0);
         struct side *s = more.decoder.block ? &more.decoder : &more.encoder;
-        for (int k = 0; k < BATCH; k++) { /* sequence k alone */
+        for (int k = 0; k < BATCH; k++) { /* sequence k by itself */
             rapt_block_rows alone = s->rows;
             int starts[] = {0, s->rows.starts[k + 1] - s->rows.starts[k]};
             int sources[] = {0, source_starts[k + 1] - source_starts[k]}, width = more.config.width;
@@ -148,7 +150,8 @@ static void test_any_threads_and_batch(void **state)
     }
 }
 
-/* What forward drops, backward drops: the slope of the sum of y along a direction of x. */
+/* Backward drops what forward dropped, as the slope of the sum of y along a direction of x shows.
+ */
 static void test_dropout(void **state)
 {
     (void)state;

@@ -1,14 +1,14 @@
-/* block_functions.c - functions of a layer on plain arrays: added up and normalized in double they
-   are their layer, forward and backward; refusals of all blocks. */
+/* block_functions.c - functions of a layer on plain arrays, with sums and norms added in double,
+   give their layer, forward and backward; refusals of all blocks. */
 #include "model/small_block.h"
 
-/* dst += a */
+/* to += a */
 static void add(float *to, const float *a, int count)
 {
     for (int i = 0; i < count; i++) to[i] += a[i];
 }
 
-/* A function of the layer: created, given the layer's parameters, computed. */
+/* A function of a layer with the layer's parameters. */
 struct function {
     rapt_block *block;
     float *parameters, *gradients;
@@ -57,7 +57,7 @@ static void function_end(struct function *f, const struct side *layer)
     free(f->gradients);
 }
 
-/* The layer's norm of one function, in double. */
+/* Returns the layer's norm after one function, in double. */
 static struct norm norm_of(const struct trial *t, const struct side *layer, const char *function)
 {
     struct norm n = {.centered = true, .epsilon = (double)1e-5f};
@@ -75,7 +75,7 @@ static struct norm norm_of(const struct trial *t, const struct side *layer, cons
     return n;
 }
 
-/* x = norm(x + f(x)) for each function in turn, and back. */
+/* Computes x = norm(x + f(x)) for each function in turn, and the way back. */
 static void functions_of(struct trial *t, struct side *s, const rapt_block_kind *kinds,
                          const char *const *names, int count)
 {
@@ -213,7 +213,7 @@ static void test_refusals(void **state)
     free(parameters);
 }
 
-/* Backward drops what forward dropped: each of the numbers that say it must be the same. */
+/* Backward must get the dropout and seed that forward got: each number is compared. */
 static void test_other_drop(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
-/* block_long.c - blocks with sequences as long as their limits, of every score, locality and
-   normalizer, forward and backward: no byte behind a block's memory is written, and a sequence has
-   the bits it has alone. Only scores that learn a row for each position refuse longer ones; a
-   source of no rows may be NULL. */
+/* block_long.c - blocks of every score, locality and normalizer with sequences as long as their
+   limits, forward and backward: no byte after a block's memory is written, and a sequence has the
+   bits that it has by itself. Only scores that learn a row for each position have another limit. A
+   source without rows may be NULL. */
 #include "model/variants.h"
 
 enum { ROWS = 40, SOURCE_ROWS = 50, WIDTH = 8, BATCH = 3, GUARD = 4096, FILL = 0x5a };
@@ -10,7 +10,7 @@ static const int one[] = {0, ROWS, ROWS, ROWS},
                  one_source[] = {0, SOURCE_ROWS, SOURCE_ROWS, SOURCE_ROWS},
                  three[] = {0, 3, 37, ROWS}, three_sources[] = {0, 1, 46, SOURCE_ROWS};
 
-/* ---- memory with bytes behind it that nobody writes ---- */
+/* ---- memory followed by bytes that must not change ---- */
 
 static void *guarded_alloc(void *user, size_t bytes)
 {
@@ -36,7 +36,7 @@ struct trial {
     float *parameters, *gradients;
     float x[ROWS * WIDTH], source[SOURCE_ROWS * WIDTH], dy[ROWS * WIDTH];
     float y[ROWS * WIDTH], dx[ROWS * WIDTH], dsource[SOURCE_ROWS * WIDTH];
-    bool reads; /* a source */
+    bool reads; /* it has a source */
 };
 
 static void fill(float *x, size_t count, uint64_t seed)
@@ -96,7 +96,7 @@ static void learn(struct trial *t, const int *starts, const int *source_starts)
     finite("gradients", t->gradients, rapt_block_floats(t->block));
 }
 
-/* The second of three sequences alone. */
+/* Compares the second of three sequences by itself. */
 static void compare_alone(struct trial *t)
 {
     rapt_block_rows r = rows_of(t, 0, three, three_sources);
@@ -180,7 +180,7 @@ static void test_positions(void **state)
     assert_null(block);
 }
 
-/* Targets of sources without rows: cross-attention gives its bias. */
+/* If the sources have no rows, cross-attention gives its bias. */
 static void test_no_source_rows(void **state)
 {
     (void)state;

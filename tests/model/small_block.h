@@ -1,5 +1,5 @@
-/* small_block.h - what the tests of blocks share: the layers of a model as blocks with the same
-   parameters, whose embeddings and output are the identity, forward and backward. */
+/* small_block.h - helpers of the tests of blocks: a model whose embeddings and output are the
+   identity, and its layers as blocks with the same parameters, forward and backward. */
 #ifndef RAPT_TESTS_MODEL_SMALL_BLOCK_H
 #define RAPT_TESTS_MODEL_SMALL_BLOCK_H
 
@@ -9,8 +9,8 @@ enum { BATCH = 3, MAX_ROWS = 16, MAX_WIDTH = 24, CAPACITY = MAX_ROWS * MAX_WIDTH
 static const int source_starts[] = {0, 3, 4, 8}, target_starts[] = {0, 3, 7, 8};
 enum { SOURCES = 8, TARGETS = 8, TOKENS = TARGETS + BATCH };
 
-/* The model of one layer on each side whose embeddings and output are the identity: what it reads
-   and gives are the rows of its layers. */
+/* Returns the configuration of a model with one layer on each side whose embeddings and output are
+   the identity: its inputs and outputs are those of its layers. */
 static inline rapt_config around(const rapt_config *given)
 {
     rapt_config c = *given;
@@ -48,8 +48,8 @@ struct trial {
     rapt_config config;
     rapt_model *model;
     rapt_trainer *trainer;
-    struct side encoder, decoder; /* block NULL: not there */
-    int32_t ids[TOKENS]; /* of the decoder: its inputs, and one more each, the last label */
+    struct side encoder, decoder; /* block NULL: the model has no such side */
+    int32_t ids[TOKENS];          /* the decoder's inputs, and after each sequence its last label */
     int starts[BATCH + 1];
 };
 
@@ -154,7 +154,7 @@ static inline bool last_norm(const struct trial *t, const struct side *s, struct
     return true;
 }
 
-/* Mean and inverse deviation of a row. */
+/* Computes mean and inverse deviation of a row. */
 static inline void moments(const struct norm *n, int width, const float *x, double *mean,
                            double *inverse)
 {
@@ -175,7 +175,7 @@ static inline void norm_forward(const struct norm *n, int rows, int width, const
     }
 }
 
-/* dy becomes dx. */
+/* Turns dy into dx. */
 static inline void norm_backward(const struct norm *n, int rows, int width, const float *x,
                                  float *dy)
 {
@@ -242,7 +242,7 @@ static inline void side_backward(const struct trial *t, struct side *s)
         fail_msg("%s", why.text);
 }
 
-/* Of the summed cross-entropy of logits [count][width]: d = softmax - one-hot. */
+/* Computes the gradient of the summed cross-entropy of logits [count][width], softmax - one-hot. */
 static inline void cross_entropy(const float *logits, const int32_t *labels, int count, int width,
                                  float *d)
 {

@@ -1,6 +1,5 @@
-/* decoder_start.c - what a target begins with and a source ends with: a translator feeds the tokens
-   that the configuration says, whose logits rapt_decode gives; and where a target begins with
-   zeros, any token gives the same. */
+/* decoder_start.c - the tokens that begin a target and end a source: a translator uses those of the
+   configuration, as rapt_decode shows; if a target begins with zeros, any token gives the same. */
 #include "translate/small_text.h"
 
 enum { POSITIONS = 24 };
@@ -21,7 +20,7 @@ static rapt_model *model_of(rapt_decoder_start start, int no_source_end)
     return small_model(&c, 5);
 }
 
-/* log p of `next` behind the first input `begin`. */
+/* Returns the log-probability of `next` after the first input `begin`. */
 static double first_log(const rapt_model *model, const rapt_tokenizer *tokenizer, int32_t begin,
                         int32_t next)
 {
@@ -106,7 +105,7 @@ static int judge_columns(void *user, const rapt_translation *t)
     return 0;
 }
 
-/* An alignment has a column for the end, which is 0 where there is none. */
+/* An alignment has a column for the end, which is 0 if sources have none. */
 static void test_alignments(void **state)
 {
     (void)state;
@@ -139,7 +138,7 @@ static int keep_score(void *user, const rapt_text_score *score)
     return 0;
 }
 
-/* A source that needs no end may have as many tokens as there are positions. */
+/* A source without an end may have as many tokens as the model has positions. */
 static void test_longest(void **state)
 {
     (void)state;

@@ -1,8 +1,9 @@
 /* memory.c - every allocation of models, sessions, trainers and translators fails once, and all
-   from the n-th on: RAPT_NO_MEMORY, nothing kept, nothing written. New memory is full of NaN. */
+   from the n-th on: calls return RAPT_NO_MEMORY, leak nothing and write nothing. New memory is full
+   of NaN. */
 #include "translate/small_text.h"
 
-/* An allocator that counts, and fails when it is told to. */
+/* An allocator that counts calls and fails those that it is set to fail. */
 struct counting {
     long live, calls, fail_at; /* 0: never */
     size_t bytes;
@@ -43,7 +44,8 @@ struct scene {
 
 typedef rapt_status deed(struct scene *s, rapt_message *why);
 
-/* Does it with every allocation failing in turn. It must fail each time, until it succeeds. */
+/* Repeats *what with every allocation failing in turn. It must fail each time, until all succeed.
+ */
 static void each_fails(struct scene *s, deed *what)
 {
     for (int for_good = 0; for_good < 2; for_good++)
@@ -118,7 +120,7 @@ static rapt_status create_session(struct scene *s, rapt_message *why)
     size_t bytes = s->counting.bytes - before;
     long calls = s->counting.calls;
     assert_int_equal(rapt_session_bytes(s->model, &limits), bytes);
-    assert_int_equal(s->counting.calls, calls); /* asking takes no memory */
+    assert_int_equal(s->counting.calls, calls); /* asking for a size allocates nothing */
     rapt_session_free(session);
     return status;
 }
@@ -266,7 +268,8 @@ static void test_translator(void **state)
     leave(&s);
 }
 
-/* Between creation and free nothing is allocated: not to encode, decode, generate, learn. */
+/* Between creation and free nothing is allocated: not by encoding, decoding, generating, training.
+ */
 static void test_work(void **state)
 {
     (void)state;

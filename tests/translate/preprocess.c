@@ -1,6 +1,5 @@
-/* preprocess.c - a translator that prepares sources as OPUS-MT does, against one that is given
-   texts so prepared: the same translations, scores and alignments; spans are of the text as given.
- */
+/* preprocess.c - a translator that prepares sources as OPUS-MT does gives the translations, scores
+   and alignments of one that gets prepared texts; spans are offsets in the original text. */
 #include "translate/small_text.h"
 
 enum { TEXTS = 4 };
@@ -77,7 +76,7 @@ static void test_same(void **state)
         assert_int_equal(a.source_count[i], b.source_count[i]);
         assert_memory_equal(&a.score[i], &b.score[i], sizeof a.score[i]);
     }
-    assert_int_equal(b.source_count[3], 0);           /* nothing is left of it */
+    assert_int_equal(b.source_count[3], 0);           /* preprocessing leaves nothing */
     assert_int_equal(b.end[0], strlen(given[0]) - 1); /* without the space at the end */
     assert_int_equal(b.end[1], strlen(given[1]));
     assert_int_equal(a.end[1], strlen("a blue. cat"));

@@ -1,5 +1,5 @@
-/* score_texts.c - scores of pairs of texts: those of their tokens, bit for bit, in order, whatever
-   the batches; and pairs that cannot be scored. */
+/* score_texts.c - scores of pairs of texts have the bits of the scores of their tokens, in order
+   and in any batches; some pairs cannot be scored. */
 #include "translate/small_text.h"
 
 enum { POSITIONS = 24, PAIRS = 30, TOKENS = 64 };
@@ -26,7 +26,7 @@ static int see(void *user, const rapt_text_score *score)
     return ++seen->calls == seen->stop_at;
 }
 
-static const char longest[] = "xyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzy"; /* a token for each byte */
+static const char longest[] = "xyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzy"; /* one token per byte */
 
 static void make(rapt_text sources[PAIRS], rapt_text targets[PAIRS])
 {
@@ -44,7 +44,7 @@ static void make(rapt_text sources[PAIRS], rapt_text targets[PAIRS])
     targets[12] = (rapt_text){longest, POSITIONS - 1};
 }
 
-/* The pair by its tokens. */
+/* Scores the tokens of a pair. */
 static double by_tokens(const rapt_translator *t, rapt_text a, rapt_text b, float *logs)
 {
     const rapt_tokenizer *s = rapt_translator_source(t), *d = rapt_translator_target(t);
@@ -121,7 +121,7 @@ static int take(void *user, const rapt_text_score *score)
     return 0;
 }
 
-/* A target longer than any translation would be is scored, one pair at a time, too. */
+/* A target longer than any translation can be scored too, also one pair at a time. */
 static void test_long(void **state)
 {
     (void)state;

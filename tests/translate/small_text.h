@@ -1,5 +1,5 @@
-/* small_text.h - what the tests of translators share: a tokenizer learned from a few lines, and a
-   model file that holds it. */
+/* small_text.h - helpers of the tests of translators: a tokenizer learned from a few lines, and a
+   model file with it. */
 #ifndef RAPT_TESTS_TRANSLATE_SMALL_TEXT_H
 #define RAPT_TESTS_TRANSLATE_SMALL_TEXT_H
 

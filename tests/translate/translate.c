@@ -1,5 +1,5 @@
-/* translate.c - texts through a model file with its tokenizer: in order, each as if alone, with
-   alignments, whatever the batches; and what must be refused. */
+/* translate.c - texts translated by a model file with its tokenizer: in order, each with the bits
+   that it has by itself, with alignments, in any batches; bad arguments are refused. */
 #include "translate/small_text.h"
 
 enum { POSITIONS = 24, TEXTS = 24 };
@@ -31,7 +31,7 @@ static int keep(void *user, const rapt_translation *t)
         const float *weights = t->alignment + row * (t->source_count + 1);
         float sum = 0;
         for (int i = 0; i <= t->source_count; i++) sum += weights[i];
-        bool truncated = row == t->target_count && sum == 0; /* at its limit it has no end */
+        bool truncated = row == t->target_count && sum == 0; /* truncated: no row for the end */
         assert_true(truncated || fabsf(sum - 1) < 1e-5f);
     }
     if (t->alignment)
@@ -50,7 +50,7 @@ static rapt_translator *translator_of(const char *path, rapt_translator_options 
 
 static void make_texts(rapt_text texts[TEXTS])
 {
-    static const char longest[] = "xyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzy"; /* a token for each byte */
+    static const char longest[] = "xyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzy"; /* one token per byte */
     for (int i = 0; i < TEXTS; i++) {
         const char *line = small_lines[i % COUNT(small_lines)];
         texts[i] = (rapt_text){line, strlen(line) - (size_t)(i / COUNT(small_lines))};
@@ -139,7 +139,7 @@ static void test_one(void **state)
     assert_int_equal(
         rapt_translate(t, "xyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzy", out, sizeof out, &size, &why),
         RAPT_BAD_ARGUMENT);
-    /* a listener may stop */
+    /* the callback may stop the call */
     result = (struct all){.stop_at = 2};
     assert_int_equal(rapt_translate_many(t, texts, TEXTS, 0, keep, &result, NULL), RAPT_OK);
     assert_int_equal(result.calls, 2);
@@ -153,7 +153,7 @@ static void test_one(void **state)
     unlink(path);
 }
 
-/* A window holds few long sentences where alignments are wanted; translations stay the same. */
+/* With alignments a window holds few long sentences; translations stay the same. */
 static int hash(void *user, const rapt_translation *t)
 {
     uint64_t *h = user;
@@ -213,7 +213,7 @@ static void test_refusals(void **state)
         assert_true(why.text[0]);
     }
     assert_int_equal(rapt_translator_load(&t, "/no/such/model", NULL, NULL, &why), RAPT_NO_FILE);
-    /* models that are no translators */
+    /* models that cannot translate */
     for (int i = 0; i < COUNT(small_configs); i++) {
         rapt_model *model = small_model(&small_configs[i], 1);
         rapt_tokenizer *tokenizer = small_tokenizer();

@@ -1,6 +1,6 @@
-/* translate_call.c - one call's own options, prefixes and callbacks: against a translator that was
-   made with these options, against rapt_generate sentence by sentence, and against what a
-   sentence's number says; stops; refusals. */
+/* translate_call.c - options, prefixes and callbacks of one call, compared with a translator made
+   with these options, with rapt_generate sentence by sentence, and with the index of each sentence;
+   stops; refusals. */
 #include "translate/small_text.h"
 #include <limits.h>
 
@@ -13,10 +13,10 @@ struct one { /* a translation */
     int32_t ids[TOKENS];
     char text[1000];
 };
-struct heard { /* what a call has called back with */
+struct heard { /* what the callbacks of a call got */
     struct one ones[TEXTS];
     int calls;
-    int count[MANY]; /* of tokens announced, the end included */
+    int count[MANY]; /* tokens announced, the end included */
     float log[MANY];
     int32_t ids[MANY][TOKENS];
     int steps, stop_at_step, stop_at_token, tokens;
@@ -81,7 +81,7 @@ static const struct heard *translate(rapt_translator *t, const rapt_text *texts,
     return h;
 }
 
-/* A call's options give what a translator gives that has them; the translator keeps its own. */
+/* A call with options gives what a translator made with them gives; its translator keeps its own. */
 static void test_options(void **state)
 {
     (void)state;
@@ -112,14 +112,14 @@ static void test_options(void **state)
     rapt_translator_free(t);
 }
 
-/* Without the spaces at its end, which belong to the next word. */
+/* Returns a text without the spaces at its end, which belong to the next word. */
 static rapt_text trimmed(rapt_text text)
 {
     while (text.size && text.bytes[text.size - 1] == ' ') text.size--;
     return text;
 }
 
-/* One sentence by rapt_generate; prefix: what it begins with. */
+/* Translates one sentence by rapt_generate; prefix: the beginning of its translation. */
 static void by_tokens(const rapt_translator *t, rapt_session *session, rapt_text text,
                       rapt_text prefix, struct one *one)
 {
@@ -161,7 +161,7 @@ static void by_tokens(const rapt_translator *t, rapt_session *session, rapt_text
 static void test_prefixes(void **state)
 {
     (void)state;
-    static const char longest[] = "xyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzy"; /* a token for each byte */
+    static const char longest[] = "xyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzy"; /* one token per byte */
     static const rapt_translator_options made = {.size = sizeof made, .beams = 3, .batch = 8};
     const rapt_limits limits = {.size = sizeof limits,
                                 .batch = 1,
@@ -196,7 +196,7 @@ static void test_prefixes(void **state)
     rapt_translator_free(t);
 }
 
-/* Announced are the tokens of each sentence, its end included, beyond one window too. */
+/* All tokens of each sentence, its end included, are announced, also beyond one window. */
 static void test_tokens(void **state)
 {
     (void)state;
@@ -223,7 +223,7 @@ static void test_tokens(void **state)
     }
 }
 
-/* Sentence i ends after i % 4 tokens. */
+/* Makes sentence i end after i % 4 tokens. */
 static void push(void *user, int source, const int32_t *ids, int count, float *logits, int vocab)
 {
     (void)user, (void)ids;
@@ -247,7 +247,7 @@ static void test_logits(void **state)
     rapt_translator_free(t);
 }
 
-/* Where a call is stopped, its first batch is there as far as it has come, and nothing else. */
+/* If a call is stopped, it gives the first batch as far as that has come, and nothing else. */
 static void test_stop(void **state)
 {
     (void)state;
@@ -279,7 +279,7 @@ static void test_stop(void **state)
     rapt_translator_free(t);
 }
 
-/* Beams, whose tokens are told behind the stop, too: that does not undo it. */
+/* With beams, tokens are announced after the stop too, which does not undo it. */
 static void test_stop_of_beams(void **state)
 {
     (void)state;

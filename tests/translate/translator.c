@@ -1,6 +1,6 @@
-/* translator.c - models and tokenizers that do not fit each other, target lengths beyond a usual
-   batch's and up to each project's limit, tokens that a project never translates into, and texts
-   that cannot be encoded for lack of memory. */
+/* translator.c - models and tokenizers that do not fit each other, targets longer than those of a
+   full batch and up to each project's limit, tokens that a project never produces, and texts that
+   cannot be encoded for lack of memory. */
 #include "import/pieces.h"
 
 enum { VOCAB = 6, POSITIONS = 400, BYTES = 1 << 14 };
@@ -95,7 +95,7 @@ static int keep(void *user, const rapt_translation *translation)
     return 0;
 }
 
-/* The translation of 160 words by a model of this seed. */
+/* Translates 160 words by a model of this seed. */
 static void translate(uint64_t seed, const rapt_translator_options *options, char text[BYTES])
 {
     char line[321] = "";
@@ -113,7 +113,7 @@ static void translate(uint64_t seed, const rapt_translator_options *options, cha
     rapt_model_free(model);
 }
 
-/* 300 tokens where batches of one sentence have memory of their own, and in those of many. */
+/* 300 tokens, by a translator whose batches have one sentence and by one for many. */
 static void test_long(void **state)
 {
     (void)state;
@@ -136,8 +136,8 @@ static int count_of_target(void *user, const rapt_translation *translation)
     return 0;
 }
 
-/* Tokens of a translation of so many, its end included, by a model that either never or always
- * wants to end. */
+/* Returns the tokens of a translation, its end included, of `source` tokens by a model that never
+   or always wants to end. */
 static int length_of(rapt_like like, int positions, int source, float end)
 {
     rapt_config c = config;
@@ -161,13 +161,14 @@ static int length_of(rapt_like like, int positions, int source, float end)
     return count;
 }
 
-/* Their limits, never more than there are positions; and CTranslate2's one token before the end. */
+/* Each project's limit, at most the model's positions; and CTranslate2's one token before the end.
+ */
 static void test_limits(void **state)
 {
     (void)state;
     static const struct {
         rapt_like like;
-        int limits[2], min; /* of sources of 1 and 20 tokens */
+        int limits[2], min; /* for sources of 1 and 20 tokens */
     } all[] = {{RAPT_LIKE_RAPT, {20, 58}, 1},
                {RAPT_LIKE_MARIAN, {6, 63}, 1},
                {RAPT_LIKE_HF, {511, 511}, 1},
@@ -181,7 +182,7 @@ static void test_limits(void **state)
         }
 }
 
-/* Marian's search never takes <unk>; that of this library may. */
+/* Marian's search never produces <unk>; that of this library may. */
 static void test_unknown(void **state)
 {
     (void)state;

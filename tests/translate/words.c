@@ -1,6 +1,6 @@
-/* words.c - where the tokens and words of translations stand, and how words are aligned, against
-   their definitions byte by byte: with a byte-pair tokenizer, whose tokens are their bytes, and
-   with a SentencePiece model whose characters may be tokens of single bytes. */
+/* words.c - spans of the tokens and words of translations, and alignments of words, agree with
+   their definitions byte by byte: for a byte-pair tokenizer, whose tokens are their bytes, and for
+   a SentencePiece model whose characters may be tokens of single bytes. */
 #include "translate/small_text.h"
 
 #include "text/spm_models.h"
@@ -11,10 +11,10 @@ struct check {
     const rapt_translator *translator;
     const rapt_text *texts;
     bool bytes;        /* tokens are their bytes */
-    int words, halves; /* seen: words; tokens without bytes of their own */
+    int words, halves; /* how many were seen: words; tokens without bytes of their own */
 };
 
-/* Words of a text: white space by its bytes. */
+/* Finds the words of a text, recognizing white space by its bytes. */
 static int words_of(rapt_text text, rapt_span *words)
 {
     static const char *const spaces[] = {" ",
@@ -67,7 +67,7 @@ static void same_words(const rapt_span *got, int count, rapt_text text)
         assert_true(got[i].begin == wanted[i].begin && got[i].end == wanted[i].end);
 }
 
-/* The share of a token's bytes in words that word `own` has. */
+/* Returns the share that word `own` has of a token's bytes in words. */
 static double share(const rapt_span *token, const rapt_span *words, int count, int own)
 {
     int in_words = 0, in_own = 0;
