@@ -97,6 +97,7 @@ static void work_on_nothing(struct team *team, void *argument)
     pack_scores(team, argument);
 }
 
+/* Encodes group by group, projects each group for the decoder, and answers what is wanted of it. */
 static void work_on_source(struct team *team, void *argument)
 {
     struct reading *r = argument;

@@ -15,6 +15,7 @@ static int limit_of(const struct search *s, int source_length)
     return limit < s->max_length ? (int)limit : s->max_length;
 }
 
+/* Sets up a search over the encoded sources, each with one empty hypothesis. */
 static struct search search_begin(rapt_session *session, const rapt_generate_options *o)
 {
     struct search_memory *m = &session->search;

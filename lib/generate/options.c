@@ -12,6 +12,7 @@ void rapt_generate_options_default(rapt_generate_options *options, size_t size, 
     rapt__struct_default(options, size, &own, sizeof own);
 }
 
+/* Checks options against the limits of the session. */
 static rapt_status check_sizes(const rapt_session *s, const rapt_generate_options *o, int sources,
                                rapt_message *why)
 {

@@ -72,8 +72,7 @@ struct urn {
     int *tokens;     /* [vocab] memory for heaps */
 };
 
-/* SUMS independent accumulators hide the latency of additions. */
-
+/* Sums n floats. SUMS independent accumulators hide the latency of additions. */
 static double sum_of(const float *x, int n)
 {
     double sums[SUMS] = {0}, sum = 0;
@@ -85,6 +84,7 @@ static double sum_of(const float *x, int n)
     return sum;
 }
 
+/* Computes shares, their sums by block and in all, and the largest logits. */
 static void compute_shares(const struct kernels *k, struct urn *urn)
 {
     int blocks = rapt__sample_blocks(urn->vocab);

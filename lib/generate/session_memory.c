@@ -211,6 +211,7 @@ size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits)
     return s.arena.overflow ? 0 : s.arena.used + sizeof s;
 }
 
+/* Allocates the arena of a session and lays it out. raw: without zeroing it. */
 static rapt_status build(rapt_session *s, rapt_message *why)
 {
     s->arena.raw = true;

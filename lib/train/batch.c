@@ -91,6 +91,7 @@ static void batch_expect(const struct exec_context *c, struct batch *b)
     batch_forward(c, b, &aim, &source, &target);
 }
 
+/* Runs forward, computes rewards if keys are sampled, and runs backward through both halves. */
 static void work_on_batch(struct team *team, void *argument)
 {
     struct batch *b = argument;
@@ -145,6 +146,7 @@ static struct drop drop_of(const rapt_trainer *t, bool training, int shard)
                          rapt__mix(o->seed, (uint64_t)(t->state.calls + shard))};
 }
 
+/* Sets up the passes of a batch. shard: its number within the step. */
 static struct batch batch_prepare(rapt_trainer *t, const rapt_tokens *source,
                                   const rapt_tokens *target, bool gradient, int shard)
 {

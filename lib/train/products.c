@@ -83,6 +83,7 @@ static void append_product(char text[PRODUCTS_TEXT], const char *more)
     snprintf(text + used, PRODUCTS_TEXT - used, "%s", more);
 }
 
+/* Writes the text of rapt_trainer_products, truncated if it is too long. */
 static void describe_products(const struct products *p, char text[PRODUCTS_TEXT])
 {
     static const char *const names[] = {"y", "dx", "dW"};
@@ -106,6 +107,7 @@ const char *rapt_trainer_products(const rapt_trainer *trainer)
 
 /* ---- at creation, and from a checkpoint ---- */
 
+/* Measures the products of a new trainer, then restores its zeros and stores the choice. */
 static void choose_by_measuring(rapt_trainer *t)
 {
     int rows = rapt__max(t->limits.source_tokens, t->limits.target_tokens);

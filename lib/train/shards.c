@@ -73,6 +73,7 @@ static void join_blocks(const rapt_trainer *t, float *to, float *from, size_t fl
     rapt__team_run(t->limits.threads, work_on_join, &w);
 }
 
+/* Whether two subtrees are the halves of one. */
 static bool siblings(const rapt_subtree *left, const rapt_subtree *right)
 {
     return left->count == right->count && left->first + left->count == right->first &&
@@ -264,6 +265,7 @@ static float *sum_node(const rapt_subtree **list, int count, size_t at, size_t f
     return left;
 }
 
+/* Checks that the subtrees are complete and cover all shards in order. */
 static rapt_status check_cover(int shards, const rapt_subtree *list, int count, rapt_message *why)
 {
     int next = 0;

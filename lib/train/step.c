@@ -35,6 +35,8 @@ static bool finite_range(const struct adam_range *r)
     return isfinite(r->parameter) && isfinite(r->moment);
 }
 
+/* Clips and applies the gradient and zeroes it. If the bounds do not prove that the step is finite,
+   rapt__adam_range computes its results first without storing them. */
 static void work_on_step(struct team *team, void *argument)
 {
     struct step_work *w = argument;

@@ -81,6 +81,7 @@ static rapt_status tokenize(struct text_pairs *p)
     return status;
 }
 
+/* Whether the source has tokens and neither text too many. */
 static bool scorable(const struct text_pair *pair)
 {
     return pair->source_count > 0 && pair->target_count >= 0;
@@ -148,6 +149,7 @@ static rapt_status score_all(struct text_pairs *p, size_t before, struct text_sc
     return RAPT_OK;
 }
 
+/* Allocates memory for some pairs, tokenizes and scores them. */
 static rapt_status score_some(struct text_pairs *p, size_t before, struct text_score_receiver *to,
                               rapt_message *why)
 {

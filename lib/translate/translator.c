@@ -105,6 +105,7 @@ static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *mo
     return check_vocab(*tokenizer, key, vocab, RAPT_BAD_FILE, why);
 }
 
+/* Makes the tokenizers of the model's metadata: one for both sides, or one for each. */
 static rapt_status load_tokenizers(rapt_translator *t, rapt_message *why)
 {
     const rapt_config *c = rapt_model_config(t->model);

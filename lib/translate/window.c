@@ -35,6 +35,7 @@ static void lay_out_texts(struct window *w, struct arena *arena)
     w->given = rapt__arena_take(arena, given, sizeof *w->given);
 }
 
+/* Allocates memory for the tokens of all texts. */
 static rapt_status take_texts(struct window *w)
 {
     w->texts_arena.raw = true;
@@ -80,6 +81,7 @@ static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sent
     return RAPT_OK;
 }
 
+/* Orders sentences from long to short, equal ones by number. */
 static int by_length(const void *context, const void *x, const void *y)
 {
     (void)context;
@@ -144,6 +146,8 @@ static int batch_from(const struct window *w, int first)
     return n;
 }
 
+/* Returns the sizes of the largest batch in every respect, with the batches that will be searched.
+ */
 static struct sizes sizes_of(const struct window *w)
 {
     struct sizes z = {0};
@@ -189,6 +193,7 @@ static void lay_out_results(struct window *w, const struct sentence *end, const 
     rapt__record_layout(&b->record, z->record, z->parents, arena);
 }
 
+/* Allocates memory for all results and for the arrays of a batch. */
 static rapt_status take_results(struct window *w, const struct sentence *end)
 {
     const struct sizes z = sizes_of(w);
@@ -235,6 +240,7 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
 
 /* ---- callbacks of rapt_generate, which pass the index of a text to those of the caller ---- */
 
+/* Returns the index into the caller's texts of a source in the current batch. */
 static int index_of(const struct window *w, int source)
 {
     return (int)(w->before + (size_t)w->order[w->first + source]->number);
@@ -284,6 +290,7 @@ static void fill_batch(struct window *w, int first, int n)
     w->first = first;
 }
 
+/* Searches sentences order[first] .. order[first + n - 1] and keeps their results. */
 static rapt_status translate_batch(struct window *w, int first, int n, rapt_message *why)
 {
     rapt_translator *t = w->t;

@@ -41,6 +41,7 @@ static int find_words(rapt_text text, rapt_span *words)
     return count + inside;
 }
 
+/* Source tokens follow one another without gaps: each begins where the one before ends. */
 static void source_spans(const struct window *w, const struct sentence *s, int count,
                          rapt_span *spans)
 {
