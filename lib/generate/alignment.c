@@ -116,7 +116,7 @@ rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer,
                                  float *weights, rapt_message *why)
 {
     if (!s || !weights)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "weights" : "session");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", s ? "weights" : "session");
     const rapt_config *c = &s->model->config;
     bool encoder = which == RAPT_WEIGHTS_ENCODER, cross = which == RAPT_WEIGHTS_CROSS;
     rapt_status status = check_part(s, which, why);

@@ -186,7 +186,7 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
     if (config->kind != RAPT_KIND_DECODER_ONLY)
         status = rapt__tokens_check(source, &limits, why);
     else if (!source)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: it is NULL");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "source is NULL");
     else if (source->ids || source->starts)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
@@ -237,7 +237,7 @@ rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_
 rapt_status rapt_encode(rapt_session *s, const rapt_tokens *source, const float **encoder_output,
                         rapt_message *why)
 {
-    if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
+    if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session is NULL");
     return rapt__encode(s, source, s->limits.target_length, encoder_output, why);
 }
 
@@ -245,7 +245,7 @@ rapt_status rapt_classify(rapt_session *s, const rapt_tokens *source, const floa
                           rapt_message *why)
 {
     if (!s || !logits)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "logits" : "session");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", s ? "logits" : "session");
     const rapt_config *c = &s->model->config;
     if (c->kind != RAPT_KIND_ENCODER_ONLY)
         return rapt__fail(
@@ -261,7 +261,7 @@ rapt_status rapt_embed(rapt_session *s, const rapt_tokens *source, rapt_pooling 
                        const float **embeddings, rapt_message *why)
 {
     if (!s || !embeddings)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "embeddings" : "session");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", s ? "embeddings" : "session");
     if (s->model->config.kind == RAPT_KIND_DECODER_ONLY)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "a decoder-only model has no source to embed");
     if (pooling != RAPT_POOLING_FIRST && pooling != RAPT_POOLING_MEAN)

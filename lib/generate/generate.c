@@ -230,8 +230,8 @@ rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
 {
     rapt_generate_options o;
     rapt_generate_outputs out;
-    if (!session) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
-    if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: NULL");
+    if (!session) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session is NULL");
+    if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source is NULL");
     rapt_status status = rapt__struct_read(&o, sizeof o, options, "rapt_generate_options", why);
     if (!status) status = rapt__generate_check(session, &o, source->batch, why);
     if (!status) status = read_outputs(&out, outputs, session, why);

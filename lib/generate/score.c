@@ -8,7 +8,7 @@ static rapt_status check_scored(const rapt_session *s, const rapt_tokens *source
     int vocab = s->model->config.target_vocab;
     if (s->model->config.kind == RAPT_KIND_ENCODER_ONLY)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "an encoder-only model has no target");
-    if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: NULL");
+    if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source is NULL");
     if (f->begin < 0 || f->begin >= vocab)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "begin is %d, the vocabulary has %d",
                           (int)f->begin, vocab);
@@ -51,7 +51,7 @@ rapt_status rapt_score_targets(rapt_session *s, const rapt_tokens *source,
                                float *log_probabilities, double *sums, rapt_message *why)
 {
     const struct feed feed = {target, begin, end};
-    if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
+    if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session is NULL");
     rapt_status status = check_scored(s, source, target, &feed, why);
     if (status) return status;
     int length = rapt__longest(target->batch, target->starts) + (end >= 0);

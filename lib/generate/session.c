@@ -92,7 +92,7 @@ static rapt_status check_targets(const rapt_session *s, rapt_message *why)
 rapt_status rapt_decode(rapt_session *s, const rapt_tokens *target, const float **logits,
                         rapt_message *why)
 {
-    if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session: NULL");
+    if (!s) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session is NULL");
     rapt_status status = check_targets(s, why);
     if (!status) status = rapt__decode(s, target, NULL, why);
     if (!status && logits) *logits = s->logits;
@@ -127,7 +127,7 @@ static void work_on_move(struct team *team, void *argument)
 rapt_status rapt_session_reorder(rapt_session *s, const int *parents, rapt_message *why)
 {
     if (!s || !parents)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "parents" : "session");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", s ? "parents" : "session");
     rapt_status status = check_targets(s, why);
     return status ? status : rapt__reorder(s, parents, why);
 }

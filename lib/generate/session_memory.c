@@ -230,7 +230,7 @@ rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
 {
     rapt_limits l;
     if (!session || !model)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", session ? "model" : "session");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", session ? "model" : "session");
     rapt_status status = read_limits(&l, model, limits, why);
     if (status) return status;
     rapt_session *s = rapt__alloc(allocator, sizeof *s);

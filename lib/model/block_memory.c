@@ -205,7 +205,7 @@ static const struct parameter *parameter_of(const rapt_block *block, const float
     if (block && parameters && data && index >= 0 && index < count)
         return &block->model.layout.parameters[index];
     if (!block || !parameters || !data)
-        rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+        rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
                    !block        ? "block"
                    : !parameters ? "parameters"
                                  : "data");

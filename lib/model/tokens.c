@@ -32,8 +32,7 @@ rapt_status rapt__tokens_check(const rapt_tokens *t, const struct token_limits *
                                rapt_message *why)
 {
     if (!t || !t->starts)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: %s NULL", l->what,
-                          t ? "its starts are" : "it is");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s%s is NULL", l->what, t ? ".starts" : "");
     if (t->batch < 0 || t->batch > l->batch)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: batch is %d, limits.batch is %d", l->what,
                           t->batch, l->batch);

@@ -37,8 +37,7 @@ static rapt_status check_labels(const rapt_trainer *t, const rapt_tokens *source
                               b, target->starts[b], wanted, pools ? "sequence" : "token");
     }
     int count = target->starts[target->batch];
-    if (count > 0 && !target->ids)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "target: its ids are NULL");
+    if (count > 0 && !target->ids) return rapt__fail(why, RAPT_BAD_ARGUMENT, "target.ids is NULL");
     for (int i = 0; i < count; i++)
         if (target->ids[i] >= t->model->config.target_vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -76,7 +75,8 @@ rapt_status rapt__batch_check(const rapt_trainer *t, const rapt_tokens *source,
 {
     const rapt_config *c = &t->model->config;
     if (!target || !target->starts)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", target ? "target.starts" : "target");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
+                          target ? "target.starts" : "target");
     rapt_status status = RAPT_OK;
     if (c->kind != RAPT_KIND_DECODER_ONLY) status = check_sources(t, source, target->batch, why);
     if (status) return status;

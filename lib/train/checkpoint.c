@@ -74,7 +74,8 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
                               const rapt_metadata *metadata, int count, rapt_message *why)
 {
     char state[STATE_TEXT];
-    if (!t || !path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", t ? "path" : "trainer");
+    if (!t || !path)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", t ? "path" : "trainer");
     if (rapt__gradient_waits(t) || t->shards.count)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "gradients wait for a step: make it before saving");
@@ -232,7 +233,8 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
 
 rapt_status rapt_trainer_load(rapt_trainer *t, const char *path, rapt_message *why)
 {
-    if (!t || !path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", t ? "path" : "trainer");
+    if (!t || !path)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", t ? "path" : "trainer");
     struct tensor_file *file;
     rapt_message reason = {"no memory to load it"};
     rapt_status status = rapt__tensors_open(&file, path, &t->allocator, why);

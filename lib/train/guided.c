@@ -6,12 +6,12 @@
 
 rapt_status rapt_train_align(rapt_trainer *t, const rapt_alignment *alignment, rapt_message *why)
 {
-    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer is NULL");
     if (alignment && !(t->options.guided_alignment > 0))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "alignment: it has no effect while options.guided_alignment is 0");
     if (alignment && !alignment->starts)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment: its starts are NULL");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment.starts is NULL");
     t->alignment = alignment ? *alignment : (rapt_alignment){NULL, NULL};
     return RAPT_OK;
 }
@@ -35,7 +35,7 @@ static rapt_status check_alignment_rows(const rapt_alignment *a, int first, int 
 {
     for (int r = first; r < end; r++) {
         if (a->starts[r + 1] > a->starts[r] && !a->sources)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment: its sources are NULL");
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment.sources is NULL");
         for (int i = a->starts[r]; i < a->starts[r + 1]; i++)
             if (a->sources[i] < 0 || a->sources[i] >= tokens)
                 return rapt__fail(why, RAPT_BAD_ARGUMENT,

@@ -38,7 +38,7 @@ rapt_status rapt_shards_range(int shards, int machines, int machine, int *first,
 {
     enum { PIECES = 8 }; /* multiples per machine, at least, if there are that many shards */
     if (!first || !end)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", first ? "end" : "first");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", first ? "end" : "first");
     rapt_status status = rapt__shards_check("shards", shards, 1, why);
     if (!status) status = rapt__int_check("machines", machines, 1, INT32_MAX, why);
     if (!status) status = rapt__int_check("machine", machine, 0, machines - 1, why);
@@ -213,7 +213,7 @@ rapt_status rapt_train_shard_early(rapt_trainer *t, int shard, const rapt_tokens
                                    const rapt_tokens *target, rapt_shard *record,
                                    rapt_ready_fn *ready, void *user, rapt_message *why)
 {
-    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer is NULL");
     struct loss sums = {0};
     rapt_status status = rapt__struct_check(record, "rapt_shard", why);
     if (!status) status = check_shard(t, shard, why);
@@ -271,7 +271,7 @@ static rapt_status check_cover(int shards, const rapt_subtree *list, int count, 
     int next = 0;
     for (int i = 0; i < count; next += list[i++].count) {
         const rapt_subtree *s = &list[i];
-        if (!s->gradient) return rapt__fail(why, RAPT_BAD_ARGUMENT, "list[%d].gradient: NULL", i);
+        if (!s->gradient) return rapt__fail(why, RAPT_BAD_ARGUMENT, "list[%d].gradient is NULL", i);
         if (!is_complete(s->count) || s->count > shards - next || s->first != next ||
             next % s->count)
             return rapt__fail(
@@ -288,7 +288,7 @@ static rapt_status check_cover(int shards, const rapt_subtree *list, int count, 
 rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, size_t floats,
                             rapt_message *why)
 {
-    if (!list) return rapt__fail(why, RAPT_BAD_ARGUMENT, "list: NULL");
+    if (!list) return rapt__fail(why, RAPT_BAD_ARGUMENT, "list is NULL");
     rapt_status status = rapt__shards_check("shards", shards, 1, why);
     if (!status) status = check_cover(shards, list, count, why);
     for (size_t at = 0; !status && at < floats; at += SUM_FLOATS) {
@@ -339,7 +339,7 @@ static rapt_status drop_shards(rapt_trainer *t, int shard, rapt_message *why)
 rapt_status rapt_train_shards_step(rapt_trainer *t, const rapt_shard *records, rapt_report *report,
                                    rapt_message *why)
 {
-    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer is NULL");
     int shards = t->limits.shards, bad;
     rapt_report sums = {0};
     rapt_status status = report ? rapt__struct_check(report, "rapt_report", why) : RAPT_OK;

@@ -35,7 +35,7 @@ rapt_status rapt__report_write(rapt_report *report, const rapt_report *own, rapt
 static rapt_status run_batch(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
                              bool gradient, rapt_report *report, rapt_message *why)
 {
-    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer is NULL");
     struct loss sums;
     rapt_status status = check_report(report, why);
     if (!status && gradient) status = check_shards(t, why);
@@ -79,7 +79,7 @@ void rapt__trainer_discard(rapt_trainer *t)
 
 rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why)
 {
-    if (!trainer) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer: NULL");
+    if (!trainer) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer is NULL");
     rapt_status status = check_report(report, why);
     if (!status) status = check_shards(trainer, why);
     if (!status) status = rapt__step_check(trainer, why);

@@ -263,7 +263,7 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
     rapt_train_options o;
     rapt_train_limits l;
     if (!trainer || !model)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", trainer ? "model" : "trainer");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", trainer ? "model" : "trainer");
     rapt_status status = rapt__struct_read(&o, sizeof o, options, "rapt_train_options", why);
     if (!status) status = check_options(&o, model, why);
     if (!status) status = read_limits(&l, model, limits, why);
@@ -311,7 +311,7 @@ rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, f
                                        rapt_message *why)
 {
     if (!trainer || !data)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", trainer ? "data" : "trainer");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", trainer ? "data" : "trainer");
     const struct layout *l = &trainer->model->layout;
     if (index < 0 || index >= l->count)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d, the model has %d parameters", index,

@@ -173,7 +173,7 @@ rapt_status rapt_translator_score(rapt_translator *t, const rapt_text *sources,
                                   rapt_text_score_fn *callback, void *user, rapt_message *why)
 {
     if (!t || !callback || (count && (!sources || !targets)))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
                           !t          ? "translator"
                           : !callback ? "callback"
                           : !sources  ? "sources"

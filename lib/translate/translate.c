@@ -104,7 +104,7 @@ rapt_status rapt_translate_many_with(rapt_translator *t, const rapt_text *texts,
                                      void *user, rapt_message *why)
 {
     if (!t || !callback || (count && !texts))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
                           !t          ? "translator"
                           : !callback ? "callback"
                                       : "texts");
@@ -154,7 +154,7 @@ rapt_status rapt_translate(rapt_translator *t, const char *text, char *out, size
                            size_t *size, rapt_message *why)
 {
     if (!t || !text || (capacity && !out))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
                           !t      ? "translator"
                           : !text ? "text"
                                   : "out");

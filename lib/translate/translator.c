@@ -233,7 +233,7 @@ rapt_status rapt_model_import(rapt_model **model, const char *path, const rapt_a
                               rapt_message *why)
 {
     if (!model || !path)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "path" : "model");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "path" : "model");
     rapt_message reason = {""};
     int number = errno;
     rapt_status status = rapt_model_load(model, path, allocator, &reason);
@@ -248,7 +248,7 @@ rapt_status rapt_model_export(const rapt_model *model, rapt_export format, const
                               rapt_message *why)
 {
     if (!model || !folder)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "folder" : "model");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "folder" : "model");
     static const enum export_format formats[] = {[RAPT_EXPORT_MARIAN] = EXPORT_MARIAN,
                                                  [RAPT_EXPORT_BERGAMOT] = EXPORT_BERGAMOT,
                                                  [RAPT_EXPORT_HF] = EXPORT_HF,
@@ -312,7 +312,7 @@ rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
 {
     rapt_translator *t = NULL;
     if (!translator || !path)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", translator ? "path" : "translator");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", translator ? "path" : "translator");
     rapt_status status = translator_begin(&t, options, allocator, why);
     if (!t) return status;
     status = open_file(t, path, why);
@@ -330,7 +330,7 @@ rapt_status rapt_translator_create(rapt_translator **translator, const rapt_mode
 {
     rapt_translator *t = NULL;
     if (!translator || !model || (target && !source))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
                           !translator ? "translator"
                           : !model    ? "model"
                                       : "source");
@@ -359,7 +359,7 @@ void rapt_translator_free(rapt_translator *t)
 rapt_status rapt_translator_set_shortlist(rapt_translator *t, const rapt_shortlist *shortlist,
                                           rapt_message *why)
 {
-    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "translator: NULL");
+    if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "translator is NULL");
     rapt_status status = RAPT_OK;
     if (shortlist) status = rapt__shortlist_check(shortlist, &t->model->config, why);
     if (!status) t->shortlist = shortlist;
@@ -370,7 +370,7 @@ rapt_status rapt_translator_load_shortlist(rapt_translator *t, const char *path,
 {
     rapt_shortlist *own = NULL;
     if (!t || !path)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", t ? "path" : "translator");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", t ? "path" : "translator");
     rapt_status status = rapt_shortlist_load(&own, path, t->source, t->target, &t->allocator, why);
     if (status) return status;
     rapt_shortlist_free(t->own_shortlist);

@@ -243,7 +243,7 @@ static void test_refusals(void **state)
                      RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "the model has no source tokens"));
     assert_int_equal(rapt_encode(session, NULL, NULL, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "source: it is NULL"));
+    assert_non_null(strstr(why.text, "source is NULL"));
     rapt_session_free(session);
     rapt_model_free(alone);
     rapt_shortlist_free(list);

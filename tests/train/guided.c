@@ -217,7 +217,7 @@ static void test_refused(void **state)
     l.sources[0] = 9, refuse(trainer, &l, "sources[0] is 9, the source has 9 tokens");
     l.sources[0] = -1, refuse(trainer, &l, "sources[0] is -1");
     link_all(&l);
-    l.alignment.sources = NULL, refuse(trainer, &l, "its sources are NULL");
+    l.alignment.sources = NULL, refuse(trainer, &l, "alignment.sources is NULL");
     l.alignment.starts = NULL;
     assert_int_equal(rapt_train_align(trainer, &l.alignment, &why), RAPT_BAD_ARGUMENT);
     rapt_trainer_free(trainer);
