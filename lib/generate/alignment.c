@@ -38,8 +38,7 @@ static void read_row(const struct readout *r, const struct stack *stack, int i, 
                                   weights);
 }
 
-/* Reads the rows of the last rapt_decode. Members take rows in turn, each with a workspace of its
- * own. */
+/* Reads the rows of the last rapt_decode. Members take rows in turn. */
 static void work_on_rows(struct team *team, void *argument)
 {
     const struct readout *r = argument;

@@ -21,8 +21,7 @@ struct search {
 /* ---- alignment.c ---- */
 /* Records the cross-attention of the last rapt__decode. Call it before hypotheses change slots. */
 void rapt__record_rows(struct search *s);
-/* Records which slot each slot of a source continues. Call it after count includes the new tokens.
- */
+/* Records which slot each slot of a source continues, once count includes the new tokens. */
 void rapt__record_parents(struct search *s, int source);
 /* Writes the [count + 1] rows of the hypothesis that finished in `slot` with `count` tokens. The
    last row is that of its end, or 0 unless `ended`. */

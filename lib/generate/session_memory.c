@@ -102,9 +102,7 @@ static void lay_out_caches(rapt_session *s, struct arena *arena)
     lay_out_cache_state(s, &s->cross, true, l->batch, cross, tokens * (size_t)l->beams, arena);
 }
 
-/* Returns the bytes of workspace for attention: in the encoder, over the caches, or to read
- * weights.
- */
+/* Returns the bytes of workspace for attention in the encoder, over caches, or to read weights. */
 static size_t workspace_of(const rapt_session *s, int rows)
 {
     const rapt_config *c = &s->model->config;

@@ -24,8 +24,7 @@ static bool multiplies(const struct layout *l, const struct parameter *p)
 }
 
 /* Lists the shapes of a model once each, in the order of its parameters; returns their number.
-   which: a parameter of each shape. The built-in kernels compute shapes beyond the list's capacity.
- */
+   which: a parameter of each shape. The built-in kernels compute shapes that do not fit. */
 static int shapes_of(const struct layout *l, const struct parameter *which[PRODUCT_SHAPES])
 {
     struct products seen = {.count = 0};

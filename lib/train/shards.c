@@ -300,9 +300,7 @@ rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, siz
 
 /* ---- the step ---- */
 
-/* Checks and sums all records in order. *bad: the first shard whose loss is not finite, or
- * `shards`.
- */
+/* Checks and sums all records. *bad: the first shard whose loss is not finite, or `shards`. */
 static rapt_status add_records(int shards, const rapt_shard *records, rapt_report *sums, int *bad,
                                rapt_message *why)
 {

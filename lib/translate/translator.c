@@ -220,8 +220,7 @@ static rapt_status check_kind(const rapt_model *model, rapt_status otherwise, ra
     return rapt__fail(why, otherwise, "only an encoder-decoder model translates");
 }
 
-/* Completes a translator that has a model and tokenizers. otherwise: the status if they do not fit.
- */
+/* Completes a translator with model and tokenizers. otherwise: the status if they do not fit. */
 static rapt_status translator_finish(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
     follow_project(t);

@@ -128,8 +128,7 @@ struct sizes { /* maxima over the batches of a window */
     size_t source, prefix, target, alignment, record, parents;
 };
 
-/* Returns how many sentences from order[first] on make one batch; 0 if those left have no tokens.
- */
+/* Returns how many sentences from order[first] on make one batch; 0 if those have no tokens. */
 static int batch_from(const struct window *w, int first)
 {
     const rapt_translator_options *o = &w->job->options;
@@ -146,8 +145,7 @@ static int batch_from(const struct window *w, int first)
     return n;
 }
 
-/* Returns the sizes of the largest batch in every respect, with the batches that will be searched.
- */
+/* Returns the maximum of each size over the batches that will be searched. */
 static struct sizes sizes_of(const struct window *w)
 {
     struct sizes z = {0};

@@ -51,9 +51,8 @@ static void source_spans(const struct window *w, const struct sentence *s, int c
     }
 }
 
-/* A token ends where the decoded text of the tokens up to it ends,  but not after a later token:
-   each byte of an incomplete character decodes to U+FFFD, which may be longer than the character.
- */
+/* A token ends where the decoded text of the tokens up to it ends, but not after a later token:
+   an incomplete character decodes to U+FFFD for each byte, which may be longer than itself. */
 static rapt_status target_spans(const struct window *w, const rapt_translation *t, rapt_span *spans)
 {
     char none[1];

@@ -110,8 +110,7 @@ static void test_exhaustive(void **state)
     }
 }
 
-/* All sequences returned differ, are sorted, follow the rules, and have the scores of their tokens.
- */
+/* All sequences differ, are sorted, follow the rules, and have the scores of their tokens. */
 static void test_nbest(void **state)
 {
     (void)state;

@@ -65,8 +65,7 @@ static void check_row(const struct trial *t, int r, const float *weight)
         assert_true(isnan(log_sum) ? isnan(t->sums[r]) : (double)t->sums[r] == log_sum);
 }
 
-/* Fills x with logits of a kind: random, many ties, rising, some -infinity, all -infinity, one NaN.
- */
+/* Fills x with a kind of logits: random, many ties, rising, some or all -infinity, one NaN. */
 static void fill_kind(float *x, int n, int kind, uint64_t seed)
 {
     for (int i = 0; i < n; i++) {

@@ -1,5 +1,4 @@
-/* plain_search.h - sorted lists of hypotheses, for the plain reimplementations of search in tests.
- */
+/* plain_search.h - sorted lists of hypotheses, for plain reimplementations of search in tests. */
 #ifndef RAPT_TESTS_GENERATE_PLAIN_SEARCH_H
 #define RAPT_TESTS_GENERATE_PLAIN_SEARCH_H
 

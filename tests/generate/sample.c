@@ -73,8 +73,7 @@ static void judge_draws(int vocab)
             chi += (seen[i] - expected) * (seen[i] - expected) / expected;
             cells++;
         }
-        /* chi square has mean cells - 1 and deviation sqrt(2 cells): five deviations are not chance
-         */
+        /* chi square has mean cells - 1, deviation sqrt(2 cells): five deviations are not chance */
         if (!(chi < cells + 5 * sqrt(2.0 * cells)))
             fail_msg("case %d: chi %g of %d", c, chi, cells);
     }

@@ -24,8 +24,7 @@ static rapt_session *session_with(const rapt_model *model, int batch, int beams,
     return session;
 }
 
-/* Makes sources, or only their number for a model without sources, and targets, one of them empty.
- */
+/* Makes sources, or their number for a model without sources, and targets, one of them empty. */
 static void fill(const rapt_config *c, uint64_t seed, struct small_batch *source,
                  struct small_batch *target)
 {

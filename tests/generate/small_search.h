@@ -61,8 +61,7 @@ static inline rapt_status generate(rapt_session *session, const rapt_tokens *sou
     return rapt_generate(session, source, o, &out, why);
 }
 
-/* Computes the log-probabilities of the token after tokens[n], by decoding begin and all of them.
- */
+/* Computes the log-probabilities of the token after tokens[n], decoding begin and all of them. */
 static inline void next(rapt_session *probe, const rapt_tokens *source, const int32_t *tokens,
                         int n, int vocab, double *log_p)
 {

@@ -53,9 +53,7 @@ static void compare_side(const struct trial *t, const struct side *s)
     }
 }
 
-/* The trainer's gradient of the projection of vectors is the gradient of the rows times the
- * vectors.
- */
+/* The trainer's gradient of the projection of vectors is that of the rows times the vectors. */
 static void compare_inputs(const struct trial *t)
 {
     int width = t->config.width, index = rapt_model_find(t->model, "encoder.source.weight");
@@ -150,8 +148,7 @@ static void test_any_threads_and_batch(void **state)
     }
 }
 
-/* Backward drops what forward dropped, as the slope of the sum of y along a direction of x shows.
- */
+/* Backward drops what forward dropped: it gives the slope of the sum of y along a direction. */
 static void test_dropout(void **state)
 {
     (void)state;

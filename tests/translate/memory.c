@@ -44,8 +44,7 @@ struct scene {
 
 typedef rapt_status deed(struct scene *s, rapt_message *why);
 
-/* Repeats *what with every allocation failing in turn. It must fail each time, until all succeed.
- */
+/* Repeats *what with each allocation failing in turn. It must fail until all of them succeed. */
 static void each_fails(struct scene *s, deed *what)
 {
     for (int for_good = 0; for_good < 2; for_good++)
@@ -268,8 +267,7 @@ static void test_translator(void **state)
     leave(&s);
 }
 
-/* Between creation and free nothing is allocated: not by encoding, decoding, generating, training.
- */
+/* Between creation and free nothing is allocated by encoding, decoding, generating, training. */
 static void test_work(void **state)
 {
     (void)state;

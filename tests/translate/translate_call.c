@@ -81,7 +81,7 @@ static const struct heard *translate(rapt_translator *t, const rapt_text *texts,
     return h;
 }
 
-/* A call with options gives what a translator made with them gives; its translator keeps its own. */
+/* A call with options gives what a translator made with them gives, and leaves its own as is. */
 static void test_options(void **state)
 {
     (void)state;

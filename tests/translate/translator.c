@@ -161,8 +161,7 @@ static int length_of(rapt_like like, int positions, int source, float end)
     return count;
 }
 
-/* Each project's limit, at most the model's positions; and CTranslate2's one token before the end.
- */
+/* Each project's limit, at most the positions; and CTranslate2's one token before the end. */
 static void test_limits(void **state)
 {
     (void)state;
