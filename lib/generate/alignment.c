@@ -127,8 +127,8 @@ rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer,
                           "rapt_session_reorder, which moves the targets they belong to");
     if (layer < -1 || layer >= layers || head < -1 || head >= c->heads)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "layer %d, head %d: there are %d layers of %d heads", layer, head, layers,
-                          c->heads);
+                          "there is no layer %d, head %d: the model has %d layers of %d heads",
+                          layer, head, layers, c->heads);
     struct readout r = {.session = s, .cross = cross, .layer = layer, .head = head};
     r.keys = cross ? s->source_length : s->length, r.weights = weights;
     if (encoder)

@@ -111,7 +111,8 @@ rapt_status rapt__generate_check(const rapt_session *s, const rapt_generate_opti
     if (status) return status;
     for (int i = 0; i < o->suppressed_count; i++)
         if (!o->suppressed || o->suppressed[i] < 0 || o->suppressed[i] >= vocab)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed[%d] is %d, the vocabulary has %d",
-                              i, o->suppressed ? (int)o->suppressed[i] : -1, vocab);
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "suppressed[%d] is %d, the vocabulary has %d tokens", i,
+                              o->suppressed ? (int)o->suppressed[i] : -1, vocab);
     return check_prefix(s, o, sources, why);
 }

@@ -44,8 +44,9 @@ rapt_status rapt__tokens_check(const rapt_tokens *t, const struct token_limits *
                           l->vectors ? "vectors" : "ids");
     for (int i = 0; i < count && !l->vectors; i++)
         if (t->ids[i] < 0 || t->ids[i] >= l->vocab)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: ids[%d] is %d, the vocabulary has %d",
-                              l->what, i, (int)t->ids[i], l->vocab);
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "%s: ids[%d] is %d, the vocabulary has %d tokens", l->what, i,
+                              (int)t->ids[i], l->vocab);
     return RAPT_OK;
 }
 

@@ -129,9 +129,10 @@ static rapt_status check_frame(const rapt_train_options *o, const rapt_config *c
             "around targets",
             (int)o->begin, (int)o->end);
     if (o->frame && c->kind == RAPT_KIND_ENCODER_ONLY)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "frame is %d: labels of an encoder-only model have no begin and end",
-                          o->frame);
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "frame is %d, it must be 0: labels of an encoder-only model have no begin and end",
+            o->frame);
     rapt_status status = rapt__int_check("begin", (int)o->begin, 0, c->target_vocab - 1, why);
     return status ? status : rapt__int_check("end", (int)o->end, 0, c->target_vocab - 1, why);
 }
