@@ -1,5 +1,6 @@
-/* scalar.c - a YAML scalar of one line goes in, its text comes out, decoded where it stands: no
-   escape is shorter than what it means. Source: YAML 1.2.2, sections 5.7, 7.3 and 7.3.3. */
+/* scalar.c - decodes a YAML scalar of one line in place. No escape is shorter than its text, except
+   \L and \P, for which the opening quote leaves one byte. Source: YAML 1.2.2, sections 5.7, 7.3 and
+   7.3.3. */
 #include "yaml.h"
 
 #include "base/base.h"
@@ -30,9 +31,9 @@ static bool take_hex(char **at, const char *end, int digits, uint32_t *code)
 /* The escape behind a backslash. */
 static bool take_escape(char **at, const char *end, uint32_t *code)
 {
-    static const char letters[] = "0abtnvfre\"\\/ N_\t";
-    static const uint16_t codes[] = {0,  7,   8,    9,   10,  11,   12,   13,
-                                     27, '"', '\\', '/', ' ', 0x85, 0xA0, '\t'};
+    static const char letters[] = "0abtnvfre\"\\/ N_LP\t";
+    static const uint16_t codes[] = {0,   7,    8,   9,   10,   11,   12,     13,     27,
+                                     '"', '\\', '/', ' ', 0x85, 0xA0, 0x2028, 0x2029, '\t'};
     if (*at == end) return false;
     const char letter = *(*at)++;
     if (letter == 'x') return take_hex(at, end, 2, code);
@@ -56,7 +57,11 @@ static char *take_double(char **at, char *end, const char **error)
         from++;
         if (!take_escape(&from, end, &code)) return *error = "an unknown escape", NULL;
         if (code == 0) return *error = "a text with a 0 inside", NULL;
-        to += rapt__utf8_encode(code, to);
+        char bytes[4];
+        size_t size = rapt__utf8_encode(code, bytes);
+        if (size > (size_t)(from - to)) return *error = "more than one \\L or \\P in a text", NULL;
+        memcpy(to, bytes, size);
+        to += size;
     }
     if (from == end) return *error = "a text in quotes that does not end in its line", NULL;
     *to = 0;

@@ -4,8 +4,8 @@
                                 - scalar
                                 - scalar
 
-   What a line may be: blank, a comment, ---, a key, an element of the last key's list. Source: the
-   files that yaml-cpp's emitter writes for Marian; YAML 1.2.2. */
+   A line is blank, a comment, ---, a key, or an element of the last key's list; "..." ends the
+   text. Source: the files that yaml-cpp's emitter writes for Marian; YAML 1.2.2. */
 #include "format/yaml.h"
 
 #include "base/base.h"
@@ -26,6 +26,7 @@ struct yaml_reading {
     struct shown label;
     size_t line, head; /* line from 1; head + 1 of the last key: its item */
     bool closed;       /* the list of the last key stood in brackets */
+    bool ended;        /* "..." was read: only blank lines and comments may follow */
     rapt_message *why;
 };
 
@@ -108,43 +109,49 @@ static rapt_status take_scalar(struct yaml_reading *r, char *at, char *end, char
     return *value ? RAPT_OK : fail(r, error);
 }
 
-/* [scalar, ..] or {} behind a key; at stands behind the bracket. */
+/* Takes one element of a list in brackets and the ',' or ']' after it, which may become the 0 of a
+   plain element; *more: it was a ','. */
+static rapt_status take_flow_element(struct yaml_reading *r, char **at, char *end, bool *more)
+{
+    const char *error = NULL;
+    const bool quoted = **at == '"' || **at == '\'';
+    char *value = *at, *after = *at;
+    if (quoted) {
+        value = rapt__yaml_quoted(&after, end, &error);
+        if (!value) return fail(r, error);
+        skip_blanks(&after, end);
+    } else {
+        while (after < end && *after != ',' && *after != ']') after++;
+        if (find_colon(value, after) || *value == '[' || *value == '{')
+            return fail(r, "a list or mapping within a list");
+    }
+    if (after == end || (*after != ',' && *after != ']'))
+        return fail(r, "a list that does not end in its line");
+    if (after == *at) return fail(r, "an empty element of a list");
+    *more = *after == ',';
+    if (!quoted) value = rapt__yaml_plain(value, after, &error);
+    if (!value) return fail(r, error);
+    *at = after + 1;
+    return add_element(r, value, quoted);
+}
+
+/* Takes [scalar, ..] or {} after a key; at is after the bracket. */
 static rapt_status take_flow(struct yaml_reading *r, char *at, char *end, char close)
 {
     r->yaml->items[r->head - 1].value = NULL;
     r->closed = true;
     skip_blanks(&at, end);
-    for (bool more = at < end && *at != close; more;) {
-        const char *error = NULL;
-        char *value, *behind;
-        const bool quoted = at < end && (*at == '"' || *at == '\'');
-        if (close == '}') return fail(r, "a mapping within a mapping");
-        if (quoted) {
-            value = rapt__yaml_quoted(&at, end, &error);
-            if (value) skip_blanks(&at, end);
-            behind = at;
-        } else {
-            for (behind = at; behind < end && *behind != ',' && *behind != ']';) behind++;
-            if (find_colon(at, behind) || (at < behind && (*at == '[' || *at == '{')))
-                return fail(r, "a list or mapping within a list");
-            value = NULL;
-        }
-        if (error) return fail(r, error);
-        if (behind == end || (*behind != ',' && *behind != ']'))
-            return fail(r, "a list that does not end in its line");
-        if (behind == at && !quoted) return fail(r, "an empty element of a list");
-        more = *behind == ',';
-        if (!quoted) value = rapt__yaml_plain(at, behind, &error);
-        if (!value) return fail(r, error);
-        rapt_status status = add_element(r, value, quoted);
+    bool more = at == end || *at != close;
+    if (more && at < end && close == '}') return fail(r, "a mapping within a mapping");
+    if (!more) at++;
+    while (more) {
+        if (at == end) return fail(r, "a list that does not end in its line");
+        rapt_status status = take_flow_element(r, &at, end, &more);
         if (status != RAPT_OK) return status;
-        at = behind + more;
-        if (!more) *at = close; /* which may be the 0 of the element by now */
         skip_blanks(&at, end);
-        if (at < end && *at == close) more = false;
+        if (more && at < end && *at == close) more = false, at++;
     }
-    if (at == end || *at != close) return fail(r, "a list that does not end in its line");
-    return ends_here(at + 1, end) ? RAPT_OK : fail(r, "more text behind a list");
+    return ends_here(at, end) ? RAPT_OK : fail(r, "more text after a list");
 }
 
 static rapt_status take_value(struct yaml_reading *r, char *at, char *end)
@@ -207,6 +214,9 @@ static rapt_status take_line(struct yaml_reading *r, char *at, char *end)
     char *start = at;
     while (at < end && *at == ' ') at++;
     if (ends_here(at, end)) return RAPT_OK;
+    if (r->ended) return fail(r, "more text after the end (...) of the document");
+    r->ended = at == start && end - at >= 3 && strncmp(at, "...", 3) == 0 && ends_here(at + 3, end);
+    if (r->ended) return RAPT_OK;
     if (*at == '\t') return fail(r, "is indented by a tab");
     if (end - at == 3 && strncmp(at, "---", 3) == 0 && r->yaml->count == 0) return RAPT_OK;
     if (*at == '%' || *at == '?' || *at == '@' || *at == '`')

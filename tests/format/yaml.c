@@ -54,6 +54,7 @@ static void test_marian(void **state)
                                "transformer-preprocess: \"\"\n"
                                "'single''s': 'it''s'\n"
                                "\"double\\\"d\" : \"tab\\there\\\\ \\x41\\U0001F600\\_\"\n"
+                               "breaks: \"a\\Lb\"\nbreak: \"\\P\"\n"
                                "version: v1.9.56 c2ba1d1 2020-09-28 01:01:01 -0700\n"
                                "hash#no: a#b";
     struct yaml *y = open_text(text);
@@ -72,16 +73,49 @@ static void test_marian(void **state)
     check_scalar(y, "double\"d", "tab\there\\ A\xF0\x9F\x98\x80\xC2\xA0", true);
     check_scalar(y, "version", "v1.9.56 c2ba1d1 2020-09-28 01:01:01 -0700", false);
     check_scalar(y, "hash#no", "a#b", false);
+    check_scalar(y, "breaks",
+                 "a\xE2\x80\xA8"
+                 "b",
+                 true);
+    check_scalar(y, "break", "\xE2\x80\xA9", true);
     assert_null(rapt__yaml_find(y, "dim"));
     assert_null(rapt__yaml_find(y, "zzz"));
     assert_null(rapt__yaml_at(y, -1));
     assert_null(rapt__yaml_at(y, rapt__yaml_count(y)));
-    assert_int_equal(rapt__yaml_count(y), 15 + 2 + 2 + 3 + 1);
+    assert_int_equal(rapt__yaml_count(y), 17 + 2 + 2 + 3 + 1);
     rapt__yaml_close(y);
     y = open_text("");
     assert_int_equal(rapt__yaml_count(y), 0);
     rapt__yaml_close(y);
     rapt__yaml_close(NULL);
+}
+
+/* Lists of every length, with and without blanks, quotes, a last comma and a comment: each element
+   ends where it should, whatever follows the list. */
+static void test_flow(void **state)
+{
+    (void)state;
+    static const char *const elements[][2] = {{"a", "a"}, {"'b c'", "b c"}, {"\"d\"", "d"}};
+    static const char *const blanks[] = {"", " "}, *const ends[] = {"]", " ]", ",]", " , ] # e"};
+    static const char *const after[] = {"", "\nnext: x\n", "\r\nnext: x",
+                                        "\nnext: [y]\n...\n# e\n"};
+    for (int c = 0; c < 4 * 2 * 4 * 4; c++) {
+        const int length = c % 4, end = c / 8 % 4;
+        const char *blank = blanks[c / 4 % 2], *values[3];
+        char text[100] = "first: [";
+        for (int i = 0; i < length; i++) {
+            sprintf(text + strlen(text), "%s%s%s", i ? "," : "", blank, elements[(i + c) % 3][0]);
+            values[i] = elements[(i + c) % 3][1];
+        }
+        strcat(strcat(text, ends[length > 0 ? end : end % 2]), after[c / 32]);
+        struct yaml *y = open_text(text);
+        check_list(y, "first", values, length);
+        if (c / 32 == 3)
+            check_list(y, "next", (const char *const[]){"y"}, 1);
+        else if (c / 32 > 0)
+            check_scalar(y, "next", "x", false);
+        rapt__yaml_close(y);
+    }
 }
 
 static void test_refused(void **state)
@@ -117,7 +151,7 @@ static void test_refused(void **state)
         {"a: [ , 1]\n", "an empty element of a list"},
         {"a: ['',,]\n", "an empty element of a list"},
         {"a:\n  [,\n", "line 2: an empty element of a list"},
-        {"a: [1] 2\n", "more text behind a list"},
+        {"a: [1] 2\n", "more text after a list"},
         {"- 1\n", "an element of no list"},
         {"a: 1\n- 1\n", "an element of no list"},
         {"a: []\n- 1\n", "an element of no list"},
@@ -137,6 +171,9 @@ static void test_refused(void **state)
         {"\"a\n", "does not end in its line"},
         {"\ta: 1\n", "indented by a tab"},
         {"a: 1\n---\nb: 1\n", "line 2: neither a key nor"},
+        {"a: 1\n...\nb: 1\n", "line 3: more text after the end"},
+        {"a: 1\n....\n", "line 2: neither a key nor"},
+        {"a: \"\\L\\P\"\n", "more than one \\L or \\P in a text"},
         {"? a\n: 1\n", "what Marian does not write"},
         {"%YAML 1.2\n", "what Marian does not write"},
         {"a: \xFF\n", "not UTF-8"},
@@ -202,9 +239,8 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_marian),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_marian),  cmocka_unit_test(test_flow),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_long),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
