@@ -18,15 +18,17 @@ enum { POSITIONS = 1024 }; /* of sinusoids, which have no end */
     {                                                                                              \
         ours, theirs, part, parts, IMPORT_OPTIONAL                                                 \
     }
-#define NORM(ours, theirs)                                                                         \
-    {ours ".weight", theirs "_ln_scale", 0, 1, 0},                                                 \
-        {ours ".weight", theirs "_ln_scale_pre", 0, 1, 0},                                         \
-        {ours ".weight", theirs "_rms_scale", 0, 1, 0},                                            \
-        {ours ".weight", theirs "_rms_scale_pre", 0, 1, 0},                                        \
-        {ours ".bias", theirs "_ln_bias", 0, 1, 0},                                                \
+/* The names of a norm after its sublayer, and before it. */
+#define NORMS(ours, after, before)                                                                 \
+    {ours ".weight", after "_ln_scale", 0, 1, 0},                                                  \
+        {ours ".weight", before "_ln_scale_pre", 0, 1, 0},                                         \
+        {ours ".weight", after "_rms_scale", 0, 1, 0},                                             \
+        {ours ".weight", before "_rms_scale_pre", 0, 1, 0},                                        \
+        {ours ".bias", after "_ln_bias", 0, 1, 0},                                                 \
     {                                                                                              \
-        ours ".bias", theirs "_ln_bias_pre", 0, 1, 0                                               \
+        ours ".bias", before "_ln_bias_pre", 0, 1, 0                                               \
     }
+#define NORM(ours, theirs) NORMS(ours, theirs, theirs)
 #define LAYER(side)                                                                                \
     PART(side ".layers.#.self_attn.qkv.weight", side "_l#_self_Wq", 0, 3),                         \
         PART(side ".layers.#.self_attn.qkv.weight", side "_l#_self_Wk", 1, 3),                     \
@@ -67,7 +69,7 @@ const struct import_row rapt__marian_rows[] = {
     PART("decoder.layers.#.recurrent.input.weight", "decoder_l#_rnn_W", 0, 1),
     PART("decoder.layers.#.recurrent.forget.weight", "decoder_l#_rnn_Wf", 0, 1),
     VECTOR("decoder.layers.#.recurrent.forget.bias", "decoder_l#_rnn_bf", 0, 1),
-    NORM("decoder.layers.#.recurrent.norm", "decoder_l#_rnn_ffn"),
+    NORMS("decoder.layers.#.recurrent.norm", "decoder_l#_rnn_ffn", "decoder_l#_rnn"),
 };
 const int rapt__marian_row_count = sizeof rapt__marian_rows / sizeof *rapt__marian_rows;
 
@@ -99,10 +101,15 @@ static const struct {
     {"bert-train-type-embeddings", "false", "true"},
 };
 
+/* The value of a key; True and TRUE, which are YAML too, as true. */
 static const char *option(const struct yaml *y, const char *key)
 {
+    static const char *const words[][3] = {{"true", "True", "TRUE"}, {"false", "False", "FALSE"}};
     const struct yaml_item *item = rapt__yaml_find(y, key);
-    return item ? item->value : NULL;
+    if (!item || !item->value || item->quoted) return item ? item->value : NULL;
+    for (int n = 0; n < 6; n++)
+        if (strcmp(item->value, words[n / 3][n % 3]) == 0) return words[n / 3][0];
+    return item->value;
 }
 
 static rapt_status refuse(struct import *i, const char *key, const char *value)

@@ -137,9 +137,12 @@ static void put_parameter(struct marian_file *f, rapt_model *model, int index, i
     if (sscanf(t.name, "%15[a-z].layers.%d.%n", side, &layer, &at) == 2 && at) {
         for (int i = 0; i < COUNT(names); i++)
             for (int p = 0; strcmp(names[i].ours, t.name + at) == 0 && p < names[i].parts; p++) {
-                bool norm = strstr(names[i].theirs[p], "_ln_");
-                snprintf(name, sizeof name, "%s_l%d_%s%s", side, layer + 1, names[i].theirs[p],
-                         norm && before ? "_pre" : "");
+                const char *theirs = names[i].theirs[p];
+                bool pre = before && strstr(theirs, "_ln_");
+                if (pre && strncmp(theirs, "rnn_ffn_ln_", 11) == 0) /* the recurrence's own input */
+                    theirs = strstr(theirs, "scale") ? "rnn_ln_scale" : "rnn_ln_bias";
+                snprintf(name, sizeof name, "%s_l%d_%s%s", side, layer + 1, theirs,
+                         pre ? "_pre" : "");
                 put_part(f, name, data, t, p, names[i].parts, true, type);
             }
     } else {
@@ -437,6 +440,10 @@ static void test_options(void **state)
         {"transformer-postprocess-emb: \"\"", true},
         {"transformer-postprocess-emb: n", false},
         {"transformer-no-projection: true", false},
+        {"transformer-no-projection: TRUE", false},
+        {"transformer-no-projection: False", true},
+        {"transformer-no-projection: \"False\"", false}, /* a text */
+        {"tied-embeddings-all: True", true},
         {"transformer-no-bias: true", false},
         {"transformer-no-affine: true", false},
         {"transformer-rnn-projection: true", false},

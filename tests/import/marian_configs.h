@@ -5,7 +5,7 @@
 
 #include "import/folder.h"
 
-enum { PLAIN_CONFIGS = 3 };
+enum { PLAIN_CONFIGS = 4 };
 
 /* clang-format off */
 static const rapt_config marian_configs[] = {
@@ -20,6 +20,10 @@ static const rapt_config marian_configs[] = {
     {.size = sizeof(rapt_config), .source_vocab = 5, .target_vocab = 7, .positions = 1024, .width = 4, .heads = 1, .ffn_width = 8,
      .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_CONCATENATED_N1,
      .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO, .alignment_layer = 1},
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 7, .positions = 1024, .width = 8, .heads = 2, .ffn_width = 8,
+     .encoder_layers = 1, .decoder_layers = 2, .position = RAPT_POSITION_CONCATENATED_N1, .tie = RAPT_TIE_ALL, .output_bias = 1,
+     .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO, .norm_order = RAPT_NORM_ORDER_PRE,
+     .decoder_recurrence = RAPT_RECURRENCE_SSRU, .alignment_layer = 2},
     {.size = sizeof(rapt_config), .source_vocab = 5, .target_vocab = 7, .positions = 1024, .width = 4, .heads = 1, .ffn_width = 8,
      .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_CONCATENATED_N1, .norm_type = RAPT_NORM_TYPE_RMS,
      .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO, .alignment_layer = 1},
