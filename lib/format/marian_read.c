@@ -79,11 +79,15 @@ static rapt_status take_item(struct marian_reading *r, struct marian_item *item)
         entry->dtype = item->type->dtype;
         return RAPT_OK;
     }
-    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": type 0x%llx%s%s",
+    if (item->type)
+        return rapt__fail(
+            r->why, RAPT_BAD_FILE,
+            "%s: tensor \"%s\": %s is a layout for one kind of processor; convert the "
+            "model to float32, intgemm8 or intgemm16",
+            r->file->main.source.label.text, rapt__shown(entry->name).text, item->type->name);
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": type 0x%llx is unknown",
                       r->file->main.source.label.text, rapt__shown(entry->name).text,
-                      (unsigned long long)code,
-                      item->type ? ", a layout for one kind of processor: " : " is unknown",
-                      item->type ? item->type->name : "");
+                      (unsigned long long)code);
 }
 
 /* Where the bytes of an item are, its scale, and what becomes of it. */

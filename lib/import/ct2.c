@@ -172,6 +172,21 @@ static rapt_tie ties_of(const struct import *i)
     return output && source ? RAPT_TIE_ALL : output ? RAPT_TIE_OUTPUT : RAPT_TIE_NONE;
 }
 
+/* Source: CTranslate2 4.8, include/ctranslate2/ops/activation.h. */
+static rapt_status refuse_activation(struct import *i, int activation)
+{
+    static const char *const names[] = {[1] = "GELU approximated by tanh",
+                                        [4] = "GELU approximated by x * sigmoid(1.702 x)",
+                                        [5] = "tanh",
+                                        [6] = "sigmoid"};
+    const int count = (int)(sizeof names / sizeof *names);
+    const char *name = activation >= 0 && activation < count ? names[activation] : NULL;
+    if (!name)
+        return rapt__import_bad(i, "activation is %d, which CTranslate2 4.8 does not define",
+                                activation);
+    return rapt__import_bad(i, "its activation is %s, which is not supported", name);
+}
+
 static rapt_status read_config(struct import *i)
 {
     rapt_config *c = &i->config;
@@ -181,7 +196,7 @@ static rapt_status read_config(struct import *i)
     if (status) return status;
     int activation = values[CT2_ACTIVATION];
     if (activation != CT2_RELU && activation != CT2_SWISH && activation != CT2_GELU)
-        return rapt__import_bad(i, "activation is %d, which is not supported", activation);
+        return refuse_activation(i, activation);
     c->heads = values[CT2_HEADS];
     c->activation = activation == CT2_SWISH  ? RAPT_ACTIVATION_SILU
                     : activation == CT2_GELU ? RAPT_ACTIVATION_GELU
