@@ -46,3 +46,9 @@ rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void 
                           source->label.text, count, (unsigned long long)at);
     return RAPT_OK;
 }
+
+void rapt__disk_free(struct disk_source *source)
+{
+    if (source->memory) rapt__free(&source->allocator, source->memory, source->memory_size);
+    source->memory = NULL;
+}

@@ -26,9 +26,17 @@ struct disk_source {
     rapt_reader reader;         /* where there is neither */
     uint64_t size;              /* when it was opened */
     struct shown label;
-    const char *path; /* as it was opened by, and the caller's; NULL: by none */
+    const char *path;      /* as it was opened by, and the caller's; NULL: by none */
+    unsigned char *memory; /* [memory_size] bytes that it owns; NULL: none */
+    size_t memory_size;
+    rapt_allocator allocator; /* of memory */
 };
 rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why);
+/* The same, and a file that gzip has compressed becomes its inflated bytes in memory.
+   RAPT_BAD_FILE: they are damaged, or more than four times the file's size and 4 MB. Defined in
+   inflate.c. */
+rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
+                                     const rapt_allocator *allocator, rapt_message *why);
 void rapt__disk_close(struct disk_source *source);
 /* A mapped file: its bytes, not to be written; valid until it is unmapped. */
 struct disk_view {
@@ -73,6 +81,7 @@ typedef bool disk_visit_fn(void *user, const char *name);
 bool rapt__disk_list(const char *folder, disk_visit_fn *visit, void *user);
 
 /* ---- what posix/ and windows/ do for disk.c and file.c ---- */
+void rapt__disk_free(struct disk_source *source);           /* frees memory */
 void rapt__error_text(int number, char *text, size_t size); /* of errno */
 /* Reads bytes that are in the file, source->file being open. */
 rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,

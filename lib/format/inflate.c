@@ -1,6 +1,12 @@
-/* inflate.c - a deflated member of a zip file goes in, its bytes come out, by zlib with the
-   caller's memory. */
+/* inflate.c - inflates deflated members of zip files and files that gzip has compressed, by zlib
+   with the caller's memory. */
 #include "zip.h"
+
+#include <string.h>
+
+/* A file of gzip becomes at most GZIP_RATIO times as long, and GZIP_MORE bytes: models shrink by a
+   quarter, vocabularies and shortlists to a half or a third. */
+enum { GZIP_RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* bytes of head and end */ };
 
 #ifdef RAPT_HAVE_ZLIB
 
@@ -29,58 +35,92 @@ static void give(void *user, void *memory)
     rapt__free(user, start, *(size_t *)(void *)start);
 }
 
-static rapt_status bad(const struct disk_source *source, const struct zip_member *member,
-                       const char *what, rapt_message *why)
-{
-    return rapt__fail(why, RAPT_BAD_FILE, "%s: member \"%s\": %s", source->label.text,
-                      rapt__shown(member->name).text, what);
-}
+/* Bytes [begin, begin + stored) of a source, which become data [size]. */
+struct deflated {
+    const struct disk_source *source;
+    uint64_t begin, stored, size;
+    unsigned char *data;
+};
 
-/* Feeds the member to zlib until it ends; its checksum in *sum. */
-static rapt_status run(z_stream *stream, const struct disk_source *source,
-                       const struct zip_member *member, unsigned char *data, rapt_message *why)
+/* Feeds the bytes to zlib until it ends. RAPT_BAD_FILE without a message: *wrong says what is wrong
+   with them. */
+static rapt_status feed(z_stream *stream, const struct deflated *d, const char **wrong,
+                        rapt_message *why)
 {
     unsigned char chunk[AT_ONCE];
-    uint64_t read = 0, left = member->size;
-    uLong sum = crc32(0, Z_NULL, 0);
-    stream->next_out = data;
+    uint64_t read = 0, left = d->size;
+    stream->next_out = d->data;
     for (int result = Z_OK; result != Z_STREAM_END;) {
-        if (stream->avail_in == 0 && read < member->stored) {
-            size_t now =
-                member->stored - read < AT_ONCE ? (size_t)(member->stored - read) : AT_ONCE;
-            rapt_status status = rapt__disk_read(source, member->begin + read, chunk, now, why);
+        if (stream->avail_in == 0 && read < d->stored) {
+            size_t now = d->stored - read < AT_ONCE ? (size_t)(d->stored - read) : AT_ONCE;
+            rapt_status status = rapt__disk_read(d->source, d->begin + read, chunk, now, why);
             if (status != RAPT_OK) return status;
             stream->next_in = chunk;
             stream->avail_in = (unsigned)now;
             read += now;
         }
         const unsigned space = left < INFLATED_MAX ? (unsigned)left : INFLATED_MAX;
-        unsigned char *from = stream->next_out;
         stream->avail_out = space;
         result = inflate(stream, Z_NO_FLUSH);
         if (result == Z_MEM_ERROR)
             return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to inflate",
-                              source->label.text);
-        if (result != Z_OK && result != Z_STREAM_END) return bad(source, member, "is damaged", why);
-        sum = crc32(sum, from, space - stream->avail_out);
+                              d->source->label.text);
+        if (result != Z_OK && result != Z_STREAM_END) return *wrong = "is damaged", RAPT_BAD_FILE;
         left -= space - stream->avail_out;
     }
-    if (left > 0 || stream->avail_in > 0 || read < member->stored)
-        return bad(source, member, "has another size than the directory says", why);
-    return sum == member->sum ? RAPT_OK : bad(source, member, "has another checksum", why);
+    if (left == 0 && stream->avail_in == 0 && read == d->stored) return RAPT_OK;
+    return *wrong = "has another size than it says", RAPT_BAD_FILE;
+}
+
+/* window: as inflateInit2 has it. */
+static rapt_status inflate_all(const struct deflated *d, int window,
+                               const rapt_allocator *allocator, const char **wrong,
+                               rapt_message *why)
+{
+    rapt_allocator own = rapt__allocator(allocator);
+    z_stream stream = {.zalloc = take, .zfree = give, .opaque = &own};
+    if (inflateInit2(&stream, window) != Z_OK)
+        return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to inflate",
+                          d->source->label.text);
+    rapt_status status = feed(&stream, d, wrong, why);
+    inflateEnd(&stream);
+    return status;
+}
+
+static uLong checksum(const unsigned char *data, uint64_t size)
+{
+    uLong sum = crc32(0, Z_NULL, 0);
+    for (uint64_t at = 0; at < size;) {
+        const unsigned now = size - at < INFLATED_MAX ? (unsigned)(size - at) : INFLATED_MAX;
+        sum = crc32(sum, data + at, now);
+        at += now;
+    }
+    return sum;
 }
 
 rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip_member *member,
                               unsigned char *data, const rapt_allocator *allocator,
                               rapt_message *why)
 {
-    rapt_allocator own = rapt__allocator(allocator);
-    z_stream stream = {.zalloc = take, .zfree = give, .opaque = &own};
-    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-        return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to inflate", source->label.text);
-    rapt_status status = run(&stream, source, member, data, why);
-    inflateEnd(&stream);
-    return status;
+    const struct deflated d = {source, member->begin, member->stored, member->size, data};
+    const char *wrong = NULL;
+    rapt_status status = inflate_all(&d, -MAX_WBITS, allocator, &wrong, why);
+    if (status == RAPT_OK && checksum(data, member->size) != member->sum)
+        wrong = "has another checksum";
+    if (!wrong) return status;
+    return rapt__fail(why, RAPT_BAD_FILE, "%s: member \"%s\": %s", source->label.text,
+                      rapt__shown(member->name).text, wrong);
+}
+
+/* zlib compares the checksum and size at the file's end. */
+static rapt_status gunzip(const struct disk_source *source, unsigned char *data, uint64_t size,
+                          const rapt_allocator *allocator, rapt_message *why)
+{
+    const struct deflated d = {source, 0, source->size, size, data};
+    const char *wrong = NULL;
+    rapt_status status = inflate_all(&d, 16 + MAX_WBITS, allocator, &wrong, why);
+    if (!wrong) return status;
+    return rapt__fail(why, RAPT_BAD_FILE, "%s: as a file of gzip it %s", source->label.text, wrong);
 }
 
 #else
@@ -95,4 +135,63 @@ rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip
                       source->label.text, rapt__shown(member->name).text);
 }
 
+static rapt_status gunzip(const struct disk_source *source, unsigned char *data, uint64_t size,
+                          const rapt_allocator *allocator, rapt_message *why)
+{
+    (void)data, (void)size, (void)allocator;
+    return rapt__fail(why, RAPT_BAD_FILE,
+                      "%s: is compressed by gzip, and rapt was built without zlib",
+                      source->label.text);
+}
+
 #endif
+
+/* The inflated size of a file of gzip, from its last four bytes. */
+static rapt_status gzip_size(const struct disk_source *source, uint64_t *size, rapt_message *why)
+{
+    unsigned char last[4];
+    rapt_status status = rapt__disk_read(source, source->size - sizeof last, last, 4, why);
+    if (status != RAPT_OK) return status;
+    *size = 0;
+    for (int i = 4; i-- > 0;) *size = *size << 8 | last[i];
+    if (*size <= source->size * GZIP_RATIO + GZIP_MORE && *size < SIZE_MAX) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_FILE,
+                      "%s: its %llu bytes become %llu, more than any model does; if you trust it, "
+                      "decompress it first",
+                      source->label.text, (unsigned long long)source->size,
+                      (unsigned long long)*size);
+}
+
+static rapt_status replace_by_inflated(struct disk_source *source, const rapt_allocator *allocator,
+                                       rapt_message *why)
+{
+    uint64_t size;
+    rapt_status status = gzip_size(source, &size, why);
+    if (status != RAPT_OK) return status;
+    struct disk_source made = *source;
+    made.file = -1;
+    made.size = size;
+    made.allocator = rapt__allocator(allocator);
+    made.memory_size = rapt__max_size((size_t)size, 1);
+    made.bytes = made.memory = rapt__alloc(allocator, made.memory_size);
+    if (!made.memory)
+        return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to inflate", source->label.text);
+    status = gunzip(source, made.memory, size, allocator, why);
+    rapt__disk_close(status == RAPT_OK ? source : &made);
+    if (status == RAPT_OK) *source = made;
+    return status;
+}
+
+rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
+                                     const rapt_allocator *allocator, rapt_message *why)
+{
+    static const unsigned char gzip[2] = {0x1F, 0x8B};
+    unsigned char first[2];
+    rapt_status status = rapt__disk_open(source, path, why);
+    if (status != RAPT_OK || source->size < GZIP_MIN) return status;
+    status = rapt__disk_read(source, 0, first, sizeof first, why);
+    if (status == RAPT_OK && memcmp(first, gzip, sizeof first) == 0)
+        status = replace_by_inflated(source, allocator, why);
+    if (status != RAPT_OK) rapt__disk_close(source);
+    return status;
+}

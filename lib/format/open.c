@@ -95,9 +95,9 @@ rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
 {
     struct disk_source source;
     if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path: NULL");
-    rapt_status status = rapt__disk_open(&source, path, why);
+    rapt_status status = rapt__disk_open_inflated(&source, path, allocator, why);
     if (status != RAPT_OK) return status;
-    if (status == RAPT_OK && !read) status = recognize(&source, &read, why);
+    if (!read) status = recognize(&source, &read, why);
     if (status == RAPT_OK) status = rapt__tensors_open_source(file, &source, read, allocator, why);
     if (status != RAPT_OK) rapt__disk_close(&source);
     return status;

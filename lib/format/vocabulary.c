@@ -246,10 +246,12 @@ static rapt_status open_source(struct vocabulary **vocabulary, const struct disk
     return status;
 }
 
-static bool ends_in(const char *path, const char *end)
+/* Whether a path ends so, or so and with .gz. */
+static bool has_ending(const char *path, const char *end)
 {
     size_t length = strlen(path), tail = strlen(end);
-    return length >= tail && strcmp(path + length - tail, end) == 0;
+    if (length > 3 && strcmp(path + length - 3, ".gz") == 0) length -= 3;
+    return length >= tail && strncmp(path + length - tail, end, tail) == 0;
 }
 
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
@@ -257,11 +259,11 @@ rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *pa
 {
     struct disk_source source;
     if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path: NULL");
-    const enum vocabulary_form form = ends_in(path, ".json") ? VOCABULARY_JSON
-                                      : ends_in(path, ".yml") || ends_in(path, ".yaml")
+    const enum vocabulary_form form = has_ending(path, ".json") ? VOCABULARY_JSON
+                                      : has_ending(path, ".yml") || has_ending(path, ".yaml")
                                           ? VOCABULARY_YAML
                                           : VOCABULARY_LINES;
-    rapt_status status = rapt__disk_open(&source, path, why);
+    rapt_status status = rapt__disk_open_inflated(&source, path, allocator, why);
     if (status != RAPT_OK) return status;
     status = open_source(vocabulary, &source, form, allocator, why);
     rapt__disk_close(&source);

@@ -48,7 +48,7 @@ rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
     struct disk_source file;
     rapt_message reason = {""};
     if (!tokenizer || !path) return null(tokenizer ? "path" : "tokenizer", why);
-    rapt_status status = rapt__disk_open(&file, path, why);
+    rapt_status status = rapt__disk_open_inflated(&file, path, allocator, why);
     if (status) return status;
     status = load(tokenizer, &file, allocator, &reason);
     rapt__disk_close(&file);

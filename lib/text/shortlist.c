@@ -214,7 +214,7 @@ rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
     struct disk_source file;
     char *bytes = NULL;
     rapt_message reason = {""};
-    rapt_status status = rapt__disk_open(&file, path, why);
+    rapt_status status = rapt__disk_open_inflated(&file, path, allocator, why);
     if (status) return status;
     status = read_bytes(&file, allocator, &bytes, why);
     if (!status) {

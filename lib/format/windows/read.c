@@ -69,6 +69,7 @@ void rapt__disk_close(struct disk_source *source)
 {
     if (source->file >= 0) _close(source->file);
     source->file = -1;
+    rapt__disk_free(source);
 }
 
 rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
