@@ -56,6 +56,18 @@ typedef struct rapt_writer {
     void *user;                                               /* passed to write */
 } rapt_writer;
 
+/* What a file in the folder of a model is for. */
+typedef enum rapt_file_use {
+    RAPT_FILE_USE_NONE,       /* it was not read */
+    RAPT_FILE_USE_MODEL,      /* its tensors were read */
+    RAPT_FILE_USE_VOCABULARY, /* words or pieces */
+    RAPT_FILE_USE_SETTINGS,   /* of the model, or for decoding */
+    RAPT_FILE_USE_SHORTLIST   /* for rapt_translator_load_shortlist; it was not read */
+} rapt_file_use;
+/* One file, by its name in the folder; reason: why it was chosen or not read, or "". Both are valid
+   during the call. */
+typedef void rapt_file_fn(void *user, const char *name, rapt_file_use use, const char *reason);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,7 @@
 #ifndef RAPT_TRANSLATOR_H
 #define RAPT_TRANSLATOR_H
 
+#include "file.h"
 #include "generate.h"
 #include "text.h"
 
@@ -14,13 +15,12 @@ extern "C" {
 
    The source is read as its tokens and the tokenizer's RAPT_TOKEN_END (rapt_tokenizer_special),
    unless the configuration says no_source_end; the
-   target begins with rapt_target_begin and ends with its RAPT_TOKEN_END. It has, end included, at
-   most 2 tokens per source token and 16 more; like Marian 3 per source token, like HF 511, like
-   CT2 256; never more than the model has positions. No target has a token that stands for padding
-   or the begin; like Marian none has <unk>, like CT2 each token may come, but one at least before
-   the end. Tokenizers are metadata of the model file, as
-   rapt_tokenizer_write writes them: "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and
-   "rapt.target_tokenizer". */
+   target begins with rapt_target_begin and ends with its RAPT_TOKEN_END. How long it may become is
+   max_length_factor of the options; it never has more tokens than the model has positions. No
+   target has a token that stands for padding or the begin; like Marian none has <unk>, like CT2
+   each token may come, but one at least before the end. Tokenizers are metadata of the model file,
+   as rapt_tokenizer_write writes them: "rapt.tokenizer" for both sides, or "rapt.source_tokenizer"
+   and "rapt.target_tokenizer". */
 typedef struct rapt_translator rapt_translator;
 
 typedef struct rapt_translator_options { /* size-first, see base.h */
@@ -42,7 +42,8 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
 
        CTranslate2     model.bin, vocabularies
        Marian          a .bin or .npz file, vocabularies (those that decoder.yml names, or .spm, or
-                       lists with "vocab" in their names): OPUS-MT, students of Firefox
+                       lists with "vocab" in their names), each as it is or compressed by gzip:
+                       OPUS-MT, students of Firefox
        Hugging Face    MarianMT: config.json, vocab.json, source.spm, target.spm, weights in
                        model.safetensors or pytorch_model.bin (of any PyTorch), or in shards
 
@@ -52,6 +53,12 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
    that cannot be held exactly; *why names it. */
 RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
+
+/* The same as rapt_model_import, and once the model is complete `file` is called for every file of
+   its folder, in any order. It is not called for a model file of rapt_model_save. */
+RAPT_API rapt_status rapt_model_import_files(rapt_model **model, const char *path,
+                                             rapt_file_fn *file, void *user,
+                                             const rapt_allocator *allocator, rapt_message *why);
 
 /* How other projects store a model. */
 typedef enum rapt_export {

@@ -91,12 +91,15 @@ static rapt_status keep_tokenizers(struct import *i)
     size_t sizes[2] = {0, 0};
     char *texts[2] = {written(i, i->source, &sizes[0]), NULL};
     if (!joint) texts[1] = written(i, i->target, &sizes[1]);
-    rapt_metadata pairs[4] = {
+    char factor[FLOAT_TEXT];
+    rapt_metadata pairs[5] = {
         {"rapt.origin", i->origin},
         {joint ? "rapt.tokenizer" : "rapt.source_tokenizer", texts[0]},
     };
     int count = 2;
     if (!joint) pairs[count++] = (rapt_metadata){"rapt.target_tokenizer", texts[1]};
+    rapt__float_write(i->max_length_factor, factor);
+    if (i->max_length_factor > 0) pairs[count++] = (rapt_metadata){LENGTH_KEY, factor};
     if (i->scales) pairs[count++] = (rapt_metadata){SCALES_KEY, i->scales};
     rapt_status status = RAPT_NO_MEMORY;
     if (texts[0] && (joint || texts[1])) status = rapt__metadata_set(i->model, pairs, count);
@@ -107,87 +110,23 @@ static rapt_status keep_tokenizers(struct import *i)
 
 /* ---- what it is ---- */
 
-/* The names of tensors in a folder, the first that is there counts. */
-static const char *const usual[] = {"model.bin",
-                                    "model.safetensors",
-                                    "model.safetensors.index.json",
-                                    "pytorch_model.bin",
-                                    "pytorch_model.bin.index.json",
-                                    "model.npz"};
-
-static bool may_hold(const char *name)
-{
-    static const char *const ends[] = {".npz", ".bin"};
-    size_t size = strlen(name);
-    bool model = strncmp(name, "lex.", 4) != 0; /* a shortlist of Bergamot */
-    for (size_t n = 0; n < sizeof ends / sizeof *ends; n++) {
-        size_t end = strlen(ends[n]);
-        if (model && size > end && strcmp(name + size - end, ends[n]) == 0) return true;
-    }
-    return false;
-}
-
-bool rapt__import_reads(const char *name)
-{
-    for (size_t n = 0; n < sizeof usual / sizeof *usual; n++)
-        if (strcmp(name, usual[n]) == 0) return true;
-    return may_hold(name) || rapt__import_is_vocabulary(name);
-}
-
-struct found_model {
-    char name[256]; /* "": none */
-    bool two;
-};
-
-static bool visit_model(void *user, const char *name)
-{
-    struct found_model *found = user;
-    size_t size = strlen(name) + 1;
-    if (!may_hold(name) || size > sizeof found->name) return true;
-    found->two = found->name[0];
-    memcpy(found->name, name, size);
-    return !found->two;
-}
-
-rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_fn *visit,
-                              void *user)
-{
-    if (rapt__disk_list(folder, visit, user)) return RAPT_OK;
-    if (errno == ENOMEM) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to list its folder");
-    return rapt__import_bad(i, "its folder cannot be listed");
-}
-
-/* The one model of a folder, whatever its name. */
-static rapt_status open_only(struct import *i, const char *path)
-{
-    char full[2 * IMPORT_PATH];
-    struct found_model found = {"", false};
-    rapt_status status = rapt__import_list(i, path, visit_model, &found);
-    if (status) return status;
-    if (found.two) return rapt__import_bad(i, "%.200s: the folder has more than one model", path);
-    if (!found.name[0])
-        return rapt__import_bad(i,
-                                "%.200s: the folder has neither model.bin nor model.safetensors, "
-                                "nor another model that rapt knows",
-                                path);
-    snprintf(full, sizeof full, "%s%s", i->folder, found.name);
-    return rapt__tensors_open_any(&i->file, full, &i->allocator, i->why);
-}
-
-/* The tensors of a folder, by the names that they usually have. */
+/* The tensors of a folder or file. */
 static rapt_status open_tensors(struct import *i, const char *path)
 {
     char full[2 * IMPORT_PATH];
-    if (!is_folder(path)) return rapt__tensors_open_any(&i->file, path, &i->allocator, i->why);
-    for (size_t n = 0; n < sizeof usual / sizeof *usual; n++) {
-        if (!rapt__import_has(i, usual[n])) continue;
-        snprintf(full, sizeof full, "%s%s", i->folder, usual[n]);
-        return rapt__tensors_open_any(&i->file, full, &i->allocator, i->why);
+    if (!is_folder(path)) {
+        snprintf(i->model_name, sizeof i->model_name, "%.*s", IMPORT_FILE - 1,
+                 path + strlen(i->folder));
+        i->model_reason = "named by you";
+        return rapt__tensors_open_any(&i->file, path, &i->allocator, i->why);
     }
-    return open_only(i, path);
+    rapt_status status = rapt__import_choose(i, path);
+    if (status) return status;
+    snprintf(full, sizeof full, "%s%s", i->folder, i->model_name);
+    return rapt__tensors_open_any(&i->file, full, &i->allocator, i->why);
 }
 
-/* Also where its configuration is missing, which is what is said then. */
+/* True even without special:model.yml, so that the error can say that it is missing. */
 static bool is_marian(const struct tensor_file *file)
 {
     return rapt__tensors_container(file) == CONTAINER_MARIAN ||
@@ -220,8 +159,8 @@ static bool names_file(const struct import *i, const char *message)
     return size && strncmp(message, i->folder, size) == 0;
 }
 
-rapt_status rapt__import(rapt_model **model, const char *path, const rapt_allocator *allocator,
-                         rapt_message *why)
+rapt_status rapt__import(rapt_model **model, const char *path, rapt_file_fn *file, void *user,
+                         const rapt_allocator *allocator, rapt_message *why)
 {
     rapt_message reason = {"no memory to open it"};
     struct import *i = rapt__alloc(allocator, sizeof *i);
@@ -231,8 +170,11 @@ rapt_status rapt__import(rapt_model **model, const char *path, const rapt_alloca
     rapt_status status = find_folder(i, path);
     if (!status) status = open_tensors(i, path);
     bool named = status; /* the message has a file's name in it */
+    if (!status) rapt__import_record(i, i->model_name, RAPT_FILE_USE_MODEL);
     if (!status) status = import_open(i), named = names_file(i, reason.text);
+    if (!status) status = rapt__import_report(i, file, user);
     rapt__tensors_close(i->file);
+    rapt__yaml_close(i->decoder);
     rapt_tokenizer_free(i->source);
     rapt_tokenizer_free(i->target);
     rapt__free(&i->allocator, i->scales, i->scales_capacity);

@@ -8,14 +8,16 @@
 #define RAPT_LIB_IMPORT_H
 
 #include "model/model.h"
+#include <rapt/file.h>
 
 /* A folder, a file that begins as no safetensors file does, or one of those without a configuration
    of ours beside a config.json. A path that cannot be read is not. */
 bool rapt__import_wants(const char *path, const rapt_allocator *allocator);
-/* *model is the caller's to free. RAPT_BAD_FILE: the files are damaged, or hold what this library
-   does not; *why names it. */
-rapt_status rapt__import(rapt_model **model, const char *path, const rapt_allocator *allocator,
-                         rapt_message *why);
+/* *model is the caller's to free; `file` (NULL: not wanted) is called with every file of the folder
+   once the model is complete. RAPT_BAD_FILE: the files are damaged, or hold what this library does
+   not; *why names it. */
+rapt_status rapt__import(rapt_model **model, const char *path, rapt_file_fn *file, void *user,
+                         const rapt_allocator *allocator, rapt_message *why);
 
 /* ---- export.c ---- */
 enum export_format {

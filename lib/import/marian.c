@@ -310,10 +310,26 @@ static rapt_status take_alphas(struct import *i)
     return rapt__import_keep_scale(i, "none", 0, 1, 0, alpha);
 }
 
+/* The limit of translations that the settings for decoding have. */
+static rapt_status read_max_length(struct import *i)
+{
+    static const char key[] = "max-length-factor";
+    const char *text = i->decoder ? option(i->decoder, key) : NULL;
+    if (!text) return RAPT_OK;
+    float factor;
+    if (!rapt__float_read(text, &factor) || !(factor > 0 && factor <= 1000))
+        return rapt__import_bad(i, "%s: %s is %.60s, not above 0 and at most 1000", i->decoder_name,
+                                key, text);
+    i->max_length_factor = factor;
+    return RAPT_OK;
+}
+
 rapt_status rapt__import_marian(struct import *i)
 {
     const struct import_table table = {rapt__marian_rows, rapt__marian_row_count, 1};
     rapt_status status = read_settings(i);
+    if (!status) status = rapt__import_decoder(i);
+    if (!status) status = read_max_length(i);
     if (!status) status = rapt__import_make(i);
     if (!status) status = take_alphas(i);
     if (!status) status = rapt__import_fill(i, &table, 1);

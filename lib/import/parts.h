@@ -7,10 +7,22 @@
 #include "import/import.h"
 #include <rapt/text.h>
 
-enum { IMPORT_PATH = 4096 };
+/* Bytes of a path; of the name of a file in the folder; files that one model is read from. */
+enum { IMPORT_PATH = 4096, IMPORT_FILE = 256, IMPORT_READ_FILES = 24 };
+
+struct import_read_file { /* a file that was read */
+    char name[IMPORT_FILE];
+    rapt_file_use use;
+};
 
 struct import {
-    char folder[IMPORT_PATH]; /* of its files, ending in '/'; or "" */
+    char folder[IMPORT_PATH];     /* of its files, ending in '/'; or "" */
+    char model_name[IMPORT_FILE]; /* of the file of tensors, in the folder */
+    const char *model_reason;     /* why it is that one */
+    struct yaml *decoder;         /* settings for decoding beside a model of Marian; NULL: none */
+    char decoder_name[IMPORT_FILE];
+    struct import_read_file read_files[IMPORT_READ_FILES];
+    int read_count;
     rapt_allocator allocator;
     struct tensor_file *file;
     bool *used; /* [entries of the file] read, or known to mean nothing here */
@@ -18,6 +30,7 @@ struct import {
     rapt_model *model;
     rapt_tokenizer *source, *target; /* target NULL: source is both */
     char origin[160];                /* for people: what it was */
+    float max_length_factor;         /* target tokens for each source token; 0: not known */
     char *scales; /* [scales_capacity] metadata SCALES_KEY, ending in 0; NULL: none */
     size_t scales_size, scales_capacity;
     void (*spell)(char *name); /* [160] as the file has it; NULL: it is the same */
@@ -92,24 +105,37 @@ rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
 rapt_status rapt__import_pieces(struct import *i, const char *name,
                                 rapt_tokenizer **tokenizer); /* a SentencePiece model */
-/* Those beside a model of Marian: one for both sides, or two. decoder.yml says which they are, or
+/* Those beside a model of Marian: one for both sides, or two. i->decoder says which they are, or
    their names do. */
 rapt_status rapt__import_vocabularies(struct import *i);
 /* Whether a file of that name is one of vocabularies: a SentencePiece model, a list of names with
    "vocab" in its name, or decoder.yml. */
 bool rapt__import_is_vocabulary(const char *name);
 
+/* ---- folder.c ---- */
+/* Visits the names in a folder. RAPT_NO_MEMORY, RAPT_BAD_FILE: it cannot be listed. */
+rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_fn *visit,
+                              void *user);
+/* Whether a name ends so, or so and with ".gz". */
+bool rapt__import_ends(const char *name, const char *end);
+/* Whether a compressed file is beside the same one that is not. */
+bool rapt__import_is_twin(const struct import *i, const char *name);
+/* Whether a file of that name in a folder may be read as tensors or vocabulary of its model. */
+bool rapt__import_reads(const char *name);
+/* Chooses i->model_name in a folder. */
+rapt_status rapt__import_choose(struct import *i, const char *path);
+/* Opens i->decoder, if there are settings for the model. */
+rapt_status rapt__import_decoder(struct import *i);
+/* Remembers that a file was read; reports all files of the folder (file NULL: none). */
+void rapt__import_record(struct import *i, const char *name, rapt_file_use use);
+rapt_status rapt__import_report(struct import *i, rapt_file_fn *file, void *user);
+
 /* ---- import.c ---- */
 /* "why" with the file's name before it. */
 rapt_status rapt__import_bad(struct import *i, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 2, 3)));
-/* Visits the names in a folder. RAPT_NO_MEMORY, RAPT_BAD_FILE: it cannot be listed. */
-rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_fn *visit,
-                              void *user);
 /* Whether the folder has a file of that name. */
 bool rapt__import_has(const struct import *i, const char *name);
-/* Whether a file of that name in a folder may be read as tensors or vocabulary of its model. */
-bool rapt__import_reads(const char *name);
 /* The model of i->config, once that is known. */
 rapt_status rapt__import_make(struct import *i);
 

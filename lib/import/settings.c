@@ -98,6 +98,7 @@ rapt_status rapt__import_settings(struct import *i, const char *name, struct imp
     *s = (struct import_settings){0};
     rapt_status status = rapt__import_read(i, name, &s->bytes, &s->size);
     if (!status) status = read_all(i, name, s);
+    if (!status) rapt__import_record(i, name, RAPT_FILE_USE_SETTINGS);
     if (status) rapt__import_settings_free(i, s);
     return status;
 }

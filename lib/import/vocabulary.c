@@ -28,7 +28,7 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
     struct disk_source file;
     *bytes = NULL, *size = 0;
     snprintf(path, sizeof path, "%s%s", i->folder, name);
-    rapt_status status = rapt__disk_open(&file, path, i->why);
+    rapt_status status = rapt__disk_open_inflated(&file, path, &i->allocator, i->why);
     if (status) return status;
     status = read_open(i, name, &file, bytes, size);
     rapt__disk_close(&file);
@@ -37,19 +37,24 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
 
 /* ---- names ---- */
 
-/* The names, and <unk> as the last one where the table has one row more. */
+/* How many names there must be: one for each row of the table, where the last row may be <unk>; or
+   any number, as Marian has it: names beyond the table are left out, rows without a name are never
+   produced. */
+enum fit { FIT_EXACT, FIT_ANY };
+
 static rapt_status make_list(struct import *i, const char *file, const struct vocabulary *v,
-                             int vocab, const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)
+                             int vocab, enum fit fit, const rapt_tokenizer *pieces,
+                             rapt_tokenizer **tokenizer)
 {
     int count = rapt__vocabulary_count(v);
     bool one_more = count + 1 == vocab && rapt__vocabulary_find(v, "<unk>") < 0;
-    if (count != vocab && !one_more)
+    if (fit == FIT_EXACT && count != vocab && !one_more)
         return rapt__import_bad(i, "%s has %d names, the model's table %d", file, count, vocab);
     size_t bytes = (size_t)vocab * sizeof(rapt_text);
     rapt_text *names = rapt__alloc(&i->allocator, bytes);
     if (!names) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for a vocabulary");
     for (int id = 0; id < vocab; id++) {
-        const char *name = id < count ? rapt__vocabulary_token(v, id) : "<unk>";
+        const char *name = id < count ? rapt__vocabulary_token(v, id) : one_more ? "<unk>" : "";
         names[id] = (rapt_text){name, strlen(name)};
     }
     rapt_status status =
@@ -58,44 +63,48 @@ static rapt_status make_list(struct import *i, const char *file, const struct vo
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
-rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
-                               const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)
+static rapt_status read_names(struct import *i, const char *name, int vocab, enum fit fit,
+                              const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)
 {
     char path[2 * IMPORT_PATH];
     struct vocabulary *v;
     snprintf(path, sizeof path, "%s%s", i->folder, name);
     rapt_status status = rapt__vocabulary_open(&v, path, &i->allocator, i->why);
     if (status) return status;
-    status = make_list(i, name, v, vocab, pieces, tokenizer);
+    rapt__import_record(i, name, RAPT_FILE_USE_VOCABULARY);
+    status = make_list(i, name, v, vocab, fit, pieces, tokenizer);
     rapt__vocabulary_close(v);
     return status;
+}
+
+rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
+                               const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)
+{
+    return read_names(i, name, vocab, FIT_EXACT, pieces, tokenizer);
 }
 
 rapt_status rapt__import_pieces(struct import *i, const char *name, rapt_tokenizer **tokenizer)
 {
     char path[2 * IMPORT_PATH];
     snprintf(path, sizeof path, "%s%s", i->folder, name);
-    return rapt_tokenizer_load(tokenizer, path, &i->allocator, i->why);
+    rapt_status status = rapt_tokenizer_load(tokenizer, path, &i->allocator, i->why);
+    if (!status) rapt__import_record(i, name, RAPT_FILE_USE_VOCABULARY);
+    return status;
 }
 
 /* ---- the vocabularies of Marian ---- */
 
-enum { FILES_MAX = 3, FILE_NAME = 256 };
+enum { FILES_MAX = 3 };
 
 struct found_files { /* that may be vocabularies */
+    const struct import *i;
     int count;
-    char names[FILES_MAX][FILE_NAME];
+    char names[FILES_MAX][IMPORT_FILE];
 };
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t size = strlen(text), tail = strlen(end);
-    return size >= tail && strcmp(text + size - tail, end) == 0;
-}
 
 static bool is_pieces(const char *name)
 {
-    return ends_with(name, ".spm");
+    return rapt__import_ends(name, ".spm");
 }
 
 bool rapt__import_is_vocabulary(const char *name)
@@ -103,7 +112,7 @@ bool rapt__import_is_vocabulary(const char *name)
     static const char *const lists[] = {".yml", ".yaml", ".json", ".txt"};
     if (is_pieces(name) || strcmp(name, "decoder.yml") == 0) return true;
     for (size_t n = 0; n < sizeof lists / sizeof *lists; n++)
-        if (ends_with(name, lists[n])) return strstr(name, "vocab") != NULL;
+        if (rapt__import_ends(name, lists[n])) return strstr(name, "vocab") != NULL;
     return false;
 }
 
@@ -118,7 +127,8 @@ static bool visit_vocabulary(void *user, const char *name)
 {
     struct found_files *files = user;
     size_t size = strlen(name) + 1;
-    if (rapt__import_is_vocabulary(name) && is_alone(name) && size <= FILE_NAME)
+    if (rapt__import_is_vocabulary(name) && is_alone(name) && size <= IMPORT_FILE &&
+        !rapt__import_is_twin(files->i, name))
         memcpy(files->names[files->count++], name, size);
     return files->count < FILES_MAX;
 }
@@ -149,46 +159,33 @@ static int target_of(const struct found_files *files)
     return found;
 }
 
-/* The file of a path, in this folder. */
-static rapt_status take_name(struct import *i, const char *path, char name[FILE_NAME])
+/* The file of a path in the settings, in this folder, where it may be compressed. */
+static rapt_status take_name(struct import *i, const char *path, char name[IMPORT_FILE])
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    if (strlen(base) >= FILE_NAME || !base[0] || !rapt__import_has(i, base))
-        return rapt__import_bad(i, "decoder.yml: vocabs: %.200s is not in its folder", path);
-    memcpy(name, base, strlen(base) + 1);
-    return RAPT_OK;
+    bool fits = base[0] && strlen(base) + 3 < IMPORT_FILE;
+    if (fits) snprintf(name, IMPORT_FILE, "%s", base);
+    if (fits && rapt__import_has(i, name)) return RAPT_OK;
+    if (fits) snprintf(name, IMPORT_FILE, "%s.gz", base);
+    if (fits && rapt__import_has(i, name)) return RAPT_OK;
+    return rapt__import_bad(i, "%s: vocabs: %.200s is not in its folder", i->decoder_name, path);
 }
 
-static rapt_status take_names(struct import *i, const struct yaml *y, struct found_files *files)
+/* The vocabularies that the settings name, the source's first; none: there are no settings, or they
+   name none. */
+static rapt_status take_names(struct import *i, struct found_files *files)
 {
-    for (int n = 0; n < rapt__yaml_count(y); n++) {
-        const struct yaml_item *item = rapt__yaml_at(y, n);
+    files->count = 0;
+    for (int n = 0; i->decoder && n < rapt__yaml_count(i->decoder); n++) {
+        const struct yaml_item *item = rapt__yaml_at(i->decoder, n);
         if (strcmp(item->key, "vocabs") != 0 || item->index < 0) continue;
         if (files->count == 2)
-            return rapt__import_bad(i, "decoder.yml: vocabs has more than two files");
+            return rapt__import_bad(i, "%s: vocabs has more than two files", i->decoder_name);
         rapt_status status = take_name(i, item->value, files->names[files->count++]);
         if (status) return status;
     }
     if (files->count == 2 && strcmp(files->names[0], files->names[1]) == 0) files->count = 1;
     return RAPT_OK;
-}
-
-/* The vocabularies that decoder.yml names, the source's first; none: there is no such file, or it
-   names none. */
-static rapt_status read_decoder_yml(struct import *i, struct found_files *files)
-{
-    char *bytes;
-    size_t size;
-    struct yaml *y = NULL;
-    files->count = 0;
-    if (!rapt__import_has(i, "decoder.yml")) return RAPT_OK;
-    rapt_status status = rapt__import_read(i, "decoder.yml", &bytes, &size);
-    if (status) return status;
-    status = rapt__yaml_open(&y, bytes, size, "decoder.yml", &i->allocator, i->why);
-    rapt__free(&i->allocator, bytes, size + 1);
-    if (!status) status = take_names(i, y, files);
-    rapt__yaml_close(y);
-    return status;
 }
 
 /* One vocabulary as a tokenizer; side: "source" or "target", of the pieces of a list. */
@@ -209,22 +206,24 @@ static rapt_status open_vocabulary(struct import *i, const char *name, const cha
     snprintf(file, sizeof file, "%s.spm", side);
     rapt_status status = RAPT_OK;
     if (rapt__import_has(i, file)) status = rapt__import_pieces(i, file, &pieces);
-    if (!status) status = rapt__import_names(i, name, vocab, pieces, tokenizer);
+    if (!status) status = read_names(i, name, vocab, FIT_ANY, pieces, tokenizer);
     rapt_tokenizer_free(pieces);
     return status;
 }
 
 rapt_status rapt__import_vocabularies(struct import *i)
 {
-    struct found_files files;
+    struct found_files files = {.i = i};
     const rapt_config *c = &i->config;
-    rapt_status status = read_decoder_yml(i, &files);
+    rapt_status status = take_names(i, &files);
     bool named = files.count > 0;
     if (!status && !named) status = find_files(i, &files);
     if (status) return status;
     int target = files.count < 2 ? 0 : named ? 1 : target_of(&files);
     if (target < 0)
-        return rapt__import_bad(i, "the names %.60s and %.60s do not say which is the target's",
+        return rapt__import_bad(i,
+                                "neither the names %.60s and %.60s nor `vocabs:` of a decoder.yml "
+                                "say which is the target's",
                                 files.names[0], files.names[1]);
     const char *source = files.names[files.count == 2 ? 1 - target : 0];
     status = open_vocabulary(i, source, "source", c->source_vocab, &i->source);

@@ -432,6 +432,8 @@ struct linear rapt__linear_at(const struct linear_offsets *offset, const float *
 
 /* ---- scales.c ---- */
 #define SCALES_KEY "rapt.scales" /* in the metadata */
+/* In the metadata: target tokens for each source token, as the settings beside the model have it */
+#define LENGTH_KEY "rapt.max_length_factor"
 /* rapt_model_scales of what is no parameter, with one row. */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
                                float *alpha, rapt_message *why);

@@ -231,13 +231,19 @@ static rapt_status translator_finish(rapt_translator *t, rapt_status otherwise, 
 rapt_status rapt_model_import(rapt_model **model, const char *path, const rapt_allocator *allocator,
                               rapt_message *why)
 {
+    return rapt_model_import_files(model, path, NULL, NULL, allocator, why);
+}
+
+rapt_status rapt_model_import_files(rapt_model **model, const char *path, rapt_file_fn *file,
+                                    void *user, const rapt_allocator *allocator, rapt_message *why)
+{
     if (!model || !path)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "path" : "model");
     rapt_message reason = {""};
     int number = errno;
     rapt_status status = rapt_model_load(model, path, allocator, &reason);
     if ((status == RAPT_BAD_FILE || status == RAPT_NO_FILE) && rapt__import_wants(path, allocator))
-        status = rapt__import(model, path, allocator, &reason);
+        status = rapt__import(model, path, file, user, allocator, &reason);
     if (status) return rapt__fail(why, status, "%.500s", reason.text);
     errno = number;
     return RAPT_OK;

@@ -146,6 +146,7 @@ static const struct call {
     {"rapt_chrf_score", false, 1, 1u << 0, chrf_score},
     /* translator.h */
     {"rapt_model_import", true, 3, 1u << 2, model_import},
+    {"rapt_model_import_files", true, 5, 1u << 2 | 1u << 3 | 1u << 4, model_import_files},
     {"rapt_model_export", true, 2, 0, model_export},
     {"rapt_translator_load", true, 4, 1u << 2 | 1u << 3, translator_load},
     {"rapt_translator_create", true, 6, 1u << 3 | 1u << 4 | 1u << 5, translator_create},

@@ -62,6 +62,23 @@ static rapt_status model_export(struct world *w, int null, rapt_message *why)
     return status;
 }
 
+static void visit_file(void *user, const char *name, rapt_file_use use, const char *reason)
+{
+    (void)user, (void)name, (void)use, (void)reason;
+}
+
+static rapt_status model_import_files(struct world *w, int null, rapt_message *why)
+{
+    rapt_model *made = NULL;
+    rapt_file_fn *file = null == 2 ? NULL : visit_file;
+    rapt_status status =
+        rapt_model_import_files(arg(null, 0, &made), arg(null, 1, w->path[0]), file,
+                                arg(null, 3, w), arg(null, 4, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_model_free(made);
+    return status;
+}
+
 static rapt_status model_import(struct world *w, int null, rapt_message *why)
 {
     rapt_model *made = NULL;

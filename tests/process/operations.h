@@ -106,6 +106,19 @@ static rapt_status do_model_import(struct scene *s, uint64_t *h, rapt_message *w
     return made(s, h, status, model);
 }
 
+static void no_file(void *user, const char *name, rapt_file_use use, const char *reason)
+{
+    (void)user, (void)name, (void)use, (void)reason;
+}
+
+static rapt_status do_model_import_files(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_model *model = scene_untouched;
+    rapt_status status =
+        rapt_model_import_files(&model, s->model_path, no_file, NULL, s->allocator, why);
+    return made(s, h, status, model);
+}
+
 /* Marian holds no model of a scene. */
 static rapt_status do_model_export(struct scene *s, uint64_t *h, rapt_message *why)
 {
@@ -443,6 +456,7 @@ static const struct operation operations[] = {
     {"model_create", do_model_create, true, false},
     {"model_load", do_model_load, true, true},
     {"model_import", do_model_import, true, true},
+    {"model_import_files", do_model_import_files, true, true},
     {"model_export", do_model_export, true, true},
     {"folder_import", do_folder_import, true, true},
     {"folder_export", do_folder_export, true, false},

@@ -1,5 +1,5 @@
 /* info.c - toy_translate info: what a model file holds, in groups for people: sizes, what differs
-   from the defaults, vocabulary, and how it was trained. */
+   from the defaults, vocabulary, how it was trained, and the files of its folder. */
 #include "commands.h"
 #include "training/training.h"
 #include <math.h>
@@ -35,8 +35,81 @@ static json_t *training_of(const rapt_model *model)
     return NULL;
 }
 
+/* ---- the files of a folder ---- */
+
+struct file { /* of the folder that a model was imported from */
+    char *name, *reason;
+    rapt_file_use use;
+};
+struct files {
+    struct file *all; /* [count] of memory for [capacity] */
+    size_t count, capacity;
+};
+
+static void add_file(void *user, const char *name, rapt_file_use use, const char *reason)
+{
+    struct files *files = user;
+    if (files->count == files->capacity) {
+        files->capacity = files->capacity > 0 ? 2 * files->capacity : 16;
+        files->all = xreallocarray(files->all, files->capacity, sizeof *files->all);
+    }
+    files->all[files->count++] = (struct file){xasprintf("%s", name), xasprintf("%s", reason), use};
+}
+
+/* What was used first, then by name. */
+static int by_use(const void *a, const void *b)
+{
+    const struct file *x = a, *y = b;
+    bool left = x->use == RAPT_FILE_USE_NONE, right = y->use == RAPT_FILE_USE_NONE;
+    if (left != right) return left ? 1 : -1;
+    return x->use != y->use ? (x->use > y->use) - (x->use < y->use) : strcmp(x->name, y->name);
+}
+
+static void free_files(struct files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        free(files->all[i].name);
+        free(files->all[i].reason);
+    }
+    free(files->all);
+}
+
+static const char *const use_words[] = {[RAPT_FILE_USE_NONE] = "ignored",
+                                        [RAPT_FILE_USE_MODEL] = "model",
+                                        [RAPT_FILE_USE_VOCABULARY] = "vocabulary",
+                                        [RAPT_FILE_USE_SETTINGS] = "settings",
+                                        [RAPT_FILE_USE_SHORTLIST] = "shortlist"};
+
+/* NULL: out of memory. A name that is not UTF-8 cannot be in JSON. */
+static json_t *describe_files(const struct files *files)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < files->count; i++) {
+        const struct file *f = &files->all[i];
+        json_t *name = json_string(f->name);
+        json_t *row =
+            json_pack("{s:o, s:s, s:s}", "name", name != NULL ? name : json_string("(not UTF-8)"),
+                      "use", use_words[f->use], "reason", f->reason);
+        if (json_array_append_new(array, row) == 0) continue;
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
+static void print_files(const struct files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        const struct file *f = &files->all[i];
+        if (i == 0) puts("\nFiles");
+        printf("  %-21s %s%s%s\n", use_words[f->use], f->name, f->reason[0] ? ": " : "", f->reason);
+    }
+}
+
+/* ---- the model ---- */
+
 /* NULL: out of memory. */
-static json_t *describe(const rapt_model *model)
+static json_t *describe(const rapt_model *model, const struct files *files)
 {
     json_t *object = variant_describe(rapt_model_config(model));
     json_t *more = json_pack(
@@ -45,7 +118,13 @@ static json_t *describe(const rapt_model *model)
         (json_int_t)rapt_model_bytes(model), "checkpoint",
         rapt_model_metadata(model, STATE_KEY) != NULL, "training", training_of(model));
     const char *origin = rapt_model_metadata(model, "rapt.origin");
+    const char *factor = rapt_model_metadata(model, "rapt.max_length_factor");
     bool good = json_object_update(object, more) == 0;
+    if (good && factor != NULL)
+        good =
+            json_object_set_new(object, "max_length_factor", json_real(strtod(factor, NULL))) == 0;
+    if (good && files->count > 0)
+        good = json_object_set_new(object, "files", describe_files(files)) == 0;
     if (good && origin) good = json_object_set_new(object, "origin", json_string(origin)) == 0;
     json_decref(more);
     if (good) return object;
@@ -85,6 +164,8 @@ static void print_sizes(const json_t *object)
     puts("Model");
     if (json_object_get(object, "origin")) print_value("origin", json_object_get(object, "origin"));
     for (int i = 0; i < SIZES; i++) print_value(sizes[i], json_object_get(object, sizes[i]));
+    const json_t *factor = json_object_get(object, "max_length_factor");
+    if (factor != NULL) print_value("max_length_factor", factor);
 }
 
 static bool is_size(const char *name)
@@ -162,7 +243,8 @@ static void print_state(const rapt_model *model, const char *path)
     free(options);
 }
 
-static void print_text(const rapt_model *model, json_t *object, const char *path)
+static void print_text(const rapt_model *model, json_t *object, const struct files *files,
+                       const char *path)
 {
     char *parameters = rounded((double)rapt_model_parameters(model));
     char *bytes = rounded((double)rapt_model_bytes(model));
@@ -174,6 +256,7 @@ static void print_text(const rapt_model *model, json_t *object, const char *path
     json_t *training = json_object_get(object, "training");
     if (training != NULL) print_training(training);
     print_state(model, path);
+    print_files(files);
     json_decref(object);
 }
 
@@ -203,7 +286,8 @@ int command_info(int argc, char **argv)
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows,
                               .purpose = "Shows what a model file holds: sizes, options that are "
-                                         "not the defaults, vocabulary, and how it was trained."};
+                                         "not the defaults, vocabulary, how it was trained, and "
+                                         "what the files of its folder are for."};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     if (command.rest_count > 0 && path != NULL)
@@ -211,9 +295,15 @@ int command_info(int argc, char **argv)
     if (command.rest_count > 0) path = command.rest[0];
     if (path == NULL) return usage_error("info: MODEL is missing");
     rapt_model *model = NULL;
-    code = model_open(&model, path);
-    if (code != EXIT_OK) return code;
-    json_t *object = tensors ? NULL : describe(model);
+    struct files files = {0};
+    rapt_message why = {""};
+    if (rapt_model_import_files(&model, path, add_file, &files, NULL, &why) != RAPT_OK) {
+        free_files(&files);
+        return failed("%s", why.text);
+    }
+    code = EXIT_OK;
+    if (files.count > 0) qsort(files.all, files.count, sizeof *files.all, by_use);
+    json_t *object = tensors ? NULL : describe(model, &files);
     if (tensors)
         print_tensors(model);
     else if (object == NULL)
@@ -221,7 +311,8 @@ int command_info(int argc, char **argv)
     else if (json)
         print_json(object);
     else
-        print_text(model, object, path);
+        print_text(model, object, &files, path);
+    free_files(&files);
     rapt_model_free(model);
     return code == EXIT_OK ? finish_output() : code;
 }

@@ -1,0 +1,406 @@
+/* folder.c - chooses the model of a folder and the decoding settings beside a model, and says what
+   every file of a folder is for.
+
+   The model is, in this order: the one that Hugging Face's names tell; the only one; the one that
+   `models:` of the settings names; model.bin or model.npz; the plain one, of whose name the others
+   are longer forms (ende.npz beside ende.npz.best-bleu.npz). Of two that differ only in ".alphas"
+   the one with alphas counts. Settings are decoder.yml, *.decoder.yml and config*.yml, as Marian
+   and Bergamot write them. */
+#include "import/parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CANDIDATES = 64 }; /* models, or settings, of a folder */
+
+struct names {
+    int count;
+    char all[CANDIDATES][IMPORT_FILE];
+};
+
+/* Models and settings of a folder, the shortest names first. */
+struct survey {
+    struct import *i;
+    struct names models, settings;
+    bool voted[CANDIDATES]; /* models that settings name */
+};
+
+/* ---- what names mean ---- */
+
+static size_t without(const char *name, const char *end)
+{
+    size_t size = strlen(name), tail = strlen(end);
+    return size > tail && strcmp(name + size - tail, end) == 0 ? size - tail : 0;
+}
+
+/* The bytes of a name before ".gz". */
+static size_t plain_size(const char *name)
+{
+    size_t size = without(name, ".gz");
+    return size ? size : strlen(name);
+}
+
+bool rapt__import_ends(const char *name, const char *end)
+{
+    size_t size = plain_size(name), tail = strlen(end);
+    return size >= tail && strncmp(name + size - tail, end, tail) == 0;
+}
+
+static bool begins(const char *name, const char *begin)
+{
+    return strncmp(name, begin, strlen(begin)) == 0;
+}
+
+/* Files that are beside a model and are none, by the begin or the end of their names. */
+static const struct {
+    const char *begin, *end;
+    rapt_file_use use;
+    const char *what;
+} known[] = {
+    {"lex.", ".bin", RAPT_FILE_USE_SHORTLIST, "a lexical shortlist, used on request"},
+    {"lex.", ".txt", RAPT_FILE_USE_SHORTLIST, "a lexical shortlist, used on request"},
+    {"qualityModel.", ".bin", RAPT_FILE_USE_NONE, "estimates quality, which rapt does not"},
+    {"", ".optimizer.npz", RAPT_FILE_USE_NONE, "state of training"},
+    {"", "optimizer.bin", RAPT_FILE_USE_NONE, "state of training"},
+    {"", "scheduler.bin", RAPT_FILE_USE_NONE, "state of training"},
+    {"", "training_args.bin", RAPT_FILE_USE_NONE, "options of training"},
+    {"", ".progress.yml", RAPT_FILE_USE_NONE, "state of training"},
+};
+
+static int known_as(const char *name)
+{
+    for (int n = 0; n < (int)(sizeof known / sizeof *known); n++)
+        if (begins(name, known[n].begin) && rapt__import_ends(name, known[n].end)) return n;
+    return -1;
+}
+
+static bool may_hold(const char *name)
+{
+    return (rapt__import_ends(name, ".npz") || rapt__import_ends(name, ".bin")) &&
+           known_as(name) < 0;
+}
+
+/* The names that tensors usually have in a folder; the first that is there counts. */
+static const char *const usual[] = {"model.bin",
+                                    "model.safetensors",
+                                    "model.safetensors.index.json",
+                                    "pytorch_model.bin",
+                                    "pytorch_model.bin.index.json",
+                                    "model.npz"};
+enum { USUAL = sizeof usual / sizeof *usual };
+
+bool rapt__import_reads(const char *name)
+{
+    for (size_t n = 0; n < USUAL; n++)
+        if (strcmp(name, usual[n]) == 0) return true;
+    return may_hold(name) || rapt__import_is_vocabulary(name);
+}
+
+static bool is_settings(const char *name)
+{
+    return strcmp(name, "decoder.yml") == 0 || rapt__import_ends(name, ".decoder.yml") ||
+           (begins(name, "config.") && rapt__import_ends(name, ".yml"));
+}
+
+/* ---- what is there ---- */
+
+bool rapt__import_is_twin(const struct import *i, const char *name)
+{
+    char plain[IMPORT_FILE];
+    size_t size = without(name, ".gz");
+    if (size == 0 || size >= sizeof plain) return false;
+    snprintf(plain, sizeof plain, "%.*s", (int)size, name);
+    return rapt__import_has(i, plain);
+}
+
+static bool goes_before(const char *a, const char *b)
+{
+    size_t x = strlen(a), y = strlen(b);
+    return x != y ? x < y : strcmp(a, b) < 0;
+}
+
+/* Puts a name in its place. Where they are more than fit the longest goes: names of the models that
+   training saves on its way are longer than that of the last one. */
+static void insert(struct names *names, const char *name)
+{
+    if (strlen(name) >= IMPORT_FILE) return;
+    int at = names->count;
+    if (at == CANDIDATES && !goes_before(name, names->all[--at])) return;
+    for (; at > 0 && goes_before(name, names->all[at - 1]); at--)
+        memcpy(names->all[at], names->all[at - 1], IMPORT_FILE);
+    snprintf(names->all[at], IMPORT_FILE, "%s", name);
+    if (names->count < CANDIDATES) names->count++;
+}
+
+static bool visit(void *user, const char *name)
+{
+    struct survey *s = user;
+    if (is_settings(name)) insert(&s->settings, name);
+    if (may_hold(name) && !rapt__import_is_twin(s->i, name)) insert(&s->models, name);
+    return true;
+}
+
+rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_fn *each, void *user)
+{
+    if (rapt__disk_list(folder, each, user)) return RAPT_OK;
+    if (errno == ENOMEM) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to list its folder");
+    return rapt__import_bad(i, "its folder cannot be listed");
+}
+
+/* Calls `work` with what the folder has. */
+static rapt_status with_survey(struct import *i, const char *folder,
+                               rapt_status (*work)(struct survey *s, const char *folder))
+{
+    struct survey *s = rapt__alloc(&i->allocator, sizeof *s);
+    if (!s) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to list its folder");
+    *s = (struct survey){.i = i};
+    rapt_status status = rapt__import_list(i, folder, visit, s);
+    if (!status) status = work(s, folder);
+    rapt__free(&i->allocator, s, sizeof *s);
+    return status;
+}
+
+/* ---- settings ---- */
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *back = strrchr(path, '\\');
+    if (back && (!slash || back > slash)) slash = back;
+    return slash ? slash + 1 : path;
+}
+
+/* Whether a path in settings is that of a file, compressed or not. */
+static bool is_path_of(const char *path, const char *name)
+{
+    const char *base = base_of(path);
+    size_t size = plain_size(base);
+    return size == plain_size(name) && strncmp(base, name, size) == 0;
+}
+
+/* *yaml NULL: settings of another program, which are not read; those of Marian must be right. */
+static rapt_status open_settings(struct import *i, const char *name, struct yaml **yaml)
+{
+    char *bytes;
+    size_t size;
+    *yaml = NULL;
+    rapt_status status = rapt__import_read(i, name, &bytes, &size);
+    if (status) return status;
+    status = rapt__yaml_open(yaml, bytes, size, name, &i->allocator, i->why);
+    rapt__free(&i->allocator, bytes, size + 1);
+    bool strict = rapt__import_ends(name, "decoder.yml");
+    return status == RAPT_BAD_FILE && !strict ? RAPT_OK : status;
+}
+
+/* How well settings suit a model: by their name, or because they name it; 0: not at all. */
+static int suits(const char *settings, const struct yaml *y, const char *model)
+{
+    size_t size = plain_size(model);
+    bool named = false, other = false;
+    for (int n = 0; n < rapt__yaml_count(y); n++) {
+        const struct yaml_item *item = rapt__yaml_at(y, n);
+        if (strcmp(item->key, "models") != 0 || item->index < 0) continue;
+        if (is_path_of(item->value, model))
+            named = true;
+        else
+            other = true;
+    }
+    if (strncmp(settings, model, size) == 0 && strcmp(settings + size, ".decoder.yml") == 0)
+        return 4;
+    if (strcmp(settings, "decoder.yml") == 0) return 3;
+    if (named) return other ? 1 : 2;
+    return !other && strcmp(settings, "config.yml") == 0;
+}
+
+/* Votes for the models that settings name alone. */
+static rapt_status vote(struct survey *s)
+{
+    rapt_status status = RAPT_OK;
+    for (int n = 0; n < s->settings.count && !status; n++) {
+        struct yaml *y;
+        status = open_settings(s->i, s->settings.all[n], &y);
+        for (int m = 0; y && m < s->models.count; m++) {
+            const struct yaml_item *item = rapt__yaml_find(y, "models");
+            if (!item || (item->length > 0 && item->length != 1)) continue;
+            const char *path = item->length ? item[1].value : item->value;
+            if (path && is_path_of(path, s->models.all[m])) s->voted[m] = true;
+        }
+        rapt__yaml_close(y);
+    }
+    return status;
+}
+
+static rapt_status find_decoder(struct survey *s, const char *folder)
+{
+    struct import *i = s->i;
+    int best = 0;
+    rapt_status status = RAPT_OK;
+    (void)folder;
+    for (int n = 0; n < s->settings.count && !status; n++) {
+        struct yaml *y;
+        status = open_settings(i, s->settings.all[n], &y);
+        int score = y ? suits(s->settings.all[n], y, i->model_name) : 0;
+        if (score > best) {
+            struct yaml *worse = i->decoder;
+            i->decoder = y, y = worse;
+            memcpy(i->decoder_name, s->settings.all[n], IMPORT_FILE);
+            best = score;
+        }
+        rapt__yaml_close(y);
+    }
+    if (i->decoder) rapt__import_record(i, i->decoder_name, RAPT_FILE_USE_SETTINGS);
+    return status;
+}
+
+rapt_status rapt__import_decoder(struct import *i)
+{
+    return with_survey(i, i->folder, find_decoder);
+}
+
+/* ---- the choice ---- */
+
+static bool exists(const struct import *i, const char *name, char found[IMPORT_FILE])
+{
+    snprintf(found, IMPORT_FILE, "%s", name);
+    if (rapt__import_has(i, found)) return true;
+    snprintf(found, IMPORT_FILE, "%s.gz", name);
+    return rapt__import_has(i, found);
+}
+
+static rapt_status pick(struct import *i, const char *name, const char *reason)
+{
+    snprintf(i->model_name, IMPORT_FILE, "%s", name);
+    i->model_reason = reason;
+    return RAPT_OK;
+}
+
+/* The name without the end of its kind, ".npz" or ".bin". */
+static size_t stem_size(const char *name)
+{
+    size_t size = plain_size(name);
+    return size > 4 ? size - 4 : 0;
+}
+
+/* Leaves out a model that is there with alphas, too. */
+static void drop_without_alphas(struct names *models)
+{
+    for (int n = 0; n < models->count; n++)
+        for (int m = 0; m < models->count; m++) {
+            const char *name = models->all[n], *other = models->all[m];
+            size_t stem = stem_size(name);
+            if (stem_size(other) != stem + 7 || strncmp(name, other, stem) != 0 ||
+                strncmp(other + stem, ".alphas", 7) != 0)
+                continue;
+            memmove(models->all[n], models->all[n + 1],
+                    (size_t)(models->count - n - 1) * sizeof models->all[n]);
+            models->count--, n--;
+            break;
+        }
+}
+
+/* The model whose name, without its end, all others begin with; -1: there is none. */
+static int plain_of(const struct names *models)
+{
+    for (int n = 0; n < models->count; n++) {
+        size_t stem = stem_size(models->all[n]);
+        int longer = 0;
+        for (int m = 0; m < models->count; m++)
+            longer +=
+                strncmp(models->all[n], models->all[m], stem) == 0 && models->all[m][stem] == '.';
+        if (longer == models->count) return n;
+    }
+    return -1;
+}
+
+static rapt_status choose_among(struct survey *s, const char *path)
+{
+    struct import *i = s->i;
+    int votes = 0, voted = 0;
+    drop_without_alphas(&s->models);
+    if (s->models.count == 1) return pick(i, s->models.all[0], "the only model");
+    rapt_status status = vote(s);
+    if (status) return status;
+    for (int n = 0; n < s->models.count; n++)
+        if (s->voted[n]) voted = n, votes++;
+    if (votes == 1) return pick(i, s->models.all[voted], "named by the decoding settings");
+    for (int n = 0; n < s->models.count; n++)
+        if (rapt__import_ends(s->models.all[n], "model.npz") && plain_size(s->models.all[n]) == 9)
+            return pick(i, s->models.all[n], "the usual name");
+    int plain = plain_of(&s->models);
+    if (plain >= 0) return pick(i, s->models.all[plain], "the plain one of several models");
+    if (s->models.count == 0)
+        return rapt__import_bad(i,
+                                "%.200s: the folder has neither model.bin nor model.safetensors, "
+                                "nor another model that rapt knows",
+                                path);
+    return rapt__import_bad(i,
+                            "%.100s: the folder has more than one model, %.60s and %.60s: give "
+                            "the path of the one that you want",
+                            path, s->models.all[0], s->models.all[1]);
+}
+
+rapt_status rapt__import_choose(struct import *i, const char *path)
+{
+    char name[IMPORT_FILE];
+    for (size_t n = 0; n + 1 < USUAL; n++) /* model.npz is Marian's, and has a rule of its own */
+        if (exists(i, usual[n], name)) return pick(i, name, "the usual name");
+    return with_survey(i, path, choose_among);
+}
+
+/* ---- what files are for ---- */
+
+void rapt__import_record(struct import *i, const char *name, rapt_file_use use)
+{
+    for (int n = 0; n < i->read_count; n++)
+        if (strcmp(i->read_files[n].name, name) == 0) return;
+    if (i->read_count == IMPORT_READ_FILES) return;
+    struct import_read_file *file = &i->read_files[i->read_count++];
+    snprintf(file->name, sizeof file->name, "%s", name);
+    file->use = use;
+}
+
+struct report {
+    const struct import *i;
+    rapt_file_fn *file;
+    void *user;
+};
+
+/* Whether a file is one of those that the index which was opened names. */
+static bool is_shard(const struct import *i, const char *name)
+{
+    const char *index = strstr(i->model_name, ".index.json");
+    size_t stem = strcspn(i->model_name, ".");
+    return index && strncmp(name, i->model_name, stem) == 0 && name[stem] == '-';
+}
+
+static const char *reason_of(const struct report *r, const char *name, rapt_file_use *use)
+{
+    int kind = known_as(name);
+    *use = RAPT_FILE_USE_NONE;
+    for (int n = 0; n < r->i->read_count; n++)
+        if (strcmp(r->i->read_files[n].name, name) == 0) {
+            *use = r->i->read_files[n].use;
+            return *use == RAPT_FILE_USE_MODEL ? r->i->model_reason : "";
+        }
+    if (is_shard(r->i, name)) return *use = RAPT_FILE_USE_MODEL, "a part of the model";
+    if (kind >= 0) return *use = known[kind].use, known[kind].what;
+    if (rapt__import_is_twin(r->i, name)) return "the same file is there without .gz";
+    if (rapt__import_reads(name))
+        return rapt__import_is_vocabulary(name) ? "another vocabulary" : "another model";
+    return is_settings(name) ? "decoding settings of another model or program" : "not needed";
+}
+
+static bool visit_report(void *user, const char *name)
+{
+    const struct report *r = user;
+    rapt_file_use use;
+    const char *reason = reason_of(r, name, &use);
+    r->file(r->user, name, use, reason);
+    return true;
+}
+
+rapt_status rapt__import_report(struct import *i, rapt_file_fn *file, void *user)
+{
+    struct report r = {i, file, user};
+    return file ? rapt__import_list(i, i->folder, visit_report, &r) : RAPT_OK;
+}

@@ -1,0 +1,230 @@
+/* marian_folder.c - folders as Marian and Mozilla leave them: which of several models is read, what
+   the settings beside it say, word lists of other lengths than the table, and what every file is
+   reported to be for. */
+#include "import/marian_craft.h"
+#include <rapt/text.h>
+#include <rapt/translator.h>
+
+struct reported {
+    int count;
+    char names[32][64], reasons[32][80];
+    rapt_file_use uses[32];
+};
+
+static void report(void *user, const char *name, rapt_file_use use, const char *reason)
+{
+    struct reported *r = user;
+    assert_true(r->count < 32);
+    snprintf(r->names[r->count], sizeof r->names[0], "%s", name);
+    snprintf(r->reasons[r->count], sizeof r->reasons[0], "%s", reason);
+    r->uses[r->count++] = use;
+}
+
+static void check_use(const struct reported *r, const char *name, rapt_file_use use,
+                      const char *reason)
+{
+    for (int i = 0; i < r->count; i++)
+        if (strcmp(r->names[i], name) == 0) {
+            assert_int_equal(r->uses[i], use);
+            assert_string_equal(r->reasons[i], reason);
+            return;
+        }
+    fail_msg("%s was not reported", name);
+}
+
+static void remove_all(const char *folder, const struct reported *r)
+{
+    char path[600];
+    for (int i = 0; i < r->count; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, r->names[i]);
+        unlink(path);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static rapt_model *import_reported(const char *folder, struct reported *r)
+{
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    r->count = 0;
+    if (rapt_model_import_files(&model, folder, report, r, NULL, &why)) fail_msg("%s", why.text);
+    return model;
+}
+
+static void move(const char *folder, const char *from, const char *to)
+{
+    char a[600], b[600];
+    snprintf(a, sizeof a, "%s/%s", folder, from);
+    snprintf(b, sizeof b, "%s/%s", folder, to);
+    assert_int_equal(rename(a, b), 0);
+}
+
+/* The model of a folder whose other candidates hold rubbish is the right one, for this reason. */
+static void check_choice(const char *folder, const char *model, const char *reason)
+{
+    static struct reported r;
+    rapt_model_free(import_reported(folder, &r));
+    check_use(&r, model, RAPT_FILE_USE_MODEL, reason);
+    folder_without_memory(folder);
+}
+
+static void test_choice(void **state)
+{
+    (void)state;
+    static struct reported r;
+    char folder[256];
+    rapt_model *model = small_model(&marian_configs[0], 1);
+    folder_make(folder, "marian-choice");
+    write_folder(folder, model, F32, NULL, NULL);
+    move(folder, "model.intgemm.bin", "ende.npz");
+    folder_text(folder, "ende.npz.optimizer.npz", "x");
+    folder_text(folder, "training_args.bin", "x");
+    folder_text(folder, "optimizer.bin", "x");
+    folder_text(folder, "qualityModel.ende.bin", "x");
+    folder_text(folder, "lex.50.50.ende.s2t.bin", "x");
+    folder_text(folder, "metadata.json", "x");
+    check_choice(folder, "ende.npz", "the only model");
+    folder_text(folder, "ende.npz.best-bleu.npz", "x");
+    check_choice(folder, "ende.npz", "the plain one of several models");
+    folder_text(folder, "ende.npz.progress.yml", "a: [&b c\n");
+    folder_text(folder, "config.yml", "experiment:\n  name: of another program\n");
+    move(folder, "ende.npz", "a.npz");
+    folder_refused(folder, "a.npz and ende.npz.best-bleu.npz: give the path");
+    folder_text(folder, "ende.npz.best-bleu.npz.decoder.yml", "models:\n  - /home/someone/a.npz\n");
+    check_choice(folder, "a.npz", "named by the decoding settings");
+    folder_text(folder, "z.decoder.yml", "models: [ende.npz.best-bleu.npz]\n");
+    folder_refused(folder, "a.npz and ende.npz.best-bleu.npz: give the path");
+    folder_text(folder, "z.decoder.yml", "models: [ende.npz.best-bleu.npz, a.npz]\n");
+    rapt_model *read = import_reported(folder, &r);
+    check_use(&r, "a.npz", RAPT_FILE_USE_MODEL, "named by the decoding settings");
+    check_use(&r, "ende.npz.best-bleu.npz", RAPT_FILE_USE_NONE, "another model");
+    check_use(&r, "ende.npz.optimizer.npz", RAPT_FILE_USE_NONE, "state of training");
+    check_use(&r, "training_args.bin", RAPT_FILE_USE_NONE, "options of training");
+    check_use(&r, "optimizer.bin", RAPT_FILE_USE_NONE, "state of training");
+    check_use(&r, "qualityModel.ende.bin", RAPT_FILE_USE_NONE,
+              "estimates quality, which rapt does not");
+    check_use(&r, "lex.50.50.ende.s2t.bin", RAPT_FILE_USE_SHORTLIST,
+              "a lexical shortlist, used on request");
+    check_use(&r, "metadata.json", RAPT_FILE_USE_NONE, "not needed");
+    check_use(&r, "config.yml", RAPT_FILE_USE_NONE,
+              "decoding settings of another model or program");
+    check_use(&r, "vocab.yml", RAPT_FILE_USE_VOCABULARY, "");
+    rapt_model_free(read);
+    remove_all(folder, &r);
+    rapt_model_free(model);
+}
+
+/* Of a model with alphas and without the one with them is read; the usual name counts. */
+static void test_alphas(void **state)
+{
+    (void)state;
+    static struct reported r;
+    char folder[256];
+    rapt_model *model = small_model(&marian_configs[0], 1);
+    folder_make(folder, "marian-alphas");
+    write_folder(folder, model, INTGEMM8, NULL, NULL);
+    move(folder, "model.intgemm.bin", "model.intgemm.alphas.bin");
+    folder_text(folder, "model.intgemm.bin", "x");
+    check_choice(folder, "model.intgemm.alphas.bin", "the only model");
+    folder_text(folder, "b.bin", "x");
+    folder_refused(folder, "more than one model");
+    move(folder, "model.intgemm.alphas.bin", "model.npz");
+    check_choice(folder, "model.npz", "the usual name");
+    rapt_model_free(import_reported(folder, &r));
+    remove_all(folder, &r);
+    rapt_model_free(model);
+}
+
+/* A training that has saved more models than are examined leaves the plain one among them. */
+static void test_many(void **state)
+{
+    (void)state;
+    char folder[256], name[64], path[600];
+    rapt_model *model = small_model(&marian_configs[0], 1);
+    folder_make(folder, "marian-many");
+    write_folder(folder, model, F32, NULL, NULL);
+    move(folder, "model.intgemm.bin", "m.npz");
+    for (int i = 0; i < 150; i++) {
+        snprintf(name, sizeof name, "m.iter%d000.npz", i);
+        folder_text(folder, name, "x");
+    }
+    folder_is(folder, model);
+    for (int i = 0; i < 150; i++) {
+        snprintf(path, sizeof path, "%s/m.iter%d000.npz", folder, i);
+        unlink(path);
+    }
+    folder_remove(folder, (const char *const[]){"m.npz", "vocab.yml"}, 2);
+    rapt_model_free(model);
+}
+
+/* Two vocabularies whose names do not say whose they are, in the order of the settings. */
+static void test_order(void **state)
+{
+    (void)state;
+    static struct reported r;
+    static const char *const settings[] = {"model.intgemm.bin.decoder.yml", "config.yml",
+                                           "config.intgemm8bit.yml", "decoder.yml"};
+    static const char text[] = "models:\n  - model.intgemm.bin\nvocabs:\n  - vocab.en.yml\n"
+                               "  - vocab.de.yml\nmax-length-factor: 2.5\n";
+    char folder[256], path[600];
+    rapt_model *model = small_model(&marian_configs[1], 1);
+    folder_make(folder, "marian-order");
+    write_folder(folder, model, F32, NULL, NULL);
+    move(folder, "vocab.src.yml", "vocab.en.yml");
+    move(folder, "vocab.trg.yml", "vocab.de.yml");
+    folder_refused(folder, "say which is the target's");
+    for (int i = 0; i < COUNT(settings); i++) {
+        folder_text(folder, settings[i], text);
+        folder_is(folder, model);
+        rapt_model *read = import_reported(folder, &r);
+        check_use(&r, settings[i], RAPT_FILE_USE_SETTINGS, "");
+        assert_string_equal(rapt_model_metadata(read, "rapt.max_length_factor"), "2.5");
+        rapt_model_free(read);
+        folder_without_memory(folder);
+        if (i == 3) folder_text(folder, settings[i], "max-length-factor: much\n");
+        if (i == 3) folder_refused(folder, "decoder.yml: max-length-factor is much, not above 0");
+        snprintf(path, sizeof path, "%s/%s", folder, settings[i]);
+        unlink(path);
+    }
+    remove_all(folder, &r);
+    rapt_model_free(model);
+}
+
+/* Names beyond the table are left out; rows without a name are never produced. */
+static void test_lengths(void **state)
+{
+    (void)state;
+    static const int lengths[] = {2, 5, 8, 9, 10, 40};
+    char folder[256], out[1000];
+    rapt_config c = marian_configs[0];
+    rapt_model *model = small_model(&c, 1);
+    folder_make(folder, "marian-lengths");
+    for (int i = 0; i < COUNT(lengths); i++) {
+        write_folder(folder, model, F32, NULL, NULL);
+        write_vocabulary(folder, "vocab.yml", lengths[i]);
+        folder_is(folder, model);
+        rapt_translator *translator = NULL;
+        rapt_message why = {""};
+        if (rapt_translator_load(&translator, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
+        const rapt_tokenizer *target = rapt_translator_target(translator);
+        assert_int_equal(rapt_tokenizer_vocab(target), 9);
+        for (int id = 0; id < 9; id++)
+            assert_int_equal(rapt_tokenizer_name(target, id).size > 0, id < lengths[i]);
+        assert_int_equal(rapt_translate(translator, "t2 t3 t4", out, sizeof out, NULL, &why),
+                         RAPT_OK);
+        for (int id = lengths[i]; id < 9; id++) assert_null(strchr(out, (char)('0' + id)));
+        if (lengths[i] == 2) assert_string_equal(out, "");
+        rapt_translator_free(translator);
+    }
+    folder_remove(folder, (const char *const[]){"model.intgemm.bin", "vocab.yml"}, 2);
+    rapt_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_choice), cmocka_unit_test(test_alphas),  cmocka_unit_test(test_many),
+        cmocka_unit_test(test_order),  cmocka_unit_test(test_lengths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
