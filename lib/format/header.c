@@ -3,10 +3,10 @@
 
        entry = {"dtype": text, "shape": [d0, d1, ..], "data_offsets": [begin, end]}
 
-   Required of every entry: these three keys once and no other, a known dtype, at most
-   TENSOR_RANK dimensions whose product fits, end - begin = product x size of an element.
-   Required of all: names differ, and sorted by begin they cover the data exactly.
-   Source: the format section of the safetensors README (Hugging Face, version 0.5). */
+   Required of every entry: these three keys once, a known dtype, at most TENSOR_RANK dimensions
+   whose product fits, end - begin = product x size of an element. Required of all: names differ,
+   and sorted by begin they cover the data exactly. Source: the format section of the safetensors
+   README (Hugging Face, version 0.5). */
 #include "tensors.h"
 
 #include "dtype.h"
@@ -89,7 +89,7 @@ static const struct {
 } keys[] = {{"dtype", read_dtype}, {"shape", read_shape}, {"data_offsets", read_offsets}};
 enum { KEYS = sizeof keys / sizeof *keys };
 
-/* {key: value, ..}; the keys may stand in any order */
+/* {key: value, ..}; the keys may have any order, and there may be others, which are ignored */
 static rapt_status read_keys(struct header_reading *r, struct tensor_entry *entry)
 {
     struct json *json = &r->json;
@@ -101,8 +101,8 @@ static rapt_status read_keys(struct header_reading *r, struct tensor_entry *entr
         if (!key || !rapt__json_want(json, ':')) return bad_json(r);
         int i = 0;
         while (i < KEYS && strcmp(keys[i].key, key) != 0) i++;
-        if (i == KEYS)
-            return bad_entry(r, entry->name, "has a key beyond dtype, shape, data_offsets");
+        if (i == KEYS && !rapt__json_skip(json)) return bad_json(r);
+        if (i == KEYS) continue;
         if (seen[i]) return bad_entry(r, entry->name, "has a key twice");
         seen[i] = true;
         rapt_status status = keys[i].read(r, entry);
@@ -144,7 +144,7 @@ static rapt_status read_entry(struct header_reading *r, const char *name)
 
 /* ---- metadata ---- */
 
-/* {text: text, ..} */
+/* {text: text, ..}, or null */
 static rapt_status read_metadata(struct header_reading *r)
 {
     struct tensor_file *file = r->file;
@@ -153,6 +153,10 @@ static rapt_status read_metadata(struct header_reading *r)
         return rapt__fail(r->why, RAPT_BAD_FILE, "%s: has __metadata__ twice",
                           file->main.source.label.text);
     r->metadata_seen = true;
+    if (rapt__json_peek(json) == 'n') {
+        const char *word = rapt__json_word(json);
+        return word ? RAPT_OK : bad_json(r);
+    }
     if (!rapt__json_want(json, '{')) return bad_json(r);
     if (rapt__json_next(json, '}')) return RAPT_OK;
     do {

@@ -4,6 +4,10 @@
 
 #include "base/base.h"
 
+#include <string.h>
+
+enum { DEPTH = 64 }; /* of arrays and objects that are passed over */
+
 static bool fail(struct json *json, const char *error)
 {
     if (!json->error) json->error = error;
@@ -220,4 +224,60 @@ const char *rapt__json_string(struct json *json)
     json->at++;
     json->text[json->used++] = 0;
     return (const char *)json->text + start;
+}
+
+const char *rapt__json_word(struct json *json)
+{
+    static const char *const words[] = {"true", "false", "null"};
+    if (json->error) return NULL;
+    skip_space(json);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t size = strlen(words[i]);
+        if (json->size - json->at < size || memcmp(json->text + json->at, words[i], size) != 0)
+            continue;
+        json->at += size;
+        return words[i];
+    }
+    return fail(json, "a value expected"), NULL;
+}
+
+/* ---- values that are passed over ---- */
+
+static bool skip_plain(struct json *json)
+{
+    int c = rapt__json_peek(json);
+    if (c == '"') return rapt__json_string(json);
+    if (c == '-' || (c >= '0' && c <= '9')) return rapt__json_number_text(json);
+    return rapt__json_word(json);
+}
+
+/* A key and its colon, where a value of an object begins. */
+static bool skip_key(struct json *json, char close)
+{
+    return close == ']' || (rapt__json_string(json) && rapt__json_want(json, ':'));
+}
+
+bool rapt__json_skip(struct json *json)
+{
+    char close[DEPTH];
+    int depth = 0;
+    do {
+        int c = rapt__json_peek(json);
+        if (c == '{' || c == '[') {
+            if (depth == DEPTH) return fail(json, "more than 64 arrays within arrays");
+            rapt__json_want(json, (char)c);
+            close[depth++] = c == '{' ? '}' : ']';
+            if (!rapt__json_next(json, close[depth - 1])) {
+                if (!skip_key(json, close[depth - 1])) return false;
+                continue;
+            }
+            depth--;
+        } else if (!skip_plain(json)) {
+            return false;
+        }
+        for (; depth > 0 && !rapt__json_next(json, ','); depth--)
+            if (!rapt__json_want(json, close[depth - 1])) return false;
+        if (depth > 0 && !skip_key(json, close[depth - 1])) return false;
+    } while (depth > 0);
+    return true;
 }

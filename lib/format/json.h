@@ -27,5 +27,9 @@ const char *rapt__json_string(struct json *json);
 bool rapt__json_number(struct json *json, uint64_t *value);
 /* Any number as it is written, 0-terminated as strings are; NULL: an error. */
 const char *rapt__json_number_text(struct json *json);
+/* true, false or null; NULL: an error. */
+const char *rapt__json_word(struct json *json);
+/* Passes over a value of any kind; arrays and objects may be 64 deep. */
+bool rapt__json_skip(struct json *json);
 
 #endif

@@ -1,7 +1,7 @@
 /* shards.c - the index of a model in several files, of safetensors or of torch.save (.bin), goes
    in; the entries of all of them come out, under the index's names.
 
-       {"metadata": {"total_size": number, ..}, "weight_map": {tensor: file, ..}}
+       {"metadata": {"total_size": number, ..} or anything else, "weight_map": {tensor: file, ..}}
 
    A file is named without a folder and lies beside the index; it has the tensors that the index
    says are in it, and no other. Source: save_pretrained of transformers 4 (Hugging Face). */
@@ -27,7 +27,7 @@ struct shards_reading {
 static rapt_status bad_json(const struct shards_reading *r)
 {
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: byte %zu: %s", r->file->main.source.label.text,
-                      r->json.at, r->json.error ? r->json.error : "is no index of shards");
+                      r->json.at, r->json.error ? r->json.error : "is not an index of shards");
 }
 
 /* ---- the index ---- */
@@ -44,8 +44,8 @@ static rapt_status add(struct shards_reading *r, const char *tensor, const char 
     return RAPT_OK;
 }
 
-/* {tensor: file, ..}, or, where they are metadata, {text: text or number, ..}, which is left out */
-static rapt_status take_map(struct shards_reading *r, bool metadata)
+/* {tensor: file, ..} */
+static rapt_status take_map(struct shards_reading *r)
 {
     struct json *json = &r->json;
     if (!rapt__json_want(json, '{')) return bad_json(r);
@@ -53,10 +53,9 @@ static rapt_status take_map(struct shards_reading *r, bool metadata)
     do {
         const char *key = rapt__json_string(json);
         if (!key || !rapt__json_want(json, ':')) return bad_json(r);
-        const bool number = metadata && rapt__json_peek(json) != '"';
-        const char *value = number ? rapt__json_number_text(json) : rapt__json_string(json);
+        const char *value = rapt__json_string(json);
         if (!value) return bad_json(r);
-        rapt_status status = metadata ? RAPT_OK : add(r, key, value);
+        rapt_status status = add(r, key, value);
         if (status != RAPT_OK) return status;
     } while (rapt__json_next(json, ','));
     return rapt__json_want(json, '}') ? RAPT_OK : bad_json(r);
@@ -73,7 +72,8 @@ static rapt_status parse(struct shards_reading *r)
         const bool metadata = strcmp(key, "metadata") == 0;
         if ((!metadata && strcmp(key, "weight_map") != 0) || seen[metadata]) return bad_json(r);
         seen[metadata] = true;
-        rapt_status status = take_map(r, metadata);
+        if (metadata && !rapt__json_skip(json)) return bad_json(r);
+        rapt_status status = metadata ? RAPT_OK : take_map(r);
         if (status != RAPT_OK) return status;
     } while (rapt__json_next(json, ','));
     if (!rapt__json_want(json, '}') || !rapt__json_end(json) || !seen[false]) return bad_json(r);
@@ -97,7 +97,7 @@ static rapt_status make_path(const struct shards_reading *r, const char *name, c
     const char *slash = strrchr(source->path, '/');
     size_t folder = slash ? (size_t)(slash + 1 - source->path) : 0, length = strlen(name);
     if (!*name || *name == '.' || strpbrk(name, "/\\:"))
-        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: \"%s\" is no name of a file beside it",
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: \"%s\" is not the name of a file beside it",
                           r->file->main.source.label.text, rapt__shown(name).text);
     if (length >= PATH || folder >= PATH - length)
         return rapt__fail(r->why, RAPT_BAD_FILE, "%s: the path of \"%s\" is too long",
@@ -107,7 +107,7 @@ static rapt_status make_path(const struct shards_reading *r, const char *name, c
     return RAPT_OK;
 }
 
-/* Entries `first` .. `end` of the index are those of a shard, and all of them. */
+/* Checks that entries `first` .. `end` of the index are those of a shard, and all of them. */
 static rapt_status check_names(const struct shards_reading *r, const struct tensor_file *shard,
                                size_t first, size_t end)
 {
@@ -155,7 +155,7 @@ static rapt_status take_shard(struct shards_reading *r, struct tensor_file *shar
     return status;
 }
 
-/* What its name says it is: an index in an index is none. */
+/* Returns the reader that its name asks for, so that an index cannot name another index. */
 static tensor_reader *reader_of(const char *name)
 {
     size_t size = strlen(name);

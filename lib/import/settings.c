@@ -5,51 +5,17 @@
 #include <limits.h>
 #include <string.h>
 
-enum { DEPTH = 64, SETTINGS_MAX = 4096 }; /* arrays within arrays; keys of a file */
-
-/* Passes over an object or array: brackets match, what is between them is not read. */
-static bool skip_nested(struct json *j)
-{
-    char close[DEPTH];
-    int depth = 0;
-    do {
-        int c = rapt__json_peek(j);
-        if (c < 0) return false;
-        if (c == '"') {
-            if (!rapt__json_string(j)) return false;
-            continue;
-        }
-        bool open = c == '{' || c == '[';
-        if (open && depth == DEPTH) return false;
-        if (open) close[depth++] = c == '{' ? '}' : ']';
-        if ((c == '}' || c == ']') && (depth == 0 || c != close[--depth])) return false;
-        j->at++;
-    } while (depth > 0);
-    return true;
-}
-
-/* true, false or null. */
-static const char *take_word(struct json *j)
-{
-    static const char *const words[] = {"true", "false", "null"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t size = strlen(words[i]);
-        if (j->size - j->at < size || memcmp(j->text + j->at, words[i], size) != 0) continue;
-        j->at += size;
-        return words[i];
-    }
-    return NULL;
-}
+enum { SETTINGS_MAX = 4096 }; /* keys of a file */
 
 static bool take_value(struct json *j, struct import_setting *s)
 {
     int c = rapt__json_peek(j);
     s->string = c == '"';
-    if (c == '{' || c == '[') return skip_nested(j);
+    if (c == '{' || c == '[') return rapt__json_skip(j);
     if (s->string)
         s->text = rapt__json_string(j);
     else if (c == 't' || c == 'f' || c == 'n')
-        s->text = take_word(j);
+        s->text = rapt__json_word(j);
     else
         s->text = rapt__json_number_text(j);
     return s->text != NULL;

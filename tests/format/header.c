@@ -11,6 +11,8 @@
 #define M(metadata) "{\"__metadata__\":" metadata "," A "}"
 #define T(name, shape, offsets)                                                                    \
     "\"" name "\":{\"dtype\":\"U8\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+/* An entry with one more key. */
+#define X(more) "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]," more ",\"data_offsets\":[0,4]}}"
 #define Z(dtype, shape)                                                                            \
     "{\"a\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[0,0]}}"
 
@@ -65,8 +67,13 @@ static const struct {
     {HEAD("{\"a\":{\"dtype\":\"F32\",\"shape\":[0]}}"), 0, "has no data_offsets"},
     {HEAD("{\"a\":{\"shape\":[0],\"data_offsets\":[0,0]}}"), 0, "has no dtype"},
     {HEAD("{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}"), 4, "has no shape"},
-    {HEAD("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"x\":1}}"), 4, "a key"},
-    {HEAD("{\"a\":{\"Dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}"), 4, "a key beyond"},
+    {HEAD(X("\"x\":")), 4, "a value expected"},
+    {HEAD(X("\"x\":[1,]")), 4, "a value expected"},
+    {HEAD(X("\"x\":[1}")), 4, "']' expected"},
+    {HEAD(X("\"x\":{\"y\"}")), 4, "':' expected"},
+    {HEAD(X("\"x\":{1:2}")), 4, "a string expected"},
+    {HEAD(X("\"x\":01")), 4, "a number expected"},
+    {HEAD("{\"a\":{\"Dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}"), 4, "has no dtype"},
     {HEAD("{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}"), 4,
      "a key twice"},
     {HEAD("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"shape\":[1],\"data_offsets\":[0,4]}}"), 4,
@@ -77,7 +84,7 @@ static const struct {
     {HEAD("{\"a\":{\"dtype\":\"F32\" \"shape\":[]}}"), 0, "'}' expected"},
     {HEAD("{\"a\":{\"dtype\":\"F32\",}}"), 0, "a string expected"},
     {HEAD("{\"a\":{\"dtype\" \"F32\"}}"), 0, "':' expected"},
-    {HEAD("{\"a\":{\"a\":{\"a\":{}}}}"), 0, "a key beyond"},
+    {HEAD("{\"a\":{\"a\":{\"a\":{}}}}"), 0, "has no dtype"},
     /* dtypes */
     {HEAD(D("F32")), 8, "a string expected"},
     {HEAD(D("32")), 8, "a string expected"},
@@ -229,7 +236,9 @@ static const struct {
     {HEAD("{\"\\uD800\\"), 0, "surrogate"},
     {HEAD("{\"\\uD8"), 0, "four hexadecimal"},
     /* metadata */
-    {HEAD(M("null")), 8, "'{' expected"},
+    {HEAD(M("nul")), 8, "a value expected"},
+    {HEAD(M("true")), 8, "'{' expected"},
+    {HEAD(M("null,\"__metadata__\":null")), 8, "__metadata__ twice"},
     {HEAD(M("[]")), 8, "'{' expected"},
     {HEAD(M("\"x\"")), 8, "'{' expected"},
     {HEAD(M("{\"k\":1}")), 8, "a string expected"},
@@ -274,6 +283,9 @@ static const struct {
     {HEAD("{}      "), 0, 0, 0},
     {HEAD("{} \t\r\n"), 0, 0, 0},
     {HEAD("{\t\"__metadata__\" : { } }"), 0, 0, 0},
+    {HEAD(M("null")), 8, 1, 0},
+    {HEAD(X("\"x\":1")), 4, 1, 0},
+    {HEAD(X("\"x\":null,\"y\":[1,{\"dtype\":[]},\"}\"],\"z\":{}")), 4, 1, 0},
     {HEAD("{\"__metadata__\":{\"\":\"\"}}"), 0, 0, 1},
     {HEAD("{" A "}"), 8, 1, 0},
     {HEAD(
