@@ -91,9 +91,9 @@ static rapt_status read_config(struct import *i, const struct import_settings *s
     if (!status) status = check_flags(i, s);
     if (!status) status = read_ties(i, s);
     if (!status) status = read_activation(i, s);
-    if (!status) status = rapt__import_whole(i, s, "pad_token_id", 58100, &ids->pad);
-    if (!status) status = rapt__import_whole(i, s, "eos_token_id", 0, &ids->end);
-    if (!status) status = rapt__import_whole(i, s, "decoder_start_token_id", ids->pad, &ids->start);
+    if (!status) status = rapt__import_id(i, s, "pad_token_id", 58100, &ids->pad);
+    if (!status) status = rapt__import_id(i, s, "eos_token_id", 0, &ids->end);
+    if (!status) status = rapt__import_id(i, s, "decoder_start_token_id", ids->pad, &ids->start);
     if (status) return status;
     c->decoder_start = ids->start == ids->pad   ? RAPT_DECODER_START_PAD
                        : ids->start == ids->end ? RAPT_DECODER_START_END

@@ -75,8 +75,10 @@ rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t f
 /* ---- settings.c: a JSON object by key ---- */
 struct import_setting {
     const char *key;
-    const char *text; /* of a string, number, true, false or null; NULL: an object or array */
-    bool string;
+    const char *text; /* of a string, number, true, false or null, or of the one number of a list;
+                         NULL: an object or another array */
+    bool string, list;
+    int length; /* of a list */
 };
 struct import_settings {
     char *bytes; /* of the file, into which the texts point */
@@ -89,9 +91,12 @@ rapt_status rapt__import_settings(struct import *i, const char *name, struct imp
 void rapt__import_settings_free(struct import *i, struct import_settings *s);
 /* The text of a setting; NULL: it is not there, is null, or no plain value. */
 const char *rapt__import_setting(const struct import_settings *s, const char *key);
-/* A whole number; not there: `otherwise`. RAPT_BAD_FILE: it is none. */
+/* A whole number; not there: `otherwise`. RAPT_BAD_FILE: it is something else. */
 rapt_status rapt__import_whole(struct import *i, const struct import_settings *s, const char *key,
                                int otherwise, int *value);
+/* The number of a token, which may be a list of one; not there: `otherwise`. */
+rapt_status rapt__import_id(struct import *i, const struct import_settings *s, const char *key,
+                            int otherwise, int *value);
 /* true or false; not there: `otherwise`. */
 rapt_status rapt__import_flag(struct import *i, const struct import_settings *s, const char *key,
                               bool otherwise, bool *value);

@@ -7,11 +7,28 @@
 
 enum { SETTINGS_MAX = 4096 }; /* keys of a file */
 
+/* [number], or a list that is passed over */
+static bool take_list(struct json *j, struct import_setting *s)
+{
+    s->list = true;
+    if (!rapt__json_want(j, '[')) return false;
+    if (rapt__json_next(j, ']')) return true;
+    do {
+        int c = rapt__json_peek(j);
+        bool first = s->length++ == 0 && c >= '0' && c <= '9';
+        if (first) s->text = rapt__json_number_text(j);
+        if (first ? !s->text : !rapt__json_skip(j)) return false;
+    } while (rapt__json_next(j, ','));
+    if (s->length > 1) s->text = NULL;
+    return rapt__json_want(j, ']');
+}
+
 static bool take_value(struct json *j, struct import_setting *s)
 {
     int c = rapt__json_peek(j);
     s->string = c == '"';
-    if (c == '{' || c == '[') return rapt__json_skip(j);
+    if (c == '[') return take_list(j, s);
+    if (c == '{') return rapt__json_skip(j);
     if (s->string)
         s->text = rapt__json_string(j);
     else if (c == 't' || c == 'f' || c == 'n')
@@ -35,7 +52,7 @@ static rapt_status add(struct import *i, struct import_settings *s, struct impor
 static rapt_status read_one(struct import *i, const char *name, struct json *j,
                             struct import_settings *s)
 {
-    struct import_setting one = {NULL, NULL, false};
+    struct import_setting one = {.key = NULL};
     bool good = (one.key = rapt__json_string(j)) && rapt__json_want(j, ':') && take_value(j, &one);
     if (!good) return rapt__import_bad(i, "%s is no JSON object", name);
     if (s->count == SETTINGS_MAX)
@@ -76,23 +93,26 @@ void rapt__import_settings_free(struct import *i, struct import_settings *s)
     *s = (struct import_settings){0};
 }
 
-const char *rapt__import_setting(const struct import_settings *s, const char *key)
+/* The setting of a key; NULL: it is not there, or is null. */
+static const struct import_setting *find(const struct import_settings *s, const char *key)
 {
     for (size_t n = 0; n < s->count; n++)
         if (strcmp(s->all[n].key, key) == 0) {
             const struct import_setting *one = &s->all[n];
-            return one->text && !one->string && strcmp(one->text, "null") == 0 ? NULL : one->text;
+            return one->text && !one->string && strcmp(one->text, "null") == 0 ? NULL : one;
         }
     return NULL;
 }
 
-rapt_status rapt__import_whole(struct import *i, const struct import_settings *s, const char *key,
-                               int otherwise, int *value)
+const char *rapt__import_setting(const struct import_settings *s, const char *key)
 {
-    const char *text = rapt__import_setting(s, key);
+    const struct import_setting *one = find(s, key);
+    return one && !one->list ? one->text : NULL;
+}
+
+static rapt_status read_whole(struct import *i, const char *key, const char *text, int *value)
+{
     long long sum = 0;
-    *value = otherwise;
-    if (!text) return RAPT_OK;
     for (const char *at = text; *at; at++) {
         if (*at < '0' || *at > '9' || sum > INT_MAX)
             return rapt__import_bad(i, "%s is %.60s, not a whole number", key, text);
@@ -102,6 +122,28 @@ rapt_status rapt__import_whole(struct import *i, const struct import_settings *s
         return rapt__import_bad(i, "%s is \"%.60s\", not a whole number", key, text);
     *value = (int)sum;
     return RAPT_OK;
+}
+
+rapt_status rapt__import_whole(struct import *i, const struct import_settings *s, const char *key,
+                               int otherwise, int *value)
+{
+    const struct import_setting *one = find(s, key);
+    *value = otherwise;
+    if (!one) return RAPT_OK;
+    if (one->list || !one->text)
+        return rapt__import_bad(i, "%s is %s, not a whole number", key,
+                                one->list ? "a list" : "an object");
+    return read_whole(i, key, one->text, value);
+}
+
+rapt_status rapt__import_id(struct import *i, const struct import_settings *s, const char *key,
+                            int otherwise, int *value)
+{
+    const struct import_setting *one = find(s, key);
+    if (!one || !one->list) return rapt__import_whole(i, s, key, otherwise, value);
+    if (one->text) return read_whole(i, key, one->text, value);
+    return rapt__import_bad(i, "%s is a list of %d, but only one token is supported", key,
+                            one->length);
 }
 
 rapt_status rapt__import_flag(struct import *i, const struct import_settings *s, const char *key,

@@ -237,6 +237,8 @@ static void test_logits(void **state)
         judge_logits(model, w, activations[i % 2], VOCAB, PAD);
         rapt_model_free(model);
     }
+    write_settings(folder, VOCAB, 0, PAD, "swish", "\"eos_token_id\": [0]");
+    rapt_model_free(folder_import(folder));
     char path[300]; /* of the weights alone */
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
     rapt_model_free(folder_import(path));
@@ -322,6 +324,14 @@ static void test_refusals(void **state)
         {"\"d_model\": \"\"", "d_model is \"\", not a whole number"},
         {"\"d_model\": 2147483648", "d_model is \"2147483648\", not a whole number"},
         {"\"d_model\": 99999999999", "d_model is 99999999999, not a whole number"},
+        {"\"d_model\": [16]", "d_model is a list, not a whole number"},
+        {"\"d_model\": {}", "d_model is an object, not a whole number"},
+        {"\"eos_token_id\": [2]", "eos_token_id is 2, in the vocabulary it is 0"},
+        {"\"eos_token_id\": []", "eos_token_id is a list of 0, but only one token is supported"},
+        {"\"eos_token_id\": [0, 2]", "eos_token_id is a list of 2, but only one token"},
+        {"\"eos_token_id\": [[0]]", "eos_token_id is a list of 1, but only one token"},
+        {"\"eos_token_id\": [0", "config.json is no JSON object"},
+        {"\"eos_token_id\": [0.5]", "eos_token_id is 0.5, not a whole number"},
         {"\"normalize_before\": maybe", "config.json is no JSON object"},
         {"\"normalize_before\": never", "config.json is no JSON object"},
         {"\"vocab_size\": 10", "shape"},
