@@ -48,7 +48,9 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
                        model.safetensors or pytorch_model.bin (of any PyTorch), or in shards
 
    Whole numbers become float as the file's own engine reads them. Metadata "rapt.origin" says what
-   it was. The bias of MarianMT's pad token is -1e9 here, since no translation has that token.
+   it was. The bias of MarianMT's pad token is -1e9 here, since no translation has that token. Its
+   sinusoids are computed, unless the file has tables of them that differ: those of a file in 16
+   bits are rounded, and the model then has RAPT_POSITION_LEARNED with these tables.
    *model is the caller's to free. RAPT_BAD_FILE: it is none of these, is damaged, or has an option
    that cannot be held exactly; *why names it. */
 RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,

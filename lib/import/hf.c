@@ -3,15 +3,46 @@
    modeling_marian.py, tokenization_marian.py. */
 #include "import/hf.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Sinusoids, which are computed anew. */
-static void ignore_positions(struct import *i)
+/* ---- positions ---- */
+
+/* Computes the sinusoids of the configuration and compares a table of the same shape with them;
+ *equal: they agree but for the last bit, in which mathematical libraries differ. */
+static rapt_status compare_sinusoids(struct import *i, const struct tensor_entry *e, bool *equal)
 {
-    static const char *const names[] = {"model.encoder.embed_positions.weight",
-                                        "model.decoder.embed_positions.weight"};
-    for (int n = 0; n < 2; n++) rapt__import_use(i, rapt__tensors_find(i->file, names[n]));
+    size_t bytes = 2 * e->count * sizeof(float);
+    float *data = rapt__alloc(&i->allocator, bytes), *own = data ? data + e->count : NULL;
+    if (!data) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to read %s", e->name);
+    rapt_status status = rapt__tensors_read(i->file, e, 0, e->count, data, i->why);
+    if (!status) rapt__positions_fill(&i->config, own);
+    *equal = !status;
+    for (size_t n = 0; n < e->count && *equal; n++) *equal = fabsf(data[n] - own[n]) <= 0x1p-23f;
+    rapt__free(&i->allocator, data, bytes);
+    return status;
+}
+
+/* transformers computes sinusoids only where the file has no tables. A file in 16 bits has rounded
+   ones, with which the model becomes one of learned positions. */
+static rapt_status choose_positions(struct import *i)
+{
+    static const char *const names[] = {HF_ENCODER_POSITIONS, HF_DECODER_POSITIONS};
+    rapt_config *c = &i->config;
+    bool equal = true;
+    c->position = RAPT_POSITION_CONCATENATED;
+    for (int n = 0; n < 2 && equal; n++) {
+        const struct tensor_entry *e = rapt__tensors_find(i->file, names[n]);
+        if (!e) continue;
+        equal = c->width % 2 == 0 && e->rank == 2 && e->count > 0 &&
+                e->shape[0] == (size_t)c->positions && e->shape[1] == (size_t)c->width;
+        rapt_status status = equal ? compare_sinusoids(i, e, &equal) : RAPT_OK;
+        if (status) return status;
+    }
+    if (!equal) c->position = RAPT_POSITION_LEARNED;
+    for (int n = 0; n < 2 && equal; n++) rapt__import_use(i, rapt__tensors_find(i->file, names[n]));
+    return RAPT_OK;
 }
 
 /* ---- the configuration ---- */
@@ -98,7 +129,6 @@ static rapt_status read_config(struct import *i, const struct import_settings *s
     c->decoder_start = ids->start == ids->pad   ? RAPT_DECODER_START_PAD
                        : ids->start == ids->end ? RAPT_DECODER_START_END
                                                 : RAPT_DECODER_START_BEGIN;
-    c->position = RAPT_POSITION_CONCATENATED;
     c->output_bias = 1;
     c->norm_epsilon = 1e-5f;
     return RAPT_OK;
@@ -161,8 +191,8 @@ rapt_status rapt__import_hf(struct import *i)
     rapt__import_settings_free(i, &s);
     snprintf(i->origin, sizeof i->origin, "MarianMT of Hugging Face, %s",
              rapt__container_name(rapt__tensors_container(i->file)));
+    if (!status) status = choose_positions(i);
     if (!status) status = rapt__import_make(i);
-    ignore_positions(i);
     const struct import_table tables[] = {
         {rapt__hf_rows, rapt__hf_row_count, 0},
         {rapt__hf_tied_rows, i->config.tie == RAPT_TIE_OUTPUT, 0},

@@ -4,6 +4,9 @@
 
 #include "import/parts.h"
 
+#define HF_ENCODER_POSITIONS "model.encoder.embed_positions.weight"
+#define HF_DECODER_POSITIONS "model.decoder.embed_positions.weight"
+
 extern const struct import_row rapt__hf_rows[]; /* [rapt__hf_row_count] */
 extern const int rapt__hf_row_count;
 extern const struct import_row rapt__hf_tied_rows[1]; /* besides, of RAPT_TIE_OUTPUT */

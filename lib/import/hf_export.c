@@ -20,8 +20,9 @@ static rapt_status check(const struct exporting *e)
     static const enum config_field free_fields[] = {
         CONFIG_activation,      CONFIG_position,     CONFIG_tie,          CONFIG_output_bias,
         CONFIG_plain_embedding, CONFIG_norm_epsilon, CONFIG_decoder_start};
-    if (e->config->position != RAPT_POSITION_CONCATENATED)
-        return rapt__export_refuse(e, "position", "concatenated");
+    if (e->config->position != RAPT_POSITION_CONCATENATED &&
+        e->config->position != RAPT_POSITION_LEARNED)
+        return rapt__export_refuse(e, "position", "concatenated or learned");
     if (rapt__epsilon(e->config) != 1e-5f) return rapt__export_refuse(e, "norm_epsilon", "1e-5");
     return rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }

@@ -36,6 +36,8 @@ const struct import_row rapt__hf_rows[] = {
     WHOLE("embedding.weight", "lm_head.weight"),
     WHOLE("encoder.embedding.weight", "model.encoder.embed_tokens.weight"),
     WHOLE("decoder.embedding.weight", "model.decoder.embed_tokens.weight"),
+    WHOLE("encoder.positions.weight", HF_ENCODER_POSITIONS),
+    WHOLE("decoder.positions.weight", HF_DECODER_POSITIONS),
     WHOLE("output.weight", "lm_head.weight"),
     WHOLE("output.bias", "final_logits_bias"),
     LAYER("encoder"),

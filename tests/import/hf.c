@@ -247,6 +247,59 @@ static void test_logits(void **state)
     free_weights(w);
 }
 
+static void add_positions(struct weights *w, float error)
+{
+    enum { POSITIONS = 64 };
+    for (int side = 0; side < 2; side++) {
+        add(w, side ? "model.decoder." : "model.encoder.", "embed_positions.weight", POSITIONS,
+            WIDTH, 0);
+        float *table = w->all[w->count - 1].data;
+        for (int p = 0; p < POSITIONS; p++)
+            for (int j = 0; j < WIDTH; j++) {
+                double angle = p / pow(10000, 2.0 * (j % (WIDTH / 2)) / WIDTH);
+                table[p * WIDTH + j] =
+                    (float)(j < WIDTH / 2 ? sin(angle) : cos(angle)) +
+                    error * small_uniform((uint64_t)side, (uint64_t)(p * WIDTH + j));
+            }
+    }
+}
+
+/* Tables of positions in the file are those that are added: sinusoids of double, or rounded ones,
+   with which nothing is computed anew. */
+static void test_positions(void **state)
+{
+    (void)state;
+    static const float errors[] = {0, 0x1p-12f, 0.1f};
+    char folder[256];
+    folder_make(folder, "hf-positions");
+    write_vocabulary(folder);
+    write_settings(folder, VOCAB, 0, PAD, "relu", NULL);
+    for (int i = 0; i < COUNT(errors); i++) {
+        struct weights *w = make_weights(VOCAB, PAD);
+        add_positions(w, errors[i]);
+        write_weights(folder, w, NULL);
+        rapt_model *model = folder_import(folder);
+        assert_int_equal(rapt_model_config(model)->position,
+                         i ? RAPT_POSITION_LEARNED : RAPT_POSITION_CONCATENATED);
+        judge_logits(model, w, "relu", VOCAB, PAD);
+        rapt_model_free(model);
+        if (i == 1) folder_without_memory(folder);
+        if (i == 0) { /* of another shape */
+            w->all[w->count - 1].rows = 32;
+            write_weights(folder, w, NULL);
+            folder_refused(folder, "model.decoder.embed_positions.weight has not the shape");
+        }
+        if (i == 2) { /* only one of two */
+            w->count--;
+            write_weights(folder, w, NULL);
+            folder_refused(folder, "decoder.positions.weight");
+            free(w->all[w->count].data);
+        }
+        free_weights(w);
+    }
+    folder_remove(folder, files, COUNT(files));
+}
+
 /* The side files of a real model: its tokens by name, and every id in its place. */
 static void judge_real(const char *name, int vocab, int end, int unknown, const char *language,
                        int language_id)
@@ -373,6 +426,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_logits),
+        cmocka_unit_test(test_positions),
         cmocka_unit_test(test_real_vocabularies),
         cmocka_unit_test(test_refusals),
     };

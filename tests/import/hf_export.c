@@ -22,9 +22,12 @@ static const rapt_config configs[] = {
     {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 6, .positions = 12, .width = 8, .heads = 2, .ffn_width = 6,
      .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_CONCATENATED, .tie = RAPT_TIE_ALL,
      .decoder_start = RAPT_DECODER_START_ZERO},
+    {.size = sizeof(rapt_config), .source_vocab = 8, .target_vocab = 8, .positions = 10, .width = 8, .heads = 2, .ffn_width = 6,
+     .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_LEARNED, .tie = RAPT_TIE_ALL,
+     .decoder_start = RAPT_DECODER_START_PAD},
 };
 /* clang-format on */
-static const int specials[] = {PIECES_PAD, PIECES_PAD, PIECES_PAD | PIECES_BEGIN, 0};
+static const int specials[] = {PIECES_PAD, PIECES_PAD, PIECES_PAD | PIECES_BEGIN, 0, PIECES_PAD};
 
 static const char *const files[] = {"model.safetensors",      "config.json",          "vocab.json",
                                     "target_vocab.json",      "source.spm",           "target.spm",
@@ -279,7 +282,7 @@ static void test_refusals(void **state)
         export_refused(&c, PIECES_PAD, RAPT_EXPORT_HF, #field);                                    \
     } while (0)
     REFUSE(position, RAPT_POSITION_CONCATENATED_N1);
-    REFUSE(position, RAPT_POSITION_LEARNED);
+    REFUSE(position, RAPT_POSITION_NONE);
     REFUSE(first_position, 1);
     REFUSE(norm_epsilon, 1e-6f);
     REFUSE(norm_order, RAPT_NORM_ORDER_PRE);

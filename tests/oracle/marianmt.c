@@ -89,15 +89,19 @@ static const float *table_of(const struct marianmt *m, const char *name)
     return own ? own : find(m, "", "model.shared.weight");
 }
 
-static double *embed(const struct marianmt *m, const float *table, const int *ids, int count)
+/* scope: "model.encoder.", whose table of positions replaces the sinusoids. */
+static double *embed(const struct marianmt *m, const char *scope, const float *table,
+                     const int *ids, int count)
 {
     int D = m->width, half = D / 2;
+    const float *own = find(m, scope, "embed_positions.weight");
     double *x = calloc((size_t)(count * D) + 1, sizeof *x);
     for (int p = 0; p < count; p++)
         for (int j = 0; j < D; j++) {
             double angle = p / pow(10000, 2.0 * (j % half) / D);
-            x[p * D + j] = (double)table[ids[p] * D + j] * (m->scaled ? sqrt(D) : 1) +
-                           (j < half ? sin(angle) : cos(angle));
+            double position = j < half ? sin(angle) : cos(angle);
+            if (own) position = (double)own[p * D + j];
+            x[p * D + j] = (double)table[ids[p] * D + j] * (m->scaled ? sqrt(D) : 1) + position;
         }
     return x;
 }
@@ -131,8 +135,8 @@ void marianmt_logits(const struct marianmt *m, const int *source, int source_cou
                 *outputs = table_of(m, "model.decoder.embed_tokens.weight"),
                 *head = find(m, "", "lm_head.weight"), *bias = find(m, "", "final_logits_bias");
     const float *table = head ? head : outputs; /* tied */
-    double *states = embed(m, inputs, source, source_count),
-           *x = embed(m, outputs, target, target_count);
+    double *states = embed(m, "model.encoder.", inputs, source, source_count),
+           *x = embed(m, "model.decoder.", outputs, target, target_count);
     for (int l = 0; l < m->encoder_layers; l++) {
         snprintf(scope, sizeof scope, "model.encoder.layers.%d.", l);
         run_layer(m, scope, states, source_count, NULL, 0);
