@@ -44,8 +44,9 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
        Marian          a .bin or .npz file, vocabularies (those that decoder.yml names, or .spm, or
                        lists with "vocab" in their names), each as it is or compressed by gzip:
                        OPUS-MT, students of Firefox
-       Hugging Face    MarianMT: config.json, vocab.json, source.spm, target.spm, weights in
-                       model.safetensors or pytorch_model.bin (of any PyTorch), or in shards
+       Hugging Face    MarianMT: config.json, vocab.json, added_tokens.json if there is one,
+                       source.spm, target.spm, weights in model.safetensors or pytorch_model.bin
+                       (of any PyTorch), or in shards
 
    Whole numbers become float as the file's own engine reads them. Metadata "rapt.origin" says what
    it was. The bias of MarianMT's pad token is -1e9 here, since no translation has that token. Its

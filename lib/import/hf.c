@@ -141,7 +141,7 @@ static rapt_status read_side(struct import *i, const char *names, const char *mo
 {
     rapt_tokenizer *pieces = NULL;
     rapt_status status = rapt__import_pieces(i, model, &pieces);
-    if (!status) status = rapt__import_names(i, names, vocab, pieces, tokenizer);
+    if (!status) status = rapt__hf_names(i, names, vocab, pieces, tokenizer);
     rapt_tokenizer_free(pieces);
     return status;
 }

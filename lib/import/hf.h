@@ -5,6 +5,7 @@
 #include "import/parts.h"
 
 #define HF_ENCODER_POSITIONS "model.encoder.embed_positions.weight"
+#define HF_ADDED_TOKENS      "added_tokens.json"
 #define HF_DECODER_POSITIONS "model.decoder.embed_positions.weight"
 
 extern const struct import_row rapt__hf_rows[]; /* [rapt__hf_row_count] */
@@ -28,5 +29,11 @@ extern const struct hf_activation {
     const char *name;
     rapt_activation activation;
 } rapt__hf_activations[HF_ACTIVATIONS];
+
+/* ---- hf_vocabulary.c ---- */
+/* A tokenizer of the names in a file and in added_tokens.json, one for each row of the table, as
+   rapt__import_names makes it. */
+rapt_status rapt__hf_names(struct import *i, const char *name, int vocab,
+                           const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
 
 #endif

@@ -1,6 +1,7 @@
 /* others.c - what is in the folder of an export: files of another model that would be read with the
    new ones, and a model of another format that would be replaced. */
 #include "import/export.h"
+#include "import/hf.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@ static bool is_planned(const struct export_plan *plan, const char *name)
 static bool visit(void *user, const char *name)
 {
     struct found_other *found = user;
-    if (!rapt__import_reads(name) || is_planned(found->plan, name)) return true;
+    bool reads = rapt__import_reads(name) || strcmp(name, HF_ADDED_TOKENS) == 0;
+    if (!reads || is_planned(found->plan, name)) return true;
     snprintf(found->name, sizeof found->name, "%s", name);
     return false;
 }

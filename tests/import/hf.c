@@ -247,6 +247,55 @@ static void test_logits(void **state)
     free_weights(w);
 }
 
+/* Tokens that were added to the tokenizer and to the tables. */
+static void test_added_tokens(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *added, *phrase;
+    } rows[] = {
+        {"{\"<x>\": 9, \"<y z>\": 10}", NULL},
+        {"{\"<y z>\": 10, \"<x>\": 9, \"<pad>\": 8}", NULL},
+        {"{\"<x>\": 9}", "vocab.json and added_tokens.json have 10 names, the model's table 11"},
+        {"{\"<x>\": 10}", "have 10 names, the model's table 11"},
+        {"{\"<x>\": 9, \"<y z>\": 11}", "<y z> is number 11, the model's table has 11 rows"},
+        {"{\"<x>\": 9, \"<y z>\": 9}", "<y z> is number 9, which <x> has"},
+        {"{\"<x>\": 9, \"<y z>\": 10, \"w\": 2}", "w is number 2, which a has"},
+        {"{\"<x>\": 9, \"a\": 10}", "names 2 and 10 are both"},
+        {"{\"<x>\": 9, \"<y z>\": \"x\"}", "not a whole number"},
+        {"{\"<x>\": 9, \"<y z>\": null}", "the model's table has 11 rows"},
+        {"[\"<x>\"]", "added_tokens.json is no JSON object"},
+    };
+    char folder[256], path[600];
+    struct weights *w = make_weights(VOCAB + 2, PAD);
+    folder_make(folder, "hf-added");
+    write_vocabulary(folder);
+    write_weights(folder, w, NULL);
+    write_settings(folder, VOCAB + 2, 0, PAD, "relu", NULL);
+    folder_refused(folder, "vocab.json has 9 names, the model's table 11");
+    for (int i = 0; i < COUNT(rows); i++) {
+        folder_text(folder, "added_tokens.json", rows[i].added);
+        if (rows[i].phrase) {
+            folder_refused(folder, rows[i].phrase);
+            continue;
+        }
+        rapt_translator *t = NULL;
+        rapt_message why = {""};
+        if (rapt_translator_load(&t, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
+        judge_logits(rapt_translator_model(t), w, "relu", VOCAB + 2, PAD);
+        const rapt_tokenizer *target = rapt_translator_target(t);
+        rapt_text name = rapt_tokenizer_name(target, 10);
+        assert_int_equal(name.size, 5);
+        assert_memory_equal(name.bytes, "<y z>", 5);
+        rapt_translator_free(t);
+        if (i == 0) folder_without_memory(folder);
+    }
+    snprintf(path, sizeof path, "%s/added_tokens.json", folder);
+    unlink(path);
+    folder_remove(folder, files, COUNT(files));
+    free_weights(w);
+}
+
 static void add_positions(struct weights *w, float error)
 {
     enum { POSITIONS = 64 };
@@ -425,9 +474,8 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_logits),
-        cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_real_vocabularies),
+        cmocka_unit_test(test_logits),       cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_added_tokens), cmocka_unit_test(test_real_vocabularies),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

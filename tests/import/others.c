@@ -16,6 +16,7 @@ static const char *const files[] = {"model.bin",
                                     "source_vocabulary.json",
                                     "target_vocabulary.json",
                                     "decoder.yml",
+                                    "added_tokens.json",
                                     "my.npz"};
 
 /* clang-format off */
@@ -115,6 +116,12 @@ static void test_left(void **state)
         stays(marian, RAPT_EXPORT_MARIAN, folder, names[i]);
         folder_remove(folder, files, COUNT(files));
     }
+    rapt_model *hf = model_of(2, 4);
+    folder_make(folder, "others-left");
+    folder_text(folder, "added_tokens.json", "{}");
+    stays(hf, RAPT_EXPORT_HF, folder, "added_tokens.json");
+    folder_remove(folder, files, COUNT(files));
+    rapt_model_free(hf);
     rapt_model_free(marian);
     rapt_model_free(shared);
     rapt_model_free(separate);

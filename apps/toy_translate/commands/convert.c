@@ -106,7 +106,7 @@ int command_convert(int argc, char **argv)
             "(model.bin, vocab.spm), Firefox (bergamot: in 8 bits), Hugging Face (hf: MarianMT) or "
             "CTranslate2 (ct2) reads it. All want a model trained with --sentencepiece; marian and "
             "bergamot --position concatenated-n1, --decoder-start zero and --norm-epsilon 1e-6; hf "
-            "--position concatenated. What cannot be held exactly is refused."};
+            "--position concatenated or learned. What cannot be held exactly is refused."};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     if (path == NULL) return usage_error("convert: --model is missing");
