@@ -4,17 +4,14 @@
 
    Source: pickletools.py of CPython 3.11 (opcodes), torch/serialization.py and torch/_utils.py of
    PyTorch 1.13 and 2.1 (what a state dict is made of). */
-#include "pickle.h"
-
-#include "base/base.h"
+#include "pickle_stack.h"
 
 #include <string.h>
 
 enum {
     TENSOR_ARGUMENTS = 6,    /* and metadata, which later versions add */
     PARAMETER_ARGUMENTS = 3, /* and a state, in _rebuild_parameter_with_state */
-    STORAGE_ARGUMENTS = 5,   /* and a view, before PyTorch 1.6 */
-    VALUES_MAX = 1 << 16     /* of the stack, the memo, ..: 8,000 tensors need no more */
+    STORAGE_ARGUMENTS = 5    /* and a view, before PyTorch 1.6 */
 };
 
 /* The known names. dtype: what the storages of a type hold. */
@@ -49,72 +46,11 @@ const char *rapt__pickle_dtype(size_t global)
     return globals[global].dtype;
 }
 
-struct pickle_reading {
-    struct pickle *p;
-    const unsigned char *bytes;
-    size_t size, at;
-    size_t start, opcode; /* where the pickle begins, and the opcode that is being run */
-    bool ended;
-};
-
-static rapt_status fail(const struct pickle_reading *r, const char *what)
-{
-    return rapt__fail(r->p->why, RAPT_BAD_FILE, "%s: pickle, byte %zu: %s", r->p->label, r->opcode,
-                      what);
-}
-
-static rapt_status too_many(const struct pickle *p)
-{
-    return rapt__fail(p->why, RAPT_BAD_FILE, "%s: its pickle has more than %d values", p->label,
-                      (int)VALUES_MAX);
-}
-
-static rapt_status append(struct pickle *p, struct pickle_values *to, struct pickle_value value)
-{
-    if (to->count == VALUES_MAX) return too_many(p);
-    if (to->count == to->capacity) {
-        void *grown = rapt__grown(&p->allocator, to->values, &to->capacity, sizeof value);
-        if (!grown)
-            return rapt__fail(p->why, RAPT_NO_MEMORY, "%s: out of memory for its pickle", p->label);
-        to->values = grown;
-    }
-    to->values[to->count++] = value;
-    return RAPT_OK;
-}
-
-static rapt_status push(struct pickle_reading *r, struct pickle_value value)
-{
-    return append(r->p, &r->p->stack, value);
-}
-
-/* Takes the value on top, which must be of a kind; PICKLE_MARK stands for any other kind. */
-static rapt_status pop(struct pickle_reading *r, enum pickle_kind kind, struct pickle_value *value)
-{
-    struct pickle_values *stack = &r->p->stack;
-    if (stack->count == 0) return fail(r, "a value is missing");
-    *value = stack->values[--stack->count];
-    if (kind == PICKLE_MARK ? value->kind == PICKLE_MARK : value->kind != kind)
-        return fail(r, "a value of another kind is needed");
-    return RAPT_OK;
-}
-
-/* Finds where the values after the last mark begin. */
-static rapt_status find_mark(const struct pickle_reading *r, size_t *first)
-{
-    const struct pickle_values *stack = &r->p->stack;
-    for (size_t i = stack->count; i-- > 0;)
-        if (stack->values[i].kind == PICKLE_MARK) {
-            *first = i + 1;
-            return RAPT_OK;
-        }
-    return fail(r, "a mark is missing");
-}
-
 /* ---- arguments of an opcode ---- */
 
 static rapt_status take_number(struct pickle_reading *r, size_t bytes, uint64_t *value)
 {
-    if (r->size - r->at < bytes) return fail(r, "it ends within a number");
+    if (r->size - r->at < bytes) return rapt__pickle_fail(r, "it ends within a number");
     *value = 0;
     for (size_t i = 0; i < bytes; i++) *value |= (uint64_t)r->bytes[r->at++] << 8 * i;
     return RAPT_OK;
@@ -130,7 +66,7 @@ static rapt_status push_number(struct pickle_reading *r, size_t bytes, bool has_
     value = (value ^ sign) - sign;
     struct pickle_value number = {.kind = PICKLE_NUMBER};
     memcpy(&number.number, &value, sizeof value);
-    return push(r, number);
+    return rapt__pickle_push(r, number);
 }
 
 /* Pushes `kind`, whose size of `prefix` bytes and text come next. */
@@ -140,11 +76,12 @@ static rapt_status push_text(struct pickle_reading *r, size_t prefix, enum pickl
     rapt_status status = take_number(r, prefix, &size);
     if (status != RAPT_OK) return status;
     if (size > r->size - r->at)
-        return fail(r, kind == PICKLE_TEXT ? "it ends within a text" : "it ends within a number");
+        return rapt__pickle_fail(r, kind == PICKLE_TEXT ? "it ends within a text"
+                                                        : "it ends within a number");
     const struct pickle_value text = {
         .kind = kind, .text = (const char *)r->bytes + r->at, .size = (uint32_t)size};
     r->at += (size_t)size;
-    return push(r, text);
+    return rapt__pickle_push(r, text);
 }
 
 /* Pushes an integer whose number of bytes comes first. */
@@ -163,7 +100,8 @@ static rapt_status push_float(struct pickle_reading *r)
 {
     uint64_t bits = 0;
     rapt_status status = take_number(r, 8, &bits);
-    return status == RAPT_OK ? push(r, (struct pickle_value){.kind = PICKLE_FLOAT}) : status;
+    return status == RAPT_OK ? rapt__pickle_push(r, (struct pickle_value){.kind = PICKLE_FLOAT})
+                             : status;
 }
 
 /* Checks the size of a frame, which says only how many bytes to read ahead. */
@@ -172,7 +110,7 @@ static rapt_status take_frame(struct pickle_reading *r)
     uint64_t size = 0;
     rapt_status status = take_number(r, 8, &size);
     if (status != RAPT_OK) return status;
-    return size > r->size - r->at ? fail(r, "it ends within a frame") : RAPT_OK;
+    return size > r->size - r->at ? rapt__pickle_fail(r, "it ends within a frame") : RAPT_OK;
 }
 
 /* Takes a name up to its newline, which is not part of it. */
@@ -180,15 +118,10 @@ static rapt_status take_line(struct pickle_reading *r, struct pickle_value *line
 {
     line->text = (const char *)r->bytes + r->at;
     const char *end = memchr(line->text, '\n', r->size - r->at);
-    if (!end) return fail(r, "it ends within a name");
+    if (!end) return rapt__pickle_fail(r, "it ends within a name");
     line->size = (uint32_t)(end - line->text);
     r->at += (size_t)line->size + 1;
     return RAPT_OK;
-}
-
-static bool same(const char *text, size_t size, const char *name)
-{
-    return strlen(name) == size && memcmp(text, name, size) == 0;
 }
 
 /* Copies a text for a message, with '?' for what is not printable ASCII. */
@@ -203,9 +136,10 @@ static rapt_status push_known(struct pickle_reading *r, const struct pickle_valu
                               const struct pickle_value *name)
 {
     for (size_t i = 0; i < GLOBALS; i++)
-        if (same(module->text, module->size, globals[i].module) &&
-            same(name->text, name->size, globals[i].name))
-            return push(r, (struct pickle_value){.kind = PICKLE_GLOBAL, .first = (uint32_t)i});
+        if (rapt__pickle_same(module->text, module->size, globals[i].module) &&
+            rapt__pickle_same(name->text, name->size, globals[i].name))
+            return rapt__pickle_push(
+                r, (struct pickle_value){.kind = PICKLE_GLOBAL, .first = (uint32_t)i});
     char of[64], what[64];
     show(of, module->text, module->size);
     show(what, name->text, name->size);
@@ -227,31 +161,18 @@ static rapt_status push_global(struct pickle_reading *r)
 static rapt_status push_stack_global(struct pickle_reading *r)
 {
     struct pickle_value module = {0}, name = {0};
-    rapt_status status = pop(r, PICKLE_TEXT, &name);
-    if (status == RAPT_OK) status = pop(r, PICKLE_TEXT, &module);
+    rapt_status status = rapt__pickle_pop(r, PICKLE_TEXT, &name);
+    if (status == RAPT_OK) status = rapt__pickle_pop(r, PICKLE_TEXT, &module);
     return status == RAPT_OK ? push_known(r, &module, &name) : status;
 }
 
 /* ---- the memo ---- */
 
-/* Stores the value on top as number `index` of the memo. */
-static rapt_status store(struct pickle_reading *r, uint64_t index)
-{
-    struct pickle *p = r->p;
-    if (p->stack.count == 0 || p->stack.values[p->stack.count - 1].kind == PICKLE_MARK)
-        return fail(r, "a value is missing");
-    if (index > p->memo.count) return fail(r, "an index of the memo is left out");
-    struct pickle_value value = p->stack.values[p->stack.count - 1];
-    if (index == p->memo.count) return append(p, &p->memo, value);
-    p->memo.values[index] = value;
-    return RAPT_OK;
-}
-
 static rapt_status remember(struct pickle_reading *r, size_t bytes)
 {
     uint64_t index = 0;
     rapt_status status = take_number(r, bytes, &index);
-    return status == RAPT_OK ? store(r, index) : status;
+    return status == RAPT_OK ? rapt__pickle_store(r, index) : status;
 }
 
 static rapt_status recall(struct pickle_reading *r, size_t bytes)
@@ -259,136 +180,8 @@ static rapt_status recall(struct pickle_reading *r, size_t bytes)
     uint64_t index = 0;
     rapt_status status = take_number(r, bytes, &index);
     if (status == RAPT_OK && index >= r->p->memo.count)
-        return fail(r, "an index that the memo does not have");
-    return status == RAPT_OK ? push(r, r->p->memo.values[index]) : status;
-}
-
-/* ---- tuples, lists and dictionaries ---- */
-
-/* Replaces the stack from `below` on by a tuple of its values from `first` on. */
-static rapt_status make_tuple(struct pickle_reading *r, size_t first, size_t below)
-{
-    struct pickle *p = r->p;
-    struct pickle_value tuple = {.kind = PICKLE_TUPLE, .first = (uint32_t)p->items.count};
-    rapt_status status = RAPT_OK;
-    for (size_t i = first; i < p->stack.count && status == RAPT_OK; i++) {
-        if (p->stack.values[i].kind == PICKLE_MARK) return fail(r, "a value is missing");
-        status = append(p, &p->items, p->stack.values[i]);
-    }
-    if (status != RAPT_OK) return status;
-    tuple.size = (uint32_t)p->items.count - tuple.first;
-    p->stack.count = below;
-    return push(r, tuple);
-}
-
-static rapt_status tuple_of(struct pickle_reading *r, size_t count)
-{
-    if (r->p->stack.count < count) return fail(r, "a value is missing");
-    size_t first = r->p->stack.count - count;
-    return make_tuple(r, first, first);
-}
-
-static rapt_status tuple_after_mark(struct pickle_reading *r)
-{
-    size_t first = 0;
-    rapt_status status = find_mark(r, &first);
-    return status == RAPT_OK ? make_tuple(r, first, first - 1) : status;
-}
-
-/* Pushes an empty list or dictionary. */
-static rapt_status push_empty(struct pickle_reading *r, enum pickle_kind kind)
-{
-    return push(r, (struct pickle_value){.kind = kind, .first = r->p->containers++});
-}
-
-static rapt_status add_pair(struct pickle_reading *r, struct pickle_pair pair)
-{
-    struct pickle *p = r->p;
-    if (p->pair_count == VALUES_MAX) return too_many(p);
-    if (p->pair_count == p->pair_capacity) {
-        void *grown = rapt__grown(&p->allocator, p->pairs, &p->pair_capacity, sizeof pair);
-        if (!grown)
-            return rapt__fail(p->why, RAPT_NO_MEMORY, "%s: out of memory for its pickle", p->label);
-        p->pairs = grown;
-    }
-    p->pairs[p->pair_count++] = pair;
-    return RAPT_OK;
-}
-
-/* Checks that the value before `below` is of a kind, and that no mark follows `first`. */
-static rapt_status check_items(const struct pickle_reading *r, enum pickle_kind kind, size_t first,
-                               size_t below)
-{
-    const struct pickle_values *stack = &r->p->stack;
-    if (below == 0 || stack->values[below - 1].kind != kind)
-        return fail(r, kind == PICKLE_DICT ? "a dictionary is missing" : "a list is missing");
-    for (size_t i = first; i < stack->count; i++)
-        if (stack->values[i].kind == PICKLE_MARK) return fail(r, "a value is missing");
-    return RAPT_OK;
-}
-
-/* Gives the keys and values from `first` on to the dictionary before `below`. */
-static rapt_status set_items(struct pickle_reading *r, size_t first, size_t below)
-{
-    struct pickle_values *stack = &r->p->stack;
-    rapt_status status = check_items(r, PICKLE_DICT, first, below);
-    if (status != RAPT_OK) return status;
-    if ((stack->count - first) % 2 != 0) return fail(r, "a key without a value");
-    uint32_t of = stack->values[below - 1].first;
-    for (size_t i = first; i < stack->count && status == RAPT_OK; i += 2)
-        status = add_pair(r, (struct pickle_pair){of, stack->values[i], stack->values[i + 1]});
-    stack->count = below;
-    return status;
-}
-
-/* Appends the values from `first` on to the list before `below`. */
-static rapt_status append_items(struct pickle_reading *r, size_t first, size_t below)
-{
-    struct pickle_values *stack = &r->p->stack;
-    rapt_status status = check_items(r, PICKLE_LIST, first, below);
-    if (status != RAPT_OK) return status;
-    struct pickle_pair pair = {.of = stack->values[below - 1].first};
-    for (size_t i = first; i < stack->count && status == RAPT_OK; i++) {
-        pair.value = stack->values[i];
-        status = add_pair(r, pair);
-    }
-    stack->count = below;
-    return status;
-}
-
-static rapt_status set_after_mark(struct pickle_reading *r)
-{
-    size_t first = 0;
-    rapt_status status = find_mark(r, &first);
-    return status == RAPT_OK ? set_items(r, first, first - 1) : status;
-}
-
-static rapt_status set_one(struct pickle_reading *r)
-{
-    size_t count = r->p->stack.count;
-    return count < 3 ? fail(r, "a value is missing") : set_items(r, count - 2, count - 2);
-}
-
-static rapt_status append_after_mark(struct pickle_reading *r)
-{
-    size_t first = 0;
-    rapt_status status = find_mark(r, &first);
-    return status == RAPT_OK ? append_items(r, first, first - 1) : status;
-}
-
-static rapt_status append_one(struct pickle_reading *r)
-{
-    size_t count = r->p->stack.count;
-    return count < 2 ? fail(r, "a value is missing") : append_items(r, count - 1, count - 1);
-}
-
-/* Drops the attributes of a dictionary, such as _metadata: they say nothing about tensors. */
-static rapt_status drop_state(struct pickle_reading *r)
-{
-    struct pickle_value state = {0}, dict = {0};
-    rapt_status status = pop(r, PICKLE_DICT, &state);
-    if (status == RAPT_OK) status = pop(r, PICKLE_DICT, &dict);
-    return status == RAPT_OK ? push(r, dict) : status;
+        return rapt__pickle_fail(r, "an index that the memo does not have");
+    return status == RAPT_OK ? rapt__pickle_push(r, r->p->memo.values[index]) : status;
 }
 
 /* Whether the items of a tuple begin with values of these kinds. */
@@ -408,8 +201,10 @@ static rapt_status rebuild_tensor(struct pickle_reading *r, const struct pickle_
                                              PICKLE_TUPLE, PICKLE_NUMBER};
     if (arguments->size < TENSOR_ARGUMENTS ||
         !holds(r->p, arguments, kinds, sizeof kinds / sizeof *kinds))
-        return fail(r, "_rebuild_tensor_v2 is applied to other values than those of a tensor");
-    return push(r, (struct pickle_value){.kind = PICKLE_TENSOR, .first = arguments->first});
+        return rapt__pickle_fail(
+            r, "_rebuild_tensor_v2 is applied to other values than those of a tensor");
+    return rapt__pickle_push(
+        r, (struct pickle_value){.kind = PICKLE_TENSOR, .first = arguments->first});
 }
 
 /* (tensor, requires_grad, hooks), and a state, which is dropped: a parameter is its tensor */
@@ -419,21 +214,22 @@ static rapt_status rebuild_parameter(struct pickle_reading *r, const struct pick
     static const enum pickle_kind kinds[PARAMETER_ARGUMENTS] = {PICKLE_TENSOR, PICKLE_NUMBER,
                                                                 PICKLE_DICT};
     if (arguments->size != count || !holds(r->p, arguments, kinds, PARAMETER_ARGUMENTS))
-        return fail(r, "_rebuild_parameter is applied to other values than those of a parameter");
-    return push(r, r->p->items.values[arguments->first]);
+        return rapt__pickle_fail(
+            r, "_rebuild_parameter is applied to other values than those of a parameter");
+    return rapt__pickle_push(r, r->p->items.values[arguments->first]);
 }
 
 /* Applies a name to a tuple. */
 static rapt_status apply(struct pickle_reading *r)
 {
     struct pickle_value arguments = {0}, global = {0};
-    rapt_status status = pop(r, PICKLE_TUPLE, &arguments);
-    if (status == RAPT_OK) status = pop(r, PICKLE_GLOBAL, &global);
+    rapt_status status = rapt__pickle_pop(r, PICKLE_TUPLE, &arguments);
+    if (status == RAPT_OK) status = rapt__pickle_pop(r, PICKLE_GLOBAL, &global);
     if (status != RAPT_OK) return status;
     switch (global.first) {
     case GLOBAL_DICT:
-        return arguments.size == 0 ? push_empty(r, PICKLE_DICT)
-                                   : fail(r, "OrderedDict is applied to values");
+        return arguments.size == 0 ? rapt__pickle_empty(r, PICKLE_DICT)
+                                   : rapt__pickle_fail(r, "OrderedDict is applied to values");
     case GLOBAL_TENSOR:
         return rebuild_tensor(r, &arguments);
     case GLOBAL_PARAMETER:
@@ -441,7 +237,7 @@ static rapt_status apply(struct pickle_reading *r)
     case GLOBAL_PARAMETER_STATE:
         return rebuild_parameter(r, &arguments, PARAMETER_ARGUMENTS + 1);
     }
-    return fail(r, "the type of a storage is applied to values");
+    return rapt__pickle_fail(r, "the type of a storage is applied to values");
 }
 
 /* ('storage', type, key, device, elements), and a view, which must be None */
@@ -450,20 +246,21 @@ static rapt_status push_storage(struct pickle_reading *r)
     static const enum pickle_kind kinds[] = {PICKLE_TEXT, PICKLE_GLOBAL, PICKLE_TEXT,
                                              PICKLE_TEXT, PICKLE_NUMBER, PICKLE_NONE};
     struct pickle_value id = {0};
-    rapt_status status = pop(r, PICKLE_TUPLE, &id);
+    rapt_status status = rapt__pickle_pop(r, PICKLE_TUPLE, &id);
     if (status != RAPT_OK) return status;
     if (id.size < STORAGE_ARGUMENTS || id.size > STORAGE_ARGUMENTS + 1 ||
         !holds(r->p, &id, kinds, id.size))
-        return fail(r, "a persistent id that does not describe a storage");
+        return rapt__pickle_fail(r, "a persistent id that does not describe a storage");
     const struct pickle_value *items = r->p->items.values + id.first;
-    if (!same(items[0].text, items[0].size, "storage") || !globals[items[1].first].dtype)
-        return fail(r, "a persistent id that does not describe a storage");
+    if (!rapt__pickle_same(items[0].text, items[0].size, "storage") ||
+        !globals[items[1].first].dtype)
+        return rapt__pickle_fail(r, "a persistent id that does not describe a storage");
     struct pickle_value storage = items[2];
     storage.kind = PICKLE_STORAGE;
     storage.first = items[1].first;
     storage.number = items[4].number;
-    status = append(r->p, &r->p->storages, storage);
-    return status == RAPT_OK ? push(r, storage) : status;
+    status = rapt__pickle_append(r->p, &r->p->storages, storage);
+    return status == RAPT_OK ? rapt__pickle_push(r, storage) : status;
 }
 
 static rapt_status begin(struct pickle_reading *r)
@@ -472,14 +269,14 @@ static rapt_status begin(struct pickle_reading *r)
     rapt_status status = take_number(r, 1, &protocol);
     if (status != RAPT_OK || (r->opcode == r->start && protocol >= 2 && protocol <= 5))
         return status;
-    return fail(r, "a protocol other than 2 to 5");
+    return rapt__pickle_fail(r, "a protocol other than 2 to 5");
 }
 
 static rapt_status end(struct pickle_reading *r)
 {
-    rapt_status status = pop(r, PICKLE_MARK, &r->p->result);
+    rapt_status status = rapt__pickle_pop(r, PICKLE_MARK, &r->p->result);
     if (status != RAPT_OK) return status;
-    if (r->p->stack.count > 0) return fail(r, "more than one object");
+    if (r->p->stack.count > 0) return rapt__pickle_fail(r, "more than one object");
     r->ended = true;
     return RAPT_OK;
 }
@@ -491,13 +288,13 @@ static rapt_status run_push(struct pickle_reading *r, unsigned opcode)
 {
     switch (opcode) {
     case '(':
-        return push(r, (struct pickle_value){.kind = PICKLE_MARK});
+        return rapt__pickle_push(r, (struct pickle_value){.kind = PICKLE_MARK});
     case 'N':
-        return push(r, (struct pickle_value){.kind = PICKLE_NONE});
+        return rapt__pickle_push(r, (struct pickle_value){.kind = PICKLE_NONE});
     case 0x88:
-        return push(r, (struct pickle_value){.kind = PICKLE_NUMBER, .number = 1});
+        return rapt__pickle_push(r, (struct pickle_value){.kind = PICKLE_NUMBER, .number = 1});
     case 0x89:
-        return push(r, (struct pickle_value){.kind = PICKLE_NUMBER, .number = 0});
+        return rapt__pickle_push(r, (struct pickle_value){.kind = PICKLE_NUMBER, .number = 0});
     case 'K':
         return push_number(r, 1, false);
     case 'M':
@@ -517,11 +314,11 @@ static rapt_status run_push(struct pickle_reading *r, unsigned opcode)
     case 'c':
         return push_global(r);
     case ')':
-        return tuple_of(r, 0);
+        return rapt__pickle_tuple(r, 0);
     case ']':
-        return push_empty(r, PICKLE_LIST);
+        return rapt__pickle_empty(r, PICKLE_LIST);
     case '}':
-        return push_empty(r, PICKLE_DICT);
+        return rapt__pickle_empty(r, PICKLE_DICT);
     }
     return rapt__fail(r->p->why, RAPT_BAD_FILE,
                       "%s: pickle, byte %zu: opcode 0x%02x is not allowed in a state dict",
@@ -544,29 +341,29 @@ static rapt_status run_one(struct pickle_reading *r, unsigned opcode)
     case 'r':
         return remember(r, 4);
     case 0x94:
-        return store(r, r->p->memo.count);
+        return rapt__pickle_store(r, r->p->memo.count);
     case 'h':
         return recall(r, 1);
     case 'j':
         return recall(r, 4);
     case 0x85:
-        return tuple_of(r, 1);
+        return rapt__pickle_tuple(r, 1);
     case 0x86:
-        return tuple_of(r, 2);
+        return rapt__pickle_tuple(r, 2);
     case 0x87:
-        return tuple_of(r, 3);
+        return rapt__pickle_tuple(r, 3);
     case 't':
-        return tuple_after_mark(r);
+        return rapt__pickle_tuple_mark(r);
     case 'a':
-        return append_one(r);
+        return rapt__pickle_add(r);
     case 'e':
-        return append_after_mark(r);
+        return rapt__pickle_add_mark(r);
     case 's':
-        return set_one(r);
+        return rapt__pickle_set(r);
     case 'u':
-        return set_after_mark(r);
+        return rapt__pickle_set_mark(r);
     case 'b':
-        return drop_state(r);
+        return rapt__pickle_drop_state(r);
     case 'R':
         return apply(r);
     case 'Q':
@@ -583,38 +380,9 @@ rapt_status rapt__pickle_run(struct pickle *pickle, const unsigned char *bytes, 
     pickle->stack.count = pickle->memo.count = 0;
     while (status == RAPT_OK && !r.ended) {
         r.opcode = r.at;
-        if (r.at == r.size) return fail(&r, "it does not end");
+        if (r.at == r.size) return rapt__pickle_fail(&r, "it does not end");
         status = run_one(&r, r.bytes[r.at++]);
     }
     pickle->at = r.at;
     return status;
-}
-
-const struct pickle_value *rapt__pickle_get(const struct pickle *pickle,
-                                            const struct pickle_value *dict, const char *key)
-{
-    for (size_t i = pickle->pair_count; dict->kind == PICKLE_DICT && i-- > 0;) {
-        const struct pickle_pair *pair = &pickle->pairs[i];
-        if (pair->of == dict->first && pair->key.kind == PICKLE_TEXT &&
-            same(pair->key.text, pair->key.size, key))
-            return &pair->value;
-    }
-    return NULL;
-}
-
-static void free_values(const struct pickle *p, struct pickle_values *values)
-{
-    rapt__free(&p->allocator, values->values, values->capacity * sizeof *values->values);
-    *values = (struct pickle_values){0};
-}
-
-void rapt__pickle_free(struct pickle *pickle)
-{
-    free_values(pickle, &pickle->stack);
-    free_values(pickle, &pickle->memo);
-    free_values(pickle, &pickle->items);
-    free_values(pickle, &pickle->storages);
-    rapt__free(&pickle->allocator, pickle->pairs, pickle->pair_capacity * sizeof *pickle->pairs);
-    pickle->pairs = NULL;
-    pickle->pair_count = pickle->pair_capacity = 0;
 }

@@ -97,7 +97,7 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
 /* ---- the bytes of the storages ---- */
 
 /* Finds the bytes of the storage of a key, which begin where the cursor is. */
-static rapt_status place(struct torch_reading *r, const struct pickle_value *key, struct cursor *c)
+static rapt_status locate(struct torch_reading *r, const struct pickle_value *key, struct cursor *c)
 {
     struct torch_storage *s = key->kind == PICKLE_TEXT ? find_key(r->form, key) : NULL;
     if (!s) return bad(r, "its list of storages has one that no tensor uses");
@@ -113,13 +113,13 @@ static rapt_status place(struct torch_reading *r, const struct pickle_value *key
     return c->status;
 }
 
-static rapt_status place_all(struct torch_reading *r, const struct pickle_value *list)
+static rapt_status locate_all(struct torch_reading *r, const struct pickle_value *list)
 {
     struct cursor c = {.source = &r->file->main.source, .at = r->pickle.at, .why = r->why};
     rapt_status status = RAPT_OK;
     if (list->kind != PICKLE_LIST) return bad(r, "it has no list of storages");
     for (size_t i = 0; i < r->pickle.pair_count && status == RAPT_OK; i++)
-        if (r->pickle.pairs[i].of == list->first) status = place(r, &r->pickle.pairs[i].value, &c);
+        if (r->pickle.pairs[i].of == list->first) status = locate(r, &r->pickle.pairs[i].value, &c);
     if (status != RAPT_OK || rapt__cursor_left(&c) == 0) return status;
     return bad(r, "it goes on after its last storage");
 }
@@ -146,7 +146,8 @@ static rapt_status check_head(struct torch_reading *r, const unsigned char *byte
     return bad(r, "its little_endian is not True");
 }
 
-/* Reads the state dict and the storages, which form->all has room for once their number is known.
+/* Reads the state dict and the storages, for which form->all gets memory once their number is
+ * known.
  */
 static rapt_status read_dict(struct torch_reading *r, const unsigned char *bytes, size_t size)
 {
@@ -156,14 +157,15 @@ static rapt_status read_dict(struct torch_reading *r, const unsigned char *bytes
     rapt_status status = rapt__pickle_run(p, bytes, size);
     if (status != RAPT_OK) return status;
     const struct pickle_value dict = p->result;
-    const size_t room = p->storages.count * sizeof *form->all, end = p->at;
-    form->all = rapt__alloc(allocator, room);
-    status = form->all || room == 0 ? collect(r, form) : rapt__tensors_no_memory(r->file, r->why);
+    const size_t capacity = p->storages.count * sizeof *form->all, end = p->at;
+    form->all = rapt__alloc(allocator, capacity);
+    status =
+        form->all || capacity == 0 ? collect(r, form) : rapt__tensors_no_memory(r->file, r->why);
     if (status == RAPT_OK) status = rapt__pickle_run(p, bytes, size);
-    if (status == RAPT_OK) status = place_all(r, &p->result);
+    if (status == RAPT_OK) status = locate_all(r, &p->result);
     p->result = dict;
     if (status == RAPT_OK) status = rapt__torch_add(r, end);
-    rapt__free(allocator, form->all, room);
+    rapt__free(allocator, form->all, capacity);
     return status;
 }
 

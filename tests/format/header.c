@@ -11,7 +11,6 @@
 #define M(metadata) "{\"__metadata__\":" metadata "," A "}"
 #define T(name, shape, offsets)                                                                    \
     "\"" name "\":{\"dtype\":\"U8\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
-/* An entry with one more key. */
 #define X(more) "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]," more ",\"data_offsets\":[0,4]}}"
 #define Z(dtype, shape)                                                                            \
     "{\"a\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[0,0]}}"
@@ -68,19 +67,12 @@ static const struct {
     {HEAD("{\"a\":{\"shape\":[0],\"data_offsets\":[0,0]}}"), 0, "has no dtype"},
     {HEAD("{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}"), 4, "has no shape"},
     {HEAD(X("\"x\":")), 4, "a value expected"},
-    {HEAD(X("\"x\":[1,]")), 4, "a value expected"},
     {HEAD(X("\"x\":[1}")), 4, "']' expected"},
     {HEAD(X("\"x\":{\"y\"}")), 4, "':' expected"},
-    {HEAD(X("\"x\":{1:2}")), 4, "a string expected"},
-    {HEAD(X("\"x\":01")), 4, "a number expected"},
     {HEAD("{\"a\":{\"Dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}"), 4, "has no dtype"},
-    {HEAD("{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}"), 4,
-     "a key twice"},
-    {HEAD("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"shape\":[1],\"data_offsets\":[0,4]}}"), 4,
-     "a key twice"},
-    {HEAD(
-         "{\"a\":{\"dtype\":\"F32\",\"\\u0064type\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}"),
-     4, "a key twice"},
+    {HEAD(X("\"dtype\":\"F32\"")), 4, "a key twice"},
+    {HEAD(X("\"shape\":[1]")), 4, "a key twice"},
+    {HEAD(X("\"\\u0064type\":\"F32\"")), 4, "a key twice"},
     {HEAD("{\"a\":{\"dtype\":\"F32\" \"shape\":[]}}"), 0, "'}' expected"},
     {HEAD("{\"a\":{\"dtype\":\"F32\",}}"), 0, "a string expected"},
     {HEAD("{\"a\":{\"dtype\" \"F32\"}}"), 0, "':' expected"},
