@@ -96,6 +96,7 @@ static struct bytes with_pickle(const char *pickle, size_t size)
     "0X\3\0\0\0cpuK" n "tQ"
 #define REBUILD "ctorch._utils\n_rebuild_tensor_v2\n"
 #define KEY     "X\1\0\0\0a"
+#define MUCH    "J\xFF\xFF\xFF\x7F"
 #define MODEL   "X\5\0\0\0model"
 #define STATE   "X\x0A\0\0\0state_dict"
 #define DICT1   "}" /* another one */
@@ -142,6 +143,10 @@ static void test_pickles(void **state)
             "ends after its storage"),
         ROW(DICT KEY REBUILD "(" STORAGE("\3") "K\0K\2\x85K\1\x85\x89}tRs.", "another size"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0K\2\x85K\1\x85tRs.", "other values than"),
+        ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0(K\1K\1K\1K\1K\1K\1K\1K\1K\1t)\x89}tRs.",
+            "has more than 8 dimensions"),
+        ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0" MUCH MUCH MUCH "\x87)\x89}tRs.",
+            "its size is beyond all memory"),
         ROW(DICT KEY REBUILD ")Rs.", "_rebuild_tensor_v2 is applied to other values"),
         ROW(DICT KEY "ctorch\nFloatStorage\n)Rs.", "the type of a storage is applied"),
         ROW(DICT KEY "K\1)Rs.", "of another kind"),
