@@ -33,7 +33,7 @@ static json_t *words_json(const struct words *words)
     return list;
 }
 
-static json_t *describe(const struct attention *attention)
+static json_t *attention_json(const struct attention *attention)
 {
     json_t *rows = number_rows(attention->grid, attention->target.count, attention->source.count);
     return json_pack("{s:s, s:o, s:o, s:o, s:o}", "translation", attention->text, "source",
@@ -57,7 +57,7 @@ static int check_text(const char *what, const char *bytes)
 }
 
 /* layer and head: from 1; 0: the mean. */
-static int check(const struct options *o, const rapt_translator *translator)
+static int check_choice(const struct options *o, const rapt_translator *translator)
 {
     rapt_config config = *rapt_model_config(rapt_translator_model(translator));
     int layers =
@@ -83,7 +83,7 @@ static int widest(const rapt_text *names, int count)
     return columns;
 }
 
-static int draw(const struct options *o, const struct attention *attention)
+static int draw_attention(const struct options *o, const struct attention *attention)
 {
     enum { CELL_SIDE = 30, LETTER = 8, TITLE = 40 };
     struct svg svg;
@@ -106,11 +106,11 @@ static int draw(const struct options *o, const struct attention *attention)
     return code;
 }
 
-static int show(const struct options *o, const struct attention *attention)
+static int show_weights(const struct options *o, const struct attention *attention)
 {
     struct heatmap map = attention_map(attention);
     if (o->json) {
-        print_json(describe(attention));
+        print_json(attention_json(attention));
     } else {
         printf("%s\n\n", attention->text);
         heatmap_print(stdout, &map,
@@ -118,13 +118,13 @@ static int show(const struct options *o, const struct attention *attention)
                                              .numbers = o->numbers,
                                              .color = heatmap_color(o->color)});
     }
-    return o->svg != NULL ? draw(o, attention) : EXIT_OK;
+    return o->svg != NULL ? draw_attention(o, attention) : EXIT_OK;
 }
 
 /* From options to layer and head from 0, -1: the mean. open: without options, it is the head that
    the model has been trained to align words by. */
-static void choose(struct attention_choice *choice, bool open, const rapt_translator *translator,
-                   int code)
+static void choose_weights(struct attention_choice *choice, bool open,
+                           const rapt_translator *translator, int code)
 {
     int layer = 0;
     if (code == EXIT_OK && open && choice->which == RAPT_WEIGHTS_CROSS)
@@ -134,15 +134,15 @@ static void choose(struct attention_choice *choice, bool open, const rapt_transl
     choice->head = choice->head > 0 ? choice->head - 1 : -1;
 }
 
-static int attend(struct options *o)
+static int attend_to(struct options *o)
 {
     rapt_translator *translator = NULL;
     struct attention attention = {0};
     int code = search_open(&o->search, "attend", &translator);
-    if (code == EXIT_OK) code = check(o, translator);
-    choose(&o->choice, o->open, translator, code);
+    if (code == EXIT_OK) code = check_choice(o, translator);
+    choose_weights(&o->choice, o->open, translator, code);
     if (code == EXIT_OK) code = attention_make(&attention, translator, &o->choice);
-    if (code == EXIT_OK) code = show(o, &attention);
+    if (code == EXIT_OK) code = show_weights(o, &attention);
     if (code == EXIT_OK) code = finish_output();
     attention_free(&attention);
     rapt_translator_free(translator);
@@ -150,7 +150,7 @@ static int attend(struct options *o)
 }
 
 /* The arguments as one text; the caller frees. */
-static char *join(const struct command *command)
+static char *join_arguments(const struct command *command)
 {
     char *text = xasprintf("%s", command->rest[0]);
     for (int i = 1; i < command->rest_count; i++) {
@@ -194,9 +194,9 @@ int command_attend(int argc, char **argv)
     if (o.self != NULL)
         o.choice.which =
             strcmp(o.self, "encoder") == 0 ? RAPT_WEIGHTS_ENCODER : RAPT_WEIGHTS_DECODER;
-    char *sentence = join(&command);
+    char *sentence = join_arguments(&command);
     o.choice.sentence = sentence;
-    code = attend(&o);
+    code = attend_to(&o);
     free(sentence);
     return code;
 }

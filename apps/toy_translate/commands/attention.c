@@ -21,7 +21,7 @@ static int32_t *copy(const int32_t *ids, int count, int32_t first, int32_t last)
     return all;
 }
 
-static int callback(void *user, const rapt_translation *t)
+static int attention_callback(void *user, const rapt_translation *t)
 {
     struct found *found = user;
     const rapt_tokenizer *target = rapt_translator_target(found->translator);
@@ -140,11 +140,11 @@ static int fold(struct attention *attention, rapt_translator *translator, struct
     return code;
 }
 
-static int find(struct found *found, rapt_translator *translator, const char *sentence)
+static int find_weights(struct found *found, rapt_translator *translator, const char *sentence)
 {
     rapt_message why = {""};
     rapt_text text = {sentence, strlen(sentence)};
-    if (rapt_translate_many(translator, &text, 1, 0, callback, found, &why) != RAPT_OK)
+    if (rapt_translate_many(translator, &text, 1, 0, attention_callback, found, &why) != RAPT_OK)
         return failed("%s", why.text);
     if (found->status == RAPT_OK) return EXIT_OK;
     return failed("the sentence has more tokens than the model has positions");
@@ -180,7 +180,7 @@ int attention_make(struct attention *attention, rapt_translator *translator,
     struct unseen unseen = {0};
     *attention = (struct attention){0};
     int code = choice->target != NULL ? take_pair(&found, choice)
-                                      : find(&found, translator, choice->sentence);
+                                      : find_weights(&found, translator, choice->sentence);
     if (code == EXIT_OK && found.source_count + source_ends(rapt_translator_model(translator)) == 0)
         code = failed("the sentence has no tokens");
     if (code == EXIT_OK) code = fold(attention, translator, &found, choice);

@@ -1,7 +1,7 @@
 /* completion_fish.c - the script that completes command lines in fish, to standard output. */
 #include "completion.h"
 
-static void put_text(const char *text)
+static void put_fish_text(const char *text)
 {
     putchar('\'');
     for (; *text; text++) {
@@ -24,7 +24,7 @@ static void put_option(const char *command, const struct option_row *row)
         fputs(completion_is_file(row) ? " -r -F" : " -x", stdout);
     }
     fputs(" -d ", stdout);
-    put_text(row->help);
+    put_fish_text(row->help);
     putchar('\n');
 }
 
@@ -49,7 +49,7 @@ static void put_commands(const char *condition)
 {
     for (const struct entry *e = commands; e->name != NULL; e++) {
         printf("complete -c toy_translate -f -n %s -a %s -d ", condition, e->name);
-        put_text(e->help);
+        put_fish_text(e->help);
         putchar('\n');
     }
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* A text between single quotes in an argument of _arguments or _describe. */
-static void put_text(const char *text)
+static void put_zsh_text(const char *text)
 {
     for (; *text; text++) {
         if (strchr("[]:\\", *text) != NULL) putchar('\\');
@@ -24,7 +24,7 @@ static void put_option(const struct option_row *row)
         printf("'(-%c --%s)'{-%c,--%s%s}'[", letter, row->name, letter, row->name, value);
     else
         printf("'--%s%s[", row->name, value);
-    put_text(row->help);
+    put_zsh_text(row->help);
     putchar(']');
     if (row->kind == OPTION_CHOICE) {
         printf(":%s:(", row->name);
@@ -32,7 +32,7 @@ static void put_option(const struct option_row *row)
         putchar(')');
     } else if (row->kind != OPTION_FLAG) {
         putchar(':');
-        put_text(row->argument);
+        put_zsh_text(row->argument);
         fputs(completion_is_file(row) ? ":_files" : ": ", stdout);
     }
     putchar('\'');
@@ -71,7 +71,7 @@ void completion_zsh(void)
            rapt_version());
     for (const struct entry *e = commands; e->name != NULL; e++) {
         printf("    '%s:", e->name);
-        put_text(e->help);
+        put_zsh_text(e->help);
         puts("'");
     }
     puts(")\n"

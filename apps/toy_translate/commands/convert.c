@@ -29,7 +29,7 @@ static int export_to(const rapt_model *model, const char *to, const char *out)
     return failed("%s", why.text);
 }
 
-static int save(const rapt_model *model, const char *out, bool packed)
+static int save_file(const rapt_model *model, const char *out, bool packed)
 {
     rapt_message why = {""};
     const rapt_save_options options = {.size = sizeof options, .packed = packed};
@@ -38,7 +38,7 @@ static int save(const rapt_model *model, const char *out, bool packed)
 }
 
 /* Of folders, too. */
-static bool same(const char *a, const char *b)
+static bool same_path(const char *a, const char *b)
 {
     struct stat one, other;
     return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
@@ -52,7 +52,7 @@ static int check_out(const char *path, const char *out)
     const char *slash = strrchr(path, '/');
     char *inside = xasprintf("%s/%s", out, slash != NULL ? slash + 1 : path);
     int code = EXIT_OK;
-    if (same(path, out) || same(path, inside))
+    if (same_path(path, out) || same_path(path, inside))
         code = usage_error("convert: --out %s is the same file as --model %s", out, path);
     free(inside);
     return code;
@@ -119,7 +119,7 @@ int command_convert(int argc, char **argv)
     if (code != EXIT_OK) return code;
     code = model_open(&model, path);
     if (code != EXIT_OK) return code;
-    code = file ? save(model, out, packed) : export_to(model, to, out);
+    code = file ? save_file(model, out, packed) : export_to(model, to, out);
     rapt_model_free(model);
     return code;
 }

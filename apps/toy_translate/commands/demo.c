@@ -130,7 +130,7 @@ static int choose_output(struct demo *demo)
     return EXIT_OK;
 }
 
-static int load(struct demo *demo)
+static int load_translator(struct demo *demo)
 {
     struct search search = search_default;
     search.model = demo->recipe.out;
@@ -139,7 +139,7 @@ static int load(struct demo *demo)
     return search_open(&search, "demo", &demo->translator);
 }
 
-static int callback(void *user, const rapt_translation *t)
+static int show_example(void *user, const rapt_translation *t)
 {
     const struct corpus_pair *pair = (const struct corpus_pair *)user + t->sentence;
     char *text = printable((rapt_text){t->text, t->size});
@@ -160,7 +160,7 @@ static int show_examples(const struct demo *demo)
     for (size_t i = 0; i < count; i++)
         texts[i] = (rapt_text){pairs[i].source, strlen(pairs[i].source)};
     rapt_status status =
-        rapt_translate_many(demo->translator, texts, count, 0, callback, copies, &why);
+        rapt_translate_many(demo->translator, texts, count, 0, show_example, copies, &why);
     free(texts);
     free(copies);
     return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
@@ -220,7 +220,7 @@ static int show_attention(const struct demo *demo)
     return code;
 }
 
-static int show(struct demo *demo, double seconds)
+static int show_demo(struct demo *demo, double seconds)
 {
     printf("\n%.2f %% of %zu held-out sentences are translated exactly as in the corpus.\n\n",
            score_exact(&demo->score), demo->score.sentences);
@@ -232,7 +232,7 @@ static int show(struct demo *demo, double seconds)
     return code;
 }
 
-static int run(struct demo *demo, bool json)
+static int run_demo(struct demo *demo, bool json)
 {
     int code = make_corpus(demo);
     if (code != EXIT_OK || demo->write_corpus != NULL)
@@ -243,11 +243,11 @@ static int run(struct demo *demo, bool json)
                      "two cores.",
                      demo->data.train.count, demo->recipe.steps);
     if (code == EXIT_OK) code = learn(&demo->recipe, &demo->data, &demo->steps);
-    if (code == EXIT_OK) code = load(demo);
+    if (code == EXIT_OK) code = load_translator(demo);
     if (code == EXIT_OK) code = score_pairs(&demo->score, demo->translator, &demo->heldout, NULL);
     if (code != EXIT_OK) return code;
     double seconds = now() - demo->start;
-    if (!json) return show(demo, seconds);
+    if (!json) return show_demo(demo, seconds);
     print_json(json_pack(
         "{s:o, s:I, s:I, s:I, s:o, s:i}", "exact", number(score_exact(&demo->score)), "heldout",
         (json_int_t)demo->heldout.count, "train_pairs", (json_int_t)demo->data.train.count, "steps",
@@ -255,7 +255,7 @@ static int run(struct demo *demo, bool json)
     return EXIT_OK;
 }
 
-static void release(struct demo *demo)
+static void release_demo(struct demo *demo)
 {
     rapt_translator_free(demo->translator);
     score_free(&demo->score);
@@ -304,8 +304,8 @@ int command_demo(int argc, char **argv)
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     demo.recipe.threads = threads_used(demo.recipe.threads);
-    code = run(&demo, json);
-    release(&demo);
+    code = run_demo(&demo, json);
+    release_demo(&demo);
     if (finish_output() != EXIT_OK && code == EXIT_OK) code = EXIT_FAILED;
     return code;
 }

@@ -89,7 +89,7 @@ static void print_versus(const char *name, const struct evaluation *e,
     putchar('\n');
 }
 
-static void print_text(const struct evaluation *e)
+static void print_evaluation(const struct evaluation *e)
 {
     const struct score *score = &e->score;
     const long long *sums = score->sums;
@@ -133,7 +133,7 @@ static json_t *describe_versus(const struct evaluation *e, double (*value)(const
     return object;
 }
 
-static json_t *describe(const struct evaluation *e)
+static json_t *evaluation_json(const struct evaluation *e)
 {
     const struct score *score = &e->score;
     const long long *sums = score->sums;
@@ -213,7 +213,7 @@ static int score_model(struct evaluation *e, const char *model, const char *outp
     return code;
 }
 
-static int check(const struct evaluation *e)
+static int check_evaluation(const struct evaluation *e)
 {
     if (e->hypotheses != NULL && e->search.model != NULL)
         return usage_error("evaluate: --hypotheses and --model exclude each other");
@@ -229,7 +229,7 @@ static int check(const struct evaluation *e)
 static int evaluate(struct evaluation *e)
 {
     int code = pair_files_check(&e->files, "evaluate");
-    if (code == EXIT_OK) code = check(e);
+    if (code == EXIT_OK) code = check_evaluation(e);
     if (code == EXIT_OK) code = pairs_read(&e->pairs, &e->files);
     if (code == EXIT_OK && e->hypotheses != NULL)
         code = score_file(&e->score, e->hypotheses, &e->pairs);
@@ -238,8 +238,8 @@ static int evaluate(struct evaluation *e)
     if (code == EXIT_OK && e->versus != NULL) code = score_file(&e->other, e->versus, &e->pairs);
     if (code == EXIT_OK && e->versus_model != NULL)
         code = score_model(e, e->versus_model, NULL, &e->other);
-    if (code == EXIT_OK && e->json) print_json(describe(e));
-    if (code == EXIT_OK && !e->json) print_text(e);
+    if (code == EXIT_OK && e->json) print_json(evaluation_json(e));
+    if (code == EXIT_OK && !e->json) print_evaluation(e);
     if (code == EXIT_OK) code = finish_output();
     score_free(&e->score);
     score_free(&e->other);

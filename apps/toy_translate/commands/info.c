@@ -14,7 +14,7 @@ static const char *vocabulary_of(const rapt_model *model)
 
 /* NULL: it is no JSON. Where an allocation fails, the reader may cut strings, or report nonsense:
    so it reads twice, and both must agree. */
-static json_t *parse(const char *text)
+static json_t *parse_json(const char *text)
 {
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     json_t *again = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
@@ -29,7 +29,7 @@ static json_t *parse(const char *text)
 static json_t *training_of(const rapt_model *model)
 {
     const char *text = rapt_model_metadata(model, TRAINING_KEY);
-    json_t *object = text != NULL ? parse(text) : NULL;
+    json_t *object = text != NULL ? parse_json(text) : NULL;
     if (json_is_object(object)) return object;
     json_decref(object);
     return NULL;
@@ -109,7 +109,7 @@ static void print_files(const struct files *files)
 /* ---- the model ---- */
 
 /* NULL: out of memory. */
-static json_t *describe(const rapt_model *model, const struct files *files)
+static json_t *model_json(const rapt_model *model, const struct files *files)
 {
     json_t *object = variant_describe(rapt_model_config(model));
     json_t *more = json_pack(
@@ -243,8 +243,8 @@ static void print_state(const rapt_model *model, const char *path)
     free(options);
 }
 
-static void print_text(const rapt_model *model, json_t *object, const struct files *files,
-                       const char *path)
+static void print_model(const rapt_model *model, json_t *object, const struct files *files,
+                        const char *path)
 {
     char *parameters = rounded((double)rapt_model_parameters(model));
     char *bytes = rounded((double)rapt_model_bytes(model));
@@ -303,7 +303,7 @@ int command_info(int argc, char **argv)
     }
     code = EXIT_OK;
     if (files.count > 0) qsort(files.all, files.count, sizeof *files.all, by_use);
-    json_t *object = tensors ? NULL : describe(model, &files);
+    json_t *object = tensors ? NULL : model_json(model, &files);
     if (tensors)
         print_tensors(model);
     else if (object == NULL)
@@ -311,7 +311,7 @@ int command_info(int argc, char **argv)
     else if (json)
         print_json(object);
     else
-        print_text(model, object, &files, path);
+        print_model(model, object, &files, path);
     free_files(&files);
     rapt_model_free(model);
     return code == EXIT_OK ? finish_output() : code;

@@ -42,8 +42,8 @@ static void print_words(const struct words *words, const double *sums)
     }
 }
 
-static json_t *describe(const struct words *words, const double *sums, size_t line,
-                        const rapt_text_score *s)
+static json_t *pair_json(const struct words *words, const double *sums, size_t line,
+                         const rapt_text_score *s)
 {
     json_t *list = json_array();
     for (int w = 0; w < words->count; w++) {
@@ -70,7 +70,7 @@ static void skip_to(struct job *job, size_t end)
     while (++job->line < end) print_none(job, job->line);
 }
 
-static int callback(void *user, const rapt_text_score *s)
+static int score_callback(void *user, const rapt_text_score *s)
 {
     struct job *job = user;
     struct words words;
@@ -88,7 +88,7 @@ static int callback(void *user, const rapt_text_score *s)
     words_make(&words, rapt_translator_target(job->translator), s->target, s->target_count);
     double *sums = sums_of(&words, s);
     if (job->json) {
-        print_json(describe(&words, sums, line, s));
+        print_json(pair_json(&words, sums, line, s));
     } else {
         printf("%.4f", job->normalize ? s->sum / (s->target_count + 1) : s->sum);
         if (job->words) print_words(&words, sums);
@@ -99,13 +99,14 @@ static int callback(void *user, const rapt_text_score *s)
     return ferror(stdout) != 0;
 }
 
-static int score(struct job *job, const struct search *search, struct pairs *pairs)
+static int score_files(struct job *job, const struct search *search, struct pairs *pairs)
 {
     rapt_message why = {""};
     int code = search_open(search, "score", &job->translator);
     job->pairs = pairs;
-    if (code == EXIT_OK && rapt_translator_score(job->translator, pairs->source, pairs->target,
-                                                 pairs->count, callback, job, &why) != RAPT_OK)
+    if (code == EXIT_OK &&
+        rapt_translator_score(job->translator, pairs->source, pairs->target, pairs->count,
+                              score_callback, job, &why) != RAPT_OK)
         code = failed("%s", why.text);
     if (code == EXIT_OK) skip_to(job, pairs->lines + 1);
     if (code == EXIT_OK) code = finish_output();
@@ -147,7 +148,7 @@ int command_score(int argc, char **argv)
     if (code != EXIT_OK) return code;
     if (search.model == NULL) return usage_error("score: --model is missing");
     code = pairs_read(&pairs, &files);
-    if (code == EXIT_OK) code = score(&job, &search, &pairs);
+    if (code == EXIT_OK) code = score_files(&job, &search, &pairs);
     pairs_free(&pairs);
     return code;
 }

@@ -69,7 +69,7 @@ static int misplaced(const char *typed)
     return code;
 }
 
-static int run(const char *name, int argc, char **argv)
+static int run_command(const char *name, int argc, char **argv)
 {
     for (const struct entry *e = commands; e->name != NULL; e++)
         if (strcmp(name, e->name) == 0) return e->run(argc, argv);
@@ -83,7 +83,7 @@ static int command_help(int argc, char **argv)
     if (argc < 2 || argv[1][0] == '-' || strcmp(argv[1], "help") == 0) return overview();
     if (strcmp(argv[1], "version") == 0) return print_version();
     char *arguments[] = {argv[1], option, NULL};
-    return run(argv[1], 2, arguments);
+    return run_command(argv[1], 2, arguments);
 }
 
 static int command_version(int argc, char **argv)
@@ -102,5 +102,5 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return overview();
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) return print_version();
     if (argv[1][0] == '-') return misplaced(argv[1]);
-    return run(argv[1], argc - 1, argv + 1);
+    return run_command(argv[1], argc - 1, argv + 1);
 }

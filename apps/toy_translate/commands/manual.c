@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Running text: a paragraph where a line is empty, else a new line where it has one. */
-static void put_text(const char *text)
+static void put_roff(const char *text)
 {
     bool first = true; /* of a line, where a dot or a quote would be a request */
     for (; *text; text++) {
@@ -31,9 +31,9 @@ static void put_option(const struct command *command, const struct option_row *r
     char *usage = option_usage(command, row), *standard = option_default(row);
     char *help = xasprintf("%s%s", row->help, standard);
     fputs(".TP\n.B ", stdout);
-    put_text(usage);
+    put_roff(usage);
     putchar('\n');
-    put_text(help);
+    put_roff(help);
     putchar('\n');
     free(help);
     free(standard);
@@ -47,9 +47,9 @@ static void put_values(const struct command *command, int index)
     char *name = option_list_name(command, &command->rows[index]);
     char *values = choices_text(command->rows[index].argument);
     fputs(".TP\n.B ", stdout);
-    put_text(name);
+    put_roff(name);
     putchar('\n');
-    put_text(values);
+    put_roff(values);
     putchar('\n');
     free(values);
     free(name);
@@ -61,10 +61,10 @@ static void put_command(const struct command *command, void *user)
     printf(".SS toy_translate %s [\\fIoption\\fR]...", command->name);
     if (*command->arguments) {
         putchar(' ');
-        put_text(command->arguments);
+        put_roff(command->arguments);
     }
     putchar('\n');
-    put_text(command->purpose);
+    put_roff(command->purpose);
     putchar('\n');
     for (int i = 0; i < command->count; i++)
         if (command->rows[i].kind == OPTION_GROUP)
@@ -74,7 +74,7 @@ static void put_command(const struct command *command, void *user)
     for (int i = 0; i < command->count; i++) put_values(command, i);
     if (command->examples == NULL) return;
     puts(".PP\n.I Examples\n.PP\n.nf");
-    put_text(command->examples);
+    put_roff(command->examples);
     puts("\n.fi");
 }
 
@@ -95,7 +95,7 @@ void manual_print(void)
         rapt_version());
     for (const struct entry *e = commands; e->name != NULL; e++) {
         printf(".TP\n.B %s\n", e->name);
-        put_text(e->help);
+        put_roff(e->help);
         putchar('\n');
     }
     puts(".SH OPTIONS");

@@ -63,8 +63,8 @@ static bool is_size(const char *name)
 }
 
 /* Keeps the texts of options, which rows point to. */
-static int take(struct training *t, const struct command *command, const char *name,
-                const char *value)
+static int take_option(struct training *t, const struct command *command, const char *name,
+                       const char *value)
 {
     struct option_row *row = option_find(command, name);
     if (row == NULL || row->given || t->taken == TRAINING_TAKEN) return EXIT_OK;
@@ -87,7 +87,7 @@ static int take_others(struct training *t, const struct command *command, const 
     for (int i = 0; i < OTHERS && code == EXIT_OK; i++) {
         const char *value = json_string_value(json_object_get(object, others[i].name));
         if (value != NULL && !given[others[i].group])
-            code = take(t, command, others[i].name, value);
+            code = take_option(t, command, others[i].name, value);
     }
     json_decref(object);
     return code;
@@ -103,7 +103,7 @@ static bool both_given(const struct command *command, const char *name)
 
 /* "name value name value ...": a value of 0 is that of an option not given, except where the table
    has another default. */
-static int take_options(struct training *t, const struct command *command, const char *list)
+static int take_option_list(struct training *t, const struct command *command, const char *list)
 {
     int code = EXIT_OK;
     while (*list && code == EXIT_OK) {
@@ -115,7 +115,7 @@ static int take_options(struct training *t, const struct command *command, const
         const struct option_row *row = option_find(command, name);
         bool unset = strcmp(text, "0") == 0 && row != NULL &&
                      (row->kind == OPTION_FLAG || row->min > 0 || is_variant(name));
-        if (!unset && !both_given(command, name)) code = take(t, command, name, text);
+        if (!unset && !both_given(command, name)) code = take_option(t, command, name, text);
         free(name);
         free(text);
         list = value + value_size + (value[value_size] == ' ');
@@ -137,7 +137,7 @@ int training_resume(struct training *t, const struct command *command)
     if (code == EXIT_OK)
         code = state_open(&state, &options, path, rapt_model_metadata(model, STATE_KEY));
     if (code == EXIT_OK) code = take_others(t, command, rapt_model_metadata(model, COMMAND_KEY));
-    if (code == EXIT_OK) code = take_options(t, command, options);
+    if (code == EXIT_OK) code = take_option_list(t, command, options);
     free(options);
     rapt_model_free(model);
     free(path);

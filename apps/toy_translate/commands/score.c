@@ -31,8 +31,8 @@ double score_chrf(const long long *sums)
 }
 
 /* counts: [SCORE_COUNTS] of one sentence, zero before. */
-static rapt_status count(long long *counts, rapt_bleu *lowered, rapt_text hypothesis,
-                         rapt_text reference)
+static rapt_status count_sentence(long long *counts, rapt_bleu *lowered, rapt_text hypothesis,
+                                  rapt_text reference)
 {
     rapt_bleu bleu = {{0}, {0}, 0, 0};
     rapt_chrf chrf = {{0}, {0}, {0}};
@@ -61,7 +61,7 @@ int score_add(struct score *score, rapt_text hypothesis, rapt_text reference)
     }
     long long *counts = score->counts + score->sentences * SCORE_COUNTS;
     memset(counts, 0, SCORE_COUNTS * sizeof *counts);
-    rapt_status status = count(counts, &score->lowered, hypothesis, reference);
+    rapt_status status = count_sentence(counts, &score->lowered, hypothesis, reference);
     if (status != RAPT_OK) return failed("scores: %s", rapt_status_text(status));
     for (int c = 0; c < SCORE_COUNTS; c++) score->sums[c] += counts[c];
     score->sentences++;
@@ -84,7 +84,7 @@ static void skip_to(struct scoring *scoring, size_t end)
     while (++scoring->line < end) fputc('\n', scoring->output);
 }
 
-static int callback(void *user, const rapt_translation *t)
+static int add_translation(void *user, const rapt_translation *t)
 {
     struct scoring *scoring = user;
     struct score *score = scoring->score;
@@ -111,8 +111,8 @@ int score_pairs(struct score *score, rapt_translator *translator, const struct p
     struct scoring scoring = {score, pairs, output, 0, EXIT_OK};
     double start = now();
     *score = (struct score){0};
-    rapt_status status =
-        rapt_translate_many(translator, pairs->source, pairs->count, 0, callback, &scoring, &why);
+    rapt_status status = rapt_translate_many(translator, pairs->source, pairs->count, 0,
+                                             add_translation, &scoring, &why);
     score->seconds = now() - start;
     if (status != RAPT_OK) return failed("%s", why.text);
     if (output != NULL) skip_to(&scoring, pairs->lines + 1);

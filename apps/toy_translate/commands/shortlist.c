@@ -108,7 +108,7 @@ static int get(struct job *job, size_t first, int n)
     return code;
 }
 
-static rapt_tokens tokens_of(const struct side *side, int n)
+static rapt_tokens side_tokens(const struct side *side, int n)
 {
     return (rapt_tokens){n, side->ids, side->starts};
 }
@@ -130,7 +130,7 @@ static int read_some(struct job *job, size_t first, int n)
     int code = get(job, first, n);
     if (code != EXIT_OK) return code;
     const int *s = job->source.starts, *t = job->target.starts;
-    const rapt_tokens source = tokens_of(&job->source, n), target = tokens_of(&job->target, n);
+    const rapt_tokens source = side_tokens(&job->source, n), target = side_tokens(&job->target, n);
     rapt_message why = {""};
     size_t size = 0;
     for (int i = 0; i < n; i++) size += (size_t)(s[i + 1] - s[i]) * (size_t)(t[i + 1] - t[i]);
@@ -173,7 +173,7 @@ static int make_session(struct job *job)
     return failed("%s", why.text);
 }
 
-static int read_all(struct job *job)
+static int read_examples(struct job *job)
 {
     int code = make_session(job);
     for (size_t i = 0; code == EXIT_OK && i < job->examples.count; i += SENTENCES) {
@@ -210,7 +210,7 @@ static int by_token(const void *x, const void *y)
 }
 
 /* Which share of the target's tokens the lists of their sentences hold, and how long these are. */
-static int report(struct job *job, const rapt_shortlist *list)
+static int report_coverage(struct job *job, const rapt_shortlist *list)
 {
     int vocab = rapt_shortlist_target_vocab(list), count = 0, code = EXIT_OK;
     int32_t *tokens = xcalloc((size_t)vocab, sizeof *tokens);
@@ -244,11 +244,11 @@ static int learn_list(struct job *job)
 {
     rapt_shortlist *list = NULL;
     rapt_message why = {""};
-    int code = read_all(job);
+    int code = read_examples(job);
     if (code == EXIT_OK) code = make_list(job, &list);
     if (code == EXIT_OK && rapt_shortlist_write(list, job->output, &why) != RAPT_OK)
         code = failed("%s", why.text);
-    if (code == EXIT_OK) code = report(job, list);
+    if (code == EXIT_OK) code = report_coverage(job, list);
     rapt_shortlist_free(list);
     return code;
 }
@@ -271,7 +271,7 @@ static int find_examples(struct job *job)
     return examples_make(&job->examples, &job->part, NULL);
 }
 
-static int run(struct job *job)
+static int run_shortlist(struct job *job)
 {
     int code = pair_files_check(&job->files, "shortlist");
     if (code == EXIT_OK && job->model_path == NULL)
@@ -312,7 +312,7 @@ int command_shortlist(int argc, char **argv)
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows};
     int code = options_read(&command, argc, argv);
-    if (code == GO_ON) code = run(&job);
+    if (code == GO_ON) code = run_shortlist(&job);
     rapt_session_free(job.session);
     examples_free(&job.examples);
     part_free(&job.part);

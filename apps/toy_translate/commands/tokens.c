@@ -99,7 +99,7 @@ static int32_t *read_ids(const struct tokens *t, rapt_text line, size_t *count)
     return ids;
 }
 
-static void print_text(struct tokens *t, rapt_text line, size_t number)
+static void print_decoded(struct tokens *t, rapt_text line, size_t number)
 {
     size_t count = 0, size = 0;
     int32_t *ids = read_ids(t, line, &count);
@@ -127,7 +127,7 @@ static int each_line(struct tokens *t, bool back)
     while (code == EXIT_OK && (count = lines_next(&t->lines, WINDOW)) > 0) {
         for (size_t i = 0; i < count; i++)
             if (back)
-                print_text(t, lines_get(&t->lines, i), ++number);
+                print_decoded(t, lines_get(&t->lines, i), ++number);
             else
                 print_tokens(t, lines_get(&t->lines, i));
         code = finish_output();
@@ -153,7 +153,8 @@ static int print_vocabulary(const struct tokens *t)
 
 enum command_kind { TOKENIZE, DETOKENIZE, VOCAB };
 
-static int run(enum command_kind kind, const char *name, const char *purpose, int argc, char **argv)
+static int run_tokens(enum command_kind kind, const char *name, const char *purpose, int argc,
+                      char **argv)
 {
     struct tokens t = {0};
     /* clang-format off */
@@ -182,21 +183,22 @@ static int run(enum command_kind kind, const char *name, const char *purpose, in
 
 int command_tokenize(int argc, char **argv)
 {
-    return run(TOKENIZE, "tokenize",
-               "Prints the tokens of each line of standard input, separated by spaces. A space "
-               "inside a token is shown as U+2581, a byte that is no text as <0xNN>.",
-               argc, argv);
+    return run_tokens(
+        TOKENIZE, "tokenize",
+        "Prints the tokens of each line of standard input, separated by spaces. A space "
+        "inside a token is shown as U+2581, a byte that is no text as <0xNN>.",
+        argc, argv);
 }
 
 int command_detokenize(int argc, char **argv)
 {
-    return run(DETOKENIZE, "detokenize",
-               "Prints the text of each line of token ids, as tokenize --ids prints them.", argc,
-               argv);
+    return run_tokens(DETOKENIZE, "detokenize",
+                      "Prints the text of each line of token ids, as tokenize --ids prints them.",
+                      argc, argv);
 }
 
 int command_vocab(int argc, char **argv)
 {
-    return run(VOCAB, "vocab", "Prints the vocabulary of a model: each id, a tab, its token.", argc,
-               argv);
+    return run_tokens(VOCAB, "vocab",
+                      "Prints the vocabulary of a model: each id, a tab, its token.", argc, argv);
 }

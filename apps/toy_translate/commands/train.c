@@ -40,7 +40,7 @@ static int check_files(const struct files *files)
 }
 
 /* Fails if the file, which would be written, is one of the pairs. */
-static int check_file(const char *path, const void *user)
+static int refuse_input(const char *path, const void *user)
 {
     const struct files *files = user;
     const struct pair_files *a = &files->train, *b = &files->valid;
@@ -66,13 +66,13 @@ static int read_pairs(const struct training *t, struct data *data)
 static int check_outputs(const struct training *t)
 {
     const struct recipe *recipe = &t->recipe;
-    int code = check_file(recipe->out, &t->files);
-    if (code == EXIT_OK) code = outputs_each(recipe->out, check_file, &t->files);
+    int code = refuse_input(recipe->out, &t->files);
+    if (code == EXIT_OK) code = outputs_each(recipe->out, refuse_input, &t->files);
     if (code == EXIT_OK) code = outputs_check(recipe);
     return code;
 }
 
-static int run(struct training *t, const struct command *command)
+static int train_pairs(struct training *t, const struct command *command)
 {
     struct recipe *recipe = &t->recipe;
     rapt_config config;
@@ -109,7 +109,7 @@ static int check_shards(struct recipe *recipe)
     return EXIT_OK;
 }
 
-static int train(struct training *t, const struct command *command)
+static int train_checked(struct training *t, const struct command *command)
 {
     struct recipe *recipe = &t->recipe;
     if (recipe->out == NULL) return usage_error("train: --out is missing");
@@ -131,7 +131,7 @@ static int train(struct training *t, const struct command *command)
     if (code == EXIT_OK) code = check_shards(recipe);
     if (code == EXIT_OK) code = check_files(&t->files);
     if (code == EXIT_OK) code = check_outputs(t);
-    return code == EXIT_OK ? run(t, command) : code;
+    return code == EXIT_OK ? train_pairs(t, command) : code;
 }
 
 int command_train(int argc, char **argv)
@@ -154,7 +154,7 @@ int command_train(int argc, char **argv)
         .name = "train", .arguments = "", .purpose = purpose, .examples = examples, .rows = rows};
     command.count = training_rows(&training, rows);
     int code = options_read(&command, argc, argv);
-    if (code == GO_ON) code = train(&training, &command);
+    if (code == GO_ON) code = train_checked(&training, &command);
     training_free(&training);
     if (code != EXIT_OK) code = agree(&ranks, code, NULL);
     ranks_close(&ranks, code);

@@ -123,8 +123,8 @@ static void print_object(const struct job *job, const rapt_translation *t, const
 }
 
 /* good: it is a translation, and not the placeholder, which has no score. */
-static void print_text(const struct job *job, const rapt_translation *t, const char *text,
-                       bool good)
+static void print_translation(const struct job *job, const rapt_translation *t, const char *text,
+                              bool good)
 {
     bool many = job->nbest > 1;
     if (many) printf("%zu ||| ", job->first + t->sentence);
@@ -138,7 +138,7 @@ static void print_text(const struct job *job, const rapt_translation *t, const c
     putchar('\n');
 }
 
-static int callback(void *user, const rapt_translation *t)
+static int translation_callback(void *user, const rapt_translation *t)
 {
     struct job *job = user;
     bool bad = t->status != RAPT_OK || job->invalid[t->sentence];
@@ -152,7 +152,7 @@ static int callback(void *user, const rapt_translation *t)
     if (job->json)
         print_object(job, t, text);
     else
-        print_text(job, t, text, !bad);
+        print_translation(job, t, text, !bad);
     if (t->rank == 0 && !bad) unseen_add(&job->unseen, job->translator, t->source, t->source_count);
     free(text);
     return ferror(stdout) != 0;
@@ -181,14 +181,14 @@ static int translate_window(struct job *job)
     int code = EXIT_OK;
     for (size_t i = 0; i < job->count; i++) job->texts[i] = text_of(job, i);
     if (rapt_translate_many(job->translator, job->texts, job->count, job->alignments || job->json,
-                            callback, job, &why) != RAPT_OK)
+                            translation_callback, job, &why) != RAPT_OK)
         code = failed("%s", why.text);
     if (finish_output() != EXIT_OK) code = EXIT_FAILED;
     job->first += job->count;
     return code;
 }
 
-static int run(struct job *job, int input)
+static int translate_lines(struct job *job, int input)
 {
     int code = EXIT_OK;
     bool dialog = isatty(input) && isatty(STDERR_FILENO);
@@ -211,18 +211,18 @@ static int run(struct job *job, int input)
 }
 
 /* The output, if it is a file, is the old one or has an answer to every line. */
-static int run_to(struct job *job, int input)
+static int translate_to(struct job *job, int input)
 {
     struct spool spool;
-    if (job->output == NULL) return run(job, input);
+    if (job->output == NULL) return translate_lines(job, input);
     int code = spool_begin(&spool);
     if (code != EXIT_OK) return code;
-    code = run(job, input);
+    code = translate_lines(job, input);
     int saved = spool_end(&spool, job->complete ? job->output : NULL);
     return code == EXIT_OK ? saved : code;
 }
 
-static int translate(struct job *job, const char *path)
+static int translate_input(struct job *job, const char *path)
 {
     int input = STDIN_FILENO;
     const char *output = job->output;
@@ -230,7 +230,7 @@ static int translate(struct job *job, const char *path)
         return usage_error("translate: --output %s is the same file as the input", output);
     if (path == NULL) {
         job->name = "standard input";
-        if (!output_is_input()) return run_to(job, input);
+        if (!output_is_input()) return translate_to(job, input);
         return usage_error("translate: standard input and standard output are the same file");
     }
     do input = open(path, O_RDONLY | O_CLOEXEC);
@@ -241,7 +241,7 @@ static int translate(struct job *job, const char *path)
                       strerror(errno));
     int code = is_output(path)
                    ? usage_error("translate: %s: standard output is the same file", path)
-                   : run_to(job, input);
+                   : translate_to(job, input);
     close(input);
     return code;
 }
@@ -280,7 +280,8 @@ int command_translate(int argc, char **argv)
     if (code == GO_ON) {
         code = search_open(&search, command.name, &job->translator);
         job->nbest = search.nbest;
-        if (code == EXIT_OK) code = translate(job, command.rest_count > 0 ? command.rest[0] : NULL);
+        if (code == EXIT_OK)
+            code = translate_input(job, command.rest_count > 0 ? command.rest[0] : NULL);
     }
     rapt_translator_free(job->translator);
     unseen_free(&job->unseen);

@@ -31,7 +31,7 @@ static bool has_letter(rapt_text text)
     return found;
 }
 
-static void add(struct unseen *unseen, rapt_text word)
+static void add_unseen(struct unseen *unseen, rapt_text word)
 {
     char *text = printable(word);
     for (size_t i = 0; i < unseen->count; i++)
@@ -97,7 +97,7 @@ void unseen_add(struct unseen *unseen, const rapt_translator *translator, const 
     struct words words;
     bool *found = unseen_find(translator, ids, count, &words, &unseen->known);
     for (int w = 0; w < words.count; w++)
-        if (found[w]) add(unseen, words.texts[w]);
+        if (found[w]) add_unseen(unseen, words.texts[w]);
     free(found);
     words_free(&words);
 }

@@ -18,8 +18,8 @@ static bool is_spaced(const rapt_tokenizer *tokenizer, const int32_t *ids, int c
     return false;
 }
 
-static size_t lay_out(const rapt_tokenizer *tokenizer, const int32_t *ids, int count, char *bytes,
-                      size_t *starts)
+static size_t lay_out_tokens(const rapt_tokenizer *tokenizer, const int32_t *ids, int count,
+                             char *bytes, size_t *starts)
 {
     size_t at = 0;
     bool spaced = is_spaced(tokenizer, ids, count);
@@ -63,8 +63,8 @@ void words_make(struct words *words, const rapt_tokenizer *tokenizer, const int3
 {
     size_t *starts = xcalloc((size_t)count + 1, sizeof *starts);
     *words = (struct words){.tokens = count + 1};
-    words->bytes = xcalloc(lay_out(tokenizer, ids, count, NULL, starts), 1);
-    lay_out(tokenizer, ids, count, words->bytes, starts);
+    words->bytes = xcalloc(lay_out_tokens(tokenizer, ids, count, NULL, starts), 1);
+    lay_out_tokens(tokenizer, ids, count, words->bytes, starts);
     words->of_token = xcalloc((size_t)count + 1, sizeof *words->of_token);
     find_words(words, starts);
     free(starts);

@@ -46,7 +46,7 @@ static bool has(const struct set *set, uint64_t hash)
     return set->hash && *find_slot(set, hash);
 }
 
-static bool add(struct set *set, uint64_t hash)
+static bool set_add(struct set *set, uint64_t hash)
 {
     if (2 * set->count >= set->mask) {
         struct set larger = {NULL, 2 * set->mask + 1, set->count};
@@ -65,9 +65,9 @@ static bool add(struct set *set, uint64_t hash)
 
 static bool add_pair(struct set *set, const char *source, const char *target)
 {
-    return add(set, hash_of(SOURCE, source, strlen(source), 0)) &&
-           add(set, hash_of(TARGET, target, strlen(target), 0)) &&
-           add(set, hash_pair(source, target));
+    return set_add(set, hash_of(SOURCE, source, strlen(source), 0)) &&
+           set_add(set, hash_of(TARGET, target, strlen(target), 0)) &&
+           set_add(set, hash_pair(source, target));
 }
 
 /* Adds the words of a sentence to the set if learn; else tests whether it contains all of them. */
@@ -76,7 +76,7 @@ static bool words(struct set *set, int kind, const char *text, bool learn)
     while (*text) {
         size_t size = strcspn(text, " ");
         uint64_t hash = hash_of(kind, text, size, 0);
-        if (learn ? !add(set, hash) : !has(set, hash)) return false;
+        if (learn ? !set_add(set, hash) : !has(set, hash)) return false;
         text += size;
         text += strspn(text, " ");
     }
@@ -89,7 +89,7 @@ static bool pair_words(struct set *set, const struct corpus_pair *pair, bool lea
            words(set, TARGET_WORD, pair->target, learn);
 }
 
-static const char *keep(struct draw *d, const char *text)
+static const char *keep_text(struct draw *d, const char *text)
 {
     size_t size = strlen(text) + 1;
     char *copy = memcpy(d->corpus->text + d->used, text, size);
@@ -104,8 +104,8 @@ static bool complain(char *why, const char *what, const char *which)
 }
 
 /* Fills pairs with new ones; held-out ones use only words of the training set. */
-static bool fill(struct draw *d, uint64_t *state, struct corpus_pair *pairs, size_t count,
-                 bool training)
+static bool draw_pairs(struct draw *d, uint64_t *state, struct corpus_pair *pairs, size_t count,
+                       bool training)
 {
     size_t tries = 200 * count + 10000, at = 0;
     char source[CORPUS_TEXT], target[CORPUS_TEXT];
@@ -121,14 +121,14 @@ static bool fill(struct draw *d, uint64_t *state, struct corpus_pair *pairs, siz
         if (!training && !pair_words(&d->seen, &pair, false)) continue;
         if (!add_pair(&d->seen, source, target) || (training && !pair_words(&d->seen, &pair, true)))
             return complain(d->why, "no memory for the corpus", "");
-        pairs[at].source = keep(d, source);
-        pairs[at++].target = keep(d, target);
+        pairs[at].source = keep_text(d, source);
+        pairs[at++].target = keep_text(d, target);
     }
     return at == count || complain(d->why, "the grammar has too few sentences", "");
 }
 
 /* The showcase is added first, so that it is never drawn. */
-static bool draw(struct draw *d, uint64_t seed)
+static bool draw_corpus(struct draw *d, uint64_t seed)
 {
     struct corpus *corpus = d->corpus;
     uint64_t state = seed;
@@ -137,11 +137,11 @@ static bool draw(struct draw *d, uint64_t seed)
     for (size_t i = 0; i < count; i++)
         if (!add_pair(&d->seen, show[i].source, show[i].target))
             return complain(d->why, "no memory for the corpus", "");
-    if (!fill(d, &state, corpus->train, corpus->train_count, true)) return false;
+    if (!draw_pairs(d, &state, corpus->train, corpus->train_count, true)) return false;
     for (size_t i = 0; i < count; i++)
         if (!pair_words(&d->seen, &show[i], false))
             return complain(d->why, "training lacks words of: ", show[i].source);
-    return fill(d, &state, corpus->heldout, corpus->heldout_count, false);
+    return draw_pairs(d, &state, corpus->heldout, corpus->heldout_count, false);
 }
 
 bool corpus_draw(struct corpus *corpus, const corpus_grammar *grammar, uint64_t seed,
@@ -158,7 +158,7 @@ bool corpus_draw(struct corpus *corpus, const corpus_grammar *grammar, uint64_t 
     if (!corpus->train || !corpus->heldout || !corpus->text)
         complain(why, "no memory for the corpus", "");
     else
-        done = draw(&d, seed);
+        done = draw_corpus(&d, seed);
     free(d.seen.hash);
     if (!done) corpus_free(corpus);
     return done;

@@ -73,7 +73,7 @@ static const struct word *question_word(struct reader *r, const char *english)
     return NULL;
 }
 
-static void take_options(struct reader *r, struct clause_rule *rule)
+static void take_clause_options(struct reader *r, struct clause_rule *rule)
 {
     while (r->next < r->count && !r->bad) {
         char *name = corpus_take(r), *value = strchr(name, '=');
@@ -117,7 +117,7 @@ static bool sentence_line(struct reader *r, const char *key)
     if (r->block != SENTENCE_BLOCK) return false;
     struct sentence *sentence = &g->sentence[g->sentences - 1];
     if (!strcmp(key, "A") || !strcmp(key, "B")) {
-        take_options(r, &sentence->clause[key[0] - 'A']);
+        take_clause_options(r, &sentence->clause[key[0] - 'A']);
         if (key[0] == 'B') sentence->clauses = 2;
     } else if (!strcmp(key, "en"))
         corpus_take_pattern(r, &sentence->side[ENGLISH]);
@@ -169,7 +169,7 @@ static void read_show(struct reader *r, char *text)
     r->grammar->show[shows->count++] = (struct corpus_pair){text, equals + 3};
 }
 
-static void read_line(struct reader *r, char *text)
+static void read_grammar_line(struct reader *r, char *text)
 {
     text += strspn(text, " \t");
     if (!strncmp(text, "show ", 5)) {
@@ -213,7 +213,7 @@ corpus_grammar *corpus_grammar_create(const void *bytes, size_t count, char why[
         next = strchr(line, '\n');
         if (next) *next++ = 0;
         reader.line++;
-        read_line(&reader, line);
+        read_grammar_line(&reader, line);
     }
     if (!grammar->sentences) corpus_complain(&reader, "no sentence pattern", NULL);
     if (!reader.bad) return grammar;

@@ -96,7 +96,7 @@ static const struct {
 };
 
 /* A text column: "" for "-", "_" becomes a space. */
-static char *take_text(struct reader *r)
+static char *take_text_column(struct reader *r)
 {
     char *text = corpus_take(r);
     for (char *c = text; *c; c++)
@@ -121,7 +121,7 @@ static void take_columns(struct reader *r, struct word *word, const char *column
     int texts = 0, sets = 0, numbers = 0;
     for (; *columns && !r->bad; columns++) switch (*columns) {
         case 't':
-            word->text[texts++] = take_text(r);
+            word->text[texts++] = take_text_column(r);
             break;
         case '#':
             word->number[numbers++] = corpus_take_number(r);

@@ -30,14 +30,14 @@ uint64_t corpus_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-static int below(struct draft *d, int n)
+static int draw_below(struct draft *d, int n)
 {
     return (int)((corpus_random(d->state) >> 32) * (uint64_t)n >> 32);
 }
 
 static bool chance(struct draft *d, int percent)
 {
-    return below(d, 100) < percent;
+    return draw_below(d, 100) < percent;
 }
 
 /* Does the wanted sentence, if any, contain these words? It always contains the empty word. */
@@ -67,7 +67,7 @@ static const struct word *pick(struct draft *d, enum word_kind kind, weigh *weig
     int sum = 0, at;
     for (int i = 0; i < table->count; i++) sum += weight(d, &table->word[i], request);
     if (!sum) return NULL;
-    at = below(d, sum);
+    at = draw_below(d, sum);
     for (int i = 0;; i++)
         if ((at -= weight(d, &table->word[i], request)) < 0) return &table->word[i];
 }
@@ -146,7 +146,7 @@ static bool choose_phrase(struct draft *d, struct phrase *phrase, unsigned class
     if (!phrase->determiner) return false;
     int singular = weigh_number(d, phrase->determiner, phrase->noun, false);
     int plural = weigh_number(d, phrase->determiner, phrase->noun, true);
-    phrase->plural = below(d, singular + plural) >= singular;
+    phrase->plural = draw_below(d, singular + plural) >= singular;
     if (!chance(d, d->grammar->share[SHARE_ADJECTIVE])) return true;
     request = (struct request){.classes = phrase->noun->set[NOUN_CLASSES], .kinds = ~0u};
     phrase->adjective = pick(d, ADJECTIVE, weigh_adjective, &request);
@@ -160,7 +160,7 @@ static const struct tense *choose_tense(struct draft *d, unsigned times, bool de
         const struct tense *tense = &d->grammar->tense[i];
         if (!(tense->times & times) || (denied && !tense->deniable)) continue;
         sum += tense->weight;
-        if (below(d, sum) < tense->weight) chosen = tense;
+        if (draw_below(d, sum) < tense->weight) chosen = tense;
     }
     return chosen;
 }
@@ -169,7 +169,7 @@ static const struct frame *choose_frame(struct draft *d, unsigned frames)
 {
     const struct frame *chosen = NULL;
     for (int i = 0, count = 0; i < d->grammar->names[FRAMES].count; i++)
-        if ((frames >> i & 1) && !below(d, ++count)) chosen = &d->grammar->frame[i];
+        if ((frames >> i & 1) && !draw_below(d, ++count)) chosen = &d->grammar->frame[i];
     return chosen;
 }
 
@@ -235,7 +235,7 @@ static const struct sentence *choose_sentence(struct draft *d)
     for (int i = 0, sum = 0; i < d->grammar->sentences; i++) {
         const struct sentence *sentence = &d->grammar->sentence[i];
         sum += sentence->weight;
-        if (below(d, sum + !sum) < sentence->weight) chosen = sentence;
+        if (draw_below(d, sum + !sum) < sentence->weight) chosen = sentence;
     }
     return chosen;
 }

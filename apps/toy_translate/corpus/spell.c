@@ -13,7 +13,7 @@ struct writer {
     bool full;
 };
 
-static void append(struct writer *w, const char *piece)
+static void append_piece(struct writer *w, const char *piece)
 {
     size_t size = strlen(piece);
     w->full |= w->used + size >= CORPUS_TEXT;
@@ -33,22 +33,22 @@ static const char *contracted(const struct writer *w, const char *piece)
     return NULL;
 }
 
-static void put(struct writer *w, const char *piece)
+static void put_piece(struct writer *w, const char *piece)
 {
     if (!*piece || w->full) return;
     if (w->used) {
         const char *both = contracted(w, piece);
         if (both) {
             w->used = w->last;
-            append(w, both);
+            append_piece(w, both);
             return;
         }
         if (w->language == ENGLISH && !strcmp(w->text + w->last, "a") && strchr("aeio", *piece))
-            append(w, "n");
-        append(w, " ");
+            append_piece(w, "n");
+        append_piece(w, " ");
     }
     w->last = w->used;
-    append(w, piece);
+    append_piece(w, piece);
 }
 
 /* ---- agreement ---- */
@@ -70,16 +70,16 @@ static void put_auxiliary(struct writer *w, const struct word *auxiliary)
 {
     int person = person_of(&w->clause->subject);
     if (w->language == GERMAN)
-        put(w, auxiliary->text[AUXILIARY_GERMAN + german_person(&w->clause->subject)]);
+        put_piece(w, auxiliary->text[AUXILIARY_GERMAN + german_person(&w->clause->subject)]);
     else
-        put(w, auxiliary->text[person == 0 ? 0 : person == 2 ? 1 : 2]);
+        put_piece(w, auxiliary->text[person == 0 ? 0 : person == 2 ? 1 : 2]);
 }
 
 /* prefix and stem as one word */
 static void put_joined(struct writer *w, const struct word *verb, const char *form)
 {
-    put(w, *verb->text[VERB_PREFIX] ? verb->text[VERB_PREFIX] : form);
-    if (*verb->text[VERB_PREFIX]) append(w, form);
+    put_piece(w, *verb->text[VERB_PREFIX] ? verb->text[VERB_PREFIX] : form);
+    if (*verb->text[VERB_PREFIX]) append_piece(w, form);
 }
 
 static void put_verb(struct writer *w, int form)
@@ -89,15 +89,15 @@ static void put_verb(struct writer *w, int form)
     bool he = person_of(&w->clause->subject) == 2;
     int agreeing = german_person(&w->clause->subject);
     if (w->language == ENGLISH)
-        put(w, verb->text[form == FORM_PLAIN ? 0 : form == FORM_PARTICIPLE ? 2 : he]);
+        put_piece(w, verb->text[form == FORM_PLAIN ? 0 : form == FORM_PARTICIPLE ? 2 : he]);
     else if (form == FORM_PREFIX)
-        put(w, verb->text[VERB_PREFIX]);
+        put_piece(w, verb->text[VERB_PREFIX]);
     else if (form == FORM_PARTICIPLE)
-        put(w, verb->text[VERB_PARTICIPLE]);
+        put_piece(w, verb->text[VERB_PARTICIPLE]);
     else if (form == FORM_HELPER)
         put_auxiliary(w, &w->grammar->table[AUXILIARY].word[verb->number[VERB_HELPER]]);
     else if (form == FORM_AGREEING)
-        put(w, german[agreeing]);
+        put_piece(w, german[agreeing]);
     else
         put_joined(w, verb, german[form == FORM_JOINED ? agreeing : 3]);
 }
@@ -107,25 +107,26 @@ static void put_phrase(struct writer *w, const struct phrase *phrase, int gramma
 {
     const struct word *noun = phrase->noun, *adjective = phrase->adjective;
     if (phrase->pronoun) {
-        put(w, phrase->pronoun->text[w->language == GERMAN ? PRONOUN_GERMAN + grammatical
-                                                           : grammatical != NOMINATIVE]);
+        put_piece(w, phrase->pronoun->text[w->language == GERMAN ? PRONOUN_GERMAN + grammatical
+                                                                 : grammatical != NOMINATIVE]);
         return;
     }
     if (!noun) return;
     if (w->language == ENGLISH) {
-        put(w, determiner->text[phrase->plural]);
-        if (adjective) put(w, adjective->text[0]);
-        put(w, noun->text[phrase->plural]);
+        put_piece(w, determiner->text[phrase->plural]);
+        if (adjective) put_piece(w, adjective->text[0]);
+        put_piece(w, noun->text[phrase->plural]);
         return;
     }
     int cell = grammatical * 4 + (phrase->plural ? PLURAL : noun->number[NOUN_GENDER]);
-    put(w, determiner->text[DETERMINER_GERMAN + cell]);
+    put_piece(w, determiner->text[DETERMINER_GERMAN + cell]);
     if (adjective) {
-        put(w, adjective->text[ADJECTIVE_STEM]);
-        append(w, w->grammar->table[ENDING].word[determiner->number[DETERMINER_ENDING]].text[cell]);
+        put_piece(w, adjective->text[ADJECTIVE_STEM]);
+        append_piece(
+            w, w->grammar->table[ENDING].word[determiner->number[DETERMINER_ENDING]].text[cell]);
     }
-    put(w, noun->text[NOUN_GERMAN +
-                      (phrase->plural ? 2 + (grammatical == DATIVE) : grammatical != NOMINATIVE)]);
+    put_piece(w, noun->text[NOUN_GERMAN + (phrase->plural ? 2 + (grammatical == DATIVE)
+                                                          : grammatical != NOMINATIVE)]);
 }
 
 /* ---- the parts of a clause ---- */
@@ -154,7 +155,7 @@ static void put_pattern(struct writer *w, const struct pattern *pattern, bool li
         const struct word *determiner = phrase->determiner;
         switch (item->kind) {
         case ITEM_TEXT:
-            put(w, item->text);
+            put_piece(w, item->text);
             break;
         case ITEM_AUXILIARY:
             put_auxiliary(w, &w->grammar->table[AUXILIARY].word[item->which]);
@@ -163,7 +164,7 @@ static void put_pattern(struct writer *w, const struct pattern *pattern, bool li
             put_verb(w, item->which);
             break;
         case ITEM_QUALITY:
-            put(w, c->quality->text[w->language == GERMAN]);
+            put_piece(w, c->quality->text[w->language == GERMAN]);
             break;
         case ITEM_SLOT:
             if (!(phrase->pronoun ? light : heavy)) break;
@@ -191,7 +192,7 @@ static void put_part(struct writer *w, const struct item *item)
     case PART_ADVERB:
     case PART_FRONT:
         if (c->adverb && c->front == (item->which == PART_FRONT))
-            put(w, c->adverb->text[w->language == GERMAN]);
+            put_piece(w, c->adverb->text[w->language == GERMAN]);
         break;
     case PART_LIGHT:
         put_pattern(w, &c->frame->near, true, false);
@@ -206,7 +207,7 @@ static void put_part(struct writer *w, const struct item *item)
         put_pattern(w, &c->frame->far, true, true);
         break;
     case PART_NICHT:
-        if (c->denied && !kein(w)) put(w, item->text);
+        if (c->denied && !kein(w)) put_piece(w, item->text);
         break;
     case PART_VERB:
         put_pattern(w, &c->tense->part[c->denied ? PART_DENY : PART_VERB], true, true);
@@ -225,7 +226,7 @@ bool corpus_spell(const corpus_grammar *grammar, const struct pattern *pattern,
     for (int i = 0; i < pattern->count; i++) {
         w.clause = &clause[pattern->item[i].with];
         if (pattern->item[i].kind == ITEM_TEXT)
-            put(&w, pattern->item[i].text);
+            put_piece(&w, pattern->item[i].text);
         else
             put_part(&w, &pattern->item[i]);
     }

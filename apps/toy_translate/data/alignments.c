@@ -25,7 +25,7 @@ uint64_t alignments_hash(const struct alignments *a, uint64_t hash)
 /* ---- lines ---- */
 
 /* There is one more. */
-static rapt_text next_line(struct alignments *a)
+static rapt_text alignment_line(struct alignments *a)
 {
     const char *begin = a->bytes + a->at, *end = memchr(begin, '\n', a->size - a->at);
     rapt_text text = {begin, end != NULL ? (size_t)(end - begin) : a->size - a->at};
@@ -38,13 +38,13 @@ static rapt_text next_line(struct alignments *a)
 static int line_at(struct alignments *a, size_t line, rapt_text *text)
 {
     *text = (rapt_text){NULL, 0};
-    while (a->line < line && a->at < a->size) *text = next_line(a);
+    while (a->line < line && a->at < a->size) *text = alignment_line(a);
     if (a->line == line) return EXIT_OK;
     return failed("%s has %zu lines, and the pairs have more", a->name, a->line);
 }
 
 /* A number at *at, which moves behind it; false: there is none. */
-static bool take_number(rapt_text text, size_t *at, size_t *number)
+static bool take_word_number(rapt_text text, size_t *at, size_t *number)
 {
     size_t first = *at;
     *number = 0;
@@ -64,16 +64,16 @@ static bool take_link(rapt_text text, size_t *at, size_t words[2], bool *more)
     while (*at < text.size && is_space(text.bytes[*at])) ++*at;
     *more = *at < text.size;
     if (!*more) return true;
-    if (!take_number(text, at, &words[0]) || *at >= text.size || text.bytes[*at] != '-')
+    if (!take_word_number(text, at, &words[0]) || *at >= text.size || text.bytes[*at] != '-')
         return false;
     ++*at;
-    return take_number(text, at, &words[1]) && (*at == text.size || is_space(text.bytes[*at]));
+    return take_word_number(text, at, &words[1]) && (*at == text.size || is_space(text.bytes[*at]));
 }
 
 /* The lines of pairs are the first `lines`; there are no others. */
 static int no_more(struct alignments *a, size_t lines)
 {
-    while (a->line < lines && a->at < a->size) next_line(a);
+    while (a->line < lines && a->at < a->size) alignment_line(a);
     if (a->at == a->size) return EXIT_OK;
     return failed("%s has more lines than the %zu of the pairs", a->name, lines);
 }
@@ -102,7 +102,7 @@ static bool word_at(rapt_text text, size_t word, size_t *first, size_t *end)
 }
 
 /* The tokens *from .. *until - 1 have bytes of the word; false: there is no such word. */
-static bool tokens_of(const struct token_ends *side, size_t word, size_t *from, size_t *until)
+static bool word_tokens(const struct token_ends *side, size_t word, size_t *from, size_t *until)
 {
     size_t first, end;
     if (!word_at(side->text, word, &first, &end)) return false;
@@ -132,7 +132,7 @@ static int by_target(const void *x, const void *y)
 }
 
 /* Sorted, each once. */
-static void sort(struct alignments *a)
+static void sort_links(struct alignments *a)
 {
     size_t first = a->starts[a->count], end = a->starts[a->count + 1], kept = first;
     if (end > first) qsort(a->links + first, end - first, sizeof *a->links, by_target);
@@ -160,13 +160,13 @@ static int add_line(struct alignments *a, size_t line, const struct token_ends *
             return failed("%s:%zu: byte %zu: links are two numbers with a - between, as 0-0 1-2",
                           a->name, line, at + 1);
         if (!more) break;
-        if (!tokens_of(source, words[0], &from[0], &until[0]) ||
-            !tokens_of(target, words[1], &from[1], &until[1]))
+        if (!word_tokens(source, words[0], &from[0], &until[0]) ||
+            !word_tokens(target, words[1], &from[1], &until[1]))
             return failed("%s:%zu: link %zu-%zu: the pair has no such word", a->name, line,
                           words[0], words[1]);
         add_links(a, from, until);
     }
-    sort(a);
+    sort_links(a);
     a->count++;
     return EXIT_OK;
 }

@@ -65,7 +65,7 @@ static struct rank rank_of(struct random start, uint32_t index)
     return (struct rank){random_bits(&start), index};
 }
 
-static bool below(struct rank a, struct rank b)
+static bool rank_below(struct rank a, struct rank b)
 {
     return a.number != b.number ? a.number < b.number : a.index < b.index;
 }
@@ -75,7 +75,7 @@ static void insert(uint32_t *order, size_t count, struct random start)
     for (size_t i = 1; i < count; i++) {
         struct rank rank = rank_of(start, order[i]);
         size_t at = i;
-        for (; at > 0 && below(rank, rank_of(start, order[at - 1])); at--)
+        for (; at > 0 && rank_below(rank, rank_of(start, order[at - 1])); at--)
             order[at] = order[at - 1];
         order[at] = rank.index;
     }
@@ -89,8 +89,8 @@ static void by_rank(uint32_t *order, size_t count, struct random start)
         struct rank pivot = rank_of(start, order[count / 2]);
         size_t i = 0, j = count - 1;
         for (;; i++, j--) {
-            while (below(rank_of(start, order[i]), pivot)) i++;
-            while (below(pivot, rank_of(start, order[j]))) j--;
+            while (rank_below(rank_of(start, order[i]), pivot)) i++;
+            while (rank_below(pivot, rank_of(start, order[j]))) j--;
             if (i >= j) break;
             uint32_t other = order[i];
             order[i] = order[j];
@@ -109,7 +109,7 @@ static void by_rank(uint32_t *order, size_t count, struct random start)
     insert(order, count, start);
 }
 
-static void sort(struct batches *batches, struct random *random, bool shuffled)
+static void sort_examples(struct batches *batches, struct random *random, bool shuffled)
 {
     size_t classes, from = 0, *ends = by_class(batches, &classes);
     for (size_t c = 0; shuffled && c < classes; c++) {
@@ -135,7 +135,7 @@ static void add_batch(struct batches *batches, size_t start)
     batches->starts[batches->count++] = (uint32_t)start;
 }
 
-static void split(struct batches *batches)
+static void split_batches(struct batches *batches)
 {
     const struct examples *examples = batches->examples;
     size_t sources = 0, targets = 0, start = 0;
@@ -170,8 +170,8 @@ void batches_plan(struct batches *batches, uint64_t seed, int epoch)
 {
     struct random random = {seed, 0};
     random = (struct random){random_bits(&random) ^ (uint64_t)epoch, 0};
-    sort(batches, &random, epoch > 0);
-    split(batches);
+    sort_examples(batches, &random, epoch > 0);
+    split_batches(batches);
     if (epoch > 0) shuffle(batches, &random);
 }
 
@@ -201,7 +201,7 @@ static int gather(struct batches *batches, size_t from, size_t end, rapt_tokens 
 }
 
 /* Of both sides of an example. */
-static size_t tokens_of(const struct batches *batches, size_t i)
+static size_t example_tokens(const struct batches *batches, size_t i)
 {
     const struct examples *examples = batches->examples;
     return (size_t)examples->source[batches->order[i]] + examples->target[batches->order[i]];
@@ -211,8 +211,8 @@ static size_t tokens_of(const struct batches *batches, size_t i)
 static size_t part_start(const struct batches *batches, size_t b, size_t part, size_t parts)
 {
     size_t end = batches->starts[b + 1], at = batches->starts[b], all = 0, before = 0;
-    for (size_t i = at; i < end; i++) all += tokens_of(batches, i);
-    while (at < end && before * parts < all * part) before += tokens_of(batches, at++);
+    for (size_t i = at; i < end; i++) all += example_tokens(batches, i);
+    while (at < end && before * parts < all * part) before += example_tokens(batches, at++);
     return at;
 }
 

@@ -123,7 +123,7 @@ static int survey_all(struct data *data, bool separate, size_t max)
     return code;
 }
 
-static void begin(struct data *data, bool sample)
+static void begin_data(struct data *data, bool sample)
 {
     *data = (struct data){.hash = HASH_EMPTY, .sample_spacing = 1};
     data->train.inputs = &data->train_inputs;
@@ -135,7 +135,7 @@ int data_open(struct data *data, const struct pair_files *train, const struct pa
               size_t max, bool sample)
 {
     bool separate = valid->data != NULL || valid->source != NULL;
-    begin(data, sample);
+    begin_data(data, sample);
     int code = pair_inputs_open(&data->train_inputs, train);
     if (code == EXIT_OK && separate) code = pair_inputs_open(&data->valid_inputs, valid);
     return code == EXIT_OK ? survey_all(data, separate, max) : code;
@@ -143,7 +143,7 @@ int data_open(struct data *data, const struct pair_files *train, const struct pa
 
 int data_over(struct data *data, const char *name, char *bytes, size_t size, size_t max)
 {
-    begin(data, true);
+    begin_data(data, true);
     data->train_inputs.side[0] = input_over(name, bytes, size);
     return survey_all(data, false, max);
 }

@@ -6,8 +6,8 @@
 
 /* With `begin` in front, unless it is -1, and the end token; more tokens than max_tokens are not
    written, only counted. */
-static void encode(struct ids *to, const rapt_tokenizer *tokenizer, rapt_text text, int32_t begin,
-                   size_t max_tokens)
+static void encode_side(struct ids *to, const rapt_tokenizer *tokenizer, rapt_text text,
+                        int32_t begin, size_t max_tokens)
 {
     size_t bound = rapt_tokenizer_bound(tokenizer, text.size), first = begin >= 0;
     if (bound > max_tokens) bound = max_tokens;
@@ -27,8 +27,8 @@ bool encode_pair(struct encoded *pair, const struct examples *examples,
                  const struct pair_reader *reader)
 {
     size_t max = examples->max_tokens;
-    encode(&pair->source, examples->vocabulary->source, reader->source, -1, max);
-    encode(&pair->target, examples->vocabulary->target, reader->target, examples->begin, max);
+    encode_side(&pair->source, examples->vocabulary->source, reader->source, -1, max);
+    encode_side(&pair->target, examples->vocabulary->target, reader->target, examples->begin, max);
     return pair->source.count <= max && pair->target.count <= max;
 }
 

@@ -117,7 +117,7 @@ static void hold(struct examples *examples, const int32_t *ids, size_t count)
     examples->ids_count += count;
 }
 
-static void append(struct job *job, const struct made *made, bool kept)
+static void append_segment(struct job *job, const struct made *made, bool kept)
 {
     struct examples *examples = job->examples;
     const int32_t *ids = made->ids.ids;
@@ -141,7 +141,7 @@ static void append(struct job *job, const struct made *made, bool kept)
 }
 
 /* Takes the next segment, unless one has failed. */
-static bool take(struct job *job, size_t *segment, bool *keep)
+static bool take_segment(struct job *job, size_t *segment, bool *keep)
 {
     pthread_mutex_lock(&job->lock);
     bool more = job->next < job->end && job->share.code == EXIT_OK;
@@ -153,27 +153,28 @@ static bool take(struct job *job, size_t *segment, bool *keep)
 
 /* Segments are taken in order: whoever has the first of those that are not appended waits for
    nobody. */
-static void give(struct job *job, const struct worker *w, size_t segment, int code, bool kept)
+static void give_segment(struct job *job, const struct worker *w, size_t segment, int code,
+                         bool kept)
 {
     pthread_mutex_lock(&job->lock);
     while (job->turn != segment) pthread_cond_wait(&job->appended, &job->lock);
-    if (code == EXIT_OK && job->share.code == EXIT_OK) append(job, &w->made, kept);
+    if (code == EXIT_OK && job->share.code == EXIT_OK) append_segment(job, &w->made, kept);
     if (job->share.code == EXIT_OK) job->share.code = code;
     job->turn++;
     pthread_cond_broadcast(&job->appended);
     pthread_mutex_unlock(&job->lock);
 }
 
-static void *work(void *argument)
+static void *index_worker(void *argument)
 {
     struct job *job = argument;
     struct worker w = {0};
     size_t segment;
     bool keep;
     int opened = reader_open(&w.reader, job->part->inputs, IN_ORDER);
-    while (take(job, &segment, &keep)) {
+    while (take_segment(job, &segment, &keep)) {
         int code = opened == EXIT_OK ? make_segment(job, &w, segment, keep) : opened;
-        give(job, &w, segment, code, keep);
+        give_segment(job, &w, segment, code, keep);
     }
     if (job->seen != NULL) {
         char *list = seen_list(&w.seen);
@@ -191,21 +192,22 @@ static void *work(void *argument)
 }
 
 /* With fewer threads where no more can be started. */
-static void run(struct job *job)
+static void run_workers(struct job *job)
 {
     int threads = job->examples->threads, started = 0;
     size_t segments = job->end - job->next;
     if ((size_t)threads > segments) threads = (int)segments;
     pthread_t *all = xcalloc(threads > 0 ? (size_t)threads : 1, sizeof *all);
-    while (started + 1 < threads && pthread_create(&all[started], NULL, work, job) == 0) started++;
-    work(job);
+    while (started + 1 < threads && pthread_create(&all[started], NULL, index_worker, job) == 0)
+        started++;
+    index_worker(job);
     for (int i = 0; i < started; i++) pthread_join(all[i], NULL);
     free(all);
 }
 
 /* ---- all ---- */
 
-static void create(struct examples *examples, const struct part *part)
+static void create_index(struct examples *examples, const struct part *part)
 {
     size_t count = part->count;
     examples->where[0] = xcalloc(count, sizeof *examples->where[0]);
@@ -249,8 +251,8 @@ int examples_make(struct examples *examples, const struct part *part, struct see
                       .next = part->segments * rank / count,
                       .end = part->segments * (rank + 1) / count};
     job.turn = job.next;
-    create(examples, part);
-    run(&job);
+    create_index(examples, part);
+    run_workers(&job);
     examples->own = examples->count;
     int code = count > 1 ? index_join(examples, &job.share, seen) : job.share.code;
     if (code == EXIT_OK) code = conclude(examples, &job);

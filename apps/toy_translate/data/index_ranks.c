@@ -14,7 +14,7 @@ struct shares {
 };
 
 /* An array has the elements of this rank at its beginning; then those of all. */
-static int join(struct shares *s, void *array, const size_t *starts, size_t size)
+static int join_parts(struct shares *s, void *array, const size_t *starts, size_t size)
 {
     char *data = array;
     size_t own = starts[s->rank + 1] - starts[s->rank];
@@ -47,10 +47,11 @@ static int join_pairs(struct shares *s, struct examples *examples)
 {
     int code = EXIT_OK;
     for (int i = 0; i < 2 && code == EXIT_OK; i++)
-        code = join(s, examples->where[i], s->pairs, sizeof *examples->where[i]);
-    if (code == EXIT_OK) code = join(s, examples->source, s->pairs, sizeof *examples->source);
-    if (code == EXIT_OK) code = join(s, examples->target, s->pairs, sizeof *examples->target);
-    if (code == EXIT_OK) code = join(s, examples->digests, s->pairs, sizeof *examples->digests);
+        code = join_parts(s, examples->where[i], s->pairs, sizeof *examples->where[i]);
+    if (code == EXIT_OK) code = join_parts(s, examples->source, s->pairs, sizeof *examples->source);
+    if (code == EXIT_OK) code = join_parts(s, examples->target, s->pairs, sizeof *examples->target);
+    if (code == EXIT_OK)
+        code = join_parts(s, examples->digests, s->pairs, sizeof *examples->digests);
     examples->count = s->pairs[s->count];
     return code;
 }
@@ -77,7 +78,7 @@ static int join_ids(struct shares *s, struct examples *examples)
     size_t all = s->ids[s->count];
     size_t space = all > examples->ids_count ? all : examples->ids_count;
     examples->ids = xreallocarray(examples->ids, space, sizeof *examples->ids);
-    int code = join(s, examples->ids, s->ids, sizeof *examples->ids);
+    int code = join_parts(s, examples->ids, s->ids, sizeof *examples->ids);
     examples->ids = xreallocarray(examples->ids, all, sizeof *examples->ids);
     examples->ids_count = examples->ids_capacity = all;
     return code;

@@ -6,7 +6,7 @@
 enum { CHUNK = 1 << 16 };
 
 /* Space for `more` bytes of text: what has moved is pointed to again. */
-static void reserve(struct pairs *pairs, size_t more)
+static void reserve_bytes(struct pairs *pairs, size_t more)
 {
     if (pairs->bytes_capacity - pairs->used >= more) return;
     size_t capacity = pairs->bytes_capacity * 2 + CHUNK;
@@ -19,7 +19,7 @@ static void reserve(struct pairs *pairs, size_t more)
     }
 }
 
-static rapt_text keep(struct pairs *pairs, rapt_text text)
+static rapt_text copy_text(struct pairs *pairs, rapt_text text)
 {
     char *to = pairs->bytes + pairs->used;
     if (text.size > 0) memmove(to, text.bytes, text.size);
@@ -35,9 +35,9 @@ void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t l
         pairs->target = xreallocarray(pairs->target, pairs->capacity, sizeof *pairs->target);
         pairs->line = xreallocarray(pairs->line, pairs->capacity, sizeof *pairs->line);
     }
-    reserve(pairs, source.size + target.size);
-    pairs->source[pairs->count] = keep(pairs, source);
-    pairs->target[pairs->count] = keep(pairs, target);
+    reserve_bytes(pairs, source.size + target.size);
+    pairs->source[pairs->count] = copy_text(pairs, source);
+    pairs->target[pairs->count] = copy_text(pairs, target);
     pairs->line[pairs->count++] = line;
 }
 

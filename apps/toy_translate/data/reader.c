@@ -44,7 +44,7 @@ static int read_more(struct line_reader *lines)
 }
 
 /* The next line without its end, unchecked; *more false: there is none. */
-static int take_line(struct line_reader *lines, bool *more)
+static int take_raw_line(struct line_reader *lines, bool *more)
 {
     const char *end = NULL;
     size_t seen = 0; /* bytes of the line without a line feed */
@@ -68,9 +68,9 @@ static int take_line(struct line_reader *lines, bool *more)
 }
 
 /* The same, checked. */
-static int next_line(struct line_reader *lines, bool *more)
+static int next_valid_line(struct line_reader *lines, bool *more)
 {
-    int code = take_line(lines, more);
+    int code = take_raw_line(lines, more);
     if (code != EXIT_OK || !*more) return code;
     size_t bad = rapt_utf8_valid(lines->line);
     if (bad == lines->line.size) return EXIT_OK;
@@ -112,7 +112,7 @@ void reader_seek(struct pair_reader *reader, struct position position)
 }
 
 /* The columns of a line; false: there is no tab. *more: there is a third one. */
-static bool split(rapt_text line, rapt_text *source, rapt_text *target, bool *more)
+static bool split_columns(rapt_text line, rapt_text *source, rapt_text *target, bool *more)
 {
     const char *tab = line.size > 0 ? memchr(line.bytes, '\t', line.size) : NULL;
     if (tab == NULL) return false;
@@ -128,13 +128,13 @@ static int next_of_one(struct pair_reader *reader, bool *more)
 {
     struct line_reader *lines = &reader->side[0];
     bool third;
-    int code = next_line(lines, more);
+    int code = next_valid_line(lines, more);
     if (code != EXIT_OK || !*more) return code;
     if (lines->line.size == 0) { /* a pair of which both sides are empty */
         reader->source = reader->target = lines->line;
         return EXIT_OK;
     }
-    if (!split(lines->line, &reader->source, &reader->target, &third))
+    if (!split_columns(lines->line, &reader->source, &reader->target, &third))
         return failed("%s:%zu: there is no tab between source and target; two files of lines are "
                       "--source and --target",
                       lines->input->name, lines->number);
@@ -148,7 +148,7 @@ static int count_differs(struct line_reader *longer, const struct line_reader *s
 {
     bool more = true;
     while (more)
-        if (next_line(longer, &more) != EXIT_OK) return EXIT_FAILED;
+        if (next_valid_line(longer, &more) != EXIT_OK) return EXIT_FAILED;
     return failed("%s has %zu lines, but %s has %zu", longer->input->name, longer->number,
                   shorter->input->name, shorter->number);
 }
@@ -157,8 +157,8 @@ static int next_of_two(struct pair_reader *reader, bool *more)
 {
     struct line_reader *a = &reader->side[0], *b = &reader->side[1];
     bool also = false;
-    int code = next_line(a, more);
-    if (code == EXIT_OK) code = next_line(b, &also);
+    int code = next_valid_line(a, more);
+    if (code == EXIT_OK) code = next_valid_line(b, &also);
     if (code != EXIT_OK) return code;
     if (*more != also) return *more ? count_differs(a, b) : count_differs(b, a);
     reader->source = a->line;
@@ -201,14 +201,14 @@ int reader_again(struct pair_reader *reader, struct position position, bool *sam
 {
     bool third;
     reader_seek(reader, position);
-    int code = take_line(&reader->side[0], same);
+    int code = take_raw_line(&reader->side[0], same);
     if (code != EXIT_OK || !*same) return code;
     reader->source = reader->side[0].line;
     if (!reader->inputs->two) {
-        *same = split(reader->source, &reader->source, &reader->target, &third);
+        *same = split_columns(reader->source, &reader->source, &reader->target, &third);
         return EXIT_OK;
     }
-    code = take_line(&reader->side[1], same);
+    code = take_raw_line(&reader->side[1], same);
     reader->target = reader->side[1].line;
     return code;
 }

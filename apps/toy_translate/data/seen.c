@@ -9,7 +9,7 @@
 enum { LIST_BYTES = 1 << 20 }; /* longer lists are not kept */
 
 /* The slot of the word, or the free one where it belongs. */
-static size_t slot_of(const struct seen *set, rapt_text word)
+static size_t word_slot(const struct seen *set, rapt_text word)
 {
     uint64_t hash = hash_bytes(HASH_EMPTY, word.bytes, word.size);
     size_t slot = (size_t)(hash ^ hash >> 32) & (set->capacity - 1);
@@ -25,17 +25,17 @@ static void grow(struct seen *set)
     larger.slots = xcalloc(larger.capacity, sizeof *larger.slots);
     for (size_t i = 0; i < set->capacity; i++)
         if (set->slots[i] != NULL)
-            larger.slots[slot_of(&larger, (rapt_text){set->slots[i], strlen(set->slots[i])})] =
+            larger.slots[word_slot(&larger, (rapt_text){set->slots[i], strlen(set->slots[i])})] =
                 set->slots[i];
     free(set->slots);
     set->slots = larger.slots;
     set->capacity = larger.capacity;
 }
 
-static void add(struct seen *set, rapt_text word)
+static void add_word(struct seen *set, rapt_text word)
 {
     if (2 * set->count >= set->capacity) grow(set);
-    size_t slot = slot_of(set, word);
+    size_t slot = word_slot(set, word);
     if (set->slots[slot] != NULL) return;
     set->slots[slot] = xasprintf("%.*s", (int)word.size, word.bytes);
     set->count++;
@@ -62,7 +62,7 @@ static int by_bytes(const void *a, const void *b)
 }
 
 /* The words of the set as text, which is emptied. */
-static char *list_of(struct seen *set)
+static char *word_list(struct seen *set)
 {
     char *text = xcalloc(set->bytes + 1, 1), *at = text;
     char **words = xcalloc(set->count, sizeof *words);
@@ -106,7 +106,7 @@ void seen_add(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t 
     for (size_t at = 0, end; at < size; at = end + 1) {
         for (end = at; end < size && seen->text[end] != ' ' && seen->text[end] != 0;) end++;
         rapt_text word = letters_of((rapt_text){seen->text + at, end - at});
-        if (word.size > 0) add(seen, word);
+        if (word.size > 0) add_word(seen, word);
     }
 }
 
@@ -115,7 +115,7 @@ void seen_add_list(struct seen *seen, const char *list)
     if (list == NULL) seen->bytes = LIST_BYTES;
     while (seen->bytes < LIST_BYTES && *list != 0) {
         size_t size = strcspn(list, "\n");
-        add(seen, (rapt_text){list, size});
+        add_word(seen, (rapt_text){list, size});
         list += size + 1;
     }
 }
@@ -123,7 +123,7 @@ void seen_add_list(struct seen *seen, const char *list)
 char *seen_list(struct seen *seen)
 {
     size_t bytes = seen->bytes;
-    char *list = list_of(seen);
+    char *list = word_list(seen);
     if (bytes < LIST_BYTES) return list;
     free(list);
     return NULL;
@@ -138,7 +138,7 @@ void seen_free(struct seen *seen)
 }
 
 /* word against the line at `line`, as strcmp. */
-static int compare(rapt_text word, const char *line, size_t size)
+static int compare_word(rapt_text word, const char *line, size_t size)
 {
     int order = memcmp(word.bytes, line, word.size < size ? word.size : size);
     return order != 0 ? order : (word.size > size) - (word.size < size);
@@ -153,7 +153,7 @@ static bool has(const char *list, rapt_text word)
         size_t at = low + (high - low) / 2;
         while (at > low && list[at - 1] != '\n') at--;
         size_t size = strcspn(list + at, "\n");
-        int order = compare(word, list + at, size);
+        int order = compare_word(word, list + at, size);
         if (order == 0) return true;
         if (order < 0)
             high = at;

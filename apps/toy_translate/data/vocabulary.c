@@ -44,7 +44,7 @@ static int learn_one(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t 
     return status == RAPT_OK ? EXIT_OK : failed("vocabulary: %s", why.text);
 }
 
-static char *written(const rapt_tokenizer *tokenizer)
+static char *tokenizer_text(const rapt_tokenizer *tokenizer)
 {
     size_t size = 0;
     rapt_tokenizer_write(tokenizer, NULL, 0, &size, NULL);
@@ -55,9 +55,9 @@ static char *written(const rapt_tokenizer *tokenizer)
 
 static void write_metadata(struct vocabulary *vocabulary)
 {
-    vocabulary->metadata[0] = written(vocabulary->source);
+    vocabulary->metadata[0] = tokenizer_text(vocabulary->source);
     if (vocabulary->target != vocabulary->source)
-        vocabulary->metadata[1] = written(vocabulary->target);
+        vocabulary->metadata[1] = tokenizer_text(vocabulary->target);
 }
 
 int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, int vocab,

@@ -71,7 +71,7 @@ static bool begin_piece(const struct transfer *t, int piece, MPI_Request *reques
     return done == MPI_SUCCESS;
 }
 
-static void reserve(struct flight *f, int capacity)
+static void reserve_messages(struct flight *f, int capacity)
 {
     f->capacity = capacity;
     f->of = xreallocarray(f->of, (size_t)capacity, sizeof *f->of);
@@ -79,10 +79,10 @@ static void reserve(struct flight *f, int capacity)
     f->indices = xreallocarray(f->indices, (size_t)capacity, sizeof *f->indices);
 }
 
-static struct flight *create(int capacity)
+static struct flight *create_flight(int capacity)
 {
     struct flight *f = xcalloc(1, sizeof *f);
-    reserve(f, capacity + 1);
+    reserve_messages(f, capacity + 1);
     return f;
 }
 
@@ -101,7 +101,7 @@ void ranks_begin(struct flight *f, const struct transfer *t)
 {
     pthread_mutex_lock(&calling);
     for (int p = 0; p < pieces_of(t) && !f->lost; p++) {
-        if (f->count == f->capacity) reserve(f, 2 * f->capacity);
+        if (f->count == f->capacity) reserve_messages(f, 2 * f->capacity);
         f->lost = !begin_piece(t, p, &f->of[f->count]);
         f->rank[f->count] = t->rank;
         if (!f->lost) f->count++;
@@ -122,13 +122,13 @@ static void *help(void *flight)
 
 struct flight *ranks_depart(int capacity)
 {
-    struct flight *f = create(capacity);
+    struct flight *f = create_flight(capacity);
     f->helped = in_turn && pthread_create(&f->helper, NULL, help, f) == 0;
     return f;
 }
 
 /* The first rank whose message has not come; -1: none. */
-static int missing(const struct flight *f)
+static int late_rank(const struct flight *f)
 {
     for (int i = 0; i < f->count; i++)
         if (f->of[i] != MPI_REQUEST_NULL) return f->rank[i];
@@ -138,7 +138,7 @@ static int missing(const struct flight *f)
 /* Said by rank 0, or of it by rank 1. */
 static void name(const struct ranks *ranks, const struct flight *f, double seconds)
 {
-    int who = missing(f);
+    int who = late_rank(f);
     if (ranks->rank == 0) print_message("waiting for rank %d, for %.0f s by now", who, seconds);
     if (ranks->rank == 1 && who == 0) failed("waiting for rank 0, for %.0f s by now", seconds);
 }
@@ -192,7 +192,7 @@ int ranks_arrive(const struct ranks *ranks, struct flight *f)
 int ranks_transfer(const struct ranks *ranks, const struct transfer *list, int count)
 {
     if (count == 0) return EXIT_OK;
-    struct flight *f = create(count);
+    struct flight *f = create_flight(count);
     for (int sends = 0; sends < 2; sends++)
         for (int i = 0; i < count; i++)
             if (list[i].sends == (sends != 0)) ranks_begin(f, &list[i]);

@@ -7,8 +7,9 @@
 #include <math.h>
 
 /* The gradient of one shard, and its record. */
-static int compute(struct exchange *x, rapt_trainer *trainer, int shard, shards_batch_fn *batch,
-                   void *user, rapt_shard *record, rapt_status *status, rapt_message *why)
+static int compute_shard(struct exchange *x, rapt_trainer *trainer, int shard,
+                         shards_batch_fn *batch, void *user, rapt_shard *record,
+                         rapt_status *status, rapt_message *why)
 {
     bool departs = shard + 1 == x->end && x->ranks->count > 1 && !x->waits;
     rapt_tokens source, target;
@@ -38,7 +39,7 @@ int shards_gradient(struct exchange *x, rapt_trainer *trainer, shards_batch_fn *
     *status = RAPT_OK;
     for (int k = x->first; *status == RAPT_OK && k < x->end; k++) {
         if (x->ranks->count > 1 && interrupted()) return EXIT_INTERRUPTED;
-        code = compute(x, trainer, k, batch, user, &records[k], status, why);
+        code = compute_shard(x, trainer, k, batch, user, &records[k], status, why);
         if (code != EXIT_OK) return code;
     }
     if (*status != RAPT_OK) return EXIT_OK;

@@ -75,7 +75,7 @@ static void find_facts(struct facts *facts, const struct learner *learner)
 }
 
 /* Rank 0: may all begin? */
-static int judge(const struct facts *all, int count)
+static int judge_facts(const struct facts *all, int count)
 {
     int code = all[0].code;
     for (int r = 1; r < count; r++) {
@@ -100,7 +100,7 @@ static int collect(const struct ranks *ranks, const struct facts *own, int *verd
     for (int r = 1; r < ranks->count; r++)
         list[r - 1] = (struct transfer){r, false, &all[r], sizeof *all, 0};
     int code = ranks_transfer(ranks, list, ranks->count - 1);
-    if (code == EXIT_OK) *verdict = judge(all, ranks->count);
+    if (code == EXIT_OK) *verdict = judge_facts(all, ranks->count);
     for (int r = 1; r < ranks->count; r++)
         list[r - 1] = (struct transfer){r, true, verdict, sizeof *verdict, 0};
     if (code == EXIT_OK) code = ranks_transfer(ranks, list, ranks->count - 1);

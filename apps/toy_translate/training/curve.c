@@ -42,7 +42,7 @@ static int points_of(const struct history *history, bool valid, double *xs, doub
     return count;
 }
 
-static void widen(const double *ys, int count, double *from, double *to)
+static void widen_range(const double *ys, int count, double *from, double *to)
 {
     for (int i = 0; i < count; i++) {
         *from = fmin(*from, ys[i]);
@@ -89,14 +89,14 @@ static void draw_curve(struct svg *svg, const struct chart *chart, const struct 
     free(ys);
 }
 
-static int draw(const struct learner *learner, const char *path)
+static int draw_figure(const struct learner *learner, const char *path)
 {
     const struct history *history = &learner->history;
     double *xs = xcalloc(history->count, sizeof *xs), *ys = xcalloc(history->count, sizeof *ys);
     double from = INFINITY, to = -INFINITY,
            last = (double)history->points[history->count - 1].epoch;
-    widen(ys, points_of(history, false, xs, ys), &from, &to);
-    widen(ys, points_of(history, true, xs, ys), &from, &to);
+    widen_range(ys, points_of(history, false, xs, ys), &from, &to);
+    widen_range(ys, points_of(history, true, xs, ys), &from, &to);
     free(xs);
     free(ys);
     if (!(from <= to)) return EXIT_OK; /* no loss was finite */
@@ -131,7 +131,7 @@ void curve_draw(struct learner *learner)
     char *path = curve_path(learner);
     bool refused = stat(path, &about) == 0 && !is_ours(path);
     if (!refused)
-        draw(learner, path);
+        draw_figure(learner, path);
     else if (!learner->curve_refused)
         print_message("%s: not a learning curve; the file is left alone", path);
     learner->curve_refused = refused;

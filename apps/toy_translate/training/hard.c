@@ -61,7 +61,7 @@ void hard_apply(const struct hard *h, rapt_train_options *options)
     options->anneal = (float)h->anneal, options->anneal_steps = h->anneal_steps;
 }
 
-static char *append(char *text, const char *name, double value)
+static char *append_option(char *text, const char *name, double value)
 {
     if (value == 0) return text;
     char *more = xasprintf("%s %s %.9g", text, name, value);
@@ -72,11 +72,11 @@ static char *append(char *text, const char *name, double value)
 char *hard_text(const struct hard *h)
 {
     char *text = xasprintf("%s", expects(h) ? " baseline expected" : "");
-    text = append(text, "expected-share", h->expected_share);
-    text = append(text, "reward-scale", h->reward_scale);
-    text = append(text, "reward-decay", h->reward_decay);
-    text = append(text, "reward-entropy", h->reward_entropy);
-    text = append(text, "anneal", h->anneal);
+    text = append_option(text, "expected-share", h->expected_share);
+    text = append_option(text, "reward-scale", h->reward_scale);
+    text = append_option(text, "reward-decay", h->reward_decay);
+    text = append_option(text, "reward-entropy", h->reward_entropy);
+    text = append_option(text, "anneal", h->anneal);
     if (h->anneal_steps == 0) return text;
     char *whole = xasprintf("%s anneal-steps %d", text, h->anneal_steps);
     free(text);

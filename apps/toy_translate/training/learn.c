@@ -12,7 +12,7 @@ enum { CHECKPOINT_SECONDS = 300, REPORT_STEPS = 100 };
 
 /* loss, valid: negative log-likelihood per token, of the training and the validation data. The
    epoch is that of the last step. */
-static void report(const struct learner *learner, double loss, double valid, bool done)
+static void report_loss(const struct learner *learner, double loss, double valid, bool done)
 {
     const struct state *state = &learner->state;
     if (!learner->recipe->json) return;
@@ -67,11 +67,11 @@ static int make_step(struct learner *learner)
     return code;
 }
 
-static void show(struct learner *learner)
+static void show_progress(struct learner *learner)
 {
     if (!leads(learner)) return;
     progress_show(learner);
-    if (learner->state.step % REPORT_STEPS == 0) report(learner, learner->recent, NAN, false);
+    if (learner->state.step % REPORT_STEPS == 0) report_loss(learner, learner->recent, NAN, false);
 }
 
 /* For the reader, the checkpoint and the figure. */
@@ -99,7 +99,7 @@ static int end_epoch(struct learner *learner)
     if (code != EXIT_OK) return code;
     double loss = state->loss / (double)state->tokens;
     remember(learner, loss, valid);
-    report(learner, loss, valid, false);
+    report_loss(learner, loss, valid, false);
     state->epoch++;
     state->position = state->tokens = 0;
     state->loss = 0;
@@ -168,7 +168,7 @@ static void conclude(const struct learner *learner, double best, bool idle)
 
 /* Within an epoch: validates once more, on a copy of the state: a longer run that goes on from the
    checkpoint ends with the same bits as one that never stopped here. */
-static int finish(struct learner *learner)
+static int finish_training(struct learner *learner)
 {
     struct state state = learner->state;
     double valid = state.best;
@@ -184,7 +184,7 @@ static int finish(struct learner *learner)
     if (code != EXIT_OK) return code;
     if (learner->recipe->checkpoint && !learner->recipe->keep_checkpoint && !idle && leads(learner))
         outputs_remove(learner->recipe->out);
-    report(learner, learner->recent > 0 ? learner->recent : NAN, state.best, true);
+    report_loss(learner, learner->recent > 0 ? learner->recent : NAN, state.best, true);
     conclude(learner, state.best, idle);
     return EXIT_OK;
 }
@@ -231,7 +231,7 @@ static int agree_on_time(struct learner *learner)
 
 /* All ranks can begin: what --force replaces goes. With several ranks there is a checkpoint from
    the beginning on: any of them may be lost. */
-static int begin(struct learner *learner)
+static int begin_training(struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;
     bool several = learner->exchange.ranks->count > 1;
@@ -240,13 +240,13 @@ static int begin(struct learner *learner)
     return code == EXIT_OK ? agree_on_time(learner) : code;
 }
 
-static int run(struct learner *learner)
+static int run_training(struct learner *learner)
 {
-    int code = begin(learner);
+    int code = begin_training(learner);
     while (code == EXIT_OK && !over(learner)) {
         if (interrupted()) return stopped(learner);
         code = make_step(learner);
-        if (code == EXIT_OK) show(learner);
+        if (code == EXIT_OK) show_progress(learner);
         if (code == EXIT_OK && learner->state.position == (long long)learner->batches.count)
             code = end_epoch(learner);
         else if (code == EXIT_OK && learner->recipe->valid_steps > 0 &&
@@ -258,7 +258,7 @@ static int run(struct learner *learner)
     }
     if (code == EXIT_INTERRUPTED) return stopped(learner);
     if (learner->unread) return kept(learner, code);
-    return code == EXIT_OK ? finish(learner) : code;
+    return code == EXIT_OK ? finish_training(learner) : code;
 }
 
 static void announce(const struct learner *learner)
@@ -298,7 +298,7 @@ int learn(const struct recipe *recipe, struct data *data, long long *steps)
     if (code == EXIT_OK) rapt_trainer_gradients(learner.trainer, &floats, NULL);
     if (code == EXIT_OK) exchange_create(&learner.exchange, ranks, recipe->shards, floats);
     if (code == EXIT_OK) announce(&learner);
-    if (code == EXIT_OK) code = run(&learner);
+    if (code == EXIT_OK) code = run_training(&learner);
     if (steps != NULL) *steps = learner.state.step;
     release(&learner);
     return code;

@@ -16,7 +16,7 @@ struct row {
 };
 
 /* Adds a part, two spaces before it; left out if the line would become too long. */
-__attribute__((format(printf, 2, 3))) static void add(struct row *row, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void row_add(struct row *row, const char *format, ...)
 {
     char part[COLUMNS + 1];
     va_list list;
@@ -62,7 +62,7 @@ void progress_count(struct progress *progress, long long tokens)
 }
 
 /* Exponential smoothing with a half-life of a few seconds. */
-static void measure(struct progress *progress, double time)
+static void measure_speed(struct progress *progress, double time)
 {
     double span = time - progress->from;
     if (span < 0.2) return;
@@ -81,15 +81,15 @@ static void add_position(struct row *row, const struct learner *learner, double 
     char text[NUMBER_TEXT];
     bool whole = epoch >= floor(epoch) && epoch <= floor(epoch);
     if (recipe->epochs > 0)
-        add(row, whole ? "epoch %.0f/%d" : "epoch %.1f/%d", epoch, recipe->epochs);
+        row_add(row, whole ? "epoch %.0f/%d" : "epoch %.1f/%d", epoch, recipe->epochs);
     else
-        add(row, whole ? "epoch %.0f" : "epoch %.1f", epoch);
+        row_add(row, whole ? "epoch %.0f" : "epoch %.1f", epoch);
     if (recipe->steps > 0)
-        add(row, "step %lld/%d", state->step, recipe->steps);
+        row_add(row, "step %lld/%d", state->step, recipe->steps);
     else
-        add(row, "step %lld", state->step);
+        row_add(row, "step %lld", state->step);
     perplexity_text(train, text);
-    add(row, "ppl %s", text);
+    row_add(row, "ppl %s", text);
 }
 
 /* "lr 0.0029", "33k tok/s", "0:21", "1:02 left". */
@@ -98,14 +98,14 @@ static void add_speed(struct row *row, struct learner *learner)
     struct progress *progress = &learner->progress;
     char text[NUMBER_TEXT], time[TIME_TEXT];
     double left = time_left(learner);
-    measure(progress, now());
-    add(row, "lr %.2g", learner->rate);
+    measure_speed(progress, now());
+    row_add(row, "lr %.2g", learner->rate);
     speed_text(progress->speed, text);
-    if (progress->speed > 0) add(row, "%s tok/s", text);
+    if (progress->speed > 0) row_add(row, "%s tok/s", text);
     time_text(elapsed(learner), time);
-    add(row, "%s", time);
+    row_add(row, "%s", time);
     time_text(left, time);
-    if (left > 0) add(row, "%s left", time);
+    if (left > 0) row_add(row, "%s left", time);
 }
 
 void progress_show(struct learner *learner)
@@ -145,7 +145,7 @@ void progress_validated(struct learner *learner, double train, double valid, boo
     double part = (double)state->position / (double)learner->batches.count;
     add_position(&row, learner, (double)(state->epoch - 1) + part, train);
     perplexity_text(valid, text);
-    add(&row, "valid %s%s", text, best ? " best" : "");
+    row_add(&row, "valid %s%s", text, best ? " best" : "");
     add_speed(&row, learner);
     print_report("%s", row.text);
     learner->progress.shown = now();

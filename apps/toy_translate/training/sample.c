@@ -8,7 +8,7 @@
 enum { FIRST = 50, LONGEST = 9 }; /* sentences to choose from; tokens of the one chosen */
 
 /* The longest of the first sentences that is not too long, else the first. */
-static size_t choose(const struct examples *valid)
+static size_t choose_sentence(const struct examples *valid)
 {
     size_t best = 0, longest = 0;
     for (size_t i = 0; i < valid->count && i < FIRST; i++) {
@@ -21,7 +21,7 @@ static size_t choose(const struct examples *valid)
 }
 
 /* A new string; NULL: it cannot be decoded. */
-static char *decode(const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
+static char *decode_text(const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
 {
     size_t size = 0;
     rapt_tokenizer_decode(tokenizer, ids, (size_t)count, NULL, 0, &size, NULL);
@@ -33,8 +33,8 @@ static char *decode(const rapt_tokenizer *tokenizer, const int32_t *ids, int cou
 }
 
 /* source -> target; NULL: the model gives none, for instance because it is not finite. */
-static char *translate(const struct learner *learner, rapt_session *session, const int32_t *ids,
-                       int count, int limit)
+static char *translate_sample(const struct learner *learner, rapt_session *session,
+                              const int32_t *ids, int count, int limit)
 {
     const struct vocabulary *v = &learner->vocabulary;
     int starts[2] = {0, count}, length = 0;
@@ -47,8 +47,8 @@ static char *translate(const struct learner *learner, rapt_session *session, con
                                   rapt_target_begin(learner->model, v->target),
                                   rapt_tokenizer_special(v->target, RAPT_TOKEN_END));
     if (rapt_generate(session, &source, &options, &outputs, NULL) == RAPT_OK && length >= 0) {
-        from = decode(v->source, ids, count - 1);
-        to = decode(v->target, target, length);
+        from = decode_text(v->source, ids, count - 1);
+        to = decode_text(v->target, target, length);
     }
     if (from != NULL && to != NULL) text = xasprintf("%s -> %s", from, to);
     free(from);
@@ -60,7 +60,7 @@ static char *translate(const struct learner *learner, rapt_session *session, con
 char *sample(struct learner *learner)
 {
     struct examples *valid = &learner->valid;
-    size_t index = choose(valid);
+    size_t index = choose_sentence(valid);
     int count = (int)valid->source[index], limit = 2 * count + 16;
     int positions = rapt_model_config(learner->model)->positions;
     if (limit > positions) limit = positions;
@@ -75,7 +75,7 @@ char *sample(struct learner *learner)
     int32_t *target = xcalloc(valid->target[index], sizeof *target);
     char *text = NULL;
     if (examples_get(valid, index, source, target) == EXIT_OK)
-        text = translate(learner, session, source, count, limit);
+        text = translate_sample(learner, session, source, count, limit);
     free(source);
     free(target);
     rapt_session_free(session);

@@ -11,16 +11,16 @@ struct usage {
     long long now, max;
 };
 
-static void add(struct usage *usage, long long bytes)
+static void usage_add(struct usage *usage, long long bytes)
 {
     usage->now += bytes;
     if (usage->now > usage->max) usage->max = usage->now;
 }
 
 /* Replaces `old` bytes by `new` ones. */
-static void replace(struct usage *usage, long long old, long long new)
+static void usage_replace(struct usage *usage, long long old, long long new)
 {
-    add(usage, new);
+    usage_add(usage, new);
     usage->now -= old;
 }
 
@@ -85,17 +85,17 @@ static long long bytes_needed(const struct learner *learner)
     long long model = file_bytes(learner, 1), epochs = new_epochs(learner);
     struct usage usage = {0};
     if (!recipe->checkpoint) {
-        replace(&usage, bytes_on_disk(recipe->out), model);
-        add(&usage, model);
+        usage_replace(&usage, bytes_on_disk(recipe->out), model);
+        usage_add(&usage, model);
         return usage.max;
     }
     long long checkpoint = file_bytes(learner, 3) + history_bytes(learner);
-    add(&usage, epochs > 0 ? model : 0);
-    replace(&usage, bytes_on_disk(recipe->out), model);
-    replace(&usage, bytes_on_disk(learner->path), checkpoint);
-    add(&usage, epochs > 1 ? (epochs - 1) * model : 0);
-    replace(&usage, checkpoint, checkpoint);
-    add(&usage, 2 * model);
+    usage_add(&usage, epochs > 0 ? model : 0);
+    usage_replace(&usage, bytes_on_disk(recipe->out), model);
+    usage_replace(&usage, bytes_on_disk(learner->path), checkpoint);
+    usage_add(&usage, epochs > 1 ? (epochs - 1) * model : 0);
+    usage_replace(&usage, checkpoint, checkpoint);
+    usage_add(&usage, 2 * model);
     return usage.max;
 }
 

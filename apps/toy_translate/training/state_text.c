@@ -51,7 +51,7 @@ char *state_text(const struct state *state, const char *options)
     return text;
 }
 
-static bool refuse(struct state_reason *why, const char *format, ...)
+static bool refuse_state(struct state_reason *why, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -64,8 +64,9 @@ static bool refuse(struct state_reason *why, const char *format, ...)
 static bool refuse_value(const struct field *f, const json_t *value, struct state_reason *why)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
-    refuse(why, "%s is %.40s, it must be %s from %g to %g", f->name, text != NULL ? text : "?",
-           f->kind == WHOLE ? "a whole number" : "a number", f->min, f->max);
+    refuse_state(why, "%s is %.40s, it must be %s from %g to %g", f->name,
+                 text != NULL ? text : "?", f->kind == WHOLE ? "a whole number" : "a number",
+                 f->min, f->max);
     free(text);
     return false;
 }
@@ -75,7 +76,7 @@ static bool read_field(const struct field *f, const json_t *object, struct state
 {
     const json_t *value = json_object_get(object, f->name);
     char *to = (char *)state + f->offset;
-    if (value == NULL) return refuse(why, "%s is missing", f->name);
+    if (value == NULL) return refuse_state(why, "%s is missing", f->name);
     bool right = f->kind == WHOLE ? json_is_integer(value) : json_is_number(value);
     bool null = f->kind == REAL_OR_NULL && json_is_null(value);
     double number = null ? (double)INFINITY : json_number_value(value);
@@ -95,7 +96,7 @@ static bool read_data(const json_t *object, struct state *state, struct state_re
     static const char digits[] = "0123456789abcdef";
     const char *data = json_string_value(json_object_get(object, "data"));
     if (data == NULL || strlen(data) != 16 || strspn(data, digits) != 16)
-        return refuse(why, "data is missing or no hash");
+        return refuse_state(why, "data is missing or no hash");
     state->data = strtoull(data, NULL, 16);
     return true;
 }
@@ -104,10 +105,10 @@ static bool read_data(const json_t *object, struct state *state, struct state_re
 static bool agree(const struct state *s, struct state_reason *why)
 {
     if (s->step < s->epoch - 1 + s->position)
-        return refuse(why, "step is %lld, too few for epoch %lld and position %lld", s->step,
-                      s->epoch, s->position);
+        return refuse_state(why, "step is %lld, too few for epoch %lld and position %lld", s->step,
+                            s->epoch, s->position);
     if (s->since >= s->epoch)
-        return refuse(why, "since is %lld, but epoch is %lld", s->since, s->epoch);
+        return refuse_state(why, "since is %lld, but epoch is %lld", s->since, s->epoch);
     return true;
 }
 
@@ -116,14 +117,15 @@ bool state_parse(struct state *state, char **options, const char *text, size_t s
 {
     struct state read = *state;
     json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-    bool good = json_is_object(object) || refuse(why, "the state of the training loop is no JSON");
+    bool good =
+        json_is_object(object) || refuse_state(why, "the state of the training loop is no JSON");
     for (int i = 0; good && i < FIELDS; i++) good = read_field(&fields[i], object, &read, why);
     good = good && read_data(object, &read, why) && agree(&read, why);
     const char *list = json_string_value(json_object_get(object, "options"));
-    if (good && list == NULL) good = refuse(why, "options is missing");
+    if (good && list == NULL) good = refuse_state(why, "options is missing");
     char *copy = good ? strdup(list) : NULL;
     json_decref(object);
-    if (good && copy == NULL) good = refuse(why, "out of memory");
+    if (good && copy == NULL) good = refuse_state(why, "out of memory");
     if (!good) return false;
     *state = read;
     *options = copy;

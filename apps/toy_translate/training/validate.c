@@ -26,7 +26,7 @@ static int evaluate(struct learner *learner, size_t b, struct batch_loss *loss)
 }
 
 /* Each rank evaluates a part of the batches; all add the losses of all, in the same order. */
-static int loss_of(struct learner *learner, double *loss)
+static int validation_loss(struct learner *learner, double *loss)
 {
     const struct ranks *ranks = learner->exchange.ranks;
     size_t batches = learner->valid_batches.count, count = (size_t)ranks->count;
@@ -53,7 +53,7 @@ static int validate_mean(struct learner *learner, double raw, double best, bool 
 {
     int code = EXIT_OK;
     average_apply(&learner->average, learner->model);
-    code = loss_of(learner, loss);
+    code = validation_loss(learner, loss);
     learner->valid_loss = *loss;
     if (code == EXIT_OK && *loss < raw && *loss < best) code = best_save(learner, within_epoch);
     average_undo(&learner->average, learner->model);
@@ -63,7 +63,7 @@ static int validate_mean(struct learner *learner, double raw, double best, bool 
 int validate(struct learner *learner, struct state *state, bool within_epoch, double *loss)
 {
     double start = now(), raw = NAN, mean = NAN;
-    int code = loss_of(learner, &raw);
+    int code = validation_loss(learner, &raw);
     if (code == EXIT_OK && learner->average.count > 1)
         code = validate_mean(learner, raw, state->best, within_epoch, &mean);
     if (code != EXIT_OK) return code;

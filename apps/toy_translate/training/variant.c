@@ -33,7 +33,7 @@ static const char *const of_model[] = {"norm_order",    "activation",        "po
                                        "norm_type",     "ffn_gated",         "first_position",
                                        "decoder_start", "decoder_recurrence"};
 
-static enum variant_part part_of(const char *name)
+static enum variant_part field_part(const char *name)
 {
     for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++)
         if (strcmp(of_model[i], name) == 0) return VARIANT_MODEL;
@@ -94,8 +94,8 @@ static const char *help_of(const rapt_config_field *f)
         xasprintf("%.*s [%s]", (int)(standard - f->meaning), f->meaning, standard + strlen(zero)));
 }
 
-static struct option_row row_of(const rapt_config_field *f, const char *name, const char *help,
-                                struct variant_value *value)
+static struct option_row variant_row(const rapt_config_field *f, const char *name, const char *help,
+                                     struct variant_value *value)
 {
     struct option_row row = {.name = retain(option_name(name)), .help = help};
     row.min = f->min, row.max = f->max;
@@ -121,10 +121,10 @@ int variant_rows(struct variant *v, enum variant_part part, struct option_row ro
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
         const rapt_config_field *f = rapt_config_field_at(i);
         const char *shared = shared_name(f->name);
-        if (is_set_elsewhere(f->name) || part_of(f->name) != part) continue;
+        if (is_set_elsewhere(f->name) || field_part(f->name) != part) continue;
         if (shared && strncmp(f->name, self, strlen(self)) == 0)
-            rows[count++] = row_of(f, shared, both_help(shared), &v->both[i]);
-        rows[count++] = row_of(f, f->name, help_of(f), &v->own[i]);
+            rows[count++] = variant_row(f, shared, both_help(shared), &v->both[i]);
+        rows[count++] = variant_row(f, f->name, help_of(f), &v->own[i]);
     }
     return count;
 }
