@@ -13,7 +13,7 @@ size_t bootstrap_index(uint64_t seed, int resample, size_t i, size_t count)
     return (size_t)(random_bits(&random) % count);
 }
 
-static void add(long long *sums, const struct bootstrap_corpus *corpus, size_t sentence)
+static void add_counts(long long *sums, const struct bootstrap_corpus *corpus, size_t sentence)
 {
     const long long *counts = corpus->counts + sentence * (size_t)corpus->width;
     for (int c = 0; c < corpus->width; c++) sums[c] += counts[c];
@@ -22,7 +22,7 @@ static void add(long long *sums, const struct bootstrap_corpus *corpus, size_t s
 double bootstrap_score(const struct bootstrap_corpus *corpus)
 {
     long long *sums = xcalloc((size_t)corpus->width, sizeof *sums);
-    for (size_t i = 0; i < corpus->sentences; i++) add(sums, corpus, i);
+    for (size_t i = 0; i < corpus->sentences; i++) add_counts(sums, corpus, i);
     double score = corpus->score(sums);
     free(sums);
     return score;
@@ -36,7 +36,7 @@ static void resample(const struct bootstrap_corpus *corpus, int resamples, uint6
     for (int r = 0; r < resamples; r++) {
         memset(sums, 0, (size_t)corpus->width * sizeof *sums);
         for (size_t i = 0; i < corpus->sentences; i++)
-            add(sums, corpus, bootstrap_index(seed, r, i, corpus->sentences));
+            add_counts(sums, corpus, bootstrap_index(seed, r, i, corpus->sentences));
         scores[r] = corpus->score(sums);
     }
     free(sums);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* The same regular file, by device and inode? */
-static bool same(const struct stat *a, const struct stat *b)
+static bool same_file(const struct stat *a, const struct stat *b)
 {
     return S_ISREG(a->st_mode) && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
@@ -19,25 +19,25 @@ static bool same(const struct stat *a, const struct stat *b)
 bool file_same(const char *a, const char *b)
 {
     struct stat one, other;
-    return stat(a, &one) == 0 && stat(b, &other) == 0 && same(&one, &other);
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && same_file(&one, &other);
 }
 
 bool output_is_input(void)
 {
     struct stat in, out;
-    return fstat(STDIN_FILENO, &in) == 0 && fstat(STDOUT_FILENO, &out) == 0 && same(&in, &out);
+    return fstat(STDIN_FILENO, &in) == 0 && fstat(STDOUT_FILENO, &out) == 0 && same_file(&in, &out);
 }
 
 bool is_output(const char *path)
 {
     struct stat about, out;
-    return stat(path, &about) == 0 && fstat(STDOUT_FILENO, &out) == 0 && same(&about, &out);
+    return stat(path, &about) == 0 && fstat(STDOUT_FILENO, &out) == 0 && same_file(&about, &out);
 }
 
 bool is_input(const char *path)
 {
     struct stat about, in;
-    return stat(path, &about) == 0 && fstat(STDIN_FILENO, &in) == 0 && same(&about, &in);
+    return stat(path, &about) == 0 && fstat(STDIN_FILENO, &in) == 0 && same_file(&about, &in);
 }
 
 /* Does the path lead to something that takes bytes but is not replaced: a pipe, a device, the file
@@ -50,7 +50,7 @@ static bool is_stream(const char *path)
 }
 
 /* 0, or what went wrong as errno says it. */
-static int put(FILE *file, const char *bytes, size_t size)
+static int write_whole(FILE *file, const char *bytes, size_t size)
 {
     errno = 0;
     if (fwrite(bytes, 1, size, file) == size && fflush(file) == 0) return 0;
@@ -61,11 +61,11 @@ static int write_stream(const char *path, const char *bytes, size_t size)
 {
     int wrong;
     if (is_output(path)) {
-        wrong = put(stdout, bytes, size);
+        wrong = write_whole(stdout, bytes, size);
     } else {
         FILE *file = fopen(path, "wb");
         if (file == NULL) return failed("%s: %s", path, strerror(errno));
-        wrong = put(file, bytes, size);
+        wrong = write_whole(file, bytes, size);
         if (fclose(file) != 0 && wrong == 0) wrong = errno;
     }
     return wrong == 0 ? EXIT_OK : failed("%s: %s", path, strerror(wrong));
@@ -98,19 +98,19 @@ int file_read(const char *path, char **bytes, size_t *size)
     return wrong ? failed("%s: %s", path, strerror(wrong)) : EXIT_OK;
 }
 
-static const char *value(const struct option_row *row, enum option_kind kind)
+static const char *row_path(const struct option_row *row, enum option_kind kind)
 {
     return row->kind == kind && row->given ? *(const char *const *)row->value : NULL;
 }
 
 static int check_input(const struct command *command, const struct option_row *input)
 {
-    const char *path = value(input, OPTION_INPUT);
+    const char *path = row_path(input, OPTION_INPUT);
     if (path == NULL) return GO_ON;
     if (is_output(path))
         return usage_error("--%s %s: standard output is the same file", input->name, path);
     for (int i = 0; i < command->count; i++) {
-        const char *out = value(&command->rows[i], OPTION_OUTPUT);
+        const char *out = row_path(&command->rows[i], OPTION_OUTPUT);
         if (out != NULL && file_same(path, out))
             return usage_error("--%s %s is the same file as --%s %s", command->rows[i].name, out,
                                input->name, path);
@@ -120,7 +120,7 @@ static int check_input(const struct command *command, const struct option_row *i
 
 static int check_output(const struct option_row *output)
 {
-    const char *path = value(output, OPTION_OUTPUT);
+    const char *path = row_path(output, OPTION_OUTPUT);
     rapt_message why = {""};
     if (path == NULL || is_stream(path) || rapt_file_check(path, 0, 0, &why) == RAPT_OK)
         return GO_ON;

@@ -74,7 +74,7 @@ char *printable(rapt_text all)
 }
 
 /* Writes text in exactly `columns` columns: truncated with a dot, or padded on one side. */
-static void put(FILE *file, const char *text, int columns, bool right)
+static void put_label(FILE *file, const char *text, int columns, bool right)
 {
     rapt_text all = {text, strlen(text)};
     int width = text_columns(all), used = 0;
@@ -182,7 +182,7 @@ static void print_row(FILE *file, const struct layout *layout, int row, int from
 {
     const float *weights = layout->map->weights + (size_t)row * (size_t)layout->map->columns;
     const float full = heatmap_full(layout->map->columns, weights);
-    put(file, layout->rows.texts[row], layout->left, true);
+    put_label(file, layout->rows.texts[row], layout->left, true);
     for (int s = from; s < to; s++)
         put_cell(file, layout, weights[s], weights[s] / full, layout->heads.widths[s]);
     fputc('\n', file);
@@ -193,7 +193,7 @@ static void print_heads(FILE *file, const struct layout *layout, int from, int t
     fprintf(file, "%*s", layout->left, "");
     for (int s = from; s < to; s++) {
         fputc(' ', file);
-        put(file, layout->heads.texts[s], layout->heads.widths[s], layout->style.numbers);
+        put_label(file, layout->heads.texts[s], layout->heads.widths[s], layout->style.numbers);
     }
     fputc('\n', file);
 }
@@ -245,7 +245,7 @@ static void print_part(FILE *file, const struct layout *layout, int from, int to
 }
 
 /* Does the map fit with its heads written out? Else they go downwards. */
-static void lay_out(struct layout *layout)
+static void lay_out_heatmap(struct layout *layout)
 {
     int used = 0, width = layout->style.width;
     struct labels *heads = &layout->heads;
@@ -265,7 +265,7 @@ void heatmap_print(FILE *file, const struct heatmap *map, struct heatmap_style s
                             .style = style,
                             .rows = labels_make(map->row_names, map->rows),
                             .heads = labels_make(map->column_names, map->columns)};
-    lay_out(&layout);
+    lay_out_heatmap(&layout);
     for (int from = 0, to; from < layout.heads.count; from = to) {
         int used = layout.left;
         for (to = from; to < layout.heads.count; to++) {

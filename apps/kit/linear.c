@@ -39,7 +39,7 @@ void matmul(int rows, int in, int out, const float *x, const float *w, float *y)
 
 /* dx[r][k] += sum over j of dy[r][j] w[k][j]: COLUMNS sums at once, added up in pairs at the end.
  */
-static float dot(int out, const float *dy, const float *w)
+static float dot_rows(int out, const float *dy, const float *w)
 {
     float sum[COLUMNS] = {0}, rest = 0;
     int full = out - out % COLUMNS;
@@ -54,7 +54,7 @@ static float dot(int out, const float *dy, const float *w)
 void matmul_backward_input(int rows, int in, int out, const float *dy, const float *w, float *dx)
 {
     for (int r = 0; r < rows; r++)
-        for (int k = 0; k < in; k++) dx[r * in + k] += dot(out, dy + r * out, w + k * out);
+        for (int k = 0; k < in; k++) dx[r * in + k] += dot_rows(out, dy + r * out, w + k * out);
 }
 
 /* dw[k][j] += sum over r of x[r][k] dy[r][j]. */

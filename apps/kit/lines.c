@@ -68,7 +68,7 @@ static bool read_more(struct lines *lines)
 }
 
 /* Forgets the lines of the last window. */
-static void drop(struct lines *lines)
+static void drop_window(struct lines *lines)
 {
     if (lines->taken == 0) return;
     lines->begun = true;
@@ -95,7 +95,7 @@ static void end_last(struct lines *lines)
 size_t lines_next(struct lines *lines, size_t max)
 {
     double start = 0;
-    drop(lines);
+    drop_window(lines);
     while (lines->whole < max && !lines->ended) {
         if (lines->whole > 0) {
             if (start <= 0) start = now();

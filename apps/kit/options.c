@@ -188,7 +188,7 @@ static int unknown(const struct command *command, const char *typed)
     return code;
 }
 
-static int refuse(const struct command *command, int code, char **argv)
+static int refuse_option(const struct command *command, int code, char **argv)
 {
     const char *culprit = argv[optind - 1];
     int index = optopt - FIRST;
@@ -246,7 +246,7 @@ static int read_next(const struct command *command, const struct option *known, 
         code >= FIRST ? &command->rows[code - FIRST] : option_of_letter(command, code);
     if (row != NULL) return option_set(command, row, optarg);
     if (code == 'm' || code == 'o') optopt = code;
-    return refuse(command, code, argv);
+    return refuse_option(command, code, argv);
 }
 
 int options_read(struct command *command, int argc, char **argv)

@@ -20,7 +20,7 @@ int spool_begin(struct spool *spool)
     return code;
 }
 
-static int save(FILE *file, const char *path)
+static int save_spool(FILE *file, const char *path)
 {
     off_t size = lseek(fileno(file), 0, SEEK_END);
     char *bytes = NULL;
@@ -37,7 +37,7 @@ int spool_end(struct spool *spool, const char *path)
     int code = finish_output();
     if (dup2(spool->output, STDOUT_FILENO) < 0)
         code = failed("standard output: %s", strerror(errno));
-    if (code == EXIT_OK && path != NULL) code = save(spool->file, path);
+    if (code == EXIT_OK && path != NULL) code = save_spool(spool->file, path);
     fclose(spool->file);
     close(spool->output);
     return code;

@@ -53,7 +53,8 @@ static void add_defaults(struct option_row *rows, int count, char *texts[OF_PRES
     }
 }
 
-static int add_rows(struct option_row *rows, int count, const struct option_row *more, size_t size)
+static int append_rows(struct option_row *rows, int count, const struct option_row *more,
+                       size_t size)
 {
     memcpy(rows + count, more, size);
     return count + (int)(size / sizeof *more);
@@ -72,9 +73,9 @@ static int add_data(struct training *t, struct option_row *rows, int count)
         {"valid-target", OPTION_INPUT, &valid->target, "FILE", "and their translations", 0, 0, 0},
     };
     /* clang-format on */
-    count = add_rows(rows, count, data, sizeof data);
+    count = append_rows(rows, count, data, sizeof data);
     pair_rows(&t->files.train, rows + count);
-    return add_rows(rows, count + PAIR_ROWS, validation, sizeof validation);
+    return append_rows(rows, count + PAIR_ROWS, validation, sizeof validation);
 }
 
 static int add_model(struct training *t, struct option_row *rows, int count)
@@ -94,7 +95,7 @@ static int add_model(struct training *t, struct option_row *rows, int count)
         {"separate", OPTION_FLAG, &r->separate, "", "separate source and target vocabularies", 0, 0, 0},
     };
     /* clang-format on */
-    count = add_rows(rows, count, model, sizeof model);
+    count = append_rows(rows, count, model, sizeof model);
     return count + variant_rows(&r->variant, VARIANT_MODEL, rows + count);
 }
 
@@ -129,8 +130,8 @@ static int add_training(struct training *t, struct option_row *rows, int count)
     };
     const struct option_row attention[] = {{"Attention", OPTION_GROUP, NULL, "", "", 0, 0, 0}};
     /* clang-format on */
-    count = add_rows(rows, count, training, sizeof training);
-    count = add_rows(rows, count, attention, sizeof attention);
+    count = append_rows(rows, count, training, sizeof training);
+    count = append_rows(rows, count, attention, sizeof attention);
     count += variant_rows(&r->variant, VARIANT_ATTENTION, rows + count);
     hard_rows(&r->hard, rows + count);
     return count + HARD_ROWS;
@@ -149,7 +150,7 @@ static int add_output(struct training *t, struct option_row *rows, int count)
         {"json", OPTION_FLAG, &r->json, "", "print reports as JSON, one object per line", 0, 0, 0},
     };
     /* clang-format on */
-    return add_rows(rows, count, output, sizeof output);
+    return append_rows(rows, count, output, sizeof output);
 }
 
 int training_rows(struct training *t, struct option_row rows[TRAINING_ROWS])
