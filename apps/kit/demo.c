@@ -11,9 +11,9 @@ void demo_rows(struct demo_options *o, const char *quick_help, const char *seed_
     const struct option_row all[DEMO_ROWS] = {
         {"quick", OPTION_FLAG, &o->quick, "", quick_help, 0, 0, 0},
         {"threads", OPTION_INTEGER, &o->threads, "N",
-         "number of threads, at most one per model [one per processor]", 0, 1024, 0},
+         "number of threads; each trains one model at a time [one per processor]", 0, 1024, 0},
         {"seed", OPTION_SEED, &o->seed, "N", seed_help, 0, 0, 0},
-        {"svg", OPTION_OUTPUT, &o->svg, "FILE", "write a figure", 0, 0, 0},
+        {"svg", OPTION_OUTPUT, &o->svg, "FILE", "write an SVG figure", 0, 0, 0},
         {"json", OPTION_FLAG, &o->json, "", "print JSON, one object per line", 0, 0, 0},
     };
     memcpy(rows, all, sizeof all);
@@ -48,7 +48,7 @@ void run_threads(void *(*work)(void *), void *items, int count, size_t size, int
     pthread_t *all = xcalloc((size_t)some, sizeof *all);
     for (int i = 0; i < some; i++)
         if (pthread_create(&all[i], NULL, work_on, &pool) != 0)
-            exit(failed("a thread cannot be started"));
+            exit(failed("cannot start a thread"));
     for (int i = 0; i < some; i++) pthread_join(all[i], NULL);
     free(all);
 }

@@ -149,8 +149,8 @@ int print_help(const struct command *command)
         else
             print_row(command, &command->rows[i]);
     puts("\nAbout");
-    print_option("-h, --help", "show this");
-    print_option("-V, --version", "show the versions of the program and the library");
+    print_option("-h, --help", "show this help");
+    print_option("-V, --version", "show the versions of program and library");
     for (int i = 0; i < command->count; i++) print_list(command, i, &any);
     if (command->examples != NULL) printf("\nExamples\n%s\n", command->examples);
     return finish_output();

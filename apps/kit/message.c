@@ -95,5 +95,5 @@ int finish_output(void)
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return EXIT_OK;
     if (errno == EPIPE) return EXIT_FAILED;
-    return failed("standard output: %s", errno ? strerror(errno) : "cannot be written");
+    return failed("standard output: %s", errno ? strerror(errno) : "cannot write");
 }

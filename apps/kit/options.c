@@ -124,7 +124,7 @@ int option_set(const struct command *command, struct option_row *row, const char
                      row->min, row->max);
     case OPTION_MINUTES:
         if (read_minutes(text, row->min, row->max, row->value)) return GO_ON;
-        return wrong(command, "--%s: '%s' is no time: minutes, or a number with s, m or h",
+        return wrong(command, "--%s: '%s' is not a time; give minutes, or a number with s, m or h",
                      row->name, text);
     case OPTION_REAL:
         break;
@@ -180,9 +180,9 @@ static int unknown(const struct command *command, const char *typed)
     list = add_name(list, "help", name, &count);
     list = add_name(list, "version", name, &count);
     const char *meant = suggest_option(command, name);
-    int code = count > 1 ? wrong(command, "'--%s' may mean %s", name, list)
+    int code = count > 1 ? wrong(command, "'--%s' is ambiguous: %s", name, list)
                : meant   ? wrong(command, "unknown option '--%s'; did you mean --%s?", name, meant)
-                         : wrong(command, "unknown option '--%s'; --help lists them", name);
+                         : wrong(command, "unknown option '--%s'; --help lists the options", name);
     free(list);
     free(name);
     return code;
@@ -198,11 +198,11 @@ static int refuse_option(const struct command *command, int code, char **argv)
     if (code == ':' && row != NULL)
         return wrong(command, "--%s needs a value: %s", row->name, row->argument);
     if (index >= 0) /* of a row, or --help or --version */
-        return wrong(command, "'%s': this option takes no value", culprit);
+        return wrong(command, "'%s': this option does not take a value", culprit);
     if (optopt > ' ' && optopt < 0x7f)
-        return wrong(command, "unknown option '-%c'; --help lists them", optopt);
+        return wrong(command, "unknown option '-%c'; --help lists the options", optopt);
     if (optopt != 0) /* of a letter beyond ASCII a byte, which may be negative */
-        return wrong(command, "unknown option '-\\x%02x'; --help lists them",
+        return wrong(command, "unknown option '-\\x%02x'; --help lists the options",
                      (unsigned)(unsigned char)optopt);
     return unknown(command, culprit);
 }

@@ -26,7 +26,7 @@ void params_free(struct params *params)
 float *params_take(struct params *params, size_t count, float **gradient)
 {
     size_t first = params->count;
-    if (count > params->capacity - first) exit(failed("more parameters than the block's capacity"));
+    if (count > params->capacity - first) exit(failed("more parameters than the block can hold"));
     params->count += count;
     *gradient = params->gradient + first;
     return params->value + first;

@@ -26,7 +26,7 @@ static int save_spool(FILE *file, const char *path)
     char *bytes = NULL;
     if (size > 0) bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fileno(file), 0);
     if (size < 0 || bytes == MAP_FAILED)
-        return failed("the temporary file of %s: %s", path, strerror(errno));
+        return failed("the temporary file for %s: %s", path, strerror(errno));
     int code = file_write(path, bytes, (size_t)size);
     if (bytes != NULL) munmap(bytes, (size_t)size);
     return code;

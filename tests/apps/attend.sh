@@ -53,7 +53,7 @@ check "nothing later" grep -qE '"weights":\[\[[^]]*,0.0,0.0\],\[[^]]*,0.0\],' ag
 code 0 $attend red old new --self encoder --json >again
 check "what the encoder attends to" grep -q '"source":\["red","old","new","(end)"\],"target":\["red","old","new","(end)"\]' again
 code 2 $attend red --self encoder --layer 3
-says "--layer 3: the model has 2"
+says "--layer 3: the model has layers 1 to 2"
 code 2 $attend red --head 3
 code 2 $attend ""
 code 2 $attend red --target ""
@@ -100,7 +100,7 @@ code 0 "$program" vocab --model model --json >again
 check "vocab --json" [ "$(sed -n 2p again)" = '{"id":1,"token":"<s>"}' ]
 printf '259 260\n290\nx\n5 -1\n 259  260 \n' | "$program" detokenize --model model >again 2>err
 [ $? -eq 1 ] || fail "wrong ids: exit code"
-says "standard input:2: not a line of token ids below 290"
+says "standard input:2: not a list of token ids below 290"
 says "standard input:4: not"
 [ "$(sed -n 1p again)" = "$(sed -n 5p again)" ] && [ "$(wc -l <again)" -eq 5 ] || fail "lines of wrong ids: $(cat again)"
 code 2 "$program" tokenize

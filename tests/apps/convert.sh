@@ -163,7 +163,7 @@ check "8 bits replace floats" [ "$(wc -l <got)" -eq 30 ]
 # A file is no folder, and the other way round.
 for force in "" --force; do
     code 1 "$program" convert --model model.both --to hf --out data.tsv $force
-    says "data.tsv is no folder; --to hf writes a folder"
+    says "data.tsv is not a folder; --to hf writes a folder"
     code 1 "$program" convert --model model.both --out empty $force
     says "empty is a folder; --to rapt writes a file"
     code 2 "$program" convert --model model.both --out "" $force

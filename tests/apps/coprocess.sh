@@ -44,5 +44,5 @@ cat many | $translate | cmp - whole || fail "a pipe changes the output"
 { head -n 5000 many; sleep 1; tail -n +5001 many; } | $translate | cmp - whole || fail "a pause changes the output"
 [ "$(wc -l <whole)" -eq 9001 ] || fail "lines are missing"
 $translate <. >whole 2>err && fail "a folder as standard input"
-grep -q "standard input cannot be read: " err || fail "no reason: $(cat err)"
+grep -q "cannot read standard input: " err || fail "no reason: $(cat err)"
 [ $failures -eq 0 ]

@@ -381,9 +381,9 @@ static void test_malformed(void **state)
     refused("cats f", "cats q", "line 16: unexpected \"q\"");
     refused("Kn animal", "Kn planet", "line 16: unknown name \"planet\"");
     refused("Kn animal", "Kn animal more", "line 16: too many columns from \"more\"");
-    refused("<A.say>", "<B.say>", "line 19: no such clause");
+    refused("<A.say>", "<B.say>", "line 19: unknown clause");
     refused("<A.say>", "<A.sing>", "line 19: unknown name \"sing\"");
-    refused("<A.say>", "<A.say", "line 19: no reference");
+    refused("<A.say>", "<A.say", "line 19: invalid placeholder");
     refused("order second", "order say", "line 7: named twice");
     refused("noun", "nuon", "line 16: unexpected \"nuon\"");
     refused("noun cat", "noun cat cats f X X Y Y animal\nnoun cat", "two translations of");

@@ -97,7 +97,8 @@ static void test_slow_rank_is_named(void **state)
 {
     char text[512];
     watch(0, (double[]){10, 10, 20, 11}, 20, text);
-    assert_string_equal(text, "exchange: rank 2 is slow: it needs 1 s for a shard, others 0.5 s\n");
+    assert_string_equal(text,
+                        "exchange: rank 2 is slow: it takes 1 s per shard, others take 0.5 s\n");
     watch(0, (double[]){40, 10, 10, 11}, 20, text);
     assert_non_null(strstr(text, "rank 0 is slow"));
     watch(0, (double[]){10, 14, 10, 11}, 20, text); /* not by much */

@@ -44,7 +44,7 @@ says "kept exists; --force replaces it"
 grep -q -- --resume err && fail "demo advises --resume, which it has not"
 cp m.checkpoint unfinished.checkpoint
 code 1 "$program" demo --steps 1 --out unfinished
-says "unfinished.checkpoint is of an unfinished run"
+says "unfinished.checkpoint belongs to an unfinished run"
 grep -q -- --resume err && fail "demo advises --resume, which it has not"
 cd ..
 
@@ -56,7 +56,7 @@ for name in checkpoint checkpoint.best checkpoint.1 checkpoint.17; do
         case $how:$name in *resume:checkpoint | *resume:checkpoint.1) continue ;; esac
         echo mine >$file
         code 1 $train --epochs 3 $(echo $how | sed "s,--out ,&beside/,")
-        says "$(basename $file) is no checkpoint of toy_translate"
+        says "$(basename $file) is not a checkpoint of toy_translate"
         [ "$(cat $file)" = mine ] || fail "train $how changed $file"
         rm $file
     done
@@ -91,7 +91,7 @@ code 2 $train --valid-source source --valid-target target --epochs 1 --out targe
 for name in m.checkpoint m.checkpoint.best m.checkpoint.2 m.checkpoint.17; do
     ln -sf pairs $name
     code 2 $train --epochs 1 --out m
-    says "$name would be written, and is the same file as pairs"
+    says "the output $name is the same file as the input pairs"
     rm $name
 done
 code 0 $train --epochs 1 --out model

@@ -41,7 +41,7 @@ train part --steps 20 --guided-alignment links --shards 2 --guided-alignment-lay
 mv links kept
 sed '1s/.*//' kept >links
 code 1 "$program" train --resume --out part --steps 30 --threads 2
-says "other sentence pairs or word alignments"
+says "different sentence pairs or word alignments"
 mv kept links
 code 0 "$program" train --resume --out part --steps 30 --threads 2
 check "resumed: the same bits" cmp -s whole part
@@ -55,18 +55,18 @@ refused() { # CODE TEXT OPTION...
     says "$text"
 }
 head -300 links >short
-refused 1 "short has 300 lines, and the pairs have more" --guided-alignment short
+refused 1 "short has only 300 lines, but there are more pairs" --guided-alignment short
 # Lines for the pairs of validation may be there, or not; others are none of a pair.
 head -396 links >less
 code 0 "$program" train --data data.tsv --layers 1 --width 32 --out less_links --steps 1 --guided-alignment less
 for more in 9999-9999 junk ""; do
     { cat links; echo "$more"; } >long
-    refused 1 "long has more lines than the 400 of the pairs" --guided-alignment long
+    refused 1 "long has more lines than the pairs, which have 400" --guided-alignment long
 done
 tail -20 data.tsv >valid.tsv
 code 0 "$program" train --data data.tsv --valid valid.tsv --layers 1 --width 32 --out all_links --steps 1 \
     --guided-alignment links
-refused 1 "long has more lines than the 400 of the pairs" --valid valid.tsv --guided-alignment long
+refused 1 "long has more lines than the pairs, which have 400" --valid valid.tsv --guided-alignment long
 { cat data.tsv; printf '\n\t\n'; } >gaps.tsv # two more lines, which are skipped
 { cat links; printf '\n'; } >gap_links
 code 0 "$program" train --data gaps.tsv --layers 1 --width 32 --out gaps --steps 1 --guided-alignment gap_links

@@ -48,7 +48,7 @@ same() { # WHAT: the model "parts" and its checkpoint are those of "whole"
 }
 
 fair_share() { # COUNT: rank 0 made about so many of all pairs tokens, not all of them
-    sed -n 's/.*this one made \([0-9]*\) of \([0-9]*\) pairs tokens.*/\1 \2/p' err |
+    sed -n 's/.*this one tokenized \([0-9]*\) of \([0-9]*\) pairs.*/\1 \2/p' err |
         awk -v count="$1" '{ n++; if ($1 < 1 || $1 * count > 1.5 * $2) exit 1 } END { exit n != 1 }' ||
         { fail "$1 ranks: what is a rank's part of the pairs?"; cat err; }
 }
@@ -72,8 +72,8 @@ same "2 ranks, without the best model"
 code 0 ranks 2 $options --rate 1e-30 --schedule constant --threads 1 --out parts --epochs 3
 mv parts elsewhere
 code 1 ranks 2 --resume --threads 1 --out parts --epochs 4
-says "parts is missing, the best model so far"
-[ "$(grep -c 'parts is missing' err)" -eq 1 ] || fail "more than one rank says that the model is missing"
+says "parts, the best model so far, is missing"
+[ "$(grep -c 'best model so far, is missing' err)" -eq 1 ] || fail "more than one rank says that the model is missing"
 rm parts.*
 ranks 2 $options --threads 1 --out parts --steps 30 --memory-limit 0.001 2>err && fail "too little memory is not refused"
 least=$(sed -n 's/.*training needs at least \([0-9.]*\) MB.*/\1/p' err)
@@ -106,19 +106,19 @@ both() { # OPTIONS OF RANK 1...
         -n 1 "${other-$program}" train $options --out parts --steps 5 "$@"
 }
 code 1 both --data less.tsv
-says "rank 1 has other data"
+says "rank 1 has different data"
 code 1 both --rate 0.01
 says "rank 1 was started with rate 0.01, not rate 0.02"
 code 1 both --steps 6
 says "rank 1 was started with steps 6, not steps 5"
 code 1 both --data lacking.tsv
-says "rank 1 cannot begin"
+says "rank 1 cannot start"
 cp "$program" other_program && echo >>other_program
 other=./other_program
 code 1 both
-says "rank 1 is another program"
+says "rank 1 runs another program"
 code 2 ranks 3 $options --shards 2 --out parts
-says "3 ranks for 2 shards"
+says "3 ranks cannot share 2 shards"
 vocabulary() { # LETTER...
     piece '<unk>' 2; piece '<s>' 3; piece '</s>' 3
     for letter; do piece "$letter" 1; done
@@ -128,7 +128,7 @@ vocabulary ▁ e r d b l u g n w i o a t ü ß h >two.spm
 given=$(echo $options | sed 's/--vocab 280/--out parts --steps 5/')
 code 1 timeout 120 mpirun $local -n 1 "$program" train $given --sentencepiece one.spm : \
     -n 1 "$program" train $given --sentencepiece two.spm
-says "rank 1 has another vocabulary"
+says "rank 1 has a different vocabulary"
 [ ! -e parts ] && [ ! -e parts.checkpoint ] || fail "a run that did not begin wrote files"
 
 # ---- faults: a run that would go on for long, until something happens ----
@@ -169,7 +169,7 @@ for killed in 1 0; do
     begin 3
     send KILL "$(rank $killed)"
     ended "rank $killed is killed"
-    [ $killed = 0 ] || grep -q 'go on' run.err || { fail "nobody says how to go on"; cat run.err; }
+    [ $killed = 0 ] || grep -q 'continue with' run.err || { fail "nobody says how to continue"; cat run.err; }
     made=$(LC_ALL=C grep -ao 'step\\":[0-9]*' parts.checkpoint | head -n 1 | tr -dc 0-9)
     end=$((${made:-0} + 12))
     code 0 "$program" train $options --shards 8 --threads 1 --force --out whole --steps $end

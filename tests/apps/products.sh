@@ -22,7 +22,7 @@ if ! "$program" train $options --steps 8 --out blas --products openblas >blas.tx
     [ $failures -eq 0 ]
     exit
 fi
-grep -q "^products by OpenBLAS: all large products$" blas.txt || fail "train does not say who computes: $(cat blas.txt)"
+grep -q "^matrix products by OpenBLAS: all large products$" blas.txt || fail "train does not say who computes: $(cat blas.txt)"
 "$program" info blas >info.txt
 grep -q "^  products  *OpenBLAS: all large products$" info.txt || fail "info does not say who computed: $(cat info.txt)"
 

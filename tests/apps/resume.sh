@@ -110,7 +110,7 @@ code 2 "$program" train $options --out refused --steps 2 --anneal 5 --anneal-ste
 says "train: --anneal needs --self-normalizer or --cross-normalizer argmax"
 for hard in "--anneal 5" "--anneal-steps 5"; do
     code 2 "$program" train $options --out refused --steps 2 --self-normalizer argmax $hard
-    says "train: --anneal and --anneal-steps go together"
+    says "train: --anneal and --anneal-steps must be given together"
 done
 
 # What a checkpoint says is checked: each number replaced by one with as many digits.
@@ -129,7 +129,7 @@ code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
 check "the position is named" grep -q "position is $batches, but epoch 2 has $batches batches" err
 edit bad 0 x
 code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
-check "text that is no JSON" grep -q "state of training is damaged" err
+check "text that is no JSON" grep -q "training state is damaged" err
 edit since 0 5
 code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
 check "the epochs without progress" grep -q "since is 5, but epoch is 2" err
@@ -138,7 +138,7 @@ code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
 check "the epoch is named" grep -q "epoch is 0" err
 LC_ALL=C sed 's/\(seconds..:0\).0/\1/; s/\(seed 1\)\(..}\)/\1 \2 /' stopped.checkpoint >damaged.checkpoint
 code 1 timeout -s KILL 60 "$program" train $options --average 1 --out damaged --steps $end --resume
-check "options that differ in spaces alone" grep -q "its list of options is damaged" err
+check "options that differ in spaces alone" grep -q "the list of options is damaged" err
 
 # Checkpoints without OUT: it is made again, to the same bytes, where the last epoch was the best one or
 # OUT.checkpoint.best is there; else nothing begins and nothing changes.
@@ -171,7 +171,7 @@ for average in 1 2; do
         if [ $wanted = 0 ]; then
             check "$what: the same model" cmp best lone
         else
-            says "lone is missing, the best model so far"
+            says "lone, the best model so far, is missing"
             ls lone* | cmp -s - names || fail "$what: files changed"
             refused=$((refused + 1))
         fi
@@ -182,7 +182,7 @@ done
 lone best
 echo junk >lone
 code 1 "$program" train --resume --out lone --steps 60
-says "the best model cannot be read: lone"
+says "cannot read the best model: lone"
 [ "$(cat lone)" = junk ] && cmp -s best.checkpoint lone.checkpoint || fail "files beside a damaged model changed"
 
 # A rate that changes nothing: the first epoch is the best. What vanishes meanwhile is not said to be there.
@@ -190,7 +190,7 @@ still="--data test.tsv --layers 1 --width 16 --heads 2 --ffn-width 32 --threads 
 code 0 "$program" train $still --patience 2 --keep-checkpoint --out patient --epochs 4
 says "stopped: no improvement for 2 epochs"
 code 0 "$program" train --resume --out patient --epochs 20
-grep -qx "nothing is left to do: give a higher --patience" err || { fail "how a run without patience goes on:"; cat err; }
+grep -qx "nothing left to do: give a higher --patience" err || { fail "how a run without patience goes on:"; cat err; }
 code 0 "$program" train --resume --out patient --epochs 3
 says "give a higher --patience, and a higher --epochs, --steps or --minutes"
 code 0 "$program" train --resume --out patient --patience 3
@@ -216,7 +216,7 @@ wait $!
 epoch=$(sed -n 's/^epoch \([0-9]*\).*/\1/p' err | tail -n 1)
 lone stood
 code 1 "$program" train --resume --out lone --epochs $((epoch + 3))
-says "lone is missing"
+says "lone, the best model so far, is missing"
 for file in stood.checkpoint*; do cmp "$file" "lone${file#stood}" || fail "a refused run changed a checkpoint"; done
 cp stood lone
 code 0 "$program" train --resume --out lone --epochs $((epoch + 3))
@@ -226,6 +226,6 @@ begin_still --out gone --minutes 3s
 mv gone elsewhere
 wait $!
 [ $? -eq 1 ] || fail "a model that vanished is not noticed"
-says "the best model cannot be read: gone"
+says "cannot read the best model: gone"
 check "the checkpoint is kept" "$program" info --model gone.checkpoint >about
 [ $failures -eq 0 ]

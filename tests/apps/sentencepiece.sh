@@ -38,7 +38,7 @@ for file in missing.spm cut.spm; do
 done
 { pieces; piece '</s>' 3; piece x 1; } >other.spm
 code 1 train --epochs 3 --patience 0 --resume --sentencepiece other.spm
-says "model.checkpoint was made with another vocabulary"
+says "model.checkpoint was made with a different vocabulary"
 code 1 train --epochs 3 --patience 0 --resume --sentencepiece vocabulary.spm --sentencepiece-target vocabulary.spm
 says "was made with separate 0, not separate 1"
 code 0 train --epochs 3 --patience 0 --resume --sentencepiece vocabulary.spm --keep-checkpoint
@@ -69,7 +69,7 @@ pieces_of r e d b l u g n ▁red ▁blue ▁green >source.spm
 pieces_of r o t b l a u g n ü ▁rot ▁blau ▁grün >target.spm
 code 0 train --force --epochs 2 --patience 0 --sentencepiece source.spm --sentencepiece-target target.spm --keep-checkpoint
 code 1 train --epochs 3 --patience 0 --resume --sentencepiece target.spm
-says "model.checkpoint was made with another vocabulary"
+says "model.checkpoint was made with a different vocabulary"
 code 0 train --epochs 3 --patience 0 --resume --sentencepiece source.spm --sentencepiece-target target.spm --keep-checkpoint
 rm source.spm
 code 0 train --epochs 40 --patience 0 --resume
@@ -84,7 +84,7 @@ done
 code 2 train --force --epochs 1 --sentencepiece-target target.spm
 says 'needs --sentencepiece'
 code 1 train --force --epochs 1 --sentencepiece target.spm --sentencepiece-target endless.spm
-says 'endless.spm: it has no end token'
+says 'endless.spm: the vocabulary has no end token'
 
 code 1 train --force --epochs 1 --sentencepiece endless.spm
 says 'no end token'
@@ -93,5 +93,5 @@ says 'cut.spm'
 code 1 train --force --epochs 1 --sentencepiece missing.spm
 says 'missing.spm'
 code 2 train --epochs 1 --sentencepiece cut.spm --vocab 300
-says 'excludes --vocab'
+says 'cannot be combined with --vocab'
 [ $failures -eq 0 ]

@@ -22,7 +22,7 @@ done
 code 1 "$program" train --resume --out parts --steps 40 --shards 8
 says "shards 64, not shards 8"
 code 2 "$program" train $options --shards 6 --out other
-says "--shards is 6"
+says "--shards 6 is not a power of two"
 
 # The same numbers, under other options: what is trained is the same.
 digest() { "$program" score --model "$1" --data test.tsv --json; }

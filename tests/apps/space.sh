@@ -45,7 +45,7 @@ for share in 10 30 50 70 80 90 95 98 100 102 104 108 112; do
     *)
         refused=$((refused + 1))
         [ $share -le 108 ] || fail "$share %: refused"
-        grep -q "cannot write .* bytes there: disk/m.*No space left" err || fail "$share %: no reason"
+        grep -q "cannot write .* bytes: disk/m.*No space left" err || fail "$share %: no reason"
         grep -q "epoch 1" err && fail "$share %: noticed after an epoch"
         [ -z "$(ls -A disk)" ] || fail "$share %: $(ls -A disk) is left"
         ;;

@@ -36,16 +36,16 @@ static const struct {
     {"epoch", "9223372036854775807", "epoch is 9223372036854775807"},
     {"epoch", "3.0", "epoch is 3.0"},
     {"epoch", "\"3\"", "epoch is \"3\""},
-    {"epoch", "42", "too few for epoch 42"},
+    {"epoch", "42", "too small for epoch 42"},
     {"position", "-1", "position is -1"},
     {"position", "-9223372036854775808", "position is -9223372036854775808"},
     {"position", "1000000001", "position is 1000000001"},
-    {"position", "56", "too few for epoch 3 and position 56"},
+    {"position", "56", "too small for epoch 3 and position 56"},
     {"position", "null", "position is null"},
     {"position", "[1]", "position is [1]"},
     {"step", "-57", "step is -57"},
     {"step", "1000000000000001", "step is 1000000000000001"},
-    {"step", "18", "step is 18, too few"},
+    {"step", "18", "step is 18, too small"},
     {"step", "true", "step is true"},
     {"best", "-0.5", "best is -0.5"},
     {"best", "1e301", "best is 1e301"},
@@ -68,10 +68,10 @@ static const struct {
     {"tokens", "-1", "tokens is -1"},
     {"tokens", "1000000000000000001", "tokens is 1000000000000000001"},
     {"tokens", "1e3", "tokens is 1"},
-    {"data", "\"123456789abcdef\"", "data is missing or no hash"},
-    {"data", "\"0x23456789abcdef\"", "data is missing or no hash"},
-    {"data", "\" 123456789abcdef\"", "data is missing or no hash"},
-    {"data", "81985529216486895", "data is missing or no hash"},
+    {"data", "\"123456789abcdef\"", "data is missing or not a hash"},
+    {"data", "\"0x23456789abcdef\"", "data is missing or not a hash"},
+    {"data", "\" 123456789abcdef\"", "data is missing or not a hash"},
+    {"data", "81985529216486895", "data is missing or not a hash"},
     {"options", "7", "options is missing"},
     {"options", "null", "options is missing"},
 };
@@ -161,8 +161,8 @@ static void test_texts(void **unused)
     char *text = state_text(&good, "seed 7");
     for (int i = 0; i < COUNT(texts); i++) judge(texts[i], strlen(texts[i]), "");
     for (size_t size = 0; size < strlen(text); size++) judge(text, size, "");
-    judge("{\"epoch\":1,\"epoch\":1}", 21, "no JSON");
-    judge(text, strlen(text) + 1, "no JSON"); /* a 0 behind it */
+    judge("{\"epoch\":1,\"epoch\":1}", 21, "not a JSON object");
+    judge(text, strlen(text) + 1, "not a JSON object"); /* a 0 behind it */
     free(text);
 }
 

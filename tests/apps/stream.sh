@@ -125,7 +125,7 @@ sed '1500s/n/k/' all.tsv >changed
 sed '100{h;d};200G' all.tsv >moved
 for other in changed moved; do
     code 1 "$program" train --resume --out parts --steps 25 --data $other $least
-    says "was trained on other sentence pairs"
+    says "was trained on different sentence pairs"
 done
 check "the checkpoint stays" cmp kept parts.checkpoint
 
@@ -144,7 +144,7 @@ for how in "cp changed work.tsv" "truncate -s 1000 work.tsv" "truncate -s 0 work
     during $how
     wait $process && fail "$how: the run ends well"
     says "work.tsv has changed since training began"
-    step=$(sed -n 's/.*the checkpoint is of step \([0-9]*\); go on.*/\1/p' err)
+    step=$(sed -n 's/.*the checkpoint is from step \([0-9]*\); continue.*/\1/p' err)
     [ -n "$step" ] || { fail "$how: no checkpoint is said"; cat err; continue; }
     code 0 "$program" train --resume --out parts --data all.tsv --steps $((step + 5))
     code 0 "$program" train $data $small --force --out whole --steps $((step + 5)) --patience 0

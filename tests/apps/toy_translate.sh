@@ -32,7 +32,7 @@ kill -INT $!
 wait $!
 got=$?
 [ $got -eq 130 ] || fail "interrupted: exit code $got, not 130"
-check "the interruption is reported" grep -q "interrupted at step .*; go on with: toy_translate train --resume --out cut" err
+check "the interruption is reported" grep -q "interrupted at step .*; continue with: toy_translate train --resume --out cut" err
 step=$(sed -n 's/.*interrupted at step \([0-9]*\).*/\1/p' err)
 code 0 "$program" train $options --out cut --steps $((step + 60)) --patience 0 --resume
 check "resuming says where" grep -q "^resuming at step $step, epoch" err
@@ -44,7 +44,7 @@ cp whole.checkpoint before
 code 1 "$program" train $options --out whole --steps 90 --seed 2 --resume
 check "the differing option is named" grep -q "made with seed 1, not seed 2" err
 code 1 "$program" train $options --data test.tsv --out whole --steps 90 --resume
-check "other data" grep -q "other sentence pairs" err
+check "other data" grep -q "different sentence pairs" err
 check "untouched" cmp before whole.checkpoint
 head -c 20000 before >damaged.checkpoint
 code 1 "$program" train $options --out damaged --steps 90 --resume
@@ -55,7 +55,7 @@ check "missing space is reported before training" grep -q "large: cannot write" 
 
 # A loss that is not finite: batches are skipped with a message; ten in a row end the run.
 code 1 "$program" train $options --out diverged --steps 90 --rate 1e30 --warmup 1 --schedule constant
-check "skipping is reported" grep -q "not finite; the batch is skipped" err
+check "skipping is reported" grep -q "the batch is skipped: the " err
 check "the end is reported" grep -q "10 batches in a row" err
 cp whole old
 code 1 "$program" train $options --out old --force --steps 5 --rate 1e30 --warmup 1 --schedule constant
@@ -75,22 +75,22 @@ code 0 "$program" train $options --out longer --steps 90
 check "resumed with the options of the checkpoint: the same model" cmp longer parts
 check "and the same checkpoint" cmp longer.checkpoint parts.checkpoint
 code 0 "$program" train --resume --out parts
-says "nothing is left to do"
+says "nothing left to do"
 check "which keeps the checkpoint" cmp longer.checkpoint parts.checkpoint
 code 1 "$program" train $options --out whole --steps 90
-says "whole exists; --force replaces it, --resume goes on"
+says "whole exists; --force replaces it, --resume continues"
 code 2 "$program" train $options --out whole --resume --force
 code 0 "$program" train $options --out whole --epochs 1 --force
 [ "$(echo whole.checkpoint*)" = "whole.checkpoint whole.checkpoint.1" ] || fail "stale files: $(echo whole*)"
 rm whole
 code 1 "$program" train $options --out whole --steps 90
-says "whole.checkpoint is of an unfinished run; --resume goes on, --force starts again"
+says "whole.checkpoint belongs to an unfinished run; --resume continues it, --force starts again"
 code 1 "$program" train --resume --out nothing
 says "nothing.checkpoint"
-says "a run that has ended leaves a checkpoint only with --keep-checkpoint"
+says "a finished run leaves a checkpoint only with --keep-checkpoint"
 code 0 "$program" train --data train.tsv --valid test.tsv --out tidy --layers 1 --width 16 --heads 1 --epochs 3 --seed 3
 [ "$(echo tidy*)" = "tidy tidy.svg" ] || fail "left beside the model: $(echo tidy*)"
-says "the model is tidy, its learning curve tidy.svg"
+says "the model is tidy, its learning curve is tidy.svg"
 says "next: toy_translate translate --model tidy"
 lines=$(grep -c '^epoch [123]/3  step .*  ppl .*  valid .*  lr ' err)
 [ "$lines" -eq 3 ] || { fail "not a line for each epoch:"; cat err; }
@@ -102,11 +102,11 @@ eval "set -- $next"
 [ "$1/$2/$3" = "translate/--model/it's tidy" ] || fail "the next command is no shell command: $next"
 { cat tidy.svg; head -c 2000000 /dev/zero | tr '\0' ' '; } >tall.svg # as after thousands of epochs
 code 0 "$program" train --data train.tsv --valid test.tsv --out tall --layers 1 --width 16 --heads 1 --epochs 3 --seed 3
-says "the model is tall, its learning curve tall.svg"
+says "the model is tall, its learning curve is tall.svg"
 check "a large curve is drawn anew" cmp tidy.svg tall.svg
 echo mine >mine.svg
 code 0 "$program" train --data train.tsv --out mine --layers 1 --width 16 --heads 1 --epochs 3
-says "mine.svg: not a learning curve; the file is left alone"
+says "mine.svg is not a learning curve; it is not overwritten"
 says "the model is mine"
 [ "$(grep -c 'mine\.svg' err)" -eq 1 ] || { fail "mine.svg is not named once:"; cat err; }
 [ "$(cat mine.svg)" = mine ] || fail "a file of the user's is overwritten"
@@ -183,7 +183,7 @@ check "nor of --nbest" grep -q '^1 |||  |||  ||| $' again
 for text in 'a
 b' "$(printf 'a\rb')"; do
     code 2 "$program" translate --model model --placeholder "$text" source
-    says "--placeholder has a line break"
+    says "--placeholder contains a line break"
 done
 code 1 "$program" translate --model model broken --json >again
 check "the error of a line" grep -qx '{"sentence":1,"translation":"","error":"not UTF-8"}' again
@@ -286,7 +286,7 @@ check "info: its options" grep -q "^  options  *layers 1 width 32 heads 2" again
 check "info: only what differs" [ "$(grep -c score again)" -eq 0 ]
 check "info: at most 80 columns" awk 'length($0) > 80 { exit 1 }' again
 code 0 "$program" info parts.checkpoint >again
-check "info of a checkpoint" grep -q "^A checkpoint of training at epoch " again
+check "info of a checkpoint" grep -q "^A checkpoint at epoch " again
 check "and how to go on" grep -qx "  toy_translate train --resume --out parts" again
 code 0 "$program" info model --tensors >again
 check "info --tensors: as many parameters as it says" [ "$(awk '{ n += $2 * $4 } END { print n }' again)" = \

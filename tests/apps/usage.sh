@@ -31,15 +31,15 @@ printf 'a\nb\n' >two
 printf 'a\n' >one
 
 expect 2 "'1' is not a number from 0 to 0.99999995" train --norm-epsilon 1
-expect 2 "unknown command 'nonsense'; toy_translate help lists them" nonsense
+expect 2 "unknown command 'nonsense'; toy_translate help lists the commands" nonsense
 expect 2 "unknown command 'trian'; did you mean train?" trian
 expect 2 "unknown command 'evalute'; did you mean evaluate?" evalute
 expect 2 "unknown command 'if'; toy_translate help" if
-expect 2 "'--json' stands before a command" --json
+expect 2 "'--json' must follow a command" --json
 expect 2 "'--versoin'; did you mean --version?" --versoin
-expect 2 "unknown option '--nonsense'; --help lists them" train --nonsense
-expect 2 "unknown option '-x'; --help lists them" train a -x
-expect 2 "unknown option '-\\xc3'; --help lists them" train a "$(printf -- '-\303\274')"
+expect 2 "unknown option '--nonsense'; --help lists the options" train --nonsense
+expect 2 "unknown option '-x'; --help lists the options" train a -x
+expect 2 "unknown option '-\\xc3'; --help lists the options" train a "$(printf -- '-\303\274')"
 expect 2 "unknown option '--datta'; did you mean --data?" train --datta=x
 expect 2 "unknown option '--haeds'; did you mean --heads?" train --haeds 3
 expect 2 "unknown option '--lr'; did you mean --rate?" train --lr 0.1
@@ -48,12 +48,12 @@ expect 2 "unknown option '--pooling'" train --pooling mean
 expect 2 "unknown option '-q'" translate -q
 expect 2 "unknown option '-o'" info -o x
 expect 2 "--model needs a value" translate -m
-expect 2 "'--he' may mean --heads, --help" train --he
-expect 2 "'--se' may mean --sentencepiece, --sentencepiece-target, --separate, --seed, --self-" train --se 1
+expect 2 "'--he' is ambiguous: --heads, --help" train --he
+expect 2 "'--se' is ambiguous: --sentencepiece, --sentencepiece-target, --separate, --seed, --self-" train --se 1
 expect 2 "unexpected argument 'x'" help train x
 expect 2 "unknown command 'trian'; did you mean train?" help trian
 expect 2 "--width needs a value" train --width
-expect 2 "takes no value" train --json=1
+expect 2 "does not take a value" train --json=1
 expect 2 "unexpected argument 'b'" info a b
 expect 2 "unexpected argument 'b'" info --model a b
 expect 2 "unexpected argument 'x'" train x
@@ -66,9 +66,9 @@ expect 2 "'18446744073709551616' is not" train --seed 18446744073709551616
 expect 2 "'1,5' is not a number" train --rate 1,5
 expect 2 "'nan' is not a number" train --rate nan
 expect 2 "'0x1' is not a number" train --rate 0x1
-expect 2 "'1e999' is no time" train --minutes 1e999
+expect 2 "'1e999' is not a time" train --minutes 1e999
 for time in '' s 3x 3ss '3 s' -3s 0s 1e9h 0x10 nan; do
-    expect 2 "'$time' is no time: minutes, or a number with s, m or h" train --minutes "$time"
+    expect 2 "'$time' is not a time; give minutes, or a number with s, m or h" train --minutes "$time"
 done
 for time in 1 1m 90s 0.5h 1e1; do
     expect 2 "either --data or both" train --out m --minutes $time
@@ -79,7 +79,7 @@ expect 2 "did you mean cosine?" train --score cosin
 expect 2 "--out is missing" train --data good.tsv
 expect 2 "either --data or both" train --out m
 expect 2 "either --data or both" train --out m --data a --source b --target c
-expect 2 "go together" train --out m --source b
+expect 2 "must be given together" train --out m --source b
 expect 2 "heads is 3" train --out m --data good.tsv --heads 3
 expect 2 "--nbest 9" translate --model m --nbest 9
 expect 2 "--model is missing" translate
@@ -87,9 +87,9 @@ expect 2 "MODEL is missing" info
 
 expect 1 "missing.tsv: No such file" train --out m --data missing.tsv
 expect 1 "empty.tsv: the file is empty" train --out m --data empty.tsv
-expect 1 "tabless.tsv:2: there is no tab" train --out m --data tabless.tsv
+expect 1 "tabless.tsv:2: no tab between" train --out m --data tabless.tsv
 expect 1 "no sentence pair" train --out m --data blank.tsv
-expect 1 "three.tsv:2: there is a third column; --more-columns ignores it" train --out m --data three.tsv
+expect 1 "three.tsv:2: there is a third column; use --more-columns to ignore it" train --out m --data three.tsv
 expect 1 "empty.tsv: the file is empty" train --out m --data three.tsv --more-columns --valid empty.tsv
 expect 1 "invalid.tsv:2: byte 3 is not valid UTF-8" train --out m --data invalid.tsv
 expect 1 "no sentence pair" train --out m --data onesided.tsv
@@ -98,7 +98,7 @@ expect 1 "support only" train --out m --data good.tsv --vocab 5000
 expect 1 "/missing/m" train --out /missing/m --data good.tsv
 expect 1 "not a regular file" train --out /dev/null --data good.tsv
 expect 1 "m.checkpoint" train --out m --data good.tsv --resume
-expect 1 "MB; fewer --batch-tokens" train --out m --data good.tsv --batch-tokens 16777216 --memory-limit 1000
+expect 1 "MB; give fewer --batch-tokens" train --out m --data good.tsv --batch-tokens 16777216 --memory-limit 1000
 expect 1 "missing.safetensors" translate --model missing.safetensors
 expect 1 "good.tsv" translate --model good.tsv
 expect 1 "empty.tsv" info --model empty.tsv
@@ -135,7 +135,7 @@ for text in Data Model Training Attention Output Values Examples; do
 done
 [ "$(grep -c 'straight-through' out)" = 1 ] || { echo "help train: normalizers more than once"; failures=$((failures + 1)); }
 [ -z "$(sed -n 's/^  \(-., \)*--\([a-z-]*\).*/\2/p' out | sort | uniq -d)" ] || { echo "an option twice"; failures=$((failures + 1)); }
-for text in "but for --threads, --memory-limit and --json;" "[tiny 0.004, small 0.001, base 0.0007]" "[tiny 128, small 256, base 512]" "[4096]" "[scaled-dot]" "-o, --out FILE"; do
+for text in "except --threads, --memory-limit and --json." "[tiny 0.004, small 0.001, base 0.0007]" "[tiny 128, small 256, base 512]" "[4096]" "[scaled-dot]" "-o, --out FILE"; do
     tr -s ' \n' ' ' <out >joined
     grep -qF -- "$text" joined || { echo "help train: no $text"; failures=$((failures + 1)); }
 done

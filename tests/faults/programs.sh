@@ -115,7 +115,7 @@ while [ $at -lt "$calls_made" ]; do
         grep -q "Input/output error" err || fail "$what: no reason: $(cat err)"
         resume=--force
         [ ! -f m.checkpoint ] || resume=--resume
-        ! grep -q "checkpoint is of step" err || kept=$((kept + 1))
+        ! grep -q "checkpoint is from step" err || kept=$((kept + 1))
         "$program" train $stream $resume 2>err || fail "$what: it does not go on: $(cat err)"
         ;;
     *) fail "$what: exit code $got: $(cat err)" ;;

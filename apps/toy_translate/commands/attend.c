@@ -6,16 +6,16 @@
 #include <string.h>
 
 static const char purpose[] =
-    "Translates SENTENCE and prints attention weights as a heat map: one row per word of the "
-    "translation, one column per word of the sentence; shades are relative to the largest weight "
-    "of the row, or to twice that of equal weights if that is more. Tokens are grouped into words: "
-    "weights are summed over the tokens of an attended "
-    "word and averaged over those of an attending word; a question mark is before a word of the "
-    "sentence that training never saw. A row holds the weights of the step that emitted its word. "
-    "With --self encoder, rows and columns are the words of the sentence; with "
-    "--self decoder, rows are those of the translation and columns what had been emitted before. "
-    "Without --layer and --head, a model of train --guided-alignment shows the head that was "
-    "trained so, others the mean.";
+    "Translates SENTENCE and prints attention weights as a heat map, with one row per word of the "
+    "translation and one column per word of the sentence. Shades are relative to the largest "
+    "weight of the row, or to twice the uniform weight if that is larger. Weights are summed over "
+    "the tokens of an attended word and averaged over those of an attending word. A question mark "
+    "precedes a word that training never saw.\n\n"
+    "A row holds the weights of the step that produced its word. With --self encoder, rows and "
+    "columns are the words of the sentence. With --self decoder, rows are the words of the "
+    "translation and columns are the words before them. Without --layer and --head, a model "
+    "trained with --guided-alignment shows the head trained on word alignments; other models show "
+    "the mean over layers and heads.";
 
 static const char examples[] =
     "  toy_translate attend -m m.safetensors cats do not like dogs\n"
@@ -63,9 +63,11 @@ static int check_choice(const struct options *o, const rapt_translator *translat
     int layers =
         o->choice.which == RAPT_WEIGHTS_ENCODER ? config.encoder_layers : config.decoder_layers;
     if (o->choice.layer > layers)
-        return usage_error("attend: --layer %d: the model has %d", o->choice.layer, layers);
+        return usage_error("attend: --layer %d: the model has layers 1 to %d", o->choice.layer,
+                           layers);
     if (o->choice.head > config.heads)
-        return usage_error("attend: --head %d: the model has %d", o->choice.head, config.heads);
+        return usage_error("attend: --head %d: the model has heads 1 to %d", o->choice.head,
+                           config.heads);
     int code = check_text("sentence", o->choice.sentence);
     return code == EXIT_OK && o->choice.target != NULL ? check_text("translation", o->choice.target)
                                                        : code;
@@ -169,13 +171,13 @@ int command_attend(int argc, char **argv)
     struct option_row rows[SEARCH_ROWS + 9] = {
         [SEARCH_ROWS] =
         {"Weights", OPTION_GROUP, NULL, "", "", 0, 0, 0},
-        {"self", OPTION_CHOICE, &o.self, "encoder|decoder", "self-attention instead of cross-attention", 0, 0, 0},
-        {"layer", OPTION_INTEGER, &o.choice.layer, "N", "layer, from 1; 0: mean of all [that of --guided-alignment, or 0]", 0, 1024, 0},
-        {"head", OPTION_INTEGER, &o.choice.head, "N", "head, from 1; 0: mean of all [the first with --guided-alignment, or 0]", 0, 1024, 0},
-        {"target", OPTION_TEXT, &o.choice.target, "TEXT", "this translation instead of the model's own", 0, 0, 0},
-        {"numbers", OPTION_FLAG, &o.numbers, "", "numbers in % instead of shades", 0, 0, 0},
-        {"color", OPTION_CHOICE, &o.color, "auto|always|never", "colors instead of shades; auto: on a terminal, unless NO_COLOR is set", 0, 0, 0},
-        {"svg", OPTION_OUTPUT, &o.svg, "FILE", "write a figure", 0, 0, 0},
+        {"self", OPTION_CHOICE, &o.self, "encoder|decoder", "show self-attention instead of cross-attention", 0, 0, 0},
+        {"layer", OPTION_INTEGER, &o.choice.layer, "N", "layer, from 1; 0: the mean of all [that of --guided-alignment, or 0]", 0, 1024, 0},
+        {"head", OPTION_INTEGER, &o.choice.head, "N", "head, from 1; 0: the mean of all [1 with --guided-alignment, or 0]", 0, 1024, 0},
+        {"target", OPTION_TEXT, &o.choice.target, "TEXT", "use this translation instead of the model's own", 0, 0, 0},
+        {"numbers", OPTION_FLAG, &o.numbers, "", "print percentages instead of shades", 0, 0, 0},
+        {"color", OPTION_CHOICE, &o.color, "auto|always|never", "use colors instead of shades; auto: on a terminal, unless NO_COLOR is set", 0, 0, 0},
+        {"svg", OPTION_OUTPUT, &o.svg, "FILE", "write an SVG figure", 0, 0, 0},
         {"json", OPTION_FLAG, &o.json, "", "print one JSON object", 0, 0, 0},
     };
     /* clang-format on */

@@ -3,9 +3,8 @@
 #include "completion.h"
 #include <string.h>
 
-static const char purpose[] =
-    "Prints a script that completes toy_translate's commands, options and values in a shell, or "
-    "its manual page.";
+static const char purpose[] = "Prints a script that completes the commands, options and values of "
+                              "toy_translate in a shell, or its manual page.";
 
 static const char examples[] =
     "  source <(toy_translate completion bash)    in ~/.bashrc\n"

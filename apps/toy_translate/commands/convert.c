@@ -63,7 +63,7 @@ static int check_kind(const char *out, const char *to, bool folder)
 {
     struct stat about;
     if (stat(out, &about) != 0 || (S_ISDIR(about.st_mode) != 0) == folder) return EXIT_OK;
-    return failed("%s is %s; --to %s writes %s", out, folder ? "no folder" : "a folder", to,
+    return failed("%s is %s; --to %s writes %s", out, folder ? "not a folder" : "a folder", to,
                   folder ? "a folder" : "a file");
 }
 
@@ -90,9 +90,9 @@ int command_convert(int argc, char **argv)
     /* clang-format off */
     struct option_row rows[] = {
         {"model", OPTION_INPUT, &path, "FILE", "the model, a file or folder of any project", 0, 0, 0},
-        {"to", OPTION_CHOICE, &to, "rapt|packed|marian|bergamot|hf|ct2", "whose format", 0, 0, 0},
-        {"out", OPTION_TEXT, &out, "PATH", "the file (rapt, packed) or folder to write", 0, 0, 0},
-        {"force", OPTION_FLAG, &force, "", "replace the file, or the model of the same format in the folder", 0, 0, 0},
+        {"to", OPTION_CHOICE, &to, "rapt|packed|marian|bergamot|hf|ct2", "format to write", 0, 0, 0},
+        {"out", OPTION_TEXT, &out, "PATH", "file (rapt, packed) or folder to write", 0, 0, 0},
+        {"force", OPTION_FLAG, &force, "", "replace the file, or a model of the same format in the folder", 0, 0, 0},
     };
     /* clang-format on */
     struct command command = {
@@ -101,12 +101,15 @@ int command_convert(int argc, char **argv)
         .rows = rows,
         .count = sizeof rows / sizeof *rows,
         .purpose =
-            "Writes a model in the format of another project: a file of our own (packed: one that "
-            "is mapped, not read, and shared by all processes that use it), or a folder as Marian "
-            "(model.bin, vocab.spm), Firefox (bergamot: in 8 bits), Hugging Face (hf: MarianMT) or "
-            "CTranslate2 (ct2) reads it. All want a model trained with --sentencepiece; marian and "
-            "bergamot --position concatenated-n1, --decoder-start zero and --norm-epsilon 1e-6; hf "
-            "--position concatenated or learned. What cannot be held exactly is refused."};
+            "Converts a model. --to rapt writes a file in our own format. --to packed writes one "
+            "that is mapped into memory instead of read, so that all processes that use it share "
+            "it. The other formats are folders: marian (model.bin, vocab.spm), bergamot (Firefox, "
+            "8 bits), hf (Hugging Face's MarianMT) and ct2 (CTranslate2).\n\n"
+            "A folder needs a model that was trained with --sentencepiece. marian and bergamot "
+            "also need --position concatenated-n1, --decoder-start zero and --norm-epsilon 1e-6; "
+            "hf needs --position concatenated or learned. A model that the format cannot represent "
+            "exactly is "
+            "refused."};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     if (path == NULL) return usage_error("convert: --model is missing");

@@ -36,12 +36,13 @@ static const struct recipe recipe_demo = {
 
 static const char purpose[] =
     "Trains a small translator on English-German sentence pairs from a built-in grammar, "
-    "translates held-out sentences, and prints the cross-attention weights of one. It takes about "
-    "a minute on two cores; no clock decides the result, which is the same on every machine: "
-    "training ends when the validation loss has been below --enough twice, and after --steps "
-    "steps at the latest.\n\n"
-    "--json prints {\"exact\", \"heldout\", \"train_pairs\", \"steps\", \"seconds\", "
-    "\"threads\"}; exact: % of held-out sentences whose translation equals that of the grammar.";
+    "translates held-out sentences, and prints the cross-attention weights of one of them. This "
+    "takes about a minute on two cores. Training ends when the validation loss has been below "
+    "--enough twice, or after --steps steps; the clock has no influence, so the result is the same "
+    "on every machine.\n\n"
+    "--json prints {\"exact\", \"heldout\", \"train_pairs\", \"steps\", \"seconds\", \"threads\"}, "
+    "where exact is the percentage of held-out sentences whose translation equals that of the "
+    "grammar.";
 
 static const char examples[] = "  toy_translate demo\n"
                                "  toy_translate demo --score additive --out additive.safetensors";
@@ -106,7 +107,7 @@ static int write_corpus(const struct demo *demo)
                      : failed("%s: out of memory", demo->write_corpus);
     free(bytes);
     if (code != EXIT_OK) return code;
-    print_message("%s: %zu pairs, the last %zu are held out", demo->write_corpus,
+    print_message("%s: %zu pairs, of which the last %zu are held out", demo->write_corpus,
                   corpus->train_count + corpus->heldout_count, corpus->heldout_count);
     return EXIT_OK;
 }
@@ -209,7 +210,8 @@ static int show_attention(const struct demo *demo)
     }
     if (code == EXIT_OK) code = attend_with(demo, layer, head, &attention);
     if (code == EXIT_OK) {
-        printf("\nCross-attention weights of layer %d, head %d, the surest of the last layer:\n\n",
+        printf("\nCross-attention weights of layer %d, head %d, the sharpest head of the last "
+               "layer:\n\n",
                layer + 1, head + 1);
         struct heatmap map = attention_map(&attention);
         heatmap_print(stdout, &map,
@@ -276,13 +278,13 @@ int command_demo(int argc, char **argv)
     /* clang-format off */
     const struct option_row own[] = {
         {"Demonstration", OPTION_GROUP, NULL, "", "", 0, 0, 0},
-        {"steps", OPTION_INTEGER, &demo.recipe.steps, "N", "training steps at most", 1, 1000000, 0},
+        {"steps", OPTION_INTEGER, &demo.recipe.steps, "N", "maximum number of training steps", 1, 1000000, 0},
         {"enough", OPTION_REAL, &demo.recipe.enough, "L", "stop when the validation loss per token has been below L twice; 0: never", 0, 1e6, 0},
-        {"seed", OPTION_SEED, &demo.recipe.seed, "N", "seed of initialization, shuffling and dropout", 0, 0, 0},
+        {"seed", OPTION_SEED, &demo.recipe.seed, "N", "random seed of initialization, shuffling and dropout", 0, 0, 0},
         {"threads", OPTION_INTEGER, &demo.recipe.threads, "N", "number of threads [one per processor]", 0, 1024, 0},
-        {"out", OPTION_OUTPUT, &demo.recipe.out, "FILE", "keep the model", 0, 0, 0},
+        {"out", OPTION_OUTPUT, &demo.recipe.out, "FILE", "keep the model in this file", 0, 0, 0},
         {"force", OPTION_FLAG, &demo.recipe.force, "", "replace an existing model", 0, 0, 0},
-        {"json", OPTION_FLAG, &json, "", "print the figures as one JSON object", 0, 0, 0},
+        {"json", OPTION_FLAG, &json, "", "print the results as one JSON object", 0, 0, 0},
         {"write-corpus", OPTION_OUTPUT, &demo.write_corpus, "FILE",
          "only write the sentence pairs, tab-separated", 0, 0, 0},
         {"Model", OPTION_GROUP, NULL, "", "", 0, 0, 0},

@@ -9,16 +9,17 @@
 #include <string.h>
 
 static const char purpose[] =
-    "Translates the source sentences of pairs and scores the result against their targets, or "
-    "scores translations from a file:\n"
+    "Translates the source sentences of pairs and scores the translations against the targets. "
+    "With --hypotheses, scores translations from a file:\n"
     "  bleu         BLEU, cased, 13a tokens: sacreBLEU's default\n"
     "  bleu_lc_tok  BLEU, lower case, split at spaces: for tokenized text\n"
     "  chrf         chrF2\n"
-    "  exact        translations equal to the target, in %\n"
-    "Target tokens and tokens per second count the translations, end tokens included. Behind BLEU "
-    "and chrF stands the interval that holds 95 % of --bootstrap resamples of the sentences. With "
-    "--versus or --versus-model the same sentences by another system are compared, by a paired "
-    "bootstrap: p is how likely a difference this large would be between equals.";
+    "  exact        translations equal to the target, in %\n\n"
+    "Target tokens and tokens per second count the tokens of the translations, including end "
+    "tokens. The interval after BLEU and chrF contains 95 % of --bootstrap resamples of the "
+    "sentences. --versus and --versus-model compare with another system on the same sentences by a "
+    "paired bootstrap test: p is the probability of a difference at least this large if both "
+    "systems were equally good.";
 
 static const char examples[] =
     "  toy_translate evaluate -m m.safetensors --data test.tsv --output test.out\n"
@@ -216,11 +217,11 @@ static int score_model(struct evaluation *e, const char *model, const char *outp
 static int check_evaluation(const struct evaluation *e)
 {
     if (e->hypotheses != NULL && e->search.model != NULL)
-        return usage_error("evaluate: --hypotheses and --model exclude each other");
+        return usage_error("evaluate: --hypotheses and --model cannot be combined");
     if (e->hypotheses != NULL && e->output != NULL)
         return usage_error("evaluate: --output needs --model");
     if (e->versus != NULL && e->versus_model != NULL)
-        return usage_error("evaluate: --versus and --versus-model exclude each other");
+        return usage_error("evaluate: --versus and --versus-model cannot be combined");
     if (e->hypotheses == NULL && e->search.model == NULL)
         return usage_error("evaluate: give --model or --hypotheses");
     return EXIT_OK;
@@ -254,14 +255,14 @@ int command_evaluate(int argc, char **argv)
     const struct option_row data = {"Data", OPTION_GROUP, NULL, "", "", 0, 0, 0};
     struct option_row rows[SEARCH_ROWS + 1 + PAIR_ROWS + 9] = {
         [SEARCH_ROWS + 1 + PAIR_ROWS] =
-        {"hypotheses", OPTION_INPUT, &e.hypotheses, "FILE", "instead of --model: translations, one for each line of the pairs", 0, 0, 0},
+        {"hypotheses", OPTION_INPUT, &e.hypotheses, "FILE", "score these translations, one per line of the pairs, instead of those of a model", 0, 0, 0},
         {"Comparison", OPTION_GROUP, NULL, "", "", 0, 0, 0},
-        {"bootstrap", OPTION_INTEGER, &e.resamples, "N", "resamples for intervals and p-values; 0: none", 0, 1000000, 0},
-        {"seed", OPTION_SEED, &e.seed, "N", "seed of the resamples", 0, 0, 0},
-        {"versus", OPTION_INPUT, &e.versus, "FILE", "compare with translations of another system", 0, 0, 0},
+        {"bootstrap", OPTION_INTEGER, &e.resamples, "N", "number of resamples for intervals and p-values; 0: none", 0, 1000000, 0},
+        {"seed", OPTION_SEED, &e.seed, "N", "random seed of the resamples", 0, 0, 0},
+        {"versus", OPTION_INPUT, &e.versus, "FILE", "compare with these translations of another system", 0, 0, 0},
         {"versus-model", OPTION_INPUT, &e.versus_model, "FILE", "compare with another model", 0, 0, 0},
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
-        {"output", OPTION_OUTPUT, &e.output, "FILE", "write the translations, one for each line of the pairs; empty for pairs that are skipped", 0, 0, 0},
+        {"output", OPTION_OUTPUT, &e.output, "FILE", "write the translations, one per line of the pairs; lines of skipped pairs are empty", 0, 0, 0},
         {"json", OPTION_FLAG, &e.json, "", "print one JSON object", 0, 0, 0},
     };
     /* clang-format on */

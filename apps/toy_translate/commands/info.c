@@ -187,7 +187,7 @@ static void print_others(const json_t *object, const rapt_config *config)
         memcpy(&real, &bits, sizeof real);
         bool standard = f->type == RAPT_FIELD_TYPE_FLOAT && fabs((double)real - f->zero) < 1e-7;
         if (bits == 0 || standard || is_size(f->name)) continue;
-        if (!any) puts("\nNot the defaults");
+        if (!any) puts("\nDifferent from the defaults");
         any = true;
         print_value(f->name, json_object_get(object, f->name));
     }
@@ -232,12 +232,12 @@ static void print_state(const rapt_model *model, const char *path)
     char *options = NULL;
     if (text == NULL) return;
     if (!state_parse(&state, &options, text, strlen(text), &why)) {
-        printf("\nA checkpoint, but its state of training is damaged: %s\n", why.text);
+        printf("\nA checkpoint with a damaged training state: %s\n", why.text);
         return;
     }
     const char *suffix = strstr(path, ".checkpoint");
     int size = suffix != NULL ? (int)(suffix - path) : (int)strlen(path);
-    printf("\nA checkpoint of training at epoch %lld, step %lld, which goes on with\n"
+    printf("\nA checkpoint at epoch %lld, step %lld. To continue training:\n"
            "  toy_translate train --resume --out %.*s\n",
            state.epoch, state.step, size, path);
     free(options);
@@ -276,8 +276,8 @@ int command_info(int argc, char **argv)
     /* clang-format off */
     struct option_row rows[] = {
         {"model", OPTION_INPUT, &path, "FILE", "the model; the same as the argument MODEL", 0, 0, 0},
-        {"tensors", OPTION_FLAG, &tensors, "", "print names and shapes of the parameters", 0, 0, 0},
-        {"json", OPTION_FLAG, &json, "", "print one JSON object, with every field", 0, 0, 0},
+        {"tensors", OPTION_FLAG, &tensors, "", "print the names and shapes of the parameters", 0, 0, 0},
+        {"json", OPTION_FLAG, &json, "", "print one JSON object with every field", 0, 0, 0},
     };
     /* clang-format on */
     struct command command = {.name = "info",
@@ -285,9 +285,10 @@ int command_info(int argc, char **argv)
                               .max = 1,
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows,
-                              .purpose = "Shows what a model file holds: sizes, options that are "
-                                         "not the defaults, vocabulary, how it was trained, and "
-                                         "what the files of its folder are for."};
+                              .purpose =
+                                  "Describes a model file: sizes, options that differ from the "
+                                  "defaults, vocabulary, how the model was trained, and the use of "
+                                  "each file of a folder."};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     if (command.rest_count > 0 && path != NULL)

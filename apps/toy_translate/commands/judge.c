@@ -4,11 +4,12 @@
 #include <stdlib.h>
 
 static const char purpose[] =
-    "Prints, for each sentence pair, the log-probability (natural logarithm) of the target given "
-    "the source, its end token included, and an empty line for a pair that is skipped; --normalize "
-    "divides it by the number of target tokens and end. --words appends a tab and the "
-    "log-probability of each word. At the end the perplexity per token is printed on standard "
-    "error. A pair with too many tokens gives an empty line, a message and exit status 1.";
+    "Prints the log-probability (natural logarithm) of each target sentence given its source, "
+    "including the end token. --normalize divides it by the number of target tokens, including the "
+    "end token. --words appends a tab and the log-probability of each word. At the end, the "
+    "perplexity per token of all pairs is printed on standard error.\n\n"
+    "A skipped pair gives an empty line. A pair with too many tokens gives an empty line, a "
+    "message, and exit status 1.";
 
 static const char examples[] =
     "  toy_translate score -m m.safetensors --data test.tsv\n"
@@ -128,11 +129,11 @@ int command_score(int argc, char **argv)
     struct option_row rows[PAIR_ROWS + 6] = {
         [PAIR_ROWS] =
         {"model", OPTION_INPUT, &search.model, "FILE", "the model", 0, 0, 0},
-        {"normalize", OPTION_FLAG, &job.normalize, "", "print the mean log-probability of a token", 0, 0, 0},
-        {"words", OPTION_FLAG, &job.words, "", "print the log-probability of each word", 0, 0, 0},
+        {"normalize", OPTION_FLAG, &job.normalize, "", "print the mean log-probability per token", 0, 0, 0},
+        {"words", OPTION_FLAG, &job.words, "", "also print the log-probability of each word", 0, 0, 0},
         {"batch-tokens", OPTION_INTEGER, &search.batch_tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0},
         {"threads", OPTION_INTEGER, &search.threads, "N", "number of threads [one per processor]", 0, 1024, 0},
-        {"json", OPTION_FLAG, &job.json, "", "print one JSON object per line, with the words of the pair", 0, 0, 0},
+        {"json", OPTION_FLAG, &job.json, "", "print one JSON object per pair, with the words of the target", 0, 0, 0},
     };
     /* clang-format on */
     pair_rows(&files, rows);

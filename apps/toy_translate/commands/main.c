@@ -13,27 +13,29 @@ static int command_version(int argc, char **argv);
 const struct entry commands[] = {
     {"train", command_train, "train a translator on sentence pairs", true},
     {"translate", command_translate, "translate lines of text", true},
-    {"evaluate", command_evaluate, "score translations: BLEU, chrF, exact matches", true},
-    {"score", command_score, "say how likely a model finds given translations", true},
-    {"attend", command_attend, "show what a translation attends to", true},
-    {"tokenize", command_tokenize, "print the tokens of lines of text", true},
-    {"detokenize", command_detokenize, "print the text of lines of token ids", true},
-    {"vocab", command_vocab, "print the vocabulary of a model", true},
-    {"info", command_info, "show what a model file holds", true},
-    {"shortlist", command_shortlist, "learn which words a model gives for which", true},
-    {"convert", command_convert, "write a model in the format of another project", true},
-    {"demo", command_demo, "train on a small built-in corpus for a minute, and test", true},
-    {"completion", command_completion, "print completion for bash, zsh or fish, or the manual page",
+    {"evaluate", command_evaluate,
+     "score translations against references: BLEU, chrF, exact matches", true},
+    {"score", command_score, "score given translations: log-probability per sentence and token",
      true},
-    {"help", command_help, "show this, or the options of a command: help train", false},
-    {"version", command_version, "show the versions of the program and the library", false},
+    {"attend", command_attend, "show the attention weights of a translation as a heat map", true},
+    {"tokenize", command_tokenize, "split lines of text into tokens", true},
+    {"detokenize", command_detokenize, "turn lines of token ids back into text", true},
+    {"vocab", command_vocab, "print the vocabulary of a model", true},
+    {"info", command_info, "describe a model file", true},
+    {"shortlist", command_shortlist, "learn a lexical shortlist from sentence pairs", true},
+    {"convert", command_convert, "convert a model to the format of another project", true},
+    {"demo", command_demo, "train on a small built-in corpus for about a minute, and test", true},
+    {"completion", command_completion,
+     "print shell completion (bash, zsh, fish) or the manual page", true},
+    {"help", command_help, "show this overview, or the options of a command: help train", false},
+    {"version", command_version, "show the versions of program and library", false},
     {NULL, NULL, NULL, false},
 };
 
 static int overview(void)
 {
     puts("usage: toy_translate COMMAND [OPTION]...\n\n"
-         "Trains small translators, translates with them, and shows what they attend to.\n\n"
+         "Trains small translators, translates with them, and shows their attention.\n\n"
          "Commands");
     for (const struct entry *e = commands; e->name != NULL; e++)
         printf("  %-12s %s\n", e->name, e->help);
@@ -51,8 +53,9 @@ static int unknown(const char *typed)
         names = more;
     }
     char *meant = suggest_choice(names, typed);
-    int code = meant ? usage_error("unknown command '%s'; did you mean %s?", typed, meant)
-                     : usage_error("unknown command '%s'; toy_translate help lists them", typed);
+    int code =
+        meant ? usage_error("unknown command '%s'; did you mean %s?", typed, meant)
+              : usage_error("unknown command '%s'; toy_translate help lists the commands", typed);
     free(meant);
     free(names);
     return code;
@@ -64,7 +67,9 @@ static int misplaced(const char *typed)
     char *meant = suggest_choice("--help|--version", typed);
     int code =
         meant ? usage_error("unknown option '%s'; did you mean %s?", typed, meant)
-              : usage_error("'%s' stands before a command; toy_translate help lists them", typed);
+              : usage_error(
+                    "the option '%s' must follow a command; toy_translate help lists the commands",
+                    typed);
     free(meant);
     return code;
 }

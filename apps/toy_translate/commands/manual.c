@@ -80,19 +80,23 @@ static void put_command(const struct command *command, void *user)
 
 void manual_print(void)
 {
-    printf(
-        ".\\\" Written by toy_translate completion man.\n"
-        ".TH TOY_TRANSLATE 1 \"\" \"rapt %s\" \"User Commands\"\n"
-        ".SH NAME\n"
-        "toy_translate \\- train small translators and translate with them\n"
-        ".SH SYNOPSIS\n"
-        ".B toy_translate\n.I command\n.RI [ option ]...\n"
-        ".SH DESCRIPTION\n"
-        "Trains Transformers on sentence pairs, translates with them, and shows what they attend "
-        "to.\n"
-        "Options may be abbreviated. Every command has\n.B \\-\\-help\nand\n.BR \\-\\-version .\n"
-        ".SH COMMANDS\n",
-        rapt_version());
+    printf(".\\\" Written by toy_translate completion man.\n"
+           ".TH TOY_TRANSLATE 1 \"\" \"rapt %s\" \"User Commands\"\n"
+           ".SH NAME\n"
+           "toy_translate \\- train small translators and translate with them\n"
+           ".SH SYNOPSIS\n"
+           ".B toy_translate\n"
+           ".I command\n"
+           ".RI [ option ]...\n"
+           ".SH DESCRIPTION\n"
+           "Trains Transformers on sentence pairs, translates with them, and shows their attention "
+           "weights.\n"
+           "Options may be abbreviated. Every command has\n"
+           ".B \\-\\-help\n"
+           "and\n"
+           ".BR \\-\\-version .\n"
+           ".SH COMMANDS\n",
+           rapt_version());
     for (const struct entry *e = commands; e->name != NULL; e++) {
         printf(".TP\n.B %s\n", e->name);
         put_roff(e->help);
@@ -102,5 +106,15 @@ void manual_print(void)
     for (const struct entry *e = commands; e->name != NULL; e++)
         if (e->has_options) command_visit(e->run, e->name, put_command, NULL);
     puts(".SH EXIT STATUS\n"
-         "0: success; 1: failure; 2: wrong option; 130: interrupted by Ctrl\\-C.");
+         ".TP\n.B 0\nSuccess.\n"
+         ".TP\n.B 1\nFailure.\n"
+         ".TP\n.B 2\nA wrong option or argument.\n"
+         ".TP\n.B 130\nInterrupted by Ctrl\\-C.\n"
+         ".SH ENVIRONMENT\n"
+         ".TP\n.B OMP_NUM_THREADS\nUpper bound of the default of\n.BR \\-\\-threads .\n"
+         ".TP\n.B NO_COLOR\nIf set and not empty, the default of\n.B \\-\\-color\nis not to use "
+         "colors.\n"
+         ".TP\n.B TMPDIR\nFolder of the temporary model of demo.\n"
+         ".TP\n.B SOURCE_DATE_EPOCH\nIf set, train writes this date (in seconds since 1970) into "
+         "the model.");
 }

@@ -125,8 +125,7 @@ static int take_option_list(struct training *t, const struct command *command, c
 
 int training_resume(struct training *t, const struct command *command)
 {
-    static const char hint[] =
-        " (a run that has ended leaves a checkpoint only with --keep-checkpoint)";
+    static const char hint[] = " (a finished run leaves a checkpoint only with --keep-checkpoint)";
     char *path = xasprintf("%s.checkpoint", t->recipe.out), *options = NULL;
     rapt_model *model = NULL;
     rapt_message why = {""};

@@ -19,15 +19,15 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
     const struct option_row all[SEARCH_ROWS] = {
         {"Search", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"model", OPTION_INPUT, &search->model, "FILE", "the model", 0, 0, 0},
-        {"beam", OPTION_INTEGER, &search->beam, "N", "beam size; 1: greedy", 1, 1024, 0},
+        {"beam", OPTION_INTEGER, &search->beam, "N", "beam size; 1: greedy search", 1, 1024, 0},
         {"length-penalty", OPTION_REAL, &search->length_penalty, "A",
-         "a translation's score is its log-probability / length^A", 0, 10, 0},
+         "rank translations by log-probability / length^A", 0, 10, 0},
         {"like", OPTION_CHOICE, &search->like, "rapt|marian|hf|ct2",
-         "search as that project does [the project that the model is from]", 0, 0, 0},
+         "follow the search rules of this project [that of the model's format]", 0, 0, 0},
         {"preprocess", OPTION_CHOICE, &search->preprocess, "none|opus",
-         "opus: prepare sources as the scripts of OPUS-MT do [none]", 0, 0, 0},
+         "opus: prepare sources like the scripts of OPUS-MT [none]", 0, 0, 0},
         {"shortlist", OPTION_INPUT, &search->shortlist, "FILE",
-         "choose among the words that it has for those of the source", 0, 0, 0},
+         "lexical shortlist: consider only its target tokens for the words of the source", 0, 0, 0},
         {"batch-tokens", OPTION_INTEGER, &search->batch_tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0},
         {"threads", OPTION_INTEGER, &search->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
     };
@@ -54,7 +54,7 @@ int search_open(const struct search *search, const char *command, rapt_translato
 {
     if (search->model == NULL) return usage_error("%s: --model is missing", command);
     if (search->nbest > search->beam)
-        return usage_error("%s: --nbest %d: the beam holds only %d", command, search->nbest,
+        return usage_error("%s: --nbest %d is more than --beam %d", command, search->nbest,
                            search->beam);
     rapt_translator_options options = {
         .size = sizeof options,

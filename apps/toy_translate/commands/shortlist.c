@@ -11,10 +11,11 @@ enum { SENTENCES = 16 };        /* at once */
 enum { HELD_TOKENS = 1 << 26 }; /* those of more pairs are read again */
 
 static const char purpose[] =
-    "Learns from a model's own attention which target tokens each source token becomes: the "
-    "model reads the pairs, and what each target token attends to counts for the source tokens "
-    "there. Writes a binary lexical shortlist as Firefox has it, for --shortlist, and says which "
-    "share of the target tokens of the pairs is in the lists of their sentences.";
+    "Learns a lexical shortlist: the likely target tokens of every source token. The model reads "
+    "the pairs, and the cross-attention from target tokens to source tokens is added up. The "
+    "result is written in Firefox's binary format, for the option --shortlist of other commands. "
+    "The report says how many of the target tokens of the pairs are in the shortlists of their "
+    "sentences.";
 
 static const char examples_text[] =
     "  toy_translate shortlist -m m.safetensors --data train.tsv --output lex.bin\n"
@@ -235,7 +236,8 @@ static int report_coverage(struct job *job, const rapt_shortlist *list)
         print_json(json_pack("{s:I, s:o, s:o}", "pairs", (json_int_t)job->examples.count,
                              "coverage", number(share), "candidates", number(mean)));
     else
-        printf("%zu pairs: %.2f %% of the target tokens are listed, %.1f of %d per sentence\n",
+        printf("%zu pairs: %.2f %% of the target tokens are listed, with %.1f of %d candidates per "
+               "sentence\n",
                job->examples.count, share, mean, vocab);
     return finish_output();
 }
@@ -280,7 +282,8 @@ static int run_shortlist(struct job *job)
         code = usage_error("shortlist: --output is missing");
     if (code == EXIT_OK) code = model_open(&job->model, job->model_path);
     if (code == EXIT_OK && rapt_model_config(job->model)->kind != RAPT_KIND_ENCODER_DECODER)
-        code = failed("%s: it has no attention to a source", job->model_path);
+        code = failed("%s: not an encoder-decoder model, so it has no cross-attention",
+                      job->model_path);
     if (code == EXIT_OK) code = vocabulary_load(&job->vocabulary, job->model);
     if (code == EXIT_OK) code = find_pairs(job);
     if (code == EXIT_OK) code = find_examples(job);
@@ -297,9 +300,9 @@ int command_shortlist(int argc, char **argv)
     struct option_row rows[PAIR_ROWS + 6] = {
         [PAIR_ROWS] =
         {"model", OPTION_INPUT, &job.model_path, "FILE", "the model", 0, 0, 0},
-        {"output", OPTION_OUTPUT, &job.output, "FILE", "write the shortlist there", 0, 0, 0},
-        {"first", OPTION_INTEGER, &job.first, "N", "the first N tokens of the vocabulary are in all lists", 0, 1 << 20, 0},
-        {"best", OPTION_INTEGER, &job.best, "N", "target tokens of a source token", 1, 1 << 20, 0},
+        {"output", OPTION_OUTPUT, &job.output, "FILE", "the shortlist to write", 0, 0, 0},
+        {"first", OPTION_INTEGER, &job.first, "N", "put the first N tokens of the vocabulary into every list", 0, 1 << 20, 0},
+        {"best", OPTION_INTEGER, &job.best, "N", "number of target tokens per source token", 1, 1 << 20, 0},
         {"threads", OPTION_INTEGER, &job.threads, "N", "number of threads [one per processor]", 0, 1024, 0},
         {"json", OPTION_FLAG, &job.json, "", "print one JSON object", 0, 0, 0},
     };

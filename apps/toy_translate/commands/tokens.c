@@ -104,8 +104,9 @@ static void print_decoded(struct tokens *t, rapt_text line, size_t number)
     size_t count = 0, size = 0;
     int32_t *ids = read_ids(t, line, &count);
     if (ids == NULL) {
-        print_message("standard input:%zu: not a line of token ids below %d; it is left empty",
-                      number, rapt_tokenizer_vocab(t->tokenizer));
+        print_message(
+            "standard input:%zu: not a list of token ids below %d; the line is left empty", number,
+            rapt_tokenizer_vocab(t->tokenizer));
         t->wrong = true;
         putchar('\n');
         return;
@@ -134,7 +135,7 @@ static int each_line(struct tokens *t, bool back)
     }
     lines_close(&t->lines);
     if (t->lines.error != 0)
-        return failed("standard input cannot be read: %s", strerror(t->lines.error));
+        return failed("cannot read standard input: %s", strerror(t->lines.error));
     return code == EXIT_OK && t->wrong ? EXIT_FAILED : code;
 }
 
@@ -160,7 +161,7 @@ static int run_tokens(enum command_kind kind, const char *name, const char *purp
     /* clang-format off */
     struct option_row rows[3] = {
         {"model", OPTION_INPUT, &t.model, "FILE", "the model", 0, 0, 0},
-        {"target", OPTION_FLAG, &t.target, "", "the vocabulary of the target side, if there are two", 0, 0, 0},
+        {"target", OPTION_FLAG, &t.target, "", "use the target vocabulary, if the model has two", 0, 0, 0},
         kind == TOKENIZE ? (struct option_row){"ids", OPTION_FLAG, &t.ids, "", "print ids instead of tokens", 0, 0, 0}
                          : (struct option_row){"json", OPTION_FLAG, &t.json, "", "print JSON, one object per token", 0, 0, 0},
     };
@@ -183,22 +184,23 @@ static int run_tokens(enum command_kind kind, const char *name, const char *purp
 
 int command_tokenize(int argc, char **argv)
 {
-    return run_tokens(
-        TOKENIZE, "tokenize",
-        "Prints the tokens of each line of standard input, separated by spaces. A space "
-        "inside a token is shown as U+2581, a byte that is no text as <0xNN>.",
-        argc, argv);
+    return run_tokens(TOKENIZE, "tokenize",
+                      "Prints the tokens of each line of standard input, separated by spaces. A "
+                      "space inside a token is shown as U+2581, a byte that is not text as <0xNN>.",
+                      argc, argv);
 }
 
 int command_detokenize(int argc, char **argv)
 {
-    return run_tokens(DETOKENIZE, "detokenize",
-                      "Prints the text of each line of token ids, as tokenize --ids prints them.",
-                      argc, argv);
+    return run_tokens(
+        DETOKENIZE, "detokenize",
+        "Reads lines of token ids, as tokenize --ids prints them, and prints their text.", argc,
+        argv);
 }
 
 int command_vocab(int argc, char **argv)
 {
     return run_tokens(VOCAB, "vocab",
-                      "Prints the vocabulary of a model: each id, a tab, its token.", argc, argv);
+                      "Prints the vocabulary of a model: on each line an id, a tab and the token.",
+                      argc, argv);
 }

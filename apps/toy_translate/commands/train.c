@@ -4,23 +4,22 @@
 #include <stdlib.h>
 
 static const char purpose[] =
-    "Trains a translator on sentence pairs: one file with a source sentence, a tab and its "
-    "translation on each line, or two files with equal numbers of lines. Validates after every "
-    "epoch, writes the best model to OUT and draws the learning curve as OUT.svg. Perplexities "
-    "are those of the plain likelihood per token.\n\n"
-    "While it runs, OUT.checkpoint holds what --resume needs beside OUT, the best model so far: a "
-    "resumed run gives the same bits as an uninterrupted one, unless --minutes ends it by the "
-    "clock. Options that are not given come from the checkpoint, but for --threads, "
-    "--memory-limit and --json; --steps, --epochs and --patience may be raised, others that "
-    "contradict it are refused. The result is that of the longer run, except with --schedule "
-    "linear, whose rate "
-    "depends on its length from the start. With --average N, OUT.checkpoint.1, .2 and so on hold "
-    "the "
-    "parameters of the last N epochs. OUT.checkpoint.best holds the best model of the epochs while "
-    "OUT is a better one, of a run that ended within an epoch. Ctrl-C or SIGTERM writes the "
-    "checkpoint and exits with 130.\n\n"
-    "Lines must be UTF-8. Pairs with an empty side, more than 65536 bytes or more tokens than the "
-    "model has positions on a side are skipped and counted.";
+    "Trains a translator on sentence pairs: either one file with a source sentence, a tab and its "
+    "translation on each line, or two files with the same number of lines. Lines must be UTF-8. A "
+    "pair is skipped and counted if one side is empty, has more than 65536 bytes, or has more "
+    "tokens than the model has positions.\n\n"
+    "The model is validated after every epoch. The best one so far is written to OUT, and the "
+    "learning curve is drawn as OUT.svg. Perplexities are computed without label smoothing.\n\n"
+    "During the run, OUT.checkpoint and OUT hold what --resume needs. Ctrl-C or SIGTERM writes the "
+    "checkpoint and exits with status 130. A resumed run ends with the same bits as an "
+    "uninterrupted one, unless --minutes ends it by the clock. Options that are not given are "
+    "taken from the checkpoint, except --threads, --memory-limit and --json. --steps, --epochs and "
+    "--patience may be raised: the result is that of the longer run, except with --schedule "
+    "linear, whose learning rate depends on the length of the run from the start. Other options "
+    "that contradict the checkpoint are refused.\n\n"
+    "With --average N, OUT.checkpoint.1, .2 and so on hold the parameters of the last N epochs. If "
+    "a run ends within an epoch with its best model, OUT.checkpoint.best holds the best model at "
+    "the end of an epoch.";
 
 static const char examples[] =
     "  toy_translate train --data pairs.tsv --out m.safetensors\n"
@@ -33,9 +32,9 @@ static int check_files(const struct files *files)
     int code = pair_files_check(&files->train, "train");
     if (code != EXIT_OK) return code;
     if ((valid->source != NULL) != (valid->target != NULL))
-        return usage_error("train: --valid-source and --valid-target go together");
+        return usage_error("train: --valid-source and --valid-target must be given together");
     if (valid->data != NULL && valid->source != NULL)
-        return usage_error("train: --valid and --valid-source exclude each other");
+        return usage_error("train: --valid and --valid-source cannot be combined");
     return EXIT_OK;
 }
 
@@ -48,7 +47,7 @@ static int refuse_input(const char *path, const void *user)
                                   b->source, b->target, files->alignment};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         if (inputs[i] != NULL && file_same(path, inputs[i]))
-            return usage_error("train: %s would be written, and is the same file as %s", path,
+            return usage_error("train: the output %s is the same file as the input %s", path,
                                inputs[i]);
     return EXIT_OK;
 }
@@ -99,11 +98,11 @@ static int check_shards(struct recipe *recipe)
     const struct ranks *ranks = recipe->ranks;
     if (recipe->shards == 0 && ranks->launched) recipe->shards = SHARDS;
     if ((recipe->shards & (recipe->shards - 1)) != 0)
-        return usage_error("train: --shards is %d, it must be a power of two", recipe->shards);
+        return usage_error("train: --shards %d is not a power of two", recipe->shards);
     if (ranks->count > 1 && ranks->count > recipe->shards)
-        return usage_error("train: %d ranks for %d shards: some would have nothing to do; give "
-                           "--shards",
-                           ranks->count, recipe->shards);
+        return usage_error(
+            "train: %d ranks cannot share %d shards; give each at least one with --shards",
+            ranks->count, recipe->shards);
     recipe->json = recipe->json && ranks->rank == 0;
     recipe->curve = recipe->curve && ranks->rank == 0;
     return EXIT_OK;
@@ -114,9 +113,9 @@ static int train_checked(struct training *t, const struct command *command)
     struct recipe *recipe = &t->recipe;
     if (recipe->out == NULL) return usage_error("train: --out is missing");
     if (recipe->resume && recipe->force)
-        return usage_error("train: --resume and --force exclude each other");
+        return usage_error("train: --resume and --force cannot be combined");
     if (recipe->sentencepiece != NULL && (option_given(command, "vocab") || recipe->separate))
-        return usage_error("train: --sentencepiece excludes --vocab and --separate");
+        return usage_error("train: --sentencepiece cannot be combined with --vocab or --separate");
     if (recipe->sentencepiece_target != NULL && recipe->sentencepiece == NULL)
         return usage_error("train: --sentencepiece-target needs --sentencepiece");
     if (recipe->sentencepiece_target != NULL) recipe->separate = true;

@@ -68,8 +68,8 @@ static int add_data(struct training *t, struct option_row *rows, int count)
         {"Data", OPTION_GROUP, NULL, "", "", 0, 0, 0},
     };
     const struct option_row validation[] = {
-        {"valid", OPTION_INPUT, &valid->data, "FILE", "validation pairs [the last 1 % of the pairs, at most 1000]", 0, 0, 0},
-        {"valid-source", OPTION_INPUT, &valid->source, "FILE", "instead of --valid: source sentences,", 0, 0, 0},
+        {"valid", OPTION_INPUT, &valid->data, "FILE", "validation pairs, tab-separated [the last 1 % of the pairs, at most 1000]", 0, 0, 0},
+        {"valid-source", OPTION_INPUT, &valid->source, "FILE", "instead of --valid: validation sources, one per line,", 0, 0, 0},
         {"valid-target", OPTION_INPUT, &valid->target, "FILE", "and their translations", 0, 0, 0},
     };
     /* clang-format on */
@@ -84,15 +84,15 @@ static int add_model(struct training *t, struct option_row *rows, int count)
     /* clang-format off */
     const struct option_row model[] = {
         {"Model", OPTION_GROUP, NULL, "", "", 0, 0, 0},
-        {"preset", OPTION_CHOICE, &r->preset, "tiny|small|base", "size of the model", 0, 0, 0},
-        {"layers", OPTION_INTEGER, &r->layers, "N", "encoder layers, and as many decoder layers", 1, 64, 0},
-        {"width", OPTION_INTEGER, &r->width, "N", "embedding size", 1, 65536, 0},
-        {"heads", OPTION_INTEGER, &r->heads, "N", "attention heads; must divide the width", 1, 1024, 0},
-        {"ffn-width", OPTION_INTEGER, &r->ffn_width, "N", "size of the feed-forward layers", 1, 262144, 0},
-        {"vocab", OPTION_INTEGER, &r->vocab, "N", "vocabulary size; the default shrinks for small data", 259, 1000000, 0},
-        {"sentencepiece", OPTION_INPUT, &r->sentencepiece, "FILE", "vocabulary of both sides: a SentencePiece model", 0, 0, 0},
-        {"sentencepiece-target", OPTION_INPUT, &r->sentencepiece_target, "FILE", "another one for the target side", 0, 0, 0},
-        {"separate", OPTION_FLAG, &r->separate, "", "separate source and target vocabularies", 0, 0, 0},
+        {"preset", OPTION_CHOICE, &r->preset, "tiny|small|base", "model size; sets the defaults below", 0, 0, 0},
+        {"layers", OPTION_INTEGER, &r->layers, "N", "number of encoder layers, and of decoder layers", 1, 64, 0},
+        {"width", OPTION_INTEGER, &r->width, "N", "width of the model, and of its embeddings", 1, 65536, 0},
+        {"heads", OPTION_INTEGER, &r->heads, "N", "number of attention heads; must divide the width", 1, 1024, 0},
+        {"ffn-width", OPTION_INTEGER, &r->ffn_width, "N", "width of the feed-forward layers", 1, 262144, 0},
+        {"vocab", OPTION_INTEGER, &r->vocab, "N", "vocabulary size; the default is reduced for small data", 259, 1000000, 0},
+        {"sentencepiece", OPTION_INPUT, &r->sentencepiece, "FILE", "take the vocabulary of both sides from this SentencePiece model", 0, 0, 0},
+        {"sentencepiece-target", OPTION_INPUT, &r->sentencepiece_target, "FILE", "take the vocabulary of the target side from this one", 0, 0, 0},
+        {"separate", OPTION_FLAG, &r->separate, "", "learn separate source and target vocabularies", 0, 0, 0},
     };
     /* clang-format on */
     count = append_rows(rows, count, model, sizeof model);
@@ -105,28 +105,28 @@ static int add_training(struct training *t, struct option_row *rows, int count)
     /* clang-format off */
     const struct option_row training[] = {
         {"Training", OPTION_GROUP, NULL, "", "", 0, 0, 0},
-        {"epochs", OPTION_INTEGER, &r->epochs, "N", "stop after N epochs [30, if nothing else stops it]", 1, 1000000, 0},
+        {"epochs", OPTION_INTEGER, &r->epochs, "N", "stop after N epochs [30, without --steps and --minutes]", 1, 1000000, 0},
         {"steps", OPTION_INTEGER, &r->steps, "N", "stop after N training steps", 1, 1000000000, 0},
-        {"minutes", OPTION_MINUTES, &r->minutes, "T", "stop after T minutes, including resumed runs; also 90s, 2h", 0.001, 1e6, 0},
+        {"minutes", OPTION_MINUTES, &r->minutes, "T", "stop after T minutes, counting the runs that it resumes; also 90s, 2h", 0.001, 1e6, 0},
         {"patience", OPTION_INTEGER, &r->patience, "N", "stop after N epochs without improvement; 0: never", 0, 1000000, 0},
         {"dropout", OPTION_REAL, &r->dropout, "P", "dropout probability", 0, 0.99, 0},
         {"smoothing", OPTION_REAL, &r->smoothing, "P", "label smoothing", 0, 0.99, 0},
         {"rate", OPTION_REAL, &r->rate, "R", "peak learning rate", 0, 1e30, 0},
-        {"warmup", OPTION_INTEGER, &r->warmup, "N", "warm-up steps, fewer for small data; with --schedule linear at most a fifth of the run", 0, 1000000000, 0},
+        {"warmup", OPTION_INTEGER, &r->warmup, "N", "number of warm-up steps; the default is reduced for small data; with --schedule linear at most a fifth of the run", 0, 1000000000, 0},
         {"schedule", OPTION_CHOICE, &r->schedule, "inverse-sqrt|linear|constant",
-         "learning-rate decay [inverse-sqrt; with --minutes linear]", 0, 0, 0},
+         "learning-rate schedule [inverse-sqrt; with --minutes linear]", 0, 0, 0},
         {"guided-alignment", OPTION_INPUT, &t->files.alignment, "FILE",
-         "train attention towards word alignments: of each pair a line as 0-0 1-2, source and target words between spaces, from 0", 0, 0, 0},
-        {"guided-alignment-weight", OPTION_REAL, &r->guided_weight, "X", "weight of its loss", 0, 1e6, 0},
-        {"guided-alignment-layer", OPTION_INTEGER, &r->guided_layer, "N", "decoder layer whose first head is trained so, from 1 [the last]", 1, 64, 0},
-        {"batch-tokens", OPTION_INTEGER, &r->batch_tokens, "N", "maximum tokens per batch on either side; the default shrinks for small data", 16, 1 << 24, 0},
-        {"shards", OPTION_INTEGER, &r->shards, "N", "compute a step in N parts, a power of two: less memory, and the same bits on any number of machines [8 under mpirun]", 1, 1024, 0},
-        {"average", OPTION_INTEGER, &r->average, "N", "also validate the mean of the last N epochs; 1: off", 1, 1000, 0},
-        {"seed", OPTION_SEED, &r->seed, "N", "seed of initialization, shuffling and dropout", 0, 0, 0},
+         "train one attention head on these word alignments: one line per pair, such as 0-0 1-2 (source word, target word, from 0)", 0, 0, 0},
+        {"guided-alignment-weight", OPTION_REAL, &r->guided_weight, "X", "weight of the alignment loss", 0, 1e6, 0},
+        {"guided-alignment-layer", OPTION_INTEGER, &r->guided_layer, "N", "decoder layer whose first head is trained on alignments, from 1 [the last]", 1, 64, 0},
+        {"batch-tokens", OPTION_INTEGER, &r->batch_tokens, "N", "maximum tokens per batch on either side; the default is reduced for small data", 16, 1 << 24, 0},
+        {"shards", OPTION_INTEGER, &r->shards, "N", "compute a step in N parts, a power of two; takes less memory, and gives the same bits on any number of machines [8 under mpirun]", 1, 1024, 0},
+        {"average", OPTION_INTEGER, &r->average, "N", "also validate the mean parameters of the last N epochs; 1: off", 1, 1000, 0},
+        {"seed", OPTION_SEED, &r->seed, "N", "random seed of initialization, shuffling and dropout", 0, 0, 0},
         {"products", OPTION_CHOICE, &r->products, "builtin|openblas|auto",
-         "who computes matrix products; auto: for each shape whoever is faster here, by a measurement at the start [builtin]", 0, 0, 0},
+         "library that computes matrix products; auto: the faster one for each shape, measured at the start [builtin]", 0, 0, 0},
         {"threads", OPTION_INTEGER, &r->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
-        {"memory-limit", OPTION_REAL, &r->memory_limit, "MB", "refuse to train if more memory is needed, and keep fewer of the pairs in memory; the result is the same", 0.001, 1e12, 0},
+        {"memory-limit", OPTION_REAL, &r->memory_limit, "MB", "limit of memory: keep fewer pairs in memory to stay below it, or fail; the result is the same", 0.001, 1e12, 0},
     };
     const struct option_row attention[] = {{"Attention", OPTION_GROUP, NULL, "", "", 0, 0, 0}};
     /* clang-format on */
@@ -143,10 +143,10 @@ static int add_output(struct training *t, struct option_row *rows, int count)
     /* clang-format off */
     const struct option_row output[] = {
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
-        {"out", OPTION_OUTPUT, &r->out, "FILE", "the model, a safetensors file", 0, 0, 0},
-        {"resume", OPTION_FLAG, &r->resume, "", "continue from OUT.checkpoint, with its options", 0, 0, 0},
+        {"out", OPTION_OUTPUT, &r->out, "FILE", "the model to write, a safetensors file", 0, 0, 0},
+        {"resume", OPTION_FLAG, &r->resume, "", "continue from OUT.checkpoint with its options", 0, 0, 0},
         {"force", OPTION_FLAG, &r->force, "", "replace an existing model", 0, 0, 0},
-        {"keep-checkpoint", OPTION_FLAG, &r->keep_checkpoint, "", "keep OUT.checkpoint when training has ended, for --resume with more --epochs or --steps", 0, 0, 0},
+        {"keep-checkpoint", OPTION_FLAG, &r->keep_checkpoint, "", "keep OUT.checkpoint at the end, for --resume with more --epochs or --steps", 0, 0, 0},
         {"json", OPTION_FLAG, &r->json, "", "print reports as JSON, one object per line", 0, 0, 0},
     };
     /* clang-format on */

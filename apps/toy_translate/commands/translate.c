@@ -13,19 +13,17 @@
 enum { WINDOW = 4096 };
 
 static const char purpose[] =
-    "Translates FILE, or standard input, line by line to standard output or --output. An empty "
-    "line gives an "
-    "empty line. A line that is not UTF-8 or has more tokens than the model has positions gives "
-    "--placeholder, a message, and exit status 1 at the end. Lines are answered as soon as the "
-    "input pauses; --output is replaced once all of them are.\n\n"
-    "Each line is the translation, with --scores ||| and its score after it, with --alignments "
-    "||| "
-    "and its alignment; with --nbest N, N > 1, up to N lines per sentence: its number from 0 ||| "
-    "the translation ||| "
-    "the score ||| the alignment. An alignment has I-J for each word of the translation: word J, "
-    "from 0, attends most to word I of the source (Pharaoh format). What cannot be translated has "
-    "neither score nor alignment. --json prints all of that, and the tokens, as one object per "
-    "translation, with the words that training never saw.";
+    "Translates FILE or standard input, line by line, to standard output or --output. Lines are "
+    "translated as soon as the input pauses; --output is replaced at the end. An empty line gives "
+    "an empty line. A line that is not UTF-8 or has more tokens than the model has positions gives "
+    "--placeholder, a message, and exit status 1 at the end.\n\n"
+    "Each line of output is a translation, followed by ||| and its score with --scores, and by ||| "
+    "and its alignment with --alignments. With --nbest N, N > 1, there are up to N lines per "
+    "sentence: its number from 0 ||| the translation ||| the score ||| the alignment. An alignment "
+    "contains I-J for each word J of the translation, from 0, where I is the source word that it "
+    "attends to most (Pharaoh format). A placeholder has neither score nor alignment. --json "
+    "prints one object per translation with all of this, the tokens, and the words that training "
+    "never saw.";
 
 static const char examples[] =
     "  toy_translate translate -m m.safetensors input.txt -o output.txt\n"
@@ -145,8 +143,9 @@ static int translation_callback(void *user, const rapt_translation *t)
     char *text = bad ? xasprintf("%s", job->placeholder) : printable((rapt_text){t->text, t->size});
     if (t->status != RAPT_OK) {
         int positions = rapt_model_config(rapt_translator_model(job->translator))->positions;
-        print_message("%s:%zu: more tokens than the model's %d positions; it is not translated",
-                      job->name, job->first + t->sentence + 1, positions);
+        print_message(
+            "%s:%zu: more tokens than the model's %d positions; the line is not translated",
+            job->name, job->first + t->sentence + 1, positions);
         job->wrong = true;
     }
     if (job->json)
@@ -205,7 +204,7 @@ static int translate_lines(struct job *job, int input)
     lines_close(&job->lines);
     unseen_report(&job->unseen);
     if (job->lines.error != 0)
-        return failed("%s cannot be read: %s", job->name, strerror(job->lines.error));
+        return failed("cannot read %s: %s", job->name, strerror(job->lines.error));
     job->complete = code == EXIT_OK;
     return code == EXIT_OK && job->wrong ? EXIT_FAILED : code;
 }
@@ -237,8 +236,9 @@ static int translate_input(struct job *job, const char *path)
     while (input < 0 && errno == EINTR);
     job->name = path;
     if (input < 0)
-        return failed("%s: %s; sentences are read from a file, or else from standard input", path,
-                      strerror(errno));
+        return failed("%s: %s; the argument is a file of sentences; without it, they are read from "
+                      "standard input",
+                      path, strerror(errno));
     int code = is_output(path)
                    ? usage_error("translate: %s: standard output is the same file", path)
                    : translate_to(job, input);
@@ -255,10 +255,10 @@ int command_translate(int argc, char **argv)
     struct option_row rows[SEARCH_ROWS + 7] = {
         [SEARCH_ROWS] =
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
-        {"output", OPTION_OUTPUT, &job->output, "FILE", "replace this file, not print", 0, 0, 0},
-        {"nbest", OPTION_INTEGER, &search.nbest, "N", "translations per sentence", 1, 1024, 0},
-        {"scores", OPTION_FLAG, &job->scores, "", "print the score of each", 0, 0, 0},
-        {"alignments", OPTION_FLAG, &job->alignments, "", "print word alignments", 0, 0, 0},
+        {"output", OPTION_OUTPUT, &job->output, "FILE", "write the translations to this file", 0, 0, 0},
+        {"nbest", OPTION_INTEGER, &search.nbest, "N", "number of translations per sentence", 1, 1024, 0},
+        {"scores", OPTION_FLAG, &job->scores, "", "also print scores", 0, 0, 0},
+        {"alignments", OPTION_FLAG, &job->alignments, "", "also print word alignments", 0, 0, 0},
         {"placeholder", OPTION_TEXT, &job->placeholder, "TEXT", "print this for lines that cannot be translated", 0, 0, 0},
         {"json", OPTION_FLAG, &job->json, "", "print JSON, one object per translation", 0, 0, 0},
     };
@@ -276,7 +276,7 @@ int command_translate(int argc, char **argv)
     if (code == GO_ON && rapt_utf8_valid(placeholder) < placeholder.size)
         code = usage_error("translate: --placeholder is not UTF-8");
     if (code == GO_ON && strpbrk(job->placeholder, "\r\n") != NULL)
-        code = usage_error("translate: --placeholder has a line break");
+        code = usage_error("translate: --placeholder contains a line break");
     if (code == GO_ON) {
         code = search_open(&search, command.name, &job->translator);
         job->nbest = search.nbest;

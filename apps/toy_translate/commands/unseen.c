@@ -111,7 +111,7 @@ void unseen_report(struct unseen *unseen)
         free(list);
         list = more;
     }
-    const char *how = unseen->known ? "" : "spelled in pieces, probably ";
+    const char *how = unseen->known ? "" : "probably ";
     if (unseen->more > 0)
         print_message("%snever seen in training: %s, and %zu more", how, list, unseen->more);
     else

@@ -114,13 +114,13 @@ static bool draw_pairs(struct draw *d, uint64_t *state, struct corpus_pair *pair
         if (!corpus_sentence(d->grammar, state, NULL, source, target)) continue;
         if (has(&d->seen, hash_of(SOURCE, source, strlen(source), 0))) {
             if (!has(&d->seen, hash_pair(source, target)))
-                return complain(d->why, "the grammar has two translations of: ", source);
+                return complain(d->why, "the grammar gives two translations of: ", source);
             continue;
         }
         if (has(&d->seen, hash_of(TARGET, target, strlen(target), 0))) continue;
         if (!training && !pair_words(&d->seen, &pair, false)) continue;
         if (!add_pair(&d->seen, source, target) || (training && !pair_words(&d->seen, &pair, true)))
-            return complain(d->why, "no memory for the corpus", "");
+            return complain(d->why, "out of memory", "");
         pairs[at].source = keep_text(d, source);
         pairs[at++].target = keep_text(d, target);
     }
@@ -136,11 +136,11 @@ static bool draw_corpus(struct draw *d, uint64_t seed)
     const struct corpus_pair *show = corpus_showcase(d->grammar, &count);
     for (size_t i = 0; i < count; i++)
         if (!add_pair(&d->seen, show[i].source, show[i].target))
-            return complain(d->why, "no memory for the corpus", "");
+            return complain(d->why, "out of memory", "");
     if (!draw_pairs(d, &state, corpus->train, corpus->train_count, true)) return false;
     for (size_t i = 0; i < count; i++)
         if (!pair_words(&d->seen, &show[i], false))
-            return complain(d->why, "training lacks words of: ", show[i].source);
+            return complain(d->why, "the training set lacks words of: ", show[i].source);
     return draw_pairs(d, &state, corpus->heldout, corpus->heldout_count, false);
 }
 
@@ -156,7 +156,7 @@ bool corpus_draw(struct corpus *corpus, const corpus_grammar *grammar, uint64_t 
     corpus->text = malloc((train_count + heldout_count + 1) * 2 * CORPUS_TEXT);
     bool done = false;
     if (!corpus->train || !corpus->heldout || !corpus->text)
-        complain(why, "no memory for the corpus", "");
+        complain(why, "out of memory", "");
     else
         done = draw_corpus(&d, seed);
     free(d.seen.hash);

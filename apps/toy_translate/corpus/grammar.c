@@ -162,7 +162,7 @@ static void read_show(struct reader *r, char *text)
     char *equals = strstr(text, " = ");
     text += strspn(text, " ");
     if (!equals || equals < text || shows->count == MAX_WORDS || strlen(text) >= CORPUS_TEXT) {
-        corpus_complain(r, "not an example, or one too many:", text);
+        corpus_complain(r, "invalid example, or too many:", text);
         return;
     }
     *equals = 0;
@@ -200,14 +200,14 @@ corpus_grammar *corpus_grammar_create(const void *bytes, size_t count, char why[
     char *text = malloc(count + 1);
     struct reader reader = {.grammar = grammar, .why = why};
     if (!grammar || !text) {
-        snprintf(why, CORPUS_TEXT, "no memory for the grammar");
+        snprintf(why, CORPUS_TEXT, "out of memory");
         free(grammar);
         free(text);
         return NULL;
     }
     if (count) memcpy(text, bytes, count);
     text[count] = 0;
-    if (strlen(text) < count) corpus_complain(&reader, "a zero byte, not text", NULL);
+    if (strlen(text) < count) corpus_complain(&reader, "the file contains a zero byte", NULL);
     grammar->text = text;
     for (char *line = text, *next; line && !reader.bad; line = next) {
         next = strchr(line, '\n');

@@ -47,7 +47,7 @@ int corpus_add_name(struct reader *r, int list, const char *name)
 {
     struct names *names = &r->grammar->names[list];
     if (corpus_find(names, name) >= 0) corpus_complain(r, "named twice:", name);
-    if (names->count == MAX_NAMES - 1) corpus_complain(r, "too many names; no room for", name);
+    if (names->count == MAX_NAMES - 1) corpus_complain(r, "too many names; cannot add", name);
     if (r->bad) return 0;
     names->name[names->count] = name;
     return names->count++;

@@ -40,7 +40,7 @@ static void add_in_frame(struct reader *r, struct pattern *pattern, const char *
     if (strcmp(name, "quality")) {
         item.kind = ITEM_SLOT;
         while (item.which < frame->slots && frame->slot[item.which].name != name[0]) item.which++;
-        if (item.which == frame->slots || name[1]) corpus_complain(r, "no such slot", name);
+        if (item.which == frame->slots || name[1]) corpus_complain(r, "unknown slot", name);
     } else if (!frame->quality)
         corpus_complain(r, "this frame has no quality", NULL);
     add_item(r, pattern, item);
@@ -72,14 +72,14 @@ static void add_in_sentence(struct reader *r, struct pattern *pattern, const cha
     }
     int clause = name[0] - 'A';
     if (clause < 0 || clause >= r->grammar->sentence[r->grammar->sentences - 1].clauses || name[1])
-        corpus_complain(r, "no such clause", name);
+        corpus_complain(r, "unknown clause", name);
     else
         add_part(r, pattern, clause, part);
 }
 
 void corpus_take_pattern(struct reader *r, struct pattern *pattern)
 {
-    if (pattern->count) corpus_complain(r, "said twice:", r->token[0]);
+    if (pattern->count) corpus_complain(r, "given twice:", r->token[0]);
     while (r->next < r->count && !r->bad) {
         char *token = corpus_take(r), *end = strchr(token, '>'), *dot = strchr(token, '.');
         if (token[0] != '<') {
@@ -87,7 +87,7 @@ void corpus_take_pattern(struct reader *r, struct pattern *pattern)
             continue;
         }
         if (!end || end[1]) {
-            corpus_complain(r, "no reference:", token);
+            corpus_complain(r, "invalid placeholder:", token);
             return;
         }
         *end = 0;

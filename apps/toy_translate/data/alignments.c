@@ -40,7 +40,7 @@ static int line_at(struct alignments *a, size_t line, rapt_text *text)
     *text = (rapt_text){NULL, 0};
     while (a->line < line && a->at < a->size) *text = alignment_line(a);
     if (a->line == line) return EXIT_OK;
-    return failed("%s has %zu lines, and the pairs have more", a->name, a->line);
+    return failed("%s has only %zu lines, but there are more pairs", a->name, a->line);
 }
 
 /* A number at *at, which moves behind it; false: there is none. */
@@ -75,7 +75,7 @@ static int no_more(struct alignments *a, size_t lines)
 {
     while (a->line < lines && a->at < a->size) alignment_line(a);
     if (a->at == a->size) return EXIT_OK;
-    return failed("%s has more lines than the %zu of the pairs", a->name, lines);
+    return failed("%s has more lines than the pairs, which have %zu", a->name, lines);
 }
 
 /* ---- words and tokens ---- */
@@ -157,7 +157,8 @@ static int add_line(struct alignments *a, size_t line, const struct token_ends *
     a->starts[a->count + 1] = a->starts[a->count];
     for (;;) {
         if (!take_link(text, &at, words, &more))
-            return failed("%s:%zu: byte %zu: links are two numbers with a - between, as 0-0 1-2",
+            return failed("%s:%zu: byte %zu: a link is two numbers with a hyphen between them, "
+                          "such as 0-0 1-2",
                           a->name, line, at + 1);
         if (!more) break;
         if (!word_tokens(source, words[0], &from[0], &until[0]) ||
@@ -204,7 +205,7 @@ int alignments_make(struct alignments *a, const struct examples *examples, const
             code = add_example(a, &reader, &pair);
     }
     if (code == EXIT_OK && a->count != examples->count)
-        code = failed("%s has changed while it was read", part->inputs->side[0].name);
+        code = failed("%s changed while it was being read", part->inputs->side[0].name);
     if (code == EXIT_OK) code = check_end(a, &reader);
     reader_close(&reader);
     encoded_free(&pair);

@@ -68,7 +68,7 @@ static int survey(struct part *part, uint64_t *hash, struct tail *tail, struct d
     part->end = *hash;
     if (code == EXIT_OK) reader_report(&reader);
     if (code == EXIT_OK && part->count == 0)
-        code = failed("%s: there is no sentence pair in it", part->inputs->side[0].name);
+        code = failed("%s: no sentence pairs in this file", part->inputs->side[0].name);
     reader_close(&reader);
     return code;
 }

@@ -35,7 +35,7 @@ static int read_one(struct examples *examples, size_t index, int32_t *source, in
     }
     encoded_free(&pair);
     if (same) return EXIT_OK;
-    return failed("%s has changed since training began: other pairs are in it at byte %llu",
+    return failed("%s has changed since training began: different pairs at byte %llu",
                   examples->reader.inputs->side[0].name, (unsigned long long)position.at[0]);
 }
 

@@ -98,7 +98,7 @@ static int make_segment(const struct job *job, struct worker *w, size_t segment,
         make_pair(job, w, keep);
     }
     if (code == EXIT_OK && hash != (last ? part->end : mark[1].hash))
-        code = failed("%s has changed while it was read", part->inputs->side[0].name);
+        code = failed("%s changed while it was being read", part->inputs->side[0].name);
     return code;
 }
 
@@ -235,7 +235,7 @@ static int conclude(const struct examples *examples, const struct job *job)
         print_message("%s:%zu: a sentence has more than %zu tokens; %zu such %s skipped", name,
                       skipped.first, examples->max_tokens, skipped.count,
                       skipped.count == 1 ? "pair is" : "pairs are");
-    return examples->count > 0 ? EXIT_OK : failed("%s: no sentence pair is left", name);
+    return examples->count > 0 ? EXIT_OK : failed("%s: no sentence pairs are left", name);
 }
 
 int examples_make(struct examples *examples, const struct part *part, struct seen *seen)

@@ -60,10 +60,10 @@ void pair_rows(struct pair_files *files, struct option_row rows[PAIR_ROWS])
 {
     /* clang-format off */
     const struct option_row all[PAIR_ROWS] = {
-        {"data", OPTION_INPUT, &files->data, "FILE", "sentence pairs, tab-separated: source, target", 0, 0, 0},
+        {"data", OPTION_INPUT, &files->data, "FILE", "sentence pairs: on each line a source, a tab and a target", 0, 0, 0},
         {"source", OPTION_INPUT, &files->source, "FILE", "instead of --data: source sentences, one per line,", 0, 0, 0},
         {"target", OPTION_INPUT, &files->target, "FILE", "and their translations", 0, 0, 0},
-        {"more-columns", OPTION_FLAG, &files->more_columns, "", "ignore columns after the second instead of refusing them", 0, 0, 0},
+        {"more-columns", OPTION_FLAG, &files->more_columns, "", "ignore further columns of --data instead of refusing them", 0, 0, 0},
     };
     /* clang-format on */
     memcpy(rows, all, sizeof all);
@@ -74,7 +74,7 @@ int pair_files_check(const struct pair_files *files, const char *command)
     if ((files->data != NULL) == (files->source != NULL || files->target != NULL))
         return usage_error("%s: give either --data or both --source and --target", command);
     if ((files->source != NULL) != (files->target != NULL))
-        return usage_error("%s: --source and --target go together", command);
+        return usage_error("%s: --source and --target must be given together", command);
     return EXIT_OK;
 }
 
@@ -94,7 +94,7 @@ int pairs_read(struct pairs *pairs, const struct pair_files *files)
     pairs->lines = reader_lines(&reader);
     if (code == EXIT_OK) reader_report(&reader);
     if (code == EXIT_OK && pairs->count == 0)
-        code = failed("%s: there is no sentence pair in it", pairs->name);
+        code = failed("%s: no sentence pairs in this file", pairs->name);
     reader_close(&reader);
     pair_inputs_close(&inputs);
     return code;

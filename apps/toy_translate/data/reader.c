@@ -135,11 +135,11 @@ static int next_of_one(struct pair_reader *reader, bool *more)
         return EXIT_OK;
     }
     if (!split_columns(lines->line, &reader->source, &reader->target, &third))
-        return failed("%s:%zu: there is no tab between source and target; two files of lines are "
+        return failed("%s:%zu: no tab between source and target; for two parallel files use "
                       "--source and --target",
                       lines->input->name, lines->number);
     if (third && !reader->inputs->more_columns)
-        return failed("%s:%zu: there is a third column; --more-columns ignores it",
+        return failed("%s:%zu: there is a third column; use --more-columns to ignore it",
                       lines->input->name, lines->number);
     return EXIT_OK;
 }

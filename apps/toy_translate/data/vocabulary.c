@@ -86,7 +86,7 @@ static int open_one(rapt_tokenizer **tokenizer, const char *path)
     rapt_message why = {""};
     if (rapt_tokenizer_load(tokenizer, path, NULL, &why) != RAPT_OK) return failed("%s", why.text);
     if (rapt_tokenizer_special(*tokenizer, RAPT_TOKEN_END) >= 0) return EXIT_OK;
-    return failed("%s: it has no end token (</s>)", path);
+    return failed("%s: the vocabulary has no end token (</s>)", path);
 }
 
 int vocabulary_open(struct vocabulary *vocabulary, const char *path, const char *target)
@@ -102,9 +102,9 @@ int vocabulary_open(struct vocabulary *vocabulary, const char *path, const char 
 static int load_one(rapt_tokenizer **tokenizer, const char *text)
 {
     rapt_message why = {""};
-    if (text == NULL) return failed("the model file holds no vocabulary");
+    if (text == NULL) return failed("the model file has no vocabulary");
     if (rapt_tokenizer_create(tokenizer, text, strlen(text), NULL, &why) == RAPT_OK) return EXIT_OK;
-    return failed("vocabulary of the model file: %s", why.text);
+    return failed("the vocabulary in the model file: %s", why.text);
 }
 
 int vocabulary_load(struct vocabulary *vocabulary, const rapt_model *model)

@@ -18,14 +18,14 @@ static int launched(void)
 /* Several that know nothing of one another would write the same files. */
 struct ranks ranks_open(void)
 {
-    if (launched() > 1) exit(failed("built without MPI: it cannot be one of several processes"));
+    if (launched() > 1) exit(failed("built without MPI, so it cannot be one of several processes"));
     return (struct ranks){.count = 1};
 }
 
 int ranks_transfer(const struct ranks *ranks, const struct transfer *list, int count)
 {
     (void)ranks, (void)list;
-    return count == 0 ? EXIT_OK : failed("there is one rank only");
+    return count == 0 ? EXIT_OK : failed("there is only one rank");
 }
 
 struct flight *ranks_depart(int capacity)

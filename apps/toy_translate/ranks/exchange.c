@@ -276,7 +276,7 @@ void exchange_watch(struct exchange *x)
     double median = sorted[(count - 1) / 2];
     for (int r = 0; r < count && x->ranks->rank == 0; r++)
         if (median > 0 && x->seconds[r] > slow * median)
-            print_message("rank %d is slow: it needs %.3g s for a shard, others %.3g s", r,
+            print_message("rank %d is slow: it takes %.3g s per shard, others take %.3g s", r,
                           x->seconds[r] / (double)x->steps, median / (double)x->steps);
     memset(x->seconds, 0, (size_t)count * sizeof *x->seconds);
     x->steps = 0;

@@ -34,7 +34,7 @@ struct ranks ranks_open(void)
     int level;
     if (!is_launched()) return ranks;
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
-        exit(failed("MPI does not start"));
+        exit(failed("cannot initialize MPI"));
     in_turn = level >= MPI_THREAD_SERIALIZED;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks.count);
@@ -139,8 +139,8 @@ static int late_rank(const struct flight *f)
 static void name(const struct ranks *ranks, const struct flight *f, double seconds)
 {
     int who = late_rank(f);
-    if (ranks->rank == 0) print_message("waiting for rank %d, for %.0f s by now", who, seconds);
-    if (ranks->rank == 1 && who == 0) failed("waiting for rank 0, for %.0f s by now", seconds);
+    if (ranks->rank == 0) print_message("waiting for rank %d, for %.0f s so far", who, seconds);
+    if (ranks->rank == 1 && who == 0) failed("waiting for rank 0, for %.0f s so far", seconds);
 }
 
 /* At first only lets others run, then sleeps: ranks may share processors. */

@@ -12,9 +12,9 @@
 
 enum { PROGRAM, DATA, VOCABULARY, PARAMETERS, ARITHMETIC, DIGESTS, OPTIONS = 4096 };
 static const char *const names[DIGESTS] = {
-    "is another program, or another version of it", "has other data, or in another order",
-    "has another vocabulary", "has other parameters to begin with",
-    "has a processor without fused multiply-add, or it alone has one"};
+    "runs another program, or another version", "has different data, or in a different order",
+    "has a different vocabulary", "starts from different parameters",
+    "differs from rank 0 in whether its processor has fused multiply-add"};
 
 struct facts {
     int code; /* of its preparation */
@@ -79,7 +79,7 @@ static int judge_facts(const struct facts *all, int count)
 {
     int code = all[0].code;
     for (int r = 1; r < count; r++) {
-        if (all[r].code != EXIT_OK && code == EXIT_OK) print_message("rank %d cannot begin", r);
+        if (all[r].code != EXIT_OK && code == EXIT_OK) print_message("rank %d cannot start", r);
         if (code == EXIT_OK) code = all[r].code;
     }
     for (int r = 1; r < count && code == EXIT_OK; r++) {

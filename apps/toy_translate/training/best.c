@@ -56,7 +56,7 @@ int best_check(const struct learner *learner)
     if (!learner->recipe->checkpoint || !leads(learner)) return EXIT_OK;
     rapt_status status = rapt_model_load(&model, learner->recipe->out, NULL, &why);
     rapt_model_free(model);
-    return status == RAPT_OK ? EXIT_OK : failed("the best model cannot be read: %s", why.text);
+    return status == RAPT_OK ? EXIT_OK : failed("cannot read the best model: %s", why.text);
 }
 
 /* If the last epoch gave the best model, its parameters or their mean are written: which of them
@@ -89,7 +89,7 @@ int best_find(struct learner *learner)
     free(kept);
     if (code == EXIT_OK && access(out, F_OK) != 0) code = rebuild(learner);
     if (code != EXIT_OK || access(out, F_OK) == 0) return code;
-    return failed("--resume: %s is missing, the best model so far, and %s does not hold it; put it "
-                  "back, or start again with --force",
+    return failed("--resume: %s, the best model so far, is missing, and %s does not contain it; "
+                  "restore it, or start again with --force",
                   out, learner->path);
 }

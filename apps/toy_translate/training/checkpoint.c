@@ -64,8 +64,9 @@ static int check_vocabulary(const struct learner *learner)
     if (recipe->sentencepiece == NULL) return EXIT_OK;
     int code = vocabulary_open(&given, recipe->sentencepiece, recipe->sentencepiece_target);
     if (code == EXIT_OK && !vocabulary_same(&given, &learner->vocabulary))
-        code = failed("--resume: %s was made with another vocabulary than that of --sentencepiece",
-                      learner->path);
+        code =
+            failed("--resume: %s was made with a different vocabulary from that of --sentencepiece",
+                   learner->path);
     vocabulary_free(&given);
     return code;
 }
@@ -78,7 +79,7 @@ int checkpoint_open(struct learner *learner)
     int code = state_read(learner, rapt_model_metadata(learner->model, STATE_KEY));
     const char *history = rapt_model_metadata(learner->model, HISTORY_KEY);
     if (code == EXIT_OK && history != NULL && !history_parse(&learner->history, history))
-        code = failed("%s: its history of validations is damaged", learner->path);
+        code = failed("%s: the history of validations is damaged", learner->path);
     if (code == EXIT_OK) code = vocabulary_load(&learner->vocabulary, learner->model);
     return code == EXIT_OK ? check_vocabulary(learner) : code;
 }
@@ -95,7 +96,8 @@ static int load_epoch(struct learner *learner, long long epoch)
                         sizeof(rapt_config)) == 0; /* a rapt_config has no padding */
     if (alike) average_add(&learner->average, model);
     rapt_model_free(model);
-    return alike ? EXIT_OK : failed("--resume: epoch %lld is of another model", epoch);
+    return alike ? EXIT_OK
+                 : failed("--resume: the parameters of epoch %lld belong to another model", epoch);
 }
 
 int checkpoint_load(struct learner *learner)

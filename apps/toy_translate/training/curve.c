@@ -133,7 +133,7 @@ void curve_draw(struct learner *learner)
     if (!refused)
         draw_figure(learner, path);
     else if (!learner->curve_refused)
-        print_message("%s: not a learning curve; the file is left alone", path);
+        print_message("%s is not a learning curve; it is not overwritten", path);
     learner->curve_refused = refused;
     free(path);
 }

@@ -8,13 +8,13 @@ void hard_rows(struct hard *h, struct option_row rows[HARD_ROWS])
 {
     /* clang-format off */
     const struct option_row own[HARD_ROWS] = {
-        {"baseline", OPTION_CHOICE, &h->baseline, "mean|expected", "of rewards for sampled keys: running mean, or loss with expected values [mean]", 0, 0, 0},
-        {"expected-share", OPTION_REAL, &h->expected_share, "P", "share of sentences that attend to expected values instead of sampled keys", 0, 1, 0},
-        {"reward-scale", OPTION_REAL, &h->reward_scale, "X", "multiplies rewards for sampled keys [1]", 0, 1e6, 0},
-        {"reward-decay", OPTION_REAL, &h->reward_decay, "P", "losses N tokens further on count (1 - P)^N as rewards", 0, 1, 0},
-        {"reward-entropy", OPTION_REAL, &h->reward_entropy, "X", "reward for the entropy of weights that keys are sampled from", -1e6, 1e6, 0},
-        {"anneal", OPTION_REAL, &h->anneal, "X", "an arg-max begins as the softmax of the scores, and ends as that of X times the scores", 0, 1e6, 0},
-        {"anneal-steps", OPTION_INTEGER, &h->anneal_steps, "N", "after so many steps", 0, 1000000000, 0},
+        {"baseline", OPTION_CHOICE, &h->baseline, "mean|expected", "baseline of the rewards for sampled keys: their running mean, or the loss with expected values [mean]", 0, 0, 0},
+        {"expected-share", OPTION_REAL, &h->expected_share, "P", "share of sentences that use expected values instead of sampled keys", 0, 1, 0},
+        {"reward-scale", OPTION_REAL, &h->reward_scale, "X", "factor of the rewards for sampled keys [1]", 0, 1e6, 0},
+        {"reward-decay", OPTION_REAL, &h->reward_decay, "P", "weight losses N tokens later by (1 - P)^N in the rewards", 0, 1, 0},
+        {"reward-entropy", OPTION_REAL, &h->reward_entropy, "X", "factor of an additional reward for the entropy of the sampling weights", -1e6, 1e6, 0},
+        {"anneal", OPTION_REAL, &h->anneal, "X", "train an arg-max as a softmax of the scores times a factor that grows from 1 to X", 0, 1e6, 0},
+        {"anneal-steps", OPTION_INTEGER, &h->anneal_steps, "N", "number of steps after which the factor is X", 0, 1000000000, 0},
     };
     /* clang-format on */
     memcpy(rows, own, sizeof own);
@@ -45,9 +45,9 @@ int hard_check(const struct hard *h, const rapt_config *c)
             return usage_error("train: --%s needs --self-normalizer or --cross-normalizer %s",
                                uses[i].option, rapt_normalizer_name(uses[i].needed));
     if ((h->anneal != 0) != (h->anneal_steps != 0))
-        return usage_error("train: --anneal and --anneal-steps go together");
+        return usage_error("train: --anneal and --anneal-steps must be given together");
     if (h->anneal != 0 && h->anneal < 1)
-        return usage_error("train: --anneal is %g, it must be at least 1", h->anneal);
+        return usage_error("train: --anneal %g is less than 1", h->anneal);
     return EXIT_OK;
 }
 

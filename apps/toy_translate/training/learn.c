@@ -29,13 +29,11 @@ static void report_loss(const struct learner *learner, double loss, double valid
 static int skip(struct learner *learner, const rapt_message *why)
 {
     learner->state.bad++;
-    print_message("step %lld: not finite; the batch is skipped: %s", learner->state.step + 1,
-                  why->text);
+    print_message("step %lld: the batch is skipped: %s", learner->state.step + 1, why->text);
     if (learner->state.bad < BAD_BATCHES) return EXIT_OK;
-    return failed(
-        "%d batches in a row gave no finite loss; the last checkpoint, if any, is unchanged; try a "
-        "lower --rate or a longer --warmup",
-        BAD_BATCHES);
+    return failed("%d batches in a row had no finite loss; the last checkpoint, if any, is "
+                  "unchanged; try a lower --rate or a longer --warmup",
+                  BAD_BATCHES);
 }
 
 static int make_step(struct learner *learner)
@@ -136,10 +134,10 @@ static void explain_end(const struct learner *learner, bool idle)
     static const char bounds[] = " --epochs, --steps or --minutes";
     bool patience = out_of_patience(learner), bound = share_done(learner) >= 1 || !patience;
     if (idle)
-        print_report("nothing is left to do: give a higher%s%s%s", patience ? " --patience" : "",
+        print_report("nothing left to do: give a higher%s%s%s", patience ? " --patience" : "",
                      patience && bound ? ", and a higher" : "", bound ? bounds : "");
     else if (learner->enough > 1)
-        print_report("stopped: it has learned enough");
+        print_report("stopped: the validation loss is low enough");
     else if (patience)
         print_report("stopped: no improvement for %lld epochs", learner->state.since);
 }
@@ -155,10 +153,10 @@ static void conclude(const struct learner *learner, double best, bool idle)
     explain_end(learner, idle);
     print_report("%lld steps in %s; best validation perplexity %s", state->step, time, text);
     if (state->step <= recipe->warmup && strcmp(recipe->schedule, "linear") != 0)
-        print_report("all steps were warm-up; a smaller --warmup, or --minutes, learns more");
+        print_report("all steps were warm-up; try a smaller --warmup or a longer run");
     if (!recipe->checkpoint) return;
     if (curve_exists(learner))
-        print_report("the model is %s, its learning curve %s.svg", recipe->out, recipe->out);
+        print_report("the model is %s, its learning curve is %s.svg", recipe->out, recipe->out);
     else
         print_report("the model is %s", recipe->out);
     char *word = shell_word(recipe->out);
@@ -197,12 +195,13 @@ static int stopped(struct learner *learner)
     int code = whole ? checkpoint_save(learner) : EXIT_OK;
     if (code != EXIT_OK) return code;
     if (!whole)
-        print_message("interrupted while validating after step %lld; go on from the checkpoint "
-                      "before with: toy_translate train --resume --out %s",
+        print_message("interrupted while validating after step %lld; continue from the previous "
+                      "checkpoint with: toy_translate train --resume --out %s",
                       learner->state.step, learner->recipe->out);
     else if (learner->recipe->checkpoint)
-        print_message("interrupted at step %lld; go on with: toy_translate train --resume --out %s",
-                      learner->state.step, learner->recipe->out);
+        print_message(
+            "interrupted at step %lld; continue with: toy_translate train --resume --out %s",
+            learner->state.step, learner->recipe->out);
     else
         print_message("interrupted");
     return EXIT_INTERRUPTED;
@@ -212,8 +211,8 @@ static int stopped(struct learner *learner)
 static int kept(struct learner *learner, int code)
 {
     if (checkpoint_save(learner) == EXIT_OK && learner->recipe->checkpoint && leads(learner))
-        print_message("the checkpoint is of step %lld; go on with: toy_translate train --resume "
-                      "--out %s",
+        print_message("the checkpoint is from step %lld; continue with: toy_translate train "
+                      "--resume --out %s",
                       learner->state.step, learner->recipe->out);
     return code;
 }
@@ -266,18 +265,18 @@ static void announce(const struct learner *learner)
     const struct recipe *recipe = learner->recipe;
     const struct state *state = &learner->state;
     char text[NUMBER_TEXT];
-    print_report("%zu pairs to train on, %zu to validate with", learner->train.count,
+    print_report("%zu training pairs, %zu validation pairs", learner->train.count,
                  learner->valid.count);
     print_report("%zu parameters, vocabulary %d; %d %s", rapt_model_parameters(learner->model),
                  rapt_tokenizer_vocab(learner->vocabulary.target), recipe->threads,
                  recipe->threads == 1 ? "thread" : "threads");
     if (strcmp(rapt_trainer_products(learner->trainer), "built-in") != 0)
-        print_report("products by %s", rapt_trainer_products(learner->trainer));
+        print_report("matrix products by %s", rapt_trainer_products(learner->trainer));
     memory_report(learner);
     const struct exchange *x = &learner->exchange;
     if (x->ranks->count > 1)
-        print_report("%d ranks; this one made %zu of %zu pairs tokens, and computes %d of %d "
-                     "shards in %.1f MB, of which %.1f MB are for messages",
+        print_report("%d ranks; this one tokenized %zu of %zu pairs and computes %d of %d shards "
+                     "in %.1f MB, of which %.1f MB are for messages",
                      x->ranks->count, learner->train.own, learner->train.count, x->end - x->first,
                      x->shards, 1e-6 * (double)(learner->bytes + x->bytes),
                      1e-6 * (double)x->bytes);

@@ -30,7 +30,7 @@ int lock_open(int *lock, const char *out)
     free(folder);
     bool locked = *lock >= 0 && fcntl(*lock, SET, &own) == 0 && fcntl(*lock, GET, &other) == 0;
     if (!locked || other.l_type == F_UNLCK) return EXIT_OK;
-    return failed("another run is writing %s; wait for its end, or choose another --out", out);
+    return failed("another run is writing %s; wait until it ends, or choose another --out", out);
 }
 
 void lock_close(int lock)

@@ -92,13 +92,13 @@ int memory_plan(struct learner *learner, const struct data *data, size_t *max_id
     size_t needed = total(m), left = HELD;
     if (limit > 0 && needed > limit) {
         memory_report(learner);
-        return failed("--memory-limit %g: training needs at least %.3f MB; fewer --batch-tokens, "
-                      "more --shards or a smaller model need less",
+        return failed("--memory-limit %g: training needs at least %.3f MB; give fewer "
+                      "--batch-tokens, more --shards or a smaller model",
                       learner->recipe->memory_limit, 0.0005 + megabytes(needed));
     }
     if (limit > 0) left = min(left, limit - needed);
     if (m->available > 0 && needed > m->available)
-        print_message("training needs %.0f MB of memory, but only %.0f MB are there",
+        print_message("training needs %.0f MB of memory, but only %.0f MB are available",
                       megabytes(needed), megabytes(m->available));
     else if (m->available > 0)
         left = min(left, (m->available - needed) / 2);
@@ -113,7 +113,7 @@ void memory_report(const struct learner *learner)
     size_t tokens = (train->ids_count + valid->ids_count) * sizeof(int32_t);
     print_report("memory in MB: %.1f = model %.1f, gradients %.1f, optimizer %.1f,\n"
                  "  activations %.1f, averages %.1f, index of the pairs %.1f, their tokens %.1f,\n"
-                 "  batches %.1f, messages %.1f; available are %.0f",
+                 "  batches %.1f, messages %.1f; %.0f available",
                  megabytes(total(m) + tokens), megabytes(m->model), megabytes(m->gradients),
                  megabytes(m->optimizer), megabytes(m->activations), megabytes(m->averages),
                  megabytes(m->index), megabytes(tokens), megabytes(m->batches),

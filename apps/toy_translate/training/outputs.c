@@ -71,7 +71,7 @@ static int refuse_others(const char *path, const void *user)
     struct stat about;
     (void)user;
     if (stat(path, &about) != 0 || is_ours(path, true)) return EXIT_OK;
-    return failed("%s is no checkpoint of toy_translate, or is damaged; remove it, or choose "
+    return failed("%s is not a checkpoint of toy_translate, or is damaged; remove it, or choose "
                   "another --out",
                   path);
 }
@@ -91,11 +91,11 @@ int outputs_check(const struct recipe *recipe)
     char *checkpoint = xasprintf("%s.checkpoint", out);
     if (stat(out, &about) == 0 && S_ISREG(about.st_mode))
         code = failed("%s exists; --force replaces it%s", out,
-                      resumable ? ", --resume goes on with its training" : "");
+                      resumable ? ", --resume continues its training" : "");
     else if (is_ours(checkpoint, true))
-        code = failed("%s is of an unfinished run; %s", checkpoint,
-                      resumable ? "--resume goes on, --force starts again"
-                                : "--force leaves it alone");
+        code = failed("%s belongs to an unfinished run; %s", checkpoint,
+                      resumable ? "--resume continues it, --force starts again"
+                                : "--force does not touch it");
     free(checkpoint);
     return code;
 }

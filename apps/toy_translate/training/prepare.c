@@ -57,8 +57,8 @@ static int set_products(const struct learner *learner, rapt_train_options *optio
     if (alone || options->products != RAPT_PRODUCTS_AUTO) return EXIT_OK;
     if (products == NULL) options->products = RAPT_PRODUCTS_BUILTIN;
     return products == NULL ? EXIT_OK
-                            : failed("--products auto: each of %d ranks would choose for itself; "
-                                     "take openblas or builtin",
+                            : failed("--products auto: each of %d ranks might choose differently; "
+                                     "give openblas or builtin",
                                      learner->exchange.ranks->count);
 }
 
@@ -158,7 +158,7 @@ static int create_batches(struct learner *learner)
     batches_plan(&learner->valid_batches, 0, 0);
     batches_plan(&learner->batches, learner->recipe->seed, (int)learner->state.epoch);
     if (learner->state.position < (long long)learner->batches.count) return EXIT_OK;
-    return failed("%s: its position is %lld, but epoch %lld has %zu batches", learner->path,
+    return failed("%s: the position is %lld, but epoch %lld has %zu batches", learner->path,
                   learner->state.position, learner->state.epoch, learner->batches.count);
 }
 

@@ -112,5 +112,5 @@ int output_check(const struct learner *learner)
         status = rapt_file_check(recipe->checkpoint ? learner->path : recipe->out,
                                  (uint64_t)largest, (uint64_t)needed, &why);
     if (status == RAPT_OK) return EXIT_OK;
-    return failed("--out %s: cannot write %lld bytes there: %s", recipe->out, needed, why.text);
+    return failed("--out %s: cannot write %lld bytes: %s", recipe->out, needed, why.text);
 }

@@ -62,7 +62,7 @@ static int differs(const char *path, const char *was, const char *is)
 {
     char *how = options_difference(was, is);
     int code = how != NULL ? failed("--resume: %s was made %s", path, how)
-                           : failed("--resume: %s: its list of options is damaged", path);
+                           : failed("--resume: %s: the list of options is damaged", path);
     free(how);
     return code;
 }
@@ -77,9 +77,9 @@ char *state_write(const struct learner *learner)
 int state_open(struct state *state, char **options, const char *path, const char *text)
 {
     struct state_reason why;
-    if (text == NULL) return failed("%s: it is not a checkpoint of toy_translate train", path);
+    if (text == NULL) return failed("%s: not a checkpoint of toy_translate train", path);
     if (state_parse(state, options, text, strlen(text), &why)) return EXIT_OK;
-    return failed("%s: its state of training is damaged: %s", path, why.text);
+    return failed("%s: the training state is damaged: %s", path, why.text);
 }
 
 int state_read(struct learner *learner, const char *text)
@@ -89,7 +89,7 @@ int state_read(struct learner *learner, const char *text)
     int code = state_open(&state, &options, learner->path, text);
     if (code != EXIT_OK) return code;
     if (state.data != learner->state.data)
-        code = failed("--resume: %s was trained on other sentence pairs or word alignments",
+        code = failed("--resume: %s was trained on different sentence pairs or word alignments",
                       learner->path);
     else if (strcmp(options, learner->options) != 0)
         code = differs(learner->path, options, learner->options);

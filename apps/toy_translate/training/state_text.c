@@ -64,7 +64,7 @@ static bool refuse_state(struct state_reason *why, const char *format, ...)
 static bool refuse_value(const struct field *f, const json_t *value, struct state_reason *why)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
-    refuse_state(why, "%s is %.40s, it must be %s from %g to %g", f->name,
+    refuse_state(why, "%s is %.40s, but must be %s from %g to %g", f->name,
                  text != NULL ? text : "?", f->kind == WHOLE ? "a whole number" : "a number",
                  f->min, f->max);
     free(text);
@@ -96,7 +96,7 @@ static bool read_data(const json_t *object, struct state *state, struct state_re
     static const char digits[] = "0123456789abcdef";
     const char *data = json_string_value(json_object_get(object, "data"));
     if (data == NULL || strlen(data) != 16 || strspn(data, digits) != 16)
-        return refuse_state(why, "data is missing or no hash");
+        return refuse_state(why, "data is missing or not a hash");
     state->data = strtoull(data, NULL, 16);
     return true;
 }
@@ -105,8 +105,8 @@ static bool read_data(const json_t *object, struct state *state, struct state_re
 static bool agree(const struct state *s, struct state_reason *why)
 {
     if (s->step < s->epoch - 1 + s->position)
-        return refuse_state(why, "step is %lld, too few for epoch %lld and position %lld", s->step,
-                            s->epoch, s->position);
+        return refuse_state(why, "step is %lld, too small for epoch %lld and position %lld",
+                            s->step, s->epoch, s->position);
     if (s->since >= s->epoch)
         return refuse_state(why, "since is %lld, but epoch is %lld", s->since, s->epoch);
     return true;
@@ -117,8 +117,7 @@ bool state_parse(struct state *state, char **options, const char *text, size_t s
 {
     struct state read = *state;
     json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-    bool good =
-        json_is_object(object) || refuse_state(why, "the state of the training loop is no JSON");
+    bool good = json_is_object(object) || refuse_state(why, "not a JSON object");
     for (int i = 0; good && i < FIELDS; i++) good = read_field(&fields[i], object, &read, why);
     good = good && read_data(object, &read, why) && agree(&read, why);
     const char *list = json_string_value(json_object_get(object, "options"));
