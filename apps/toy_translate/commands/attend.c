@@ -1,5 +1,5 @@
-/* attend.c - toy_translate attend: translates a sentence and shows attention weights, as text, as a
-   figure or as JSON. */
+/* attend.c - toy_translate attend: translates a sentence and shows attention weights as text, as a
+   figure, or as JSON. */
 #include "commands.h"
 #include "kit/svg.h"
 #include <stdlib.h>
@@ -45,7 +45,7 @@ struct options {
     struct search search;
     struct attention_choice choice;
     const char *self, *color, *svg;
-    bool numbers, json, open; /* open: neither layer nor head is given */
+    bool numbers, json, open; /* open: neither --layer nor --head is given */
 };
 
 static int check_text(const char *what, const char *bytes)
@@ -56,7 +56,7 @@ static int check_text(const char *what, const char *bytes)
     return text.size > 0 ? EXIT_OK : usage_error("attend: the %s is empty", what);
 }
 
-/* layer and head: from 1; 0: the mean. */
+/* Here, layers and heads count from 1, and 0 is the mean of all. */
 static int check_choice(const struct options *o, const rapt_translator *translator)
 {
     rapt_config config = *rapt_model_config(rapt_translator_model(translator));
@@ -123,8 +123,8 @@ static int show_weights(const struct options *o, const struct attention *attenti
     return o->svg != NULL ? draw_attention(o, attention) : EXIT_OK;
 }
 
-/* From options to layer and head from 0, -1: the mean. open: without options, it is the head that
-   the model has been trained to align words by. */
+/* Turns the options into a layer and a head from 0, or -1 for the mean. open: take the head that
+   the model was trained to align words with, if there is one */
 static void choose_weights(struct attention_choice *choice, bool open,
                            const rapt_translator *translator, int code)
 {
@@ -151,7 +151,7 @@ static int attend_to(struct options *o)
     return code;
 }
 
-/* The arguments as one text; the caller frees. */
+/* Returns the arguments as one text. The caller frees it. */
 static char *join_arguments(const struct command *command)
 {
     char *text = xasprintf("%s", command->rest[0]);

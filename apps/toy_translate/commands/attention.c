@@ -1,12 +1,14 @@
-/* attention.c - attention weights of a sentence and its translation by word, of cross-attention or
-   of the self-attention of either half: decodes the finished translation again and reads them. */
+/* attention.c - attention weights between the words of a sentence and its translation, of
+   cross-attention or of self-attention in either half. Decodes the finished translation again and
+   reads the weights of that pass. */
 #include "commands.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct found {
     const rapt_translator *translator;
-    int32_t *source, *target; /* source with the end, target with the begin */
+    int32_t *source,
+        *target; /* source ends with the end token, target begins with the begin token */
     int source_count, target_count;
     char *text;
     rapt_status status;
@@ -38,7 +40,7 @@ static int attention_callback(void *user, const rapt_translation *t)
     return 1;
 }
 
-/* A translation that is given: its tokens as if the model had found them. */
+/* Tokenizes a translation that is given, as if the model had found it. */
 static int take_pair(struct found *found, const struct attention_choice *choice)
 {
     const rapt_translator *translator = found->translator;
@@ -68,13 +70,12 @@ static int take_pair(struct found *found, const struct attention_choice *choice)
     return EXIT_OK;
 }
 
-/* Whether a source ends with its end token. */
 static bool source_ends(const rapt_model *model)
 {
     return !rapt_model_config(model)->no_source_end;
 }
 
-/* weights: [queries][keys] of the tokens, ends included where there are any. */
+/* weights: [queries][keys] of tokens, with end tokens where the model uses them */
 static int read_weights(const rapt_model *model, const struct found *found,
                         const struct attention_choice *choice, float *weights)
 {
@@ -101,8 +102,8 @@ static int read_weights(const rapt_model *model, const struct found *found,
     return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
 }
 
-/* The words that are attended to, and those that attend. A row of the decoder holds the weights of
-   the step that emitted its word, whose inputs are what came before. */
+/* Makes the words of columns and rows. A decoder row holds the weights of the step that produced
+   its word, whose inputs are the words before it. */
 static void make_words(struct attention *attention, rapt_translator *translator,
                        const struct found *found, rapt_weights which)
 {
@@ -150,8 +151,8 @@ static int find_weights(struct found *found, rapt_translator *translator, const 
     return failed("the sentence has more tokens than the model has positions");
 }
 
-/* Which words of the columns training never saw, by the list in the model's file, and their names
-   in the map. Columns of the decoder are words of the target: nothing is known of them. */
+/* Marks the words of the columns that training has not seen, by the list in the model's file. With
+   decoder self-attention the columns are target words, about which nothing is known. */
 static void mark_unseen(struct attention *attention, const rapt_translator *translator,
                         const struct found *found, rapt_weights which)
 {

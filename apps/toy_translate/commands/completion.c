@@ -1,5 +1,5 @@
-/* completion.c - toy_translate completion: what is asked for and the script for bash, from the
-   tables of options. */
+/* completion.c - toy_translate completion: dispatches by shell, and writes the script for bash from
+   the tables of options. */
 #include "completion.h"
 #include <string.h>
 

@@ -1,16 +1,16 @@
-/* completion.h - what the scripts for all shells are made of. */
+/* completion.h - what the completion scripts of all shells share. */
 #ifndef TOY_TRANSLATE_COMPLETION_H
 #define TOY_TRANSLATE_COMPLETION_H
 
 #include "commands.h"
 
-/* What the words of a command that are no options may be. */
-enum completion_words { WORDS_NONE, WORDS_FILES, WORDS_CHOICES /* of command->arguments */ };
+/* What the arguments of a command that are not options can be. */
+enum completion_words { WORDS_NONE, WORDS_FILES, WORDS_CHOICES /* of the arguments */ };
 enum completion_words completion_words(const struct command *command);
 
 bool completion_is_file(const struct option_row *row);
-void completion_put_choices(const char *choices); /* "a|b|c" as "a b c", to standard output */
-void completion_visit(command_fn *visit);         /* all commands that have options */
+void completion_put_choices(const char *choices); /* prints "a|b|c" as "a b c" */
+void completion_visit(command_fn *visit);         /* visits all commands that have options */
 
 void completion_zsh(void);
 void completion_fish(void);

@@ -1,4 +1,4 @@
-/* completion_fish.c - the script that completes command lines in fish, to standard output. */
+/* completion_fish.c - prints the completion script for fish. */
 #include "completion.h"
 
 static void put_fish_text(const char *text)
@@ -34,7 +34,7 @@ static void put_options(const struct command *command, void *user)
     const enum completion_words words = completion_words(command);
     for (int i = 0; i < command->count; i++)
         if (command->rows[i].kind != OPTION_GROUP) put_option(command->name, &command->rows[i]);
-    if (words == WORDS_FILES) return; /* as everywhere */
+    if (words == WORDS_FILES) return; /* fish's default */
     printf("complete -c toy_translate -f -n '__toy_translate_in %s'", command->name);
     if (words == WORDS_CHOICES) {
         fputs(" -a '", stdout);
@@ -44,7 +44,7 @@ static void put_options(const struct command *command, void *user)
     putchar('\n');
 }
 
-/* Commands, as the words of a line that holds `condition`. */
+/* Offers the names of commands on a line for which `condition` holds. */
 static void put_commands(const char *condition)
 {
     for (const struct entry *e = commands; e->name != NULL; e++) {

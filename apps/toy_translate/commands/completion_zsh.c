@@ -1,8 +1,8 @@
-/* completion_zsh.c - the script that completes command lines in zsh, to standard output. */
+/* completion_zsh.c - prints the completion script for zsh. */
 #include "completion.h"
 #include <string.h>
 
-/* A text between single quotes in an argument of _arguments or _describe. */
+/* Escapes a text for a single-quoted argument of _arguments or _describe. */
 static void put_zsh_text(const char *text)
 {
     for (; *text; text++) {
@@ -14,7 +14,8 @@ static void put_zsh_text(const char *text)
     }
 }
 
-/* '--name=[what it is]:N: ', or with a letter '(-n --name)'{-n,--name=}'[...]...' */
+/* Prints '--name=[help]:N: ', or '(-n --name)'{-n,--name=}'[help]...' if the option has a
+   letter. */
 static void put_option(const struct option_row *row)
 {
     const char *value = row->kind == OPTION_FLAG ? "" : "=";

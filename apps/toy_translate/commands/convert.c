@@ -1,5 +1,5 @@
-/* convert.c - toy_translate convert: a model of any project that can be opened goes in; a file of
-   our own, or a folder as another project reads it, comes out. */
+/* convert.c - toy_translate convert: reads a model of any supported project and writes it to a file
+   of our own, or to a folder that another project reads. */
 #include "commands.h"
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ static int export_to(const rapt_model *model, const char *to, const char *out)
     bool made = mkdir(out, 0777) == 0;
     if (!made && errno != EEXIST) return failed("%s: %s", out, strerror(errno));
     if (rapt_model_export(model, format, out, &why) == RAPT_OK) return EXIT_OK;
-    if (made) rmdir(out); /* unless something was written */
+    if (made) rmdir(out); /* fails if something was written, which then stays */
     return failed("%s", why.text);
 }
 
@@ -37,7 +37,7 @@ static int save_file(const rapt_model *model, const char *out, bool packed)
     return failed("%s", why.text);
 }
 
-/* Of folders, too. */
+/* Returns true also if both are the same folder. */
 static bool same_path(const char *a, const char *b)
 {
     struct stat one, other;
@@ -45,8 +45,8 @@ static bool same_path(const char *a, const char *b)
            one.st_ino == other.st_ino;
 }
 
-/* Fails if what would be written is the model: the file or folder itself, or a file of its name in
-   the folder. */
+/* Fails if the output would replace the model: the file or folder itself, or a file of the same
+   name in the output folder. */
 static int check_out(const char *path, const char *out)
 {
     const char *slash = strrchr(path, '/');
@@ -58,7 +58,7 @@ static int check_out(const char *path, const char *out)
     return code;
 }
 
-/* Fails if a folder is where a file would be written, or the other way round. */
+/* Fails if there is a folder where a file would be written, or a file where a folder would be. */
 static int check_kind(const char *out, const char *to, bool folder)
 {
     struct stat about;
@@ -67,7 +67,7 @@ static int check_kind(const char *out, const char *to, bool folder)
                   folder ? "a folder" : "a file");
 }
 
-/* Fails if something is there that would be replaced: a file, or any of a folder. */
+/* Fails if the output exists: a file, or a folder that is not empty. */
 static int check_new(const char *out)
 {
     struct stat about;

@@ -1,5 +1,5 @@
-/* demo.c - toy_translate demo: draws a corpus from a grammar, trains a translator in a minute,
- * tests it. */
+/* demo.c - toy_translate demo: draws a corpus from a grammar, trains a translator in a minute, and
+   tests it. */
 #define _POSIX_C_SOURCE 200809L
 #include "commands.h"
 #include "corpus/corpus.h"
@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Hyperparameters of the demo. */
 enum { CORPUS_SEED = 1, TRAIN_PAIRS = 60000, HELDOUT_PAIRS = 1000, VALID_PAIRS = 100, BEAM = 1 };
 static const struct recipe recipe_demo = {
     .preset = "tiny",
@@ -31,7 +30,7 @@ static const struct recipe recipe_demo = {
     .seed = 1,
 };
 
-/* German denies with a word after the verb. */
+/* German negates after the verb, so the attention of this sentence is not monotonic. */
 #define ATTENDED "cats do not like dogs"
 
 static const char purpose[] =
@@ -56,8 +55,8 @@ struct demo {
     struct pairs heldout;
     rapt_translator *translator;
     struct score score;
-    long long steps;          /* made */
-    char *folder, *temporary; /* of the model, if it is not kept */
+    long long steps;          /* that were made */
+    char *folder, *temporary; /* folder and path of the model unless it is kept */
     double start;
 };
 
@@ -167,7 +166,7 @@ static int show_examples(const struct demo *demo)
     return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
 }
 
-/* The sum over words of the largest weight: how sure a head is. */
+/* Returns the largest weight of each word, summed over words: how concentrated a head is. */
 static float sureness(const struct attention *attention)
 {
     float sum = 0;
@@ -192,7 +191,7 @@ static int attend_with(const struct demo *demo, int layer, int head, struct atte
                                                      .quiet = true});
 }
 
-/* The weights of the surest head of the last layer. */
+/* Shows the weights of the most concentrated head of the last layer. */
 static int show_attention(const struct demo *demo)
 {
     const rapt_config *config = rapt_model_config(rapt_translator_model(demo->translator));

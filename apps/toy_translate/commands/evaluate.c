@@ -1,6 +1,6 @@
-/* evaluate.c - toy_translate evaluate: BLEU, chrF and exact matches of a model, or of a file of
-   translations, on sentence pairs; how sure they are, and a comparison with another model or file.
- */
+/* evaluate.c - toy_translate evaluate: BLEU, chrF and exact matches of a model or of a file of
+   translations on sentence pairs, with confidence intervals and a comparison with another
+   system. */
 #define _POSIX_C_SOURCE 200809L
 #include "commands.h"
 #include "kit/bootstrap.h"
@@ -48,8 +48,8 @@ static struct bootstrap_corpus corpus_of(const struct score *score,
     return (struct bootstrap_corpus){score->sentences, SCORE_COUNTS, score->counts, value};
 }
 
-/* Percentages of n-grams that match; the first that has no match counts half of one, and so on:
-   smoothing "exp" (Chen and Cherry 2014, method 3). */
+/* Computes n-gram precisions in %. The first order without a match counts half a match, the next a
+   quarter, and so on: smoothing "exp" (Chen and Cherry 2014, method 3). */
 static void precisions_of(const long long *sums, double precisions[4])
 {
     double smooth = 1;
@@ -168,7 +168,8 @@ static json_t *evaluation_json(const struct evaluation *e)
     return object;
 }
 
-/* Of a file with one translation per line of the pairs' file; those of skipped pairs are too. */
+/* Scores a file that has one translation per line of the pairs' file, including the lines of
+   skipped pairs. */
 static int score_file(struct score *score, const char *path, const struct pairs *pairs)
 {
     char *bytes = NULL;
@@ -192,7 +193,7 @@ static int score_file(struct score *score, const char *path, const struct pairs 
     return failed("%s has %zu lines, but %s has %zu", path, line, pairs->name, pairs->lines);
 }
 
-/* Translates, and writes the translations where that is asked for. */
+/* Translates the pairs, scores the result, and writes it to `output` unless that is NULL. */
 static int score_model(struct evaluation *e, const char *model, const char *output,
                        struct score *score)
 {

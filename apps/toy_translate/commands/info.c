@@ -1,5 +1,5 @@
-/* info.c - toy_translate info: what a model file holds, in groups for people: sizes, what differs
-   from the defaults, vocabulary, how it was trained, and the files of its folder. */
+/* info.c - toy_translate info: describes a model file in groups: sizes, differences from the
+   defaults, vocabulary, how it was trained, and the use of each file of its folder. */
 #include "commands.h"
 #include "training/training.h"
 #include <math.h>
@@ -12,20 +12,20 @@ static const char *vocabulary_of(const rapt_model *model)
     return rapt_model_metadata(model, "rapt.source_tokenizer") != NULL ? "separate" : "none";
 }
 
-/* NULL: it is no JSON. Where an allocation fails, the reader may cut strings, or report nonsense:
-   so it reads twice, and both must agree. */
+/* Returns NULL if the text is not JSON. If an allocation fails, jansson may cut strings or report a
+   syntax error, so the text is parsed twice and both results must agree. */
 static json_t *parse_json(const char *text)
 {
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     json_t *again = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    free(xcalloc(1, 1)); /* exits if there is no memory at all */
+    free(xcalloc(1, 1)); /* exits if memory has run out */
     if ((object != NULL || again != NULL) && !json_equal(object, again))
         exit(failed("out of memory"));
     json_decref(again);
     return object;
 }
 
-/* How it was trained; NULL: the file does not say. */
+/* Returns how the model was trained, or NULL if the file does not say. */
 static json_t *training_of(const rapt_model *model)
 {
     const char *text = rapt_model_metadata(model, TRAINING_KEY);
@@ -37,12 +37,12 @@ static json_t *training_of(const rapt_model *model)
 
 /* ---- the files of a folder ---- */
 
-struct file { /* of the folder that a model was imported from */
+struct file { /* a file of an imported model's folder */
     char *name, *reason;
     rapt_file_use use;
 };
 struct files {
-    struct file *all; /* [count] of memory for [capacity] */
+    struct file *all; /* [capacity], of which count are set */
     size_t count, capacity;
 };
 
@@ -56,7 +56,7 @@ static void add_file(void *user, const char *name, rapt_file_use use, const char
     files->all[files->count++] = (struct file){xasprintf("%s", name), xasprintf("%s", reason), use};
 }
 
-/* What was used first, then by name. */
+/* Sorts used files first, then by name. */
 static int by_use(const void *a, const void *b)
 {
     const struct file *x = a, *y = b;
@@ -80,7 +80,7 @@ static const char *const use_words[] = {[RAPT_FILE_USE_NONE] = "ignored",
                                         [RAPT_FILE_USE_SETTINGS] = "settings",
                                         [RAPT_FILE_USE_SHORTLIST] = "shortlist"};
 
-/* NULL: out of memory. A name that is not UTF-8 cannot be in JSON. */
+/* Returns NULL if memory runs out. JSON cannot hold a name that is not UTF-8. */
 static json_t *describe_files(const struct files *files)
 {
     json_t *array = json_array();
@@ -108,7 +108,7 @@ static void print_files(const struct files *files)
 
 /* ---- the model ---- */
 
-/* NULL: out of memory. */
+/* Returns NULL if memory runs out. */
 static json_t *model_json(const rapt_model *model, const struct files *files)
 {
     json_t *object = variant_describe(rapt_model_config(model));
@@ -132,7 +132,7 @@ static json_t *model_json(const rapt_model *model, const struct files *files)
     return NULL;
 }
 
-/* 816128: "816 K". */
+/* Formats 816128 as "816 K". */
 static char *rounded(double value)
 {
     static const char *const units[] = {"", " K", " M", " G", " T"};
@@ -153,7 +153,7 @@ static void print_value(const char *key, const json_t *value)
         printf("%.9g\n", json_number_value(value));
 }
 
-/* What every model has, shown first. */
+/* Fields that are printed for every model, in this order. */
 static const char *const sizes[] = {
     "kind",      "encoder_layers", "decoder_layers", "width",      "heads", "ffn_width",
     "positions", "source_vocab",   "target_vocab",   "vocabulary", "tie"};
@@ -175,7 +175,7 @@ static bool is_size(const char *name)
     return false;
 }
 
-/* The other fields that are not as in a model of which nothing else is known. */
+/* Prints the other fields that differ from their defaults. */
 static void print_others(const json_t *object, const rapt_config *config)
 {
     bool any = false;
@@ -223,7 +223,7 @@ static void print_training(const json_t *training)
     }
 }
 
-/* Of a checkpoint: how far it is. */
+/* Prints the progress of training if the file is a checkpoint. */
 static void print_state(const rapt_model *model, const char *path)
 {
     struct state state = {0};
@@ -260,7 +260,6 @@ static void print_model(const rapt_model *model, json_t *object, const struct fi
     json_decref(object);
 }
 
-/* One line per tensor: its name, rows and columns. */
 static void print_tensors(const rapt_model *model)
 {
     for (int i = 0; i < rapt_model_tensors(model); i++) {

@@ -1,4 +1,5 @@
-/* judge.c - toy_translate score: the log-probability of given translations, one line per pair. */
+/* judge.c - toy_translate score: prints the log-probability of given translations, one line per
+   pair. */
 #include "commands.h"
 #include <math.h>
 #include <stdlib.h>
@@ -20,12 +21,12 @@ struct job {
     const struct pairs *pairs;
     bool normalize, words, json;
     double sum;       /* over all pairs */
-    long long tokens; /* ends included */
-    size_t line;      /* of the pairs' file, that was answered last */
+    long long tokens; /* including end tokens */
+    size_t line;      /* the last line of the pairs' file that was answered */
     bool wrong;
 };
 
-/* Sums over the tokens of each word; the last is the end. The caller frees. */
+/* Returns the log-probability of each word; the last is the end token. The caller frees it. */
 static double *sums_of(const struct words *words, const rapt_text_score *s)
 {
     double *sums = xcalloc((size_t)words->count, sizeof *sums);
@@ -56,7 +57,7 @@ static json_t *pair_json(const struct words *words, const double *sums, size_t l
                      number(s->sum), "tokens", s->target_count + 1, "words", list);
 }
 
-/* For a line without a score. */
+/* Answers a line that has no score. */
 static void print_none(const struct job *job, size_t line)
 {
     if (job->json)
@@ -65,7 +66,7 @@ static void print_none(const struct job *job, size_t line)
         putchar('\n');
 }
 
-/* Answers to those lines before `end` that are no pair. */
+/* Answers the lines before `end` whose pairs were skipped. */
 static void skip_to(struct job *job, size_t end)
 {
     while (++job->line < end) print_none(job, job->line);

@@ -61,7 +61,7 @@ static int unknown(const char *typed)
     return code;
 }
 
-/* An option in front of a command, of which there are two. */
+/* Reports an unknown option before the command, where only --help and --version are known. */
 static int misplaced(const char *typed)
 {
     char *meant = suggest_choice("--help|--version", typed);
@@ -101,8 +101,8 @@ static int command_version(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN); /* a failed write is reported where it happens, */
-    signal(SIGXFSZ, SIG_IGN); /* a file size limit too */
+    signal(SIGPIPE, SIG_IGN); /* write errors are reported where they occur, */
+    signal(SIGXFSZ, SIG_IGN); /* including those of a file size limit */
     if (argc < 2) return overview() == EXIT_OK ? EXIT_USAGE : EXIT_FAILED;
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return overview();
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) return print_version();

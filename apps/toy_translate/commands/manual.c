@@ -1,13 +1,12 @@
-/* manual.c - the manual page toy_translate.1 in the language of man(7), from the tables of options.
- */
+/* manual.c - the manual page toy_translate.1 as man(7) macros, from the tables of options. */
 #include "commands.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Running text: a paragraph where a line is empty, else a new line where it has one. */
+/* Prints running text: an empty line begins a paragraph, a single line break stays one. */
 static void put_roff(const char *text)
 {
-    bool first = true; /* of a line, where a dot or a quote would be a request */
+    bool first = true; /* at the beginning of a line, a dot or quote would be a request */
     for (; *text; text++) {
         if (*text == '\n') {
             fputs(text[1] == '\n' ? "\n.PP\n" : "\n.br\n", stdout);
@@ -40,7 +39,8 @@ static void put_option(const struct command *command, const struct option_row *r
     free(usage);
 }
 
-/* The values of an option beside which their list stands only as a name. */
+/* Prints the list of values that the options name in capitals, if this option is the first to use
+   it. */
 static void put_values(const struct command *command, int index)
 {
     if (!option_begins_list(command, index)) return;

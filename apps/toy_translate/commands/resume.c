@@ -1,13 +1,14 @@
-/* resume.c - what a checkpoint knows of the command that made it: --resume takes from it every
-   option that is not given. Those that decide the result come from the state of training, which
-   refuses others; where the data are and when to stop, from a JSON object of its own. */
+/* resume.c - takes options that are not given with --resume from the checkpoint. Options that
+   decide the result are part of the training state, which refuses other values. Where the data are
+   and when to stop is in a JSON object of its own. */
 #define _POSIX_C_SOURCE 200809L
 #include "train.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Options beside those of options_text; of one group, all are taken or none. */
+/* Options that are not in options_text. The options of a group other than 0 are taken together,
+   unless one of them is given. */
 static const struct {
     const char *name;
     int group;
@@ -28,7 +29,7 @@ static const struct {
 };
 enum { OTHERS = sizeof others / sizeof *others };
 
-/* A path that is not UTF-8 is no text of JSON: --resume then wants it again. */
+/* A path that is not UTF-8 cannot be stored as JSON; --resume then needs it again. */
 char *training_text(const struct command *command)
 {
     json_t *object = json_object();
@@ -52,7 +53,7 @@ static bool group_given(const struct command *command, int group)
     return given;
 }
 
-/* Of the model, decided by --preset where that is given. */
+/* Returns true for sizes of the model, which --preset decides if it is given. */
 static bool is_size(const char *name)
 {
     static const char *const sizes[] = {"layers", "width", "heads", "ffn-width"};
@@ -62,7 +63,7 @@ static bool is_size(const char *name)
     return found;
 }
 
-/* Keeps the texts of options, which rows point to. */
+/* Sets an option that is not given. Keeps its text, since rows point to it. */
 static int take_option(struct training *t, const struct command *command, const char *name,
                        const char *value)
 {
@@ -93,7 +94,7 @@ static int take_others(struct training *t, const struct command *command, const 
     return code;
 }
 
-/* Is it set by the option for self- and cross-attention together? */
+/* Returns true if `name` was set by the option for self- and cross-attention together. */
 static bool both_given(const struct command *command, const char *name)
 {
     const char *dash = strchr(name, '-');
@@ -101,8 +102,8 @@ static bool both_given(const struct command *command, const char *name)
     return option_given(command, dash + 1);
 }
 
-/* "name value name value ...": a value of 0 is that of an option not given, except where the table
-   has another default. */
+/* list: "name value name value ...". A value of 0 means that the option was not given, unless the
+   table has another default. */
 static int take_option_list(struct training *t, const struct command *command, const char *list)
 {
     int code = EXIT_OK;

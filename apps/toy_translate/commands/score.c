@@ -1,10 +1,10 @@
-/* score.c - translations scored against the targets of pairs: BLEU, chrF, exact matches, and the
-   counts of each sentence, so that intervals and comparisons can be had. */
+/* score.c - scores translations against the targets of pairs: BLEU, chrF and exact matches. Keeps
+   the counts of every sentence for intervals and comparisons. */
 #include "commands.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLEU = 10, CHRF = 18 }; /* counts: those of rapt_bleu, then those of rapt_chrf */
+enum { BLEU = 10, CHRF = 18 }; /* offsets; rapt_bleu comes first */
 
 static void bleu_of(const long long *sums, rapt_bleu *bleu)
 {
@@ -30,7 +30,7 @@ double score_chrf(const long long *sums)
     return rapt_chrf_score(&chrf);
 }
 
-/* counts: [SCORE_COUNTS] of one sentence, zero before. */
+/* counts: [SCORE_COUNTS] of one sentence, initially 0 */
 static rapt_status count_sentence(long long *counts, rapt_bleu *lowered, rapt_text hypothesis,
                                   rapt_text reference)
 {
@@ -73,12 +73,12 @@ int score_add(struct score *score, rapt_text hypothesis, rapt_text reference)
 struct scoring {
     struct score *score;
     const struct pairs *pairs;
-    FILE *output; /* NULL: none */
-    size_t line;  /* of the pairs' file, that was written last */
+    FILE *output; /* or NULL */
+    size_t line;  /* the last line of the pairs' file that was written */
     int code;
 };
 
-/* Empty lines for those that are no pair, before line `end`. */
+/* Writes an empty line for each line before `end` whose pair was skipped. */
 static void skip_to(struct scoring *scoring, size_t end)
 {
     while (++scoring->line < end) fputc('\n', scoring->output);

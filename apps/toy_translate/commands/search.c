@@ -1,5 +1,4 @@
-/* search.c - opens models, and the options for searching that translate, evaluate and attend share.
- */
+/* search.c - opens models, and the search options that translate, evaluate and attend share. */
 #include "commands.h"
 #include <string.h>
 
@@ -35,7 +34,7 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
     memcpy(rows, all, sizeof all);
 }
 
-/* Without a word: of the project that the model is from. */
+/* Without a word, the rules of the project that the model comes from are used. */
 static rapt_like like_of(const char *word)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* shortlist.c - toy_translate shortlist: a trained model and sentence pairs in, a lexical shortlist
-   out: how much of the attention of each target token went to which source token, over all pairs.
+/* shortlist.c - toy_translate shortlist: learns a lexical shortlist from a trained model and
+   sentence pairs, by how much of the attention of each target token goes to each source token:
 
        P(t | s) = sum of attention from t to s / sum of all attention to s */
 #include "commands.h"
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENTENCES = 16 };        /* at once */
-enum { HELD_TOKENS = 1 << 26 }; /* those of more pairs are read again */
+enum { SENTENCES = 16 };        /* per call of the model */
+enum { HELD_TOKENS = 1 << 26 }; /* beyond this, pairs are read from their file again */
 
 static const char purpose[] =
     "Learns a lexical shortlist: the likely target tokens of every source token. The model reads "
@@ -30,7 +30,7 @@ struct table {
     size_t slots, count;
 };
 
-struct side { /* of sentences that are read together */
+struct side { /* one side of the sentences of a call */
     int32_t *ids;
     size_t capacity;
     int starts[SENTENCES + 1];
@@ -49,10 +49,10 @@ struct job {
     struct side source, target;
     rapt_session *session;
     struct table table;
-    double *sums;        /* [source vocabulary] */
-    int32_t end;         /* of sources */
-    float *weights;      /* of SENTENCES */
-    size_t weights_size; /* how many fit */
+    double *sums;   /* [source vocabulary] */
+    int32_t end;    /* the end token of sources */
+    float *weights; /* [weights_size] of the sentences of a call */
+    size_t weights_size;
 };
 
 /* ---- the table ---- */
@@ -96,7 +96,7 @@ static void make_starts(struct side *side, const uint32_t *lengths, int n)
     side->ids = xreallocarray(side->ids, side->capacity, sizeof *side->ids);
 }
 
-/* Examples first .. first + n - 1 into job->source and job->target. */
+/* Gets examples first .. first + n - 1 in job->source and job->target. */
 static int get(struct job *job, size_t first, int n)
 {
     struct examples *e = &job->examples;
@@ -114,7 +114,7 @@ static rapt_tokens side_tokens(const struct side *side, int n)
     return (rapt_tokens){n, side->ids, side->starts};
 }
 
-/* Row t of a target is what its token t + 1 attends to. */
+/* rows: [target_count][source_count], where row t is what token t + 1 attends to */
 static void count_pair(struct job *job, const int32_t *source, int source_count,
                        const int32_t *target, int target_count, const float *rows)
 {
@@ -152,7 +152,7 @@ static int read_some(struct job *job, size_t first, int n)
     return EXIT_OK;
 }
 
-/* A session for any SENTENCES of the examples. */
+/* Creates a session that is large enough for any SENTENCES consecutive examples. */
 static int make_session(struct job *job)
 {
     const struct examples *e = &job->examples;
@@ -210,7 +210,8 @@ static int by_token(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Which share of the target's tokens the lists of their sentences hold, and how long these are. */
+/* Reports the share of target tokens that are in the lists of their sentences, and the mean length
+   of these lists. */
 static int report_coverage(struct job *job, const rapt_shortlist *list)
 {
     int vocab = rapt_shortlist_target_vocab(list), count = 0, code = EXIT_OK;

@@ -1,5 +1,5 @@
-/* tokens.c - toy_translate tokenize, detokenize and vocab: the tokens of a model's vocabulary. A
-   token is shown with U+2581 for each space in it and <0xNN> for a byte that is no text. */
+/* tokens.c - toy_translate tokenize, detokenize and vocab. Tokens are printed with U+2581 for a
+   space and <0xNN> for a byte that is not text. */
 #include "commands.h"
 #include "kit/lines.h"
 #include <errno.h>
@@ -19,7 +19,7 @@ struct tokens {
     bool wrong;
 };
 
-/* The caller frees. */
+/* Returns the token as it is printed. The caller frees it. */
 static char *shown(rapt_text token)
 {
     char *text = xcalloc(6 * token.size + 1, 1), *to = text;
@@ -77,8 +77,8 @@ static void print_tokens(const struct tokens *t, rapt_text text)
     free(ids);
 }
 
-/* The ids of a line, separated by spaces; NULL: another word, or no token of the vocabulary. The
-   caller frees. */
+/* Returns the ids of a line, separated by spaces, or NULL if a word is not an id of the vocabulary.
+   The caller frees them. */
 static int32_t *read_ids(const struct tokens *t, rapt_text line, size_t *count)
 {
     int32_t *ids = xcalloc(line.size / 2 + 1, sizeof *ids);

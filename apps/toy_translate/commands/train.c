@@ -1,4 +1,4 @@
-/* train.c - toy_translate train: its options, and the data it reads. */
+/* train.c - toy_translate train: checks its options and opens the data. */
 #define _POSIX_C_SOURCE 200809L
 #include "train.h"
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static int check_files(const struct files *files)
     return EXIT_OK;
 }
 
-/* Fails if the file, which would be written, is one of the pairs. */
+/* Fails if an output file is one of the input files. */
 static int refuse_input(const char *path, const void *user)
 {
     const struct files *files = user;
@@ -61,7 +61,8 @@ static int read_pairs(const struct training *t, struct data *data)
                      !recipe->resume && recipe->sentencepiece == NULL);
 }
 
-/* Data from the checkpoint have not been compared with OUT and the files beside it. */
+/* Compares the data with OUT and the files beside it. options_read could not do this if the data
+   come from the checkpoint. */
 static int check_outputs(const struct training *t)
 {
     const struct recipe *recipe = &t->recipe;
@@ -91,7 +92,7 @@ static int train_pairs(struct training *t, const struct command *command)
     return code;
 }
 
-/* Of a run of several ranks the number of shards is given, or the same whatever their number. */
+/* The number of shards must not depend on the number of ranks, or the result would. */
 static int check_shards(struct recipe *recipe)
 {
     enum { SHARDS = 8 };

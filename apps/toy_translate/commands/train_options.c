@@ -1,10 +1,10 @@
-/* train_options.c - the options of train as one table in groups, and the defaults that depend on
-   the preset. */
+/* train_options.c - the options of train as one table in groups, and defaults that depend on the
+   preset or on the data. */
 #include "train.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* What presets differ in beside the sizes that the library knows. */
+/* Presets differ in these values and in the sizes that the library knows. */
 static const struct defaults {
     const char *preset;
     int vocab;
@@ -17,7 +17,7 @@ static const struct defaults {
 };
 enum { PRESETS = sizeof defaults / sizeof *defaults, EPOCHS = 30 };
 
-/* Options whose default the preset decides, and the defaults of one preset in the same order. */
+/* Options whose default depends on the preset. values_of writes the defaults in this order. */
 static const char *const of_preset[] = {"layers", "width",   "heads", "ffn-width",
                                         "vocab",  "dropout", "rate",  "warmup"};
 enum { OF_PRESET = sizeof of_preset / sizeof *of_preset };
@@ -31,7 +31,7 @@ static void values_of(const struct defaults *row, double values[OF_PRESET])
     memcpy(values, all, sizeof all);
 }
 
-/* "size [tiny 4, small 6, base 6]" as the helps of these options. */
+/* Appends the defaults to the help of these options: "size [tiny 4, small 6, base 6]". */
 static void add_defaults(struct option_row *rows, int count, char *texts[OF_PRESET])
 {
     double values[PRESETS][OF_PRESET];
@@ -163,9 +163,9 @@ int training_rows(struct training *t, struct option_row rows[TRAINING_ROWS])
     return count;
 }
 
-/* Where the data are small, batches of the usual size would be a few steps an epoch, and the whole
-   run a part of the warm-up. A token has about three bytes. Depends on the data alone, so that a
-   run may stop and go on. */
+/* For small data, batches of the usual size would be a few steps per epoch, and warm-up would take
+   most of the run. A token has about three bytes. The result depends only on the data, so that a
+   run can be resumed. */
 void training_fit(struct training *t, const struct command *command, uint64_t bytes)
 {
     enum { TOKEN_BYTES = 3, EPOCH_BATCHES = 50, MIN_BUDGET = 512, WARMUP_EPOCHS = 8 };
@@ -179,7 +179,8 @@ void training_fit(struct training *t, const struct command *command, uint64_t by
         recipe->warmup = (int)(WARMUP_EPOCHS * batches);
 }
 
-/* To the nine digits that a checkpoint holds of it, so that a resumed run has the same number. */
+/* Rounds to the nine digits that a checkpoint stores, so that a resumed run uses the same
+   number. */
 static double rounded(double value)
 {
     char text[64];

@@ -1,6 +1,6 @@
-/* translate.c - toy_translate translate: lines in, translations out, in order. Works in windows of
-   lines, so memory does not grow with the input; a window ends where the input pauses, and is
-   answered then. */
+/* translate.c - toy_translate translate: translates lines in order. It works in windows of lines,
+   so that memory does not grow with the input. A window ends where the input pauses, and is
+   translated then. */
 #define _POSIX_C_SOURCE 200809L
 #include "commands.h"
 #include "kit/lines.h"
@@ -33,10 +33,10 @@ struct job {
     rapt_translator *translator;
     bool scores, alignments, json;
     int nbest;
-    const char *name, *placeholder; /* of the input; of what cannot be translated */
+    const char *name, *placeholder; /* of the input; for lines without a translation */
     const char *output;             /* NULL: standard output */
     bool complete;                  /* all lines have been answered */
-    size_t first;                   /* number of the window's first sentence, from 0 */
+    size_t first;                   /* the number of the window's first sentence, from 0 */
     bool wrong;                     /* a line could not be translated */
     size_t count;
     struct unseen unseen;
@@ -45,8 +45,8 @@ struct job {
     bool invalid[WINDOW]; /* not UTF-8 */
 };
 
-/* The source word that each target word attends to most: [target words], -1 if there is none; the
-   caller frees. */
+/* Returns for each target word the source word that it attends to most. *count: 0 if there are no
+   source words. The caller frees the result. */
 static int *align(const struct job *job, const rapt_translation *t, int *count)
 {
     struct words source, target;
@@ -86,7 +86,7 @@ static json_t *tokens_json(const rapt_tokenizer *tokenizer, const int32_t *ids, 
     return list;
 }
 
-/* Words of the source that training never saw, by the list in the model's file. */
+/* Returns the source words that training has not seen, by the list in the model's file. */
 static json_t *unseen_of(const struct job *job, const rapt_translation *t)
 {
     struct words words;
@@ -120,7 +120,7 @@ static void print_object(const struct job *job, const rapt_translation *t, const
         "alignment", pairs, "unseen", unseen_of(job, t)));
 }
 
-/* good: it is a translation, and not the placeholder, which has no score. */
+/* good: the text is a translation, not the placeholder, which has no score */
 static void print_translation(const struct job *job, const rapt_translation *t, const char *text,
                               bool good)
 {
@@ -157,7 +157,7 @@ static int translation_callback(void *user, const rapt_translation *t)
     return ferror(stdout) != 0;
 }
 
-/* Line `index` of the window; empty if it is blank or not UTF-8. */
+/* Returns line `index` of the window, or an empty text if it is blank or not UTF-8. */
 static rapt_text text_of(struct job *job, size_t index)
 {
     rapt_text text = lines_get(&job->lines, index);
@@ -209,7 +209,7 @@ static int translate_lines(struct job *job, int input)
     return code == EXIT_OK && job->wrong ? EXIT_FAILED : code;
 }
 
-/* The output, if it is a file, is the old one or has an answer to every line. */
+/* If the output is a file, it is replaced only when every line has been answered. */
 static int translate_to(struct job *job, int input)
 {
     struct spool spool;

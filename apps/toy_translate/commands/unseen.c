@@ -1,19 +1,19 @@
-/* unseen.c - words that training has not seen, by the list in the model's file. Models without one:
-   words that have probably not been seen, since they contain the vocabulary's unknown token or are
-   spelled in three or more pieces of fewer than two letters. Of models of other projects nothing is
-   said: their vocabularies spell what they have seen in pieces, too. */
+/* unseen.c - words that training has not seen, by the list in the model's file. For our own models
+   without a list it guesses: a word is probably new if it contains the vocabulary's unknown token,
+   or is split into three or more pieces of fewer than two letters on average. For models of other
+   projects it makes no guess, since their vocabularies also split words that they have seen. */
 #include "commands.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMED = 12 }; /* as many are named, the others counted */
+enum { NAMED = 12 }; /* words to name; the others are counted */
 
 static bool is_letter(unsigned char c)
 {
     return c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Letters of a text; bytes of one character count once. */
+/* Counts letters. A character of several bytes counts once. */
 static int letters_of(rapt_text text)
 {
     int letters = 0;
@@ -48,7 +48,7 @@ static void add_unseen(struct unseen *unseen, rapt_text word)
     unseen->words[unseen->count++] = text;
 }
 
-/* Guesses which of the words have not been seen. */
+/* Guesses which words have not been seen. */
 static void guess(const rapt_tokenizer *tokenizer, const int32_t *ids, int count,
                   const struct words *words, bool *unseen)
 {
@@ -75,7 +75,7 @@ bool *unseen_find(const rapt_translator *translator, const int32_t *ids, int cou
         for (int w = 0; w < words->count; w++) unseen[w] = !seen_has(list, words->texts[w]);
     else if (rapt_model_metadata(model, "rapt.origin") == NULL)
         guess(tokenizer, ids, count, words, unseen);
-    unseen[words->count - 1] = false; /* the end */
+    unseen[words->count - 1] = false; /* the end token */
     *known = list != NULL;
     return unseen;
 }

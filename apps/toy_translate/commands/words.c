@@ -1,10 +1,10 @@
 /* words.c - groups tokens into words, which are separated by spaces. A token belongs to the word of
-   its first byte that is not a space; the end token is a word of its own. */
+   its first byte that is not a space. The end token is a word of its own. */
 #include "commands.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a tokenizer puts a space between tokens, as a list of names does. */
+/* Returns true if the tokenizer puts a space between tokens, as a list of words does. */
 static bool is_spaced(const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -35,7 +35,7 @@ static size_t lay_out_tokens(const rapt_tokenizer *tokenizer, const int32_t *ids
     return at;
 }
 
-/* Scans the text; assigns each token to the word of its first non-space byte. */
+/* Finds the words and assigns each token to the word of its first byte that is not a space. */
 static void find_words(struct words *words, const size_t *starts)
 {
     const char *bytes = words->bytes;
@@ -51,7 +51,7 @@ static void find_words(struct words *words, const size_t *starts)
         if (!inside) words->texts[words->count++] = (rapt_text){bytes + at, 0};
         inside = true;
         words->texts[words->count - 1].size++;
-        /* Tokens that start here or in the preceding spaces belong to this word. */
+        /* Tokens that begin here or in the spaces before belong to this word. */
         while (token < words->tokens - 1 && starts[token] <= at)
             words->of_token[token++] = words->count - 1;
     }
@@ -80,7 +80,7 @@ void words_no_end(struct words *words)
 
 void words_begin(struct words *words)
 {
-    /* The end is no word here; spaces after the last word belong to it. */
+    /* There is no end word here, so trailing spaces belong to the last word. */
     for (int t = words->tokens - 1; t > 0; t--) {
         int word = words->of_token[t - 1] + 1;
         words->of_token[t] = word < words->count ? word : words->count - 1;

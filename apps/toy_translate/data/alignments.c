@@ -1,13 +1,13 @@
-/* alignments.c - word alignments as the field writes them (a line for each pair, "0-0 1-2 2-1":
-   source word, target word, from 0; words stand between spaces) in, links between the tokens of
-   training examples, and those of a batch, out. A link between words becomes links between all
-   tokens with bytes of the one and all with bytes of the other. */
+/* alignments.c - word alignments of the training pairs. The file has a line for each pair, "0-0 1-2
+   2-1": source word and target word, counted from 0, where words are separated by spaces. Each link
+   between words becomes links between all tokens that have bytes of the one and all tokens that
+   have bytes of the other. */
 #include "index.h"
 #include "kit/hash.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { IN_ORDER = 1 << 16 }; /* bytes of a read */
+enum { IN_ORDER = 1 << 16 }; /* bytes per read */
 
 int alignments_open(struct alignments *a, const char *path)
 {
@@ -24,7 +24,7 @@ uint64_t alignments_hash(const struct alignments *a, uint64_t hash)
 
 /* ---- lines ---- */
 
-/* There is one more. */
+/* Returns the next line. There must be one. */
 static rapt_text alignment_line(struct alignments *a)
 {
     const char *begin = a->bytes + a->at, *end = memchr(begin, '\n', a->size - a->at);
@@ -34,7 +34,7 @@ static rapt_text alignment_line(struct alignments *a)
     return text;
 }
 
-/* Goes on to line number `line`. */
+/* Advances to line number `line`. */
 static int line_at(struct alignments *a, size_t line, rapt_text *text)
 {
     *text = (rapt_text){NULL, 0};
@@ -43,7 +43,7 @@ static int line_at(struct alignments *a, size_t line, rapt_text *text)
     return failed("%s has only %zu lines, but there are more pairs", a->name, a->line);
 }
 
-/* A number at *at, which moves behind it; false: there is none. */
+/* Reads a number at *at and moves *at after it. Returns false if there is none. */
 static bool take_word_number(rapt_text text, size_t *at, size_t *number)
 {
     size_t first = *at;
@@ -58,7 +58,8 @@ static bool is_space(char c)
     return c == ' ' || c == '\r' || c == '\t';
 }
 
-/* The next two words of a line; *more false: there are none. */
+/* Reads the next link of a line; *more becomes false at its end. Returns false if it is
+   malformed. */
 static bool take_link(rapt_text text, size_t *at, size_t words[2], bool *more)
 {
     while (*at < text.size && is_space(text.bytes[*at])) ++*at;
@@ -70,7 +71,7 @@ static bool take_link(rapt_text text, size_t *at, size_t words[2], bool *more)
     return take_word_number(text, at, &words[1]) && (*at == text.size || is_space(text.bytes[*at]));
 }
 
-/* The lines of pairs are the first `lines`; there are no others. */
+/* Fails if there are lines after the first `lines`, which belong to pairs. */
 static int no_more(struct alignments *a, size_t lines)
 {
     while (a->line < lines && a->at < a->size) alignment_line(a);
@@ -87,7 +88,7 @@ struct token_ends {
     size_t count;
 };
 
-/* The bytes of word number `word`; false: there are fewer. */
+/* Finds the bytes of word number `word`. Returns false if there are fewer words. */
 static bool word_at(rapt_text text, size_t word, size_t *first, size_t *end)
 {
     size_t at = 0;
@@ -101,7 +102,8 @@ static bool word_at(rapt_text text, size_t word, size_t *first, size_t *end)
     }
 }
 
-/* The tokens *from .. *until - 1 have bytes of the word; false: there is no such word. */
+/* Finds the tokens *from .. *until - 1 that have bytes of the word. Returns false if there is no
+   such word. */
 static bool word_tokens(const struct token_ends *side, size_t word, size_t *from, size_t *until)
 {
     size_t first, end;
@@ -131,7 +133,7 @@ static int by_target(const void *x, const void *y)
     return (a->source > b->source) - (a->source < b->source);
 }
 
-/* Sorted, each once. */
+/* Sorts the links of the example and removes duplicates. */
 static void sort_links(struct alignments *a)
 {
     size_t first = a->starts[a->count], end = a->starts[a->count + 1], kept = first;
@@ -142,7 +144,7 @@ static void sort_links(struct alignments *a)
     a->starts[a->count + 1] = kept;
 }
 
-/* Those of the next example, which is that number of a line; lines are asked for in order. */
+/* Adds the links of the next example, from line number `line`. Lines must be asked for in order. */
 static int add_line(struct alignments *a, size_t line, const struct token_ends *source,
                     const struct token_ends *target)
 {
@@ -182,8 +184,8 @@ static int add_example(struct alignments *a, const struct pair_reader *reader,
     return add_line(a, reader_lines(reader), &source, &target);
 }
 
-/* To the end of the files of pairs: alignments may go on for those that are for validation, not
-   beyond. */
+/* Reads the files of pairs to their end. The alignments may also cover the pairs at the end that
+   are taken for validation, but have no further lines. */
 static int check_end(struct alignments *a, struct pair_reader *reader)
 {
     bool more = true;
@@ -217,8 +219,8 @@ int alignments_make(struct alignments *a, const struct examples *examples, const
 
 /* ---- batches ---- */
 
-/* The links of an example whose target has so many rows, the first of them `row`. Returns how many
-   sources there are now. */
+/* Adds the links of an example whose target has `rows` rows from `row` on, after the n sources so
+   far. Returns the number of sources. */
 static size_t add_rows(struct alignments *a, size_t example, size_t row, size_t rows, size_t n)
 {
     size_t i = a->starts[example], end = a->starts[example + 1];
@@ -242,7 +244,7 @@ rapt_alignment alignments_batch(struct alignments *a, const struct batches *batc
     a->row_starts[0] = 0;
     for (size_t i = batches->from; i < batches->end; i++) {
         uint32_t example = batches->order[i];
-        size_t rows = examples->target[example] - 1; /* all but the begin are predicted */
+        size_t rows = examples->target[example] - 1; /* all tokens but begin are predicted */
         n = add_rows(a, example, row, rows, n);
         row += rows;
     }

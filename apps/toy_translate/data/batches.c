@@ -1,10 +1,11 @@
-/* batches.c - batches of at most so many tokens on either side, of sentences of similar length, of
-   which there are at most MAX_SENTENCES.
+/* batches.c - batches of sentences of similar length. Either side of a batch has at most `budget`
+   tokens, and a batch has at most MAX_SENTENCES sentences.
 
-   Each epoch: sort by length in classes of four tokens, in random order within a class; start a new
-   batch where the token budget is full; shuffle the batches. All is a function of seed and epoch,
-   so a resumed run continues with the same batches. In memory is one number per example: random
-   ranks are a function of the index, and computed again wherever two are compared. */
+   For each epoch, sort by length in classes of four tokens, in random order within a class; begin a
+   new batch where the token budget is full; shuffle the batches. Everything is a function of seed
+   and epoch, so a resumed run continues with the same batches. Only one number per example is in
+   memory: the random ranks that examples are sorted by are a function of the index, and are
+   computed again for every comparison. */
 #include "data.h"
 #include "kit/random.h"
 #include <stdlib.h>
@@ -35,7 +36,8 @@ static size_t class_of(const struct batches *batches, size_t index)
     return examples_length(batches->examples, index) / 4;
 }
 
-/* The order of indices by length, and within a class by index: counted, not compared. */
+/* Sorts indices by length class, and by index within a class: a counting sort. Returns the end of
+   each class, which the caller frees. */
 static size_t *by_class(struct batches *batches, size_t *classes)
 {
     size_t count = batches->examples->count, longest = 0, before = 0;
@@ -58,7 +60,7 @@ struct rank {
     uint32_t index;
 };
 
-/* Example i has the number that the i-th draw gives. */
+/* Returns the rank of an example: the result of draw number `index`. */
 static struct rank rank_of(struct random start, uint32_t index)
 {
     start.index += index;
@@ -81,7 +83,7 @@ static void insert(uint32_t *order, size_t count, struct random start)
     }
 }
 
-/* Quicksort by rank (Hoare 1962): ranks are random, so any pivot is as good. */
+/* Quicksort by rank (Hoare 1962). Since ranks are random, any element is a good pivot. */
 static void by_rank(uint32_t *order, size_t count, struct random start)
 {
     enum { FEW = 16 };
@@ -96,7 +98,8 @@ static void by_rank(uint32_t *order, size_t count, struct random start)
             order[i] = order[j];
             order[j] = other;
         }
-        /* order[0 .. i - 1] <= pivot <= order[i ..], neither is empty; the shorter one first */
+        /* order[0 .. i - 1] <= pivot <= order[i ..], and neither part is empty. Recursing into the
+           shorter one bounds the depth. */
         if (i < count - i) {
             by_rank(order, i, start);
             order += i;
@@ -154,7 +157,7 @@ static void split_batches(struct batches *batches)
     batches->starts[batches->count] = (uint32_t)examples->count;
 }
 
-/* Fisher and Yates' shuffle of whole batches. */
+/* Shuffles whole batches (Fisher and Yates). */
 static void shuffle(struct batches *batches, struct random *random)
 {
     uint32_t *position = batches->shuffled;
@@ -177,7 +180,7 @@ void batches_plan(struct batches *batches, uint64_t seed, int epoch)
 
 /* ---- their tokens ---- */
 
-/* Examples order[from .. end - 1]. */
+/* Gets the tokens of examples order[from .. end - 1]. */
 static int gather(struct batches *batches, size_t from, size_t end, rapt_tokens *source,
                   rapt_tokens *target)
 {
@@ -200,14 +203,15 @@ static int gather(struct batches *batches, size_t from, size_t end, rapt_tokens 
     return code;
 }
 
-/* Of both sides of an example. */
+/* Returns the tokens of both sides of example order[i]. */
 static size_t example_tokens(const struct batches *batches, size_t i)
 {
     const struct examples *examples = batches->examples;
     return (size_t)examples->source[batches->order[i]] + examples->target[batches->order[i]];
 }
 
-/* The first example of sorted batch b before which there are at least part/parts of its tokens. */
+/* Returns the first example of sorted batch b before which there are at least part / parts of its
+   tokens. */
 static size_t part_start(const struct batches *batches, size_t b, size_t part, size_t parts)
 {
     size_t end = batches->starts[b + 1], at = batches->starts[b], all = 0, before = 0;

@@ -1,17 +1,17 @@
-/* data.c - the files of a training in, read once: which of their pairs are for training and which
-   for validation, a hash of all, and pairs for learning a vocabulary, evenly spaced and few enough
-   for any memory. */
+/* data.c - surveys the files of a training run in one pass: which pairs are for training and which
+   for validation, a hash of all pairs, and an evenly spaced sample to learn a vocabulary from,
+   small enough for any memory. */
 #include "data.h"
 #include "kit/hash.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { CHUNK = 1 << 18, TAIL = 1000, SEGMENT_BYTES = 1 << 10 };
-enum { ENDS = 2 }; /* bytes of a pair behind its sentences: a tab and a line feed */
+enum { ENDS = 2 }; /* bytes of a pair besides its sentences: a tab and a line feed */
 
-/* Where the last pairs begin. */
+/* Where each of the last pairs begins. */
 struct tail {
-    struct mark marks[TAIL]; /* of pair i: marks[i % TAIL] */
+    struct mark marks[TAIL]; /* pair i is at marks[i % TAIL] */
 };
 
 static void add_to_sample(struct data *data, const struct pair_reader *reader, size_t index)
@@ -32,7 +32,7 @@ static uint64_t bytes_before(const struct mark *mark)
     return mark->position.at[0] + mark->position.at[1];
 }
 
-/* Too many: each second one goes. */
+/* Adds a mark. If there are too many, every second one is dropped. */
 static void add_mark(struct part *part, const struct mark *mark)
 {
     if (part->segments > 0 &&
@@ -47,7 +47,7 @@ static void add_mark(struct part *part, const struct mark *mark)
     part->marks[part->segments++] = *mark;
 }
 
-/* tail: NULL, or gets where the last pairs are. data: NULL, or gets a sample. */
+/* tail: NULL, or gets the places of the last pairs. data: NULL, or gets a sample. */
 static int survey(struct part *part, uint64_t *hash, struct tail *tail, struct data *data)
 {
     struct pair_reader reader;
@@ -88,7 +88,7 @@ void part_free(struct part *part)
 
 /* ---- training and validation ---- */
 
-/* The last pairs of train become those of valid. */
+/* Takes the last pairs of train for valid. */
 static int take_tail(struct data *data, const struct tail *tail, size_t max)
 {
     struct part *train = &data->train, *valid = &data->valid;

@@ -1,11 +1,11 @@
-/* encode.c - the pair that a reader has read last as token ids: source x1 .. xn end, target begin
-   y1 .. ym end; and its digest. */
+/* encode.c - the pair that a reader read last as token ids, and its digest. A source is x1 .. xn
+   end, a target is begin y1 .. ym end. */
 #include "index.h"
 #include "kit/hash.h"
 #include <stdlib.h>
 
-/* With `begin` in front, unless it is -1, and the end token; more tokens than max_tokens are not
-   written, only counted. */
+/* Encodes one side, with the end token and, unless it is -1, `begin`. Tokens beyond max_tokens are
+   counted but not written. */
 static void encode_side(struct ids *to, const rapt_tokenizer *tokenizer, rapt_text text,
                         int32_t begin, size_t max_tokens)
 {

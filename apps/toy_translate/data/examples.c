@@ -1,6 +1,7 @@
-/* examples.c - the pairs of a part as token ids, one by one. In memory are where each one is and
-   its lengths, and the ids of the first ones, as many as allowed; the others are read from their
-   files when they are asked for, and compared with what was there first. */
+/* examples.c - access to the pairs of a part as token ids. The places and lengths of all pairs are
+   in memory, and the ids of the first ones, as many as allowed. The others are read from their
+   files when they are asked for, and their digest is compared with that of the text that was there
+   first. */
 #include "index.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,33 +1,33 @@
-/* index.c - the pairs of a part in, their index out: where each one is, its lengths and digest, and
-   the ids of the first ones. Threads take one segment after the other and append what they made of
-   it in the order of the segments, so that neither threads nor ranks change the index. */
+/* index.c - makes the index of the pairs of a part: their places, lengths and digests, and the ids
+   of the first ones. Each thread takes the next segment and appends its part of the index in the
+   order of the segments, so that the index does not depend on the number of threads or ranks. */
 #include "index.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { IN_ORDER = 1 << 16, ONE = 1 << 10 }; /* bytes of a read */
+enum { IN_ORDER = 1 << 16, ONE = 1 << 10 }; /* bytes per read: of all pairs in order, of one pair */
 
 struct entry {
     uint64_t where[2];
     uint32_t source, target, digest;
 };
 
-/* What has been made of one segment. */
+/* The index of one segment. */
 struct made {
     struct entry *entries;
     size_t count, capacity;
-    struct ids ids; /* of all of them, unless they cannot be held */
+    struct ids ids; /* of all pairs of the segment; unused if they cannot be held */
     struct skipped_pairs skipped;
 };
 
 struct job {
     struct examples *examples;
     const struct part *part;
-    struct seen *seen; /* NULL: not wanted */
+    struct seen *seen; /* or NULL */
     pthread_mutex_t lock;
     pthread_cond_t appended;
-    size_t next, turn, end; /* segments: to take, to append, behind the last one */
+    size_t next, turn, end; /* segments: the next to take, the next to append, and the end */
     struct share share;
 };
 
@@ -79,7 +79,8 @@ static void make_pair(const struct job *job, struct worker *w, bool keep)
                  (int)w->pair.source.count - 1);
 }
 
-/* The files have been surveyed: whoever changes them meanwhile gives the segment another hash. */
+/* Fails if the pairs of the segment have changed since the files were surveyed: their hash
+   differs. */
 static int make_segment(const struct job *job, struct worker *w, size_t segment, bool keep)
 {
     const struct part *part = job->part;
@@ -151,8 +152,8 @@ static bool take_segment(struct job *job, size_t *segment, bool *keep)
     return more;
 }
 
-/* Segments are taken in order: whoever has the first of those that are not appended waits for
-   nobody. */
+/* Appends a segment when its turn has come. Segments are taken in order, so the thread with the
+   first one that is missing never waits, and there is no deadlock. */
 static void give_segment(struct job *job, const struct worker *w, size_t segment, int code,
                          bool kept)
 {
@@ -191,7 +192,7 @@ static void *index_worker(void *argument)
     return NULL;
 }
 
-/* With fewer threads where no more can be started. */
+/* Uses fewer threads if no more can be started. */
 static void run_workers(struct job *job)
 {
     int threads = job->examples->threads, started = 0;
@@ -217,7 +218,7 @@ static void create_index(struct examples *examples, const struct part *part)
     examples->digests = xcalloc(count, sizeof *examples->digests);
 }
 
-/* Those that are held are found in ids, not in the file. */
+/* Lets `where` of the held examples be their offsets in ids instead of in the file. */
 static void point(struct examples *examples)
 {
     uint64_t at = 0;

@@ -1,5 +1,6 @@
-/* index_ranks.c - each rank has made the index of its own segments: now all have that of all pairs,
-   in order, and the ids of the first ones, as many as every rank may hold. */
+/* index_ranks.c - joins the indices that the ranks made of their own segments. Afterwards all ranks
+   have the index of all pairs, in order, and the ids of the first ones, as many as every rank may
+   hold. */
 #include "index.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +8,13 @@
 struct shares {
     const struct exchange all;
     struct share *of;   /* [ranks] */
-    size_t *pairs;      /* [ranks + 1] rank r made pairs[r] .. pairs[r + 1] - 1 */
-    size_t *ids;        /* [ranks + 1] and has these of the ids that are held */
-    size_t *bytes;      /* [ranks + 1] of an array, from one use to the next */
+    size_t *pairs;      /* [ranks + 1] rank r made the pairs pairs[r] .. pairs[r + 1] - 1 */
+    size_t *ids;        /* [ranks + 1] and has these of the held ids */
+    size_t *bytes;      /* [ranks + 1] offsets in the array being joined */
     size_t count, rank; /* of ranks */
 };
 
-/* An array has the elements of this rank at its beginning; then those of all. */
+/* Joins an array that has the elements of this rank at its beginning. */
 static int join_parts(struct shares *s, void *array, const size_t *starts, size_t size)
 {
     char *data = array;
@@ -24,7 +25,7 @@ static int join_parts(struct shares *s, void *array, const size_t *starts, size_
     return exchange_parts(&s->all, data, s->bytes);
 }
 
-/* Every rank has the same shares then, and comes to the same conclusion. */
+/* Exchanges the shares. All ranks then have the same ones and come to the same conclusion. */
 static int tell(struct shares *s, struct share *share)
 {
     s->of[s->rank] = *share;
@@ -56,7 +57,8 @@ static int join_pairs(struct shares *s, struct examples *examples)
     return code;
 }
 
-/* The first pairs, up to one that its rank does not hold or for which there is no space. */
+/* Decides how many examples are held: the first ones, up to one that its rank does not hold or that
+   does not fit. */
 static void agree_held(struct shares *s, struct examples *examples, uint64_t max_ids)
 {
     size_t n = 0, used = 0;
@@ -84,7 +86,7 @@ static int join_ids(struct shares *s, struct examples *examples)
     return code;
 }
 
-/* To rank 0, which writes them: one rank after the other, as there may be many. */
+/* Sends the seen words to rank 0, which writes them. Ranks take turns, since there may be many. */
 static int join_words(struct shares *s, struct seen *seen, char *list)
 {
     const struct ranks *ranks = s->all.ranks;

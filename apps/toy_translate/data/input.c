@@ -1,6 +1,6 @@
-/* input.c - a path in, the bytes of that file at any offset out: regular files stay open and are
-   read as they are needed, also after the name is gone; what can be read only once, a pipe, is held
-   in memory. */
+/* input.c - reads the bytes of a file at any offset. A regular file stays open and is read as
+   needed, even after its name is gone. What can be read only once, such as a pipe, is held in
+   memory. */
 #define _POSIX_C_SOURCE 200809L
 #include "data.h"
 

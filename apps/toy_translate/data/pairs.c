@@ -1,11 +1,11 @@
-/* pairs.c - sentence pairs in memory: those of files, or others one by one. */
+/* pairs.c - sentence pairs in memory, read from files or added one by one. */
 #include "data.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { CHUNK = 1 << 16 };
 
-/* Space for `more` bytes of text: what has moved is pointed to again. */
+/* Reserves space for `more` bytes of text and updates the pointers into it. */
 static void reserve_bytes(struct pairs *pairs, size_t more)
 {
     if (pairs->bytes_capacity - pairs->used >= more) return;

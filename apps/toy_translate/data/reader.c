@@ -1,8 +1,8 @@
-/* reader.c - the sentence pairs of one file (source, tab, target; further columns are refused, or
-   ignored on request) or of two files with equal numbers of lines, one after the other or at a
-   position that is known; memory is for a few lines. Lines end with LF or CRLF; the last may lack
-   it. A line that is not UTF-8 or has no tab is an error with its number; a blank line, or a pair
-   with an empty side or more than MAX_BYTES bytes on one is skipped and counted. */
+/* reader.c - reads the sentence pairs of one file (source, tab, target; further columns are an
+   error, or ignored on request) or of two files with equal numbers of lines, in order or at a known
+   position. It holds only a few lines in memory. Lines end with LF or CRLF; the last may lack it. A
+   line that is not UTF-8 or has no tab is reported with its number. A blank line, or a pair with a
+   side that is empty or longer than MAX_BYTES, is skipped and counted. */
 #include "data.h"
 #include "kit/hash.h"
 #include <stdlib.h>
@@ -24,7 +24,7 @@ void pair_inputs_close(struct pair_inputs *inputs)
 
 /* ---- lines ---- */
 
-/* Reads a chunk behind those bytes that are of the next line. */
+/* Reads a chunk after the bytes of the unfinished line. */
 static int read_more(struct line_reader *lines)
 {
     size_t got, size = lines->chunk;
@@ -33,7 +33,7 @@ static int read_more(struct line_reader *lines)
     if (lines->at > 0 && lines->size > 0)
         memmove(lines->bytes, lines->bytes + lines->at, lines->size);
     lines->at = 0;
-    if (lines->size > size) size = lines->size; /* of a long line as much again */
+    if (lines->size > size) size = lines->size; /* doubles the buffer of a long line */
     if (lines->bytes == NULL || lines->capacity < lines->size + size)
         lines->bytes = xreallocarray(lines->bytes, lines->capacity = lines->size + size, 1);
     int code =
@@ -43,11 +43,11 @@ static int read_more(struct line_reader *lines)
     return code;
 }
 
-/* The next line without its end, unchecked; *more false: there is none. */
+/* Reads the next line without its end, unvalidated; *more becomes false at the end of the file. */
 static int take_raw_line(struct line_reader *lines, bool *more)
 {
     const char *end = NULL;
-    size_t seen = 0; /* bytes of the line without a line feed */
+    size_t seen = 0; /* bytes of the line in which no line feed was found */
     int code = EXIT_OK;
     while (code == EXIT_OK) {
         size_t left = lines->size - lines->at - seen;
@@ -67,7 +67,7 @@ static int take_raw_line(struct line_reader *lines, bool *more)
     return EXIT_OK;
 }
 
-/* The same, checked. */
+/* Does the same, and fails unless the line is UTF-8. */
 static int next_valid_line(struct line_reader *lines, bool *more)
 {
     int code = take_raw_line(lines, more);
@@ -111,7 +111,7 @@ void reader_seek(struct pair_reader *reader, struct position position)
     }
 }
 
-/* The columns of a line; false: there is no tab. *more: there is a third one. */
+/* Splits a line at tabs. Returns false if it has none; *more: it has a third column. */
 static bool split_columns(rapt_text line, rapt_text *source, rapt_text *target, bool *more)
 {
     const char *tab = line.size > 0 ? memchr(line.bytes, '\t', line.size) : NULL;
@@ -130,7 +130,7 @@ static int next_of_one(struct pair_reader *reader, bool *more)
     bool third;
     int code = next_valid_line(lines, more);
     if (code != EXIT_OK || !*more) return code;
-    if (lines->line.size == 0) { /* a pair of which both sides are empty */
+    if (lines->line.size == 0) { /* counts as a pair with empty sides */
         reader->source = reader->target = lines->line;
         return EXIT_OK;
     }
@@ -166,7 +166,7 @@ static int next_of_two(struct pair_reader *reader, bool *more)
     return EXIT_OK;
 }
 
-/* Is the pair last read one to skip? */
+/* Returns true if the pair last read is to be skipped, and counts it. */
 static bool skip(struct pair_reader *reader)
 {
     struct skipped *out = &reader->skipped;

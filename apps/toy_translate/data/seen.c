@@ -1,6 +1,7 @@
-/* seen.c - which source words a model was trained on: sentences in, a sorted list with one word a
-   line out, which its file keeps; whether a word is among them. Numbers and marks are no words, and
-   marks at the ends of a word do not count. The list is text: a NUL ends a word as a space does. */
+/* seen.c - the source words that a model was trained on: collects the words of sentences, turns
+   them into a sorted list with one word per line for the model's file, and looks up words in such a
+   list. Numbers and punctuation are not words, and punctuation at the ends of a word is ignored.
+   Since the list is text, NUL separates words like a space. */
 #include "data.h"
 #include "kit/hash.h"
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 enum { LIST_BYTES = 1 << 20 }; /* longer lists are not kept */
 
-/* The slot of the word, or the free one where it belongs. */
+/* Returns the slot of the word, or the free slot where it belongs. */
 static size_t word_slot(const struct seen *set, rapt_text word)
 {
     uint64_t hash = hash_bytes(HASH_EMPTY, word.bytes, word.size);
@@ -47,7 +48,7 @@ static bool counts(unsigned char c)
     return c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* From its first to its last letter; empty: it has none. */
+/* Returns the word from its first to its last letter, or an empty text. */
 static rapt_text letters_of(rapt_text word)
 {
     size_t from = 0, to = word.size;
@@ -61,7 +62,7 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The words of the set as text, which is emptied. */
+/* Returns the words of the set as text, and empties the set. */
 static char *word_list(struct seen *set)
 {
     char *text = xcalloc(set->bytes + 1, 1), *at = text;
@@ -83,7 +84,7 @@ static char *word_list(struct seen *set)
     return text;
 }
 
-/* The text of tokens, in seen->text; returns its size. */
+/* Writes the text of tokens to seen->text and returns its size. */
 static size_t write_text(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t *ids,
                          int count)
 {
@@ -137,17 +138,17 @@ void seen_free(struct seen *seen)
     *seen = (struct seen){0};
 }
 
-/* word against the line at `line`, as strcmp. */
+/* Compares the word with a line of the list, like strcmp. */
 static int compare_word(rapt_text word, const char *line, size_t size)
 {
     int order = memcmp(word.bytes, line, word.size < size ? word.size : size);
     return order != 0 ? order : (word.size > size) - (word.size < size);
 }
 
-/* word: without a NUL. */
+/* word must not contain NUL. */
 static bool has(const char *list, rapt_text word)
 {
-    size_t low = 0, high = strlen(list); /* beginnings of lines */
+    size_t low = 0, high = strlen(list); /* offsets at which lines begin */
     word = letters_of(word);
     while (low < high) {
         size_t at = low + (high - low) / 2;

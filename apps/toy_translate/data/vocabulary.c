@@ -1,5 +1,5 @@
-/* vocabulary.c - vocabularies: byte-pair ones learned from pairs, or a SentencePiece model from a
-   file; stored in the model file's metadata. */
+/* vocabulary.c - vocabularies: byte-pair encodings learned from pairs, or SentencePiece models read
+   from files; both are stored in the metadata of the model's file. */
 #include "data.h"
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@ static rapt_status learn_bpe(rapt_tokenizer **tokenizer, const rapt_text *texts,
     return rapt_tokenizer_learn(tokenizer, texts, count, vocab, NULL, why);
 }
 
-/* The largest vocabulary that the texts support, by bisection; only small texts need it. */
+/* Learns the largest vocabulary that the texts support, by bisection. Only small texts need
+   this. */
 static rapt_status shrink(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t count,
                           int too_many, rapt_message *why)
 {

@@ -1,10 +1,10 @@
-/* alone.c - a program without MPI: one rank, with nobody to send to or to receive from. */
+/* alone.c - ranks in a build without MPI: there is one. */
 #include "ranks.h"
 
 #include "kit/program.h"
 #include <stdlib.h>
 
-/* How many processes mpirun, srun or the like has started; 1: none of them has. */
+/* Returns the number of processes that mpirun, srun or the like started, or 1. */
 static int launched(void)
 {
     static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
@@ -15,7 +15,7 @@ static int launched(void)
     return 1;
 }
 
-/* Several that know nothing of one another would write the same files. */
+/* Fails if there are several processes: without MPI, they would all write the same files. */
 struct ranks ranks_open(void)
 {
     if (launched() > 1) exit(failed("built without MPI, so it cannot be one of several processes"));

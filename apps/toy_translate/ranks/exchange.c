@@ -1,7 +1,7 @@
-/* exchange.c - sums over ranks: each rank has the gradients of subtrees of shards, and sums one
-   piece of the floats over all of them in the order of the library's tree; then the pieces go to
-   all. So every rank sends and receives at most about twice the gradient, whatever the number of
-   ranks, and which rank had which subtree changes no bit. */
+/* exchange.c - sums gradients over ranks. Each rank has the gradients of subtrees of shards. It
+   sums one piece of all of them in the order of the library's tree, and then sends that piece to
+   all. Therefore a rank sends and receives at most about twice the gradient, whatever the number of
+   ranks, and the result does not depend on which rank computed which subtree. */
 #include "ranks.h"
 
 #include "kit/program.h"
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNED = 16 }; /* floats of a piece are a multiple of these */
+enum { ALIGNED = 16 }; /* a piece is a multiple of this many floats */
 
 /* ---- the plan ---- */
 
-/* The largest subtrees of shards first .. end - 1, which rank `owner` will have. */
+/* Adds the largest subtrees of the shards first .. end - 1, which rank `owner` computes. */
 static void add_nodes(struct exchange *x, int owner, int first, int end)
 {
     while (first < end) {
@@ -30,7 +30,7 @@ static size_t own_piece(const struct exchange *x) /* bytes */
     return x->pieces[x->ranks->rank + 1] - x->pieces[x->ranks->rank];
 }
 
-/* All but the memory for what is received. */
+/* Fills in everything except the memory for received gradients. */
 static void plan(struct exchange *x, const struct ranks *ranks, int shards, size_t floats)
 {
     int first, end, received = 0;
@@ -137,7 +137,7 @@ int exchange_from_first(const struct exchange *x, void *data, size_t size)
 
 /* ---- gradients ---- */
 
-/* A piece travels in a few chunks, each as soon as it is final. */
+/* A piece is sent in a few chunks, each as soon as it is final. */
 enum { CHUNKS = 16, CHUNK_BYTES = 1 << 16 };
 
 static int chunks_of(const struct exchange *x, int rank)
@@ -146,7 +146,8 @@ static int chunks_of(const struct exchange *x, int rank)
     return bytes == 0 ? 0 : count < 1 ? 1 : count > CHUNKS ? CHUNKS : (int)count;
 }
 
-/* The first byte of a chunk in the gradient; of the last one + 1, the end of the piece. */
+/* Returns the offset of a chunk in the gradient, in bytes. The chunk after the last one begins at
+   the end of the piece. */
 static size_t chunk_at(const struct exchange *x, int rank, int chunk)
 {
     size_t piece = x->pieces[rank + 1] - x->pieces[rank], count = (size_t)chunks_of(x, rank);
@@ -182,7 +183,7 @@ static void receive_node(const struct exchange *x, int node)
     }
 }
 
-/* This rank's piece of a node's gradient. */
+/* Returns this rank's piece of a node's gradient. */
 static float *piece_of(const struct exchange *x, float *gradient)
 {
     return gradient + x->pieces[x->ranks->rank] / sizeof *gradient;

@@ -1,6 +1,7 @@
-/* mpi.c - ranks as processes of an MPI job: point-to-point messages of bytes, so that no sum is
-   MPI's. MPI moves nothing unless it is called, which a thread does while the process computes.
-   Waiting yields the processor, names who is late, and ends when the process is asked to. */
+/* mpi.c - ranks as processes of an MPI job, with point-to-point messages of bytes, so that MPI adds
+   no numbers. Since MPI makes progress only while it is called, a thread calls it while the process
+   computes. Waiting yields the processor, names the rank that is late, and ends when the process is
+   asked to end. */
 #define _POSIX_C_SOURCE 200809L
 #include "ranks.h"
 
@@ -12,13 +13,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MESSAGE = 1 << 30 };   /* bytes of one message, at most */
-static const double late = 3; /* seconds after which a rank is named, then twice as many */
+enum { MESSAGE = 1 << 30 };   /* maximum bytes per message */
+static const double late = 3; /* seconds after which a late rank is named; doubles each time */
 
-static pthread_mutex_t calling = PTHREAD_MUTEX_INITIALIZER; /* MPI */
-static bool in_turn; /* MPI allows threads that call it in turn */
+static pthread_mutex_t calling = PTHREAD_MUTEX_INITIALIZER; /* held while MPI is called */
+static bool in_turn; /* MPI allows calls by several threads in turn */
 
-/* Started by mpirun, srun or the like of any MPI: without one, a program is alone. */
+/* Returns true if mpirun, srun or the like of any MPI started this process. */
 static bool is_launched(void)
 {
     static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK",
@@ -47,11 +48,11 @@ struct ranks ranks_open(void)
 
 struct flight {
     int count, capacity; /* messages */
-    MPI_Request *of;     /* [capacity] done: MPI_REQUEST_NULL */
-    int *rank;           /* [capacity] the other one */
-    int *indices;        /* [capacity] of MPI_Testsome */
-    bool lost;           /* MPI reports an error */
-    bool helped;         /* by a thread, until it is asked to end */
+    MPI_Request *of;     /* [capacity] MPI_REQUEST_NULL when done */
+    int *rank;           /* [capacity] the peer */
+    int *indices;        /* [capacity] for MPI_Testsome */
+    bool lost;           /* MPI has reported an error */
+    bool helped;         /* a thread makes progress until `ended` */
     pthread_t helper;
     atomic_bool ended;
 };
@@ -86,7 +87,7 @@ static struct flight *create_flight(int capacity)
     return f;
 }
 
-/* How many messages have come since; MPI_UNDEFINED: all had. */
+/* Makes progress. Returns how many messages completed, or MPI_UNDEFINED if all had. */
 static int go_on(struct flight *f)
 {
     int done = 0;
@@ -127,7 +128,7 @@ struct flight *ranks_depart(int capacity)
     return f;
 }
 
-/* The first rank whose message has not come; -1: none. */
+/* Returns the first rank whose message is missing, or -1. */
 static int late_rank(const struct flight *f)
 {
     for (int i = 0; i < f->count; i++)
@@ -135,7 +136,7 @@ static int late_rank(const struct flight *f)
     return -1;
 }
 
-/* Said by rank 0, or of it by rank 1. */
+/* Names the late rank. Rank 0 does this; if rank 0 itself is late, rank 1 does. */
 static void name(const struct ranks *ranks, const struct flight *f, double seconds)
 {
     int who = late_rank(f);
@@ -143,7 +144,7 @@ static void name(const struct ranks *ranks, const struct flight *f, double secon
     if (ranks->rank == 1 && who == 0) failed("waiting for rank 0, for %.0f s so far", seconds);
 }
 
-/* At first only lets others run, then sleeps: ranks may share processors. */
+/* Yields at first and sleeps later, since ranks may share processors. */
 static void rest(int turn)
 {
     const struct timespec nap = {0, turn < 1000 ? 20000 : 200000};
@@ -153,8 +154,8 @@ static void rest(int turn)
         nanosleep(&nap, NULL);
 }
 
-/* Ranks whose parts differ wait in every step: a rank is named that lets them wait twice as long as
-   ever before. */
+/* Waits for all messages. If the shares of ranks differ, some ranks wait in every step, so a rank
+   is named only if it is twice as late as ever before. */
 static int wait_for(const struct ranks *ranks, struct flight *f)
 {
     static double longest;
@@ -188,7 +189,7 @@ int ranks_arrive(const struct ranks *ranks, struct flight *f)
     return code;
 }
 
-/* Receives, then sends: what arrives has its place. */
+/* Posts receives before sends, so that arriving data go directly to their destination. */
 int ranks_transfer(const struct ranks *ranks, const struct transfer *list, int count)
 {
     if (count == 0) return EXIT_OK;

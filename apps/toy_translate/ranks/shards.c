@@ -1,12 +1,12 @@
-/* shards.c - batches of a step's shards in, the sum of their gradients out, added as the library
-   defines it whoever computes which shard. A rank's gradients travel while it computes its last
-   shard. */
+/* shards.c - computes the gradient of a step from the batches of its shards, added in the order
+   that the library defines, whichever rank computes which shard. The gradients of a rank are sent
+   while it computes its last shard. */
 #include "ranks.h"
 
 #include "kit/program.h"
 #include <math.h>
 
-/* The gradient of one shard, and its record. */
+/* Computes the gradient of one shard and its record. */
 static int compute_shard(struct exchange *x, rapt_trainer *trainer, int shard,
                          shards_batch_fn *batch, void *user, rapt_shard *record,
                          rapt_status *status, rapt_message *why)
@@ -30,7 +30,8 @@ static bool all_finite(const rapt_shard *records, int count)
     return true;
 }
 
-/* A rank that leads may be asked to end while it computes, and has little time. */
+/* Checks for an interrupt before every shard, since mpirun gives an interrupted rank little
+   time. */
 int shards_gradient(struct exchange *x, rapt_trainer *trainer, shards_batch_fn *batch, void *user,
                     rapt_shard *records, rapt_status *status, rapt_message *why)
 {

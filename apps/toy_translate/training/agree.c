@@ -1,7 +1,7 @@
-/* agree.c - before the first step, and before ranks share work: do all ranks run the same program
-   with the same options on the same data? Each tells rank 0 what it has, as digests and a list of
-   options; rank 0 says what differs, and whether the run begins. A rank that could not prepare
-   itself takes part and says that. */
+/* agree.c - checks, before ranks share work and again before the first step, that all of them run
+   the same program with the same options on the same data. Each rank sends rank 0 digests of what
+   it has and a list of options. Rank 0 reports what differs and decides whether the run begins. A
+   rank that failed to prepare itself takes part and reports that. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/hash.h"
 #include "learner.h"
@@ -17,12 +17,12 @@ static const char *const names[DIGESTS] = {
     "differs from rank 0 in whether its processor has fused multiply-add"};
 
 struct facts {
-    int code; /* of its preparation */
+    int code; /* exit code of the preparation */
     uint64_t digests[DIGESTS];
     char options[OPTIONS];
 };
 
-/* The file of this process, where the system has /proc. */
+/* Hashes the file of this process, if the system has /proc. */
 static uint64_t of_program(void)
 {
     static char bytes[1 << 16];
@@ -45,7 +45,7 @@ static uint64_t of_vocabulary(const struct vocabulary *vocabulary)
     return hash;
 }
 
-/* And of the state of training, which a checkpoint has. */
+/* Hashes the parameters, and the state of training that a checkpoint contains. */
 static uint64_t of_parameters(const struct learner *learner)
 {
     char *state = state_text(&learner->state, "");
@@ -74,7 +74,7 @@ static void find_facts(struct facts *facts, const struct learner *learner)
              learner->options, r->epochs, r->steps, r->minutes, r->patience, r->resume);
 }
 
-/* Rank 0: may all begin? */
+/* Returns EXIT_OK on rank 0 if all may begin. */
 static int judge_facts(const struct facts *all, int count)
 {
     int code = all[0].code;

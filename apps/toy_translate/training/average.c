@@ -1,5 +1,5 @@
-/* average.c - checkpoint averaging: the mean of the parameters at the ends of the last epochs
-   (Vaswani et al. 2017, section 6.1). Summed oldest first, in double. */
+/* average.c - checkpoint averaging: the mean of the parameters at the end of the last epochs
+   (Vaswani et al. 2017, section 6.1), summed oldest first, in double. */
 #include "learner.h"
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
-/* best.c - OUT, the best model so far. A run that ends within an epoch validates there once more,
-   and may find a better model than that of the epochs; a longer run that goes on from its
-   checkpoint never stopped there. OUT.checkpoint.best holds the best model of the epochs while OUT
-   is one from within, until the next validation decides which of them OUT is to be. A run that goes
-   on needs OUT: it may find no better model, and its checkpoint does not hold the best one. */
+/* best.c - keeps OUT the best model so far. A run that ends within an epoch validates once more and
+   may find a better model than at the end of any epoch. A longer run that continues from its
+   checkpoint must behave as if it had never stopped there. Therefore OUT.checkpoint.best holds the
+   best model of the epochs while OUT is from within an epoch, until the next validation decides
+   which of them becomes OUT. A resumed run needs OUT, since it may find no better model and its
+   checkpoint does not contain the best one. */
 #define _POSIX_C_SOURCE 200809L
 #include "learner.h"
 #include <math.h>
@@ -14,7 +15,7 @@ static char *kept_path(const struct learner *learner)
     return xasprintf("%s.best", learner->path);
 }
 
-/* Nothing to do if `from` is not there or is no model any more. */
+/* Does nothing if `from` is missing or is not a model. */
 static int copy(const char *from, const char *to)
 {
     rapt_model *model = NULL;
@@ -59,8 +60,8 @@ int best_check(const struct learner *learner)
     return status == RAPT_OK ? EXIT_OK : failed("cannot read the best model: %s", why.text);
 }
 
-/* If the last epoch gave the best model, its parameters or their mean are written: which of them
-   had the loss that is known. Nothing is written if its parameters are not there. */
+/* Writes OUT again if the last epoch gave the best model: its parameters or their mean, whichever
+   had the known loss. Writes nothing if these parameters are not available. */
 static int rebuild(struct learner *learner)
 {
     const struct state state = learner->state;
@@ -72,7 +73,7 @@ static int rebuild(struct learner *learner)
     before.best = nextafter(state.best, INFINITY);
     learner->state.epoch--;
     learner->state.step -= state.position;
-    learner->exchange.ranks = &alone; /* no other one takes part */
+    learner->exchange.ranks = &alone; /* validates without the other ranks */
     int code = validate(learner, &before, false, &loss);
     learner->exchange.ranks = all;
     learner->state = state;

@@ -18,7 +18,7 @@ int model_save(const struct learner *learner, const char *path)
     int count = vocabulary_metadata(&learner->vocabulary, metadata);
     metadata[count++] = (rapt_metadata){TRAINING_KEY, facts};
     metadata[count++] = (rapt_metadata){WORDS_KEY, learner->words};
-    /* Of the checkpoint that training goes on from: */
+    /* Removes metadata that came from a checkpoint: */
     metadata[count++] = (rapt_metadata){STATE_KEY, NULL};
     metadata[count++] = (rapt_metadata){COMMAND_KEY, NULL};
     metadata[count++] = (rapt_metadata){HISTORY_KEY, NULL};
@@ -56,7 +56,7 @@ int checkpoint_save(struct learner *learner)
     return EXIT_OK;
 }
 
-/* Files that the recipe names have the vocabulary of the checkpoint. */
+/* Fails if the recipe names a vocabulary that differs from that of the checkpoint. */
 static int check_vocabulary(const struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;

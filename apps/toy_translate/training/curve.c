@@ -1,5 +1,5 @@
 /* curve.c - OUT.svg, the learning curve: perplexity of training and validation data by epoch, on a
-   logarithmic scale. A file of that name which is not such a figure is left alone. */
+   logarithmic scale. A file of that name that is not a learning curve is not overwritten. */
 #include "kit/svg.h"
 #include "learner.h"
 #include <math.h>
@@ -15,7 +15,7 @@ static char *curve_path(const struct learner *learner)
     return xasprintf("%s.svg", learner->recipe->out);
 }
 
-/* Is the file a figure of ours? Its title is at the beginning. */
+/* Returns true if the file is a learning curve, by the title at its beginning. */
 static bool is_ours(const char *path)
 {
     struct stat about;
@@ -28,7 +28,8 @@ static bool is_ours(const char *path)
     return strstr(bytes, mark) != NULL;
 }
 
-/* Base-10 logarithms of the perplexities; those that are not finite are left out. */
+/* Fills in epochs and base-10 logarithms of perplexities, without losses that are not finite.
+   Returns their number. */
 static int points_of(const struct history *history, bool valid, double *xs, double *ys)
 {
     int count = 0;

@@ -1,6 +1,6 @@
 /* facts.c - how a model was trained, as metadata of its file: JSON with the options, a digest of
-   the data, and how far training was. Equal runs give equal bytes: there is a date only if
-   SOURCE_DATE_EPOCH gives one (reproducible-builds.org). */
+   the data, and the progress of training. Equal runs must give equal bytes, so there is a date only
+   if SOURCE_DATE_EPOCH sets one (reproducible-builds.org). */
 #define _POSIX_C_SOURCE 200809L
 #include "learner.h"
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* "2026-11-22", or NULL. */
+/* Returns a date such as "2026-11-22", or NULL. */
 static json_t *date(void)
 {
     const char *text = getenv("SOURCE_DATE_EPOCH");

@@ -1,5 +1,5 @@
-/* hard.c - how hard attention is trained: options of train in; fields of rapt_train_options, and
-   text that a resumed run must repeat, out. */
+/* hard.c - the options of train for hard attention, as fields of rapt_train_options, and as text
+   that a resumed run must repeat. */
 #include "training.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* history.c - the validations of a run, one per epoch: in the checkpoint as JSON,
-   [[epoch, step, training loss, validation loss], ...], and back. What a file says is checked. */
+/* history.c - the validations of a run as JSON in the checkpoint, [[epoch, step, training loss,
+   validation loss], ...], and back. Values from a file are checked. */
 #include "learner.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
-/* learn.c - the training loop of train and demo: batches, validation and checkpoints every epoch.
+/* learn.c - the training loop of train and demo: batches, with validation and a checkpoint after
+   each epoch.
 
-   Bounded by steps or epochs, an interrupted and resumed run ends with the same bits as an
-   uninterrupted one; bounded by minutes, the clock decides. A batch whose loss or gradient is not
-   finite is skipped with a message; ten in a row end the run. */
+   If steps or epochs limit the run, an interrupted and resumed run ends with the same bits as an
+   uninterrupted one; if minutes do, the clock decides. A batch whose loss or gradient is not finite
+   is skipped with a message; ten in a row end the run. */
 #include "learner.h"
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +11,8 @@
 
 enum { CHECKPOINT_SECONDS = 300, REPORT_STEPS = 100 };
 
-/* loss, valid: negative log-likelihood per token, of the training and the validation data. The
-   epoch is that of the last step. */
+/* loss, valid: negative log-likelihood per token of the training and the validation data. The epoch
+   reported is that of the last step. */
 static void report_loss(const struct learner *learner, double loss, double valid, bool done)
 {
     const struct state *state = &learner->state;
@@ -72,7 +73,7 @@ static void show_progress(struct learner *learner)
     if (learner->state.step % REPORT_STEPS == 0) report_loss(learner, learner->recent, NAN, false);
 }
 
-/* For the reader, the checkpoint and the figure. */
+/* Reports a validation, and records it for the checkpoint and the learning curve. */
 static void remember(struct learner *learner, double train, double valid)
 {
     const struct state *state = &learner->state;
@@ -105,7 +106,7 @@ static int end_epoch(struct learner *learner)
     return checkpoint_save(learner);
 }
 
-/* Within an epoch, where the recipe asks for it; only for runs without checkpoints. */
+/* Validates within an epoch, if the recipe asks for it. Only runs without checkpoints do. */
 static int validate_between(struct learner *learner)
 {
     struct state *state = &learner->state;
@@ -128,7 +129,7 @@ static bool over(const struct learner *learner)
     return share_done(learner) >= 1 || learner->enough > 1 || out_of_patience(learner);
 }
 
-/* Why the run is over, or has nothing to do, where that is not plain. */
+/* Reports why the run is over or has nothing to do, unless that is obvious. */
 static void explain_end(const struct learner *learner, bool idle)
 {
     static const char bounds[] = " --epochs, --steps or --minutes";
@@ -142,7 +143,7 @@ static void explain_end(const struct learner *learner, bool idle)
         print_report("stopped: no improvement for %lld epochs", learner->state.since);
 }
 
-/* What has come out, and what to do next. */
+/* Reports the result and what to do next. */
 static void conclude(const struct learner *learner, double best, bool idle)
 {
     const struct recipe *recipe = learner->recipe;
@@ -164,8 +165,8 @@ static void conclude(const struct learner *learner, double best, bool idle)
     free(word);
 }
 
-/* Within an epoch: validates once more, on a copy of the state: a longer run that goes on from the
-   checkpoint ends with the same bits as one that never stopped here. */
+/* Ends the run. Within an epoch it validates once more, on a copy of the state, so that a longer
+   run that continues from the checkpoint ends with the same bits as one that never stopped here. */
 static int finish_training(struct learner *learner)
 {
     struct state state = learner->state;
@@ -187,7 +188,8 @@ static int finish_training(struct learner *learner)
     return EXIT_OK;
 }
 
-/* Asked to end, or other ranks are lost. Their launcher, if one started this, gives little time. */
+/* Ends the run early: the process was asked to end, or a rank was lost. A launcher such as mpirun
+   gives it little time. */
 static int stopped(struct learner *learner)
 {
     bool whole = learner->state.position < (long long)learner->batches.count;
@@ -207,7 +209,7 @@ static int stopped(struct learner *learner)
     return EXIT_INTERRUPTED;
 }
 
-/* The data of a step could not be read: what was learned before is kept. */
+/* Ends the run because the data of a step could not be read. What was learned before is saved. */
 static int kept(struct learner *learner, int code)
 {
     if (checkpoint_save(learner) == EXIT_OK && learner->recipe->checkpoint && leads(learner))
@@ -217,7 +219,8 @@ static int kept(struct learner *learner, int code)
     return code;
 }
 
-/* Where the clock decides how long the run is and its rate, it is that of rank 0. */
+/* If time limits the run, all ranks use the clock of rank 0, since the number of steps and the
+   learning rate depend on it. */
 static int agree_on_time(struct learner *learner)
 {
     double times[2] = {elapsed(learner), learner->validation_seconds};
@@ -228,8 +231,8 @@ static int agree_on_time(struct learner *learner)
     return code;
 }
 
-/* All ranks can begin: what --force replaces goes. With several ranks there is a checkpoint from
-   the beginning on: any of them may be lost. */
+/* Begins the run once all ranks can. Removes what --force replaces. With several ranks it writes a
+   checkpoint at once, since any of them may be lost. */
 static int begin_training(struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;

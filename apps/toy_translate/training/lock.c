@@ -1,9 +1,11 @@
-/* lock.c - one run at a time writes OUT: a lock that the system releases when a process ends.
+/* lock.c - allows only one run at a time to write OUT, by a lock that the system releases when the
+   process ends.
 
-   The files of a run are replaced, so what is locked is their folder, at a byte that stands for the
-   name. A folder opens for reading alone, which allows a shared lock: who has one and meets that of
-   another run gives up. It belongs to the open file (OFD), since those of a process end as soon as
-   it closes the folder anywhere. Where a system has no such locks, nothing is noticed. */
+   The files of a run are replaced while it goes on, so the lock is on their folder, at an offset
+   that is a hash of the name. A folder can only be opened for reading, which allows only a shared
+   lock: a process takes one and gives up if another process has one too. The lock belongs to the
+   open file description (OFD), since a lock of the process would be released as soon as the folder
+   is closed anywhere. On systems without such locks, nothing is detected. */
 #define _GNU_SOURCE /* F_OFD_SETLK */
 #include "kit/hash.h"
 #include "training.h"
@@ -15,7 +17,7 @@
 #ifdef F_OFD_SETLK
 enum { SET = F_OFD_SETLK, GET = F_OFD_GETLK };
 #else
-enum { SET = -1, GET = -1 }; /* no command of fcntl */
+enum { SET = -1, GET = -1 }; /* not a command of fcntl */
 #endif
 
 int lock_open(int *lock, const char *out)

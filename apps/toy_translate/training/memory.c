@@ -1,7 +1,7 @@
-/* memory.c - what a run will hold in memory, as numbers before it begins: those of the library, and
-   those of the data by their counts; refused where they are more than --memory-limit. Of the
-   machine is known, where its files say it: Linux's MemAvailable, the limit of the control group
-   (version 2 or 1), and the process's own limit of address space; the minimum of them counts. */
+/* memory.c - estimates the memory of a run before it begins: what the library reports, and what the
+   data need by their counts. A run that needs more than --memory-limit is refused. The memory that
+   is available is the minimum of Linux's MemAvailable, the limit of the control group (version 2 or
+   1), and the process's limit of address space, as far as these are known. */
 #define _POSIX_C_SOURCE 200809L
 #include "learner.h"
 #include <inttypes.h>
@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { HELD = 1 << 28 }; /* bytes of tokens that are held beside the index, at most */
+enum { HELD = 1 << 28 }; /* maximum bytes of tokens that are held besides the index */
 
 /* ---- what the machine has ---- */
 
-/* The first number after `key` in a file; SIZE_MAX: there is none. */
+/* Returns the first number after `key` in a file, or SIZE_MAX if there is none. */
 static size_t number_in(const char *path, const char *key)
 {
     char line[256];
@@ -69,8 +69,8 @@ static void add_up(struct learner *learner, const struct data *data)
         m->activations = learner->bytes - m->gradients - m->optimizer;
     m->averages = parameters * epochs;
     m->index = examples_index_bytes(&data->train) + examples_index_bytes(&data->valid);
-    m->index += 3 * learner->alignments.size; /* the file and its links, of tokens */
-    for (int i = 0; i < 2; i++)               /* what came through pipes stays */
+    m->index += 3 * learner->alignments.size; /* the file, and its links between tokens */
+    for (int i = 0; i < 2; i++)               /* what came through pipes is held */
         m->index += data->train_inputs.side[i].size + data->valid_inputs.side[i].size;
     m->batches = batches_bytes(data->train.count, (size_t)recipe->batch_tokens) +
                  batches_bytes(data->valid.count, (size_t)limits.source_tokens);

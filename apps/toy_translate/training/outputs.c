@@ -1,8 +1,8 @@
-/* outputs.c - the files of a run beside OUT: OUT.checkpoint, OUT.checkpoint.best and, of the last
-   epochs, OUT.checkpoint.N. An existing model is not overwritten unasked; what a run has left
-   behind is removed when it has ended, or when --force begins another one, but only what proves by
-   its metadata that this program wrote it: where one of these names is that of another file, no run
-   begins. */
+/* outputs.c - the files of a run beside OUT: OUT.checkpoint, OUT.checkpoint.best and, for the last
+   epochs, OUT.checkpoint.N. An existing model is replaced only with --force or --resume. What a run
+   leaves behind is removed when it has ended, or when --force begins another one, but only files
+   whose metadata show that this program wrote them. If a file of another kind has one of these
+   names, no run begins. */
 #define _POSIX_C_SOURCE 200809L
 #include "learner.h"
 #include <dirent.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "", ".best" or ".N": what OUT.checkpoint may be followed by. */
+/* Returns true for "", ".best" and ".N", which can follow OUT.checkpoint. */
 static bool is_suffix(const char *text)
 {
     if (*text == 0 || strcmp(text, ".best") == 0) return true;
@@ -40,8 +40,8 @@ int outputs_each(const char *out, int (*visit)(const char *path, const void *use
     return code;
 }
 
-/* Has this program written the file? Its models and checkpoints have metadata of that name. unsure:
-   the answer where memory is too short to tell. */
+/* Returns true if this program wrote the file: its models and checkpoints have metadata with this
+   prefix. unsure: the answer if memory is insufficient to tell. */
 static bool is_ours(const char *path, bool unsure)
 {
     static const char prefix[] = "toy_translate.";
@@ -65,7 +65,8 @@ static int remove_ours(const char *path, const void *user)
     return EXIT_OK;
 }
 
-/* A run would replace or remove it. A link that leads nowhere is where a file will be. */
+/* Refuses a file that a run would replace or remove. A dangling link is accepted, since a file will
+   be written through it. */
 static int refuse_others(const char *path, const void *user)
 {
     struct stat about;

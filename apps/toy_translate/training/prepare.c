@@ -1,5 +1,5 @@
-/* prepare.c - sets up training: vocabulary, batches, model and trainer, new or from a checkpoint.
- */
+/* prepare.c - sets up training: vocabulary, batches, model and trainer, new or from a
+   checkpoint. */
 #include "learner.h"
 #include <math.h>
 #include <stdlib.h>
@@ -45,7 +45,8 @@ static int create_model(struct learner *learner, const struct pairs *sample)
     return failed("%s", why.text);
 }
 
-/* Where ranks measured, each for itself, they would not compute the same. */
+/* Ranks must not measure which library is faster each for itself, since they would then compute
+   different bits. */
 static int set_products(const struct learner *learner, rapt_train_options *options)
 {
     const char *products = learner->recipe->products;
@@ -112,7 +113,7 @@ size_t shard_budget(const struct learner *learner)
                                recipe->shards > 0 ? (size_t)recipe->shards : 1);
 }
 
-/* What may be refused before the pairs become tokens. */
+/* Refuses what can be refused before the pairs are tokenized. */
 static int plan_examples(struct learner *learner, const struct data *data)
 {
     const struct recipe *recipe = learner->recipe;
@@ -131,8 +132,8 @@ static int plan_examples(struct learner *learner, const struct data *data)
     return code;
 }
 
-/* Of the tokens that may be held, the training pairs get the most; if all are, the files are not
-   needed any more. */
+/* Makes training and validation pairs from the files. Training pairs get most of the token ids that
+   may be held. If all pairs are held, the files are closed. */
 static int create_examples(struct learner *learner, struct data *data)
 {
     struct seen seen = {0};

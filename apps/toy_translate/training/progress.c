@@ -1,6 +1,6 @@
-/* progress.c - training as lines for people, each of at most 80 columns: perplexities, learning
-   rate, speed, time. Perplexity is e to the negative log-likelihood per token, of the training data
-   (while it changes, with dropout) and of the validation data alike. */
+/* progress.c - reports training in lines of at most 80 columns: perplexities, learning rate, speed
+   and time. A perplexity is e to the negative log-likelihood per token, for the training data
+   (measured while parameters change, with dropout) as for the validation data. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/heatmap.h"
 #include "learner.h"
@@ -15,7 +15,7 @@ struct row {
     char text[COLUMNS + 1];
 };
 
-/* Adds a part, two spaces before it; left out if the line would become too long. */
+/* Appends a part after two spaces, unless the line would become too long. */
 __attribute__((format(printf, 2, 3))) static void row_add(struct row *row, const char *format, ...)
 {
     char part[COLUMNS + 1];
@@ -61,7 +61,7 @@ void progress_count(struct progress *progress, long long tokens)
     progress->tokens += tokens;
 }
 
-/* Exponential smoothing with a half-life of a few seconds. */
+/* Smooths the speed exponentially, with a half-life of a few seconds. */
 static void measure_speed(struct progress *progress, double time)
 {
     double span = time - progress->from;
@@ -125,7 +125,7 @@ void progress_show(struct learner *learner)
     print_progress("%s", row.text);
 }
 
-/* "    source -> translation", cut to the width. */
+/* Prints " source -> translation", cut to the width of a line. */
 static void show_sample(struct learner *learner)
 {
     char *text = sample(learner);

@@ -1,10 +1,12 @@
-/* rate.c - the fraction of training done, and the learning rate there:
+/* rate.c - the fraction of the run that is done, and the learning rate there:
 
-       rate * min(1, rise) * decay
-       rise  = step / warmup; linear: at least fraction / 0.2, so that short runs are not all
-   warm-up decay = sqrt(warmup / max(step, warmup))   inverse-sqrt: Vaswani et al. 2017, section 5.3
-             = 1 - fraction                       linear
-             = 1                                  constant */
+       rate = peak * min(1, rise) * decay
+
+       rise    step / warmup; with "linear" at least fraction / 0.2, so that a short run is not all
+               warm-up
+       decay   inverse-sqrt: sqrt(warmup / max(step, warmup)) (Vaswani et al. 2017, section 5.3)
+               linear: 1 - fraction
+               constant: 1 */
 #include "learner.h"
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* sample.c - one validation sentence as the model translates it now: greedy search with the current
-   parameters. A sentence of few words, always the same one. */
+/* sample.c - translates one short validation sentence, always the same, by greedy search with the
+   current parameters. */
 #include "kit/heatmap.h"
 #include "learner.h"
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 enum { FIRST = 50, LONGEST = 9 }; /* sentences to choose from; tokens of the one chosen */
 
-/* The longest of the first sentences that is not too long, else the first. */
+/* Returns the longest of the first sentences that is short enough, or the first sentence. */
 static size_t choose_sentence(const struct examples *valid)
 {
     size_t best = 0, longest = 0;
@@ -20,7 +20,7 @@ static size_t choose_sentence(const struct examples *valid)
     return best;
 }
 
-/* A new string; NULL: it cannot be decoded. */
+/* Returns a new string, or NULL if the tokens cannot be decoded. */
 static char *decode_text(const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
 {
     size_t size = 0;
@@ -32,7 +32,8 @@ static char *decode_text(const rapt_tokenizer *tokenizer, const int32_t *ids, in
     return text;
 }
 
-/* source -> target; NULL: the model gives none, for instance because it is not finite. */
+/* Returns "source -> target", or NULL if the model gives no translation, for instance because its
+   logits are not finite. */
 static char *translate_sample(const struct learner *learner, rapt_session *session,
                               const int32_t *ids, int count, int limit)
 {

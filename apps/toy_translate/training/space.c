@@ -1,12 +1,12 @@
-/* space.c - before training: are its files writable, and is there space for all that will be there
-   at once? Each is written beside the old one, so both count. */
+/* space.c - checks before training that the files of the run can be written, and that the disk has
+   space for all that exist at once. A new file is written beside the old one, so both count. */
 #define _POSIX_C_SOURCE 200809L
 #include "learner.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* Bytes on the disk, less those there when training began, and the maximum of that. */
+/* Bytes on the disk compared with the beginning of training: now, and at most. */
 struct usage {
     long long now, max;
 };
@@ -17,7 +17,7 @@ static void usage_add(struct usage *usage, long long bytes)
     if (usage->now > usage->max) usage->max = usage->now;
 }
 
-/* Replaces `old` bytes by `new` ones. */
+/* Replaces `old` bytes by `new` ones, which are written first. */
 static void usage_replace(struct usage *usage, long long old, long long new)
 {
     usage_add(usage, new);
@@ -30,8 +30,8 @@ static long long bytes_on_disk(const char *path)
     return stat(path, &about) == 0 ? (long long)about.st_blocks * 512 : 0;
 }
 
-/* Of a file with so many copies of the parameters: tensors end on no block, and have names and
-   shapes in the header; texts may double when quotes are escaped. */
+/* Returns the size of a file with this many copies of the parameters. Tensors are padded, and the
+   header has their names and shapes. Texts may double in size when quotes are escaped. */
 static long long file_bytes(const struct learner *learner, long long copies)
 {
     const struct vocabulary *vocabulary = &learner->vocabulary;
@@ -44,7 +44,7 @@ static long long file_bytes(const struct learner *learner, long long copies)
                              160LL * rapt_model_tensors(learner->model));
 }
 
-/* Epochs that this run will end; too many rather than too few. */
+/* Returns an upper bound of the epochs that this run will end. */
 static long long epochs_left(const struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;
@@ -58,7 +58,7 @@ static long long epochs_left(const struct learner *learner)
     return left > 0 ? left : 0;
 }
 
-/* Of the validations so far and to come, as far as this run goes: a line of JSON for each. */
+/* Returns the bytes of the history, a line of JSON per validation, at the end of this run. */
 static long long history_bytes(const struct learner *learner)
 {
     long long to_come = epochs_left(learner), bytes = 96;
@@ -67,7 +67,7 @@ static long long history_bytes(const struct learner *learner)
     return bytes + 96 * ((long long)learner->history.count + to_come);
 }
 
-/* Files of epochs that will be written before an old one is removed. */
+/* Returns how many files of epochs will be written before an old one is removed. */
 static long long new_epochs(const struct learner *learner)
 {
     long long capacity = learner->average.capacity, there = learner->state.epoch - 1;
@@ -77,8 +77,8 @@ static long long new_epochs(const struct learner *learner)
     return left < capacity + 1 - there ? left : capacity + 1 - there;
 }
 
-/* Follows the files of a run: of each epoch OUT.checkpoint.N, OUT and OUT.checkpoint; then
-   OUT.checkpoint.best, at the end of a run within an epoch. */
+/* Follows the files of a run: for each epoch OUT.checkpoint.N, OUT and OUT.checkpoint, then
+   OUT.checkpoint.best at the end of a run within an epoch. */
 static long long bytes_needed(const struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;
@@ -106,7 +106,7 @@ int output_check(const struct learner *learner)
     long long largest =
         recipe->checkpoint ? file_bytes(learner, 3) + history_bytes(learner) : model;
     rapt_message why = {""};
-    /* OUT may be a link to another disk; the other files are beside the link. */
+    /* OUT may be a link to another disk. The other files are beside the link. */
     rapt_status status = rapt_file_check(recipe->out, (uint64_t)model, 0, &why);
     if (status == RAPT_OK)
         status = rapt_file_check(recipe->checkpoint ? learner->path : recipe->out,

@@ -1,10 +1,10 @@
-/* state.c - what a resumed run goes on from: the state of the training loop and the options that it
-   must repeat, in the metadata of its checkpoint. */
+/* state.c - what a resumed run continues from: the state of the training loop and the options that
+   it must repeat, in the metadata of the checkpoint. */
 #include "learner.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* The options that a resumed run must repeat: "name value name value ...". */
+/* Returns the options that a resumed run must repeat: "name value name value ...". */
 char *options_text(const struct recipe *recipe)
 {
     rapt_config config;
@@ -29,14 +29,14 @@ char *options_text(const struct recipe *recipe)
     return text;
 }
 
-/* The length of the first "name value" of such a list. */
+/* Returns the length of the first "name value" of such a list. */
 static size_t entry(const char *list)
 {
     size_t name = strcspn(list, " ");
     return list[name] == 0 ? name : name + 1 + strcspn(list + name + 1, " ");
 }
 
-/* The entry of a list that has the name of `wanted`; NULL: there is none. */
+/* Returns the entry of the list with the same name as `wanted`, or NULL. */
 static const char *same_name(const char *list, const char *wanted)
 {
     size_t name = strcspn(wanted, " ") + 1;
@@ -57,7 +57,7 @@ char *options_difference(const char *was, const char *is)
     return *is ? xasprintf("without %.*s", (int)entry(is), is) : NULL;
 }
 
-/* Of lists that are not equal, though maybe only in spaces. */
+/* Reports how two lists differ. The difference may be only in spaces. */
 static int differs(const char *path, const char *was, const char *is)
 {
     char *how = options_difference(was, is);

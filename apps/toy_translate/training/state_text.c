@@ -1,5 +1,5 @@
-/* state_text.c - the state of the training loop as JSON, and back: text of a file, which may say
-   anything, comes in; a state with every field within its range comes out, or a reason. */
+/* state_text.c - the state of the training loop as JSON, and back. The text comes from a file and
+   is not trusted: parsing gives a state with every field in its range, or the reason why not. */
 #define _POSIX_C_SOURCE 200809L
 #include "state_text.h"
 

@@ -1,5 +1,4 @@
-/* state_text.h - the state of the training loop and its text in a checkpoint: what state.c and
-   tests share. */
+/* state_text.h - the state of the training loop, and its text in a checkpoint. */
 #ifndef TOY_TRANSLATE_STATE_TEXT_H
 #define TOY_TRANSLATE_STATE_TEXT_H
 
@@ -7,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BAD_BATCHES = 10 }; /* so many in a row end the run */
+enum { BAD_BATCHES = 10 }; /* this many in a row end the run */
 
 struct state {
 #define STATE(ctype, name, kind, min, max) ctype name;
@@ -19,10 +18,11 @@ struct state_reason {
     char text[256];
 };
 
-/* JSON that state_parse reads; the caller frees. options: "name value name value ...". */
+/* Returns the JSON that state_parse reads; the caller frees it. options: "name value name value
+   ..." */
 char *state_text(const struct state *state, const char *options);
-/* text: size bytes, which need not end in 0. *options is the caller's to free. false: *why names
-   the field and its value, nothing else is changed. */
+/* text: [size], not necessarily terminated by NUL. The caller frees *options. Returns false and
+   changes nothing if the text is invalid; *why then names the field and its value. */
 bool state_parse(struct state *state, char **options, const char *text, size_t size,
                  struct state_reason *why);
 

@@ -1,9 +1,9 @@
-/* step.c - one step: the batch at the learner's position in, a changed model and its losses out.
-   With --shards the batch is split, and other machines may compute some of its parts. */
+/* step.c - makes one step with the batch at the learner's position. With --shards the batch is
+   split, and other ranks may compute some of its parts. */
 #include "learner.h"
 #include <stdlib.h>
 
-/* Gives the trainer the word alignments of the batch last got, if there are any. */
+/* Gives the trainer the word alignments of the current batch, if there are any. */
 static int align(struct learner *learner)
 {
     rapt_message why = {""};

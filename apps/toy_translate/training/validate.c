@@ -1,11 +1,11 @@
-/* validate.c - validation: negative log-likelihood per token of held-out pairs, of the current
-   parameters and of the mean of the last epochs; the better of the two is saved if it is the best
-   so far. */
+/* validate.c - validates with the negative log-likelihood per token of held-out pairs, of the
+   current parameters and of the mean of the last epochs. The better of the two is saved if it is
+   the best so far. */
 #include "learner.h"
 #include <math.h>
 #include <stdlib.h>
 
-/* Of one batch. */
+/* The loss of one batch. */
 struct batch_loss {
     double likelihood; /* NaN: not finite */
     long long tokens;
@@ -25,7 +25,8 @@ static int evaluate(struct learner *learner, size_t b, struct batch_loss *loss)
     return failed("validation: %s", *why.text ? why.text : rapt_status_text(status));
 }
 
-/* Each rank evaluates a part of the batches; all add the losses of all, in the same order. */
+/* Computes the loss per token. Each rank evaluates some of the batches, and all ranks add all
+   losses in the same order. */
 static int validation_loss(struct learner *learner, double *loss)
 {
     const struct ranks *ranks = learner->exchange.ranks;
@@ -77,7 +78,7 @@ int validate(struct learner *learner, struct state *state, bool within_epoch, do
         code = best_restore(learner);
         state->since++;
     }
-    learner->valid_loss = NAN; /* of models that are saved before the next validation */
+    learner->valid_loss = NAN; /* for models that are saved before the next validation */
     learner->validation_seconds = now() - start;
     return code;
 }

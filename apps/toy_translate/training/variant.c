@@ -1,11 +1,12 @@
 /* variant.c - the fields of the library's rapt_config as options of train and demo, as text that a
-   resumed run must repeat, and as JSON. One option per field that is not set otherwise, and one for
-   each pair self_X and cross_X. */
+   resumed run must repeat, and as JSON. There is one option per field that is not set otherwise,
+   and one for each pair self_X and cross_X. */
 #include "training.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Set by the preset, the data or options of train, or of no use to a translator of text. */
+/* Fields that the preset, the data or other options set, or that a translator of text does not
+   use. */
 static const char *const set_elsewhere[] = {
     "kind",    "source_vocab", "target_vocab",   "positions",      "width",
     "heads",   "ffn_width",    "encoder_layers", "decoder_layers", "tie",
@@ -20,14 +21,14 @@ static bool is_set_elsewhere(const char *name)
     return false;
 }
 
-/* X of self_X or cross_X; NULL: the field belongs to neither. */
+/* Returns X for self_X and cross_X, or NULL. */
 static const char *shared_name(const char *name)
 {
     if (strncmp(name, self, strlen(self)) == 0) return name + strlen(self);
     return strncmp(name, cross, strlen(cross)) == 0 ? name + strlen(cross) : NULL;
 }
 
-/* Of the layers rather than of attention. */
+/* Fields of the layers; the others belong to attention. */
 static const char *const of_model[] = {"norm_order",    "activation",        "position",
                                        "output_bias",   "plain_embedding",   "norm_epsilon",
                                        "norm_type",     "ffn_gated",         "first_position",
@@ -40,7 +41,7 @@ static enum variant_part field_part(const char *name)
     return VARIANT_ATTENTION;
 }
 
-/* Keeps a text as long as the program runs: names, choices and helps of options. */
+/* Keeps a text for the rest of the program's life: names, choices and helps of options. */
 static const char *retain(char *text)
 {
     static char **texts;
@@ -49,7 +50,7 @@ static const char *retain(char *text)
     return texts[count++] = text;
 }
 
-/* With - for _; the caller frees. */
+/* Returns the name with - for _. The caller frees it. */
 static char *option_name(const char *name)
 {
     char *copy = xasprintf("%s", name);
@@ -58,7 +59,7 @@ static char *option_name(const char *name)
     return copy;
 }
 
-/* "post|pre", all values of an enumeration. */
+/* Returns all values of an enumeration, such as "post|pre". */
 static const char *choices(const rapt_config_field *f)
 {
     char *all = xasprintf("%s", f->word(0));
@@ -70,7 +71,7 @@ static const char *choices(const rapt_config_field *f)
     return retain(all);
 }
 
-/* The help of the option for both. */
+/* Returns the help of the option for both self_X and cross_X. */
 static const char *both_help(const char *shared)
 {
     char *name = option_name(shared),
@@ -79,8 +80,8 @@ static const char *both_help(const char *shared)
     return retain(help);
 }
 
-/* The meaning, with the value that 0 stands for in brackets; "1: ..." of a flag without the value,
-   which an option does not have. */
+/* Returns the meaning of the field as the help of an option: with the value that 0 stands for in
+   brackets, and without the "1: " of a flag. */
 static const char *help_of(const rapt_config_field *f)
 {
     static const char zero[] = "; 0: ";
@@ -141,7 +142,7 @@ bool is_variant(const char *option)
     return found;
 }
 
-/* Sets the field from its own option, else from the option for both. */
+/* Sets the field from its own option, or else from the option for both. */
 static void apply(const rapt_config_field *f, const struct variant_value *own,
                   const struct variant_value *both, rapt_config *c)
 {
@@ -165,7 +166,7 @@ void variant_apply(const struct variant *v, rapt_config *c)
         for (int j = 0; shared != NULL && j < RAPT_CONFIG_FIELDS; j++) {
             const char *other = shared_name(rapt_config_field_at(j)->name);
             if (other != NULL && strcmp(other, shared) == 0) {
-                both = &v->both[j]; /* the first of the pair holds the option */
+                both = &v->both[j]; /* the first field of the pair holds the option */
                 break;
             }
         }
@@ -180,7 +181,7 @@ static int value_bits(const rapt_config_field *f, const rapt_config *c)
     return bits;
 }
 
-/* With as few digits as read back the same. */
+/* Returns the fewest digits that read back as the same number. */
 static char *float_text(float x)
 {
     char text[32];
@@ -190,7 +191,7 @@ static char *float_text(float x)
     return xasprintf("%s", text);
 }
 
-/* The value as text; the caller frees. */
+/* Returns the value as text. The caller frees it. */
 static char *value_text(const rapt_config_field *f, const rapt_config *c)
 {
     int integer = value_bits(f, c);
@@ -200,7 +201,7 @@ static char *value_text(const rapt_config_field *f, const rapt_config *c)
     return f->word != NULL ? xasprintf("%s", f->word(integer)) : xasprintf("%d", integer);
 }
 
-/* " name value" of all these fields; "" if all are 0, as in checkpoints from before them. */
+/* Returns " name value" for all fields that are not 0, or "". */
 char *variant_text(const rapt_config *c)
 {
     char *text = xasprintf("%s", "");
