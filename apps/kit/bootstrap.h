@@ -1,7 +1,7 @@
-/* bootstrap.h - how sure a corpus score is, and whether two systems differ: counts of each sentence
-   go in, intervals and a p-value come out (Koehn 2004; the p-value as in Riezler and Maxwell 2005).
-   The sentences of resample r are bootstrap_index(seed, r, i, count), i < count: equal seeds give
-   equal results on every machine. */
+/* bootstrap.h - confidence intervals of a corpus score and a test of whether two systems differ,
+   from the counts of each sentence (Koehn 2004; the p-value as in Riezler and Maxwell 2005).
+   Resample r consists of the sentences bootstrap_index(seed, r, i, count), i < count, so equal
+   seeds give equal results on every machine. */
 #ifndef KIT_BOOTSTRAP_H
 #define KIT_BOOTSTRAP_H
 
@@ -10,19 +10,19 @@
 
 struct bootstrap_corpus {
     size_t sentences;
-    int width;                              /* counts of a sentence */
+    int width;                              /* counts per sentence */
     const long long *counts;                /* [sentences][width] */
     double (*score)(const long long *sums); /* of sums over sentences, [width] */
 };
 struct bootstrap_interval {
-    double low, high; /* 95 % of the resamples score from low to high */
+    double low, high; /* 95 % of the resamples score between them */
 };
 size_t bootstrap_index(uint64_t seed, int resample, size_t i, size_t count);
 double bootstrap_score(const struct bootstrap_corpus *corpus); /* of the whole corpus */
 struct bootstrap_interval bootstrap_interval(const struct bootstrap_corpus *corpus, int resamples,
                                              uint64_t seed);
-/* The same sentences translated by two systems: how likely a difference as large as theirs would
-   be if they were equally good; width and score of both are the same. */
+/* Returns the probability of a difference at least as large as that of two systems on the same
+   sentences if both were equally good. Their width and score must be the same. */
 double bootstrap_p(const struct bootstrap_corpus *a, const struct bootstrap_corpus *b,
                    int resamples, uint64_t seed);
 

@@ -1,5 +1,5 @@
-/* files.c - whole files: read, however few bytes a call gives; written as models are, so that the
-   old one stands until the new one is complete; outputs that would destroy an input are refused. */
+/* files.c - reads and writes whole files. A file is replaced atomically, as models are. An output
+   that would overwrite an input is refused. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The same regular file, by device and inode? */
+/* Returns true if both are the same regular file, by device and inode. */
 static bool same_file(const struct stat *a, const struct stat *b)
 {
     return S_ISREG(a->st_mode) && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
@@ -40,8 +40,8 @@ bool is_input(const char *path)
     return stat(path, &about) == 0 && fstat(STDIN_FILENO, &in) == 0 && same_file(&about, &in);
 }
 
-/* Does the path lead to something that takes bytes but is not replaced: a pipe, a device, the file
-   that standard output goes to? */
+/* Returns true if the path is written into instead of being replaced: a pipe, a device, or the file
+   that standard output goes to. */
 static bool is_stream(const char *path)
 {
     struct stat about;
@@ -49,7 +49,7 @@ static bool is_stream(const char *path)
     return !S_ISREG(about.st_mode) || is_output(path);
 }
 
-/* 0, or what went wrong as errno says it. */
+/* Returns 0 or an errno. */
 static int write_whole(FILE *file, const char *bytes, size_t size)
 {
     errno = 0;

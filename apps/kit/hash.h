@@ -1,4 +1,4 @@
-/* hash.h - FNV-1a (Fowler, Noll and Vo) of bytes: fast, and no cryptographic hash. */
+/* hash.h - the FNV-1a hash (Fowler, Noll and Vo): fast, not cryptographic. */
 #ifndef KIT_HASH_H
 #define KIT_HASH_H
 
@@ -8,7 +8,7 @@
 #define HASH_EMPTY UINT64_C(0xCBF29CE484222325) /* of no bytes */
 #define HASH_PRIME UINT64_C(0x100000001B3)
 
-/* Goes on from the hash of what comes before, or from HASH_EMPTY. */
+/* Continues the hash of the bytes before, or HASH_EMPTY. */
 static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 {
     const unsigned char *bytes = data;

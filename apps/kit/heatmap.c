@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CELL = 4, MAX_CELL = 12, NARROW = 2 }; /* columns of a cell; of a narrow one with its gap */
+enum { CELL = 4, MAX_CELL = 12, NARROW = 2 }; /* columns of a cell; NARROW: including its gap */
 
 /* Characters of width 0 or 2 on a terminal: Unicode general category Mn, East Asian Width W and F;
    the common ranges. */
@@ -22,7 +22,8 @@ static const struct {
     {0xFFE0, 0xFFE6, 2}, {0x1F300, 0x1F64F, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2},
 };
 
-/* The width of the character at *at, which is advanced; the text must be valid UTF-8. */
+/* Returns the width of the character at *at and moves *at after it. The text must be valid
+   UTF-8. */
 static int next_columns(rapt_text text, size_t *at)
 {
     unsigned char lead = (unsigned char)text.bytes[(*at)++];
@@ -97,7 +98,7 @@ static void put_label(FILE *file, const char *text, int columns, bool right)
 struct labels {
     int count;
     char **texts;
-    int *full, *widths; /* columns of the text; those it gets */
+    int *full, *widths; /* width of each text, and the columns that it gets */
 };
 
 static struct labels labels_make(const rapt_text *names, int names_count)
@@ -143,16 +144,16 @@ static int clamp(int value, int min, int max)
     return value < min ? min : value > max ? max : value;
 }
 
-/* How a map is laid out. */
+/* The layout of a map. */
 struct layout {
     const struct heatmap *map;
     struct heatmap_style style;
     struct labels rows, heads;
-    int left;    /* columns of the row names */
-    bool narrow; /* cells of NARROW columns under heads that are written downwards */
+    int left;    /* columns for row names */
+    bool narrow; /* cells of NARROW columns, with heads written vertically */
 };
 
-/* The background of a cell: from dark blue to yellow, of the 256 colors of xterm. */
+/* Returns the background of a cell, one of xterm's 256 colors: from dark blue to yellow. */
 static int color_of(float share)
 {
     static const int colors[] = {17, 24, 30, 36, 71, 113, 185, 227};
@@ -160,7 +161,7 @@ static int color_of(float share)
     return colors[clamp((int)(share * (float)count), 0, count - 1)];
 }
 
-/* share: of heatmap_full of the row. */
+/* share: the weight divided by heatmap_full of the row */
 static void put_cell(FILE *file, const struct layout *layout, float weight, float share, int width)
 {
     int percent = (int)(100 * weight + 0.5F), wide = layout->narrow ? NARROW - 1 : CELL;
@@ -198,7 +199,8 @@ static void print_heads(FILE *file, const struct layout *layout, int from, int t
     fputc('\n', file);
 }
 
-/* The character with this number; empty: there is none. A last one that hides others is a dot. */
+/* Returns the character with this index, or an empty text. If it is the last to be shown and others
+   follow, it is a dot. */
 static rapt_text character(const char *text, int index, bool last)
 {
     rapt_text all = {text, strlen(text)};
@@ -212,7 +214,7 @@ static rapt_text character(const char *text, int index, bool last)
     return (rapt_text){text + begin, at - begin};
 }
 
-/* Heads from the top downwards, one letter in each line, that end above their cells. */
+/* Prints heads vertically, one letter per line, ending above their cells. */
 static void print_downwards(FILE *file, const struct layout *layout, int from, int to)
 {
     int height = 0;
@@ -234,7 +236,7 @@ static void print_downwards(FILE *file, const struct layout *layout, int from, i
     }
 }
 
-/* Columns [from, to) of the map. */
+/* Prints columns from .. to - 1 of the map. */
 static void print_part(FILE *file, const struct layout *layout, int from, int to)
 {
     if (layout->narrow)
@@ -244,7 +246,7 @@ static void print_part(FILE *file, const struct layout *layout, int from, int to
     for (int t = 0; t < layout->rows.count; t++) print_row(file, layout, t, from, to);
 }
 
-/* Does the map fit with its heads written out? Else they go downwards. */
+/* Decides whether heads are horizontal, if the map then fits, or vertical. */
 static void lay_out_heatmap(struct layout *layout)
 {
     int used = 0, width = layout->style.width;

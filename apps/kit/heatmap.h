@@ -1,4 +1,5 @@
-/* heatmap.h - a heat map of attention weights as text; Unicode width and escaping of labels. */
+/* heatmap.h - heat maps of attention weights as text; the width of text on a terminal, and its
+   escaping. */
 #ifndef KIT_HEATMAP_H
 #define KIT_HEATMAP_H
 
@@ -14,23 +15,23 @@ struct heatmap {
 struct heatmap_style {
     int width;    /* terminal columns */
     bool numbers; /* weights in % instead of shades */
-    bool color;   /* of the 256 that terminals have, instead of shades */
+    bool color;   /* one of 256 terminal colors instead of shades */
 };
-/* Shades and colors are relative to heatmap_full of the row. Where the heads are too wide they are
-   written downwards; maps that are still too wide are split into parts. */
+/* Shades and colors are relative to heatmap_full of the row. If horizontal heads are too wide, they
+   are written vertically. A map that is still too wide is split into parts. */
 void heatmap_print(FILE *file, const struct heatmap *map, struct heatmap_style style);
-/* "always", "never" or "auto": on a terminal, unless the environment has NO_COLOR
+/* Decides by "always", "never" or "auto": on a terminal, unless NO_COLOR is set
    (https://no-color.org). */
 bool heatmap_color(const char *choice);
-/* The weight of the darkest shade in a row: its largest, but no less than twice that of equal
-   weights, or 1, so that a row of equal ones is not dark. */
+/* Returns the weight of the darkest shade in a row: its largest, but at least twice the uniform
+   weight (at most 1), so that a uniform row is not dark. */
 float heatmap_full(int columns, const float *weights);
-const char *heatmap_shade(float weight); /* one character, from a dot to a full block */
-extern const char heatmap_legend[];      /* which of them stands for which weight, in % */
+const char *heatmap_shade(float weight); /* one character: a dot for the smallest to a full block */
+extern const char heatmap_legend[];      /* explains the shades in % */
 
-int text_columns(rapt_text text); /* its width on a terminal */
-/* Bytes of the longest beginning that takes no more columns; the text must be valid UTF-8. */
+int text_columns(rapt_text text); /* width on a terminal */
+/* Returns the bytes of the longest prefix that fits in `columns`. The text must be valid UTF-8. */
 size_t text_prefix(rapt_text text, int columns);
-char *printable(rapt_text text); /* one line of valid UTF-8; a new string */
+char *printable(rapt_text text); /* a new string: one line of valid UTF-8 */
 
 #endif

@@ -1,11 +1,14 @@
-/* help.c - --help of a command from its table: usage, purpose, options in groups with their
-   defaults in brackets, lists of values once, examples; at most HELP_COLUMNS columns. */
+/* help.c - prints --help from the table of a command: usage, purpose, options in groups with their
+   defaults in brackets, lists of values once, examples. Lines have at most HELP_COLUMNS columns. */
 #include "kit/program.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEFT = 26, INLINE = 24 }; /* column of the helps; longest list of values beside an option */
+enum {
+    LEFT = 26,
+    INLINE = 24
+}; /* column where helps begin; longest list of values printed beside an option */
 
 void print_wrapped(const char *text, int at, int left)
 {
@@ -32,7 +35,7 @@ void print_wrapped(const char *text, int at, int left)
     putchar('\n');
 }
 
-/* Do several rows have this list? */
+/* Returns true if several rows have this list of values. */
 static bool is_shared(const struct command *command, const struct option_row *row)
 {
     int count = 0;
@@ -123,7 +126,7 @@ bool option_begins_list(const struct command *command, int index)
     return first;
 }
 
-/* "SCORE: dot, cosine, ..." unless an earlier row has printed it. */
+/* Prints "SCORE: dot, cosine, ..." if this row is the first with its list. */
 static void print_list(const struct command *command, int index, bool *any)
 {
     if (!option_begins_list(command, index)) return;

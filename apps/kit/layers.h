@@ -25,21 +25,22 @@ struct params {
 };
 void params_create(struct params *params, size_t capacity); /* exits if memory runs out */
 void params_free(struct params *params);
-/* The next `count` parameters of the block; *gradient: theirs. Exits beyond the capacity. */
+/* Takes the next `count` parameters of the block and their gradients. Exits if the block is
+   full. */
 float *params_take(struct params *params, size_t count, float **gradient);
 /* One step of Adam (Kingma and Ba 2015, algorithm 1; beta 0.9 and 0.98, epsilon 1e-9). The gradient
    is multiplied by `scale`, then clipped to the norm `max_norm` (0: not clipped), and cleared
    afterwards. Returns the norm before clipping. */
 double params_step(struct params *params, float rate, float scale, float max_norm);
-/* Learning-rate factor at step / steps: linear warm-up from `start` with this slope per unit of
-   progress, 1 until half of the steps, then linear decay to 0.05. */
+/* Returns the factor of the learning rate at step / steps: linear warm-up from `start` with this
+   slope per unit of progress, then 1 until half of the steps, then linear decay to 0.05. */
 float schedule_factor(int step, int steps, float slope, float start);
 
 /* ---- linear.c: y += x W + b ---- */
 struct linear {
     int in, out;
     float *weight, *dweight; /* [in][out] */
-    float *bias, *dbias;     /* [out]; NULL: there is none */
+    float *bias, *dbias;     /* [out] or NULL */
 };
 /* Initial weights: normal with variance 1 / in; biases: 0. */
 void linear_create(struct linear *linear, struct params *params, struct random *random, int in,
@@ -83,8 +84,9 @@ void norm_forward(const struct norm *norm, int rows, const float *x, float *y); 
 void norm_backward(const struct norm *norm, int rows, const float *x, const float *dy, float *dx);
 
 /* ---- loss.c ---- */
-/* Cross-entropy in nats of softmax(x) with one label per row, summed; rows with a negative label
-   are ignored. Sets dx = p - onehot. *correct, if not NULL, += rows whose argmax is the label. */
+/* Returns the cross-entropy in nats of softmax(x) with one label per row, summed over rows. Rows
+   with a negative label are ignored. Sets dx = p - onehot. *correct, if not NULL, += rows whose
+   argmax is the label. */
 double cross_entropy(int rows, int width, const float *x, const int *labels, float *dx,
                      int *correct);
 

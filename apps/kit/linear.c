@@ -1,7 +1,7 @@
-/* linear.c - y += x W + b, its gradients, and the three matrix products below them.
+/* linear.c - y += x W + b, its gradients, and the three matrix products that they consist of.
 
    Each product accumulates a small tile of its result in registers. The innermost loops have unit
-   stride, so a compiler vectorizes them without reordering a sum: no -ffast-math is needed. */
+   stride, so a compiler vectorizes them without reordering a sum, and -ffast-math is not needed. */
 #include "kit/layers.h"
 #include <math.h>
 
@@ -20,7 +20,7 @@ static void tile(int in, int out, const float *x, const float *w, float *y)
         for (int j = 0; j < COLUMNS; j++) y[r * out + j] = sum[r][j];
 }
 
-/* The same for the remainder at the edges, rows x columns. */
+/* Does the same for the remaining rows and columns at the edges. */
 static void edge(int rows, int columns, int in, int out, const float *x, const float *w, float *y)
 {
     for (int r = 0; r < rows; r++)
@@ -37,8 +37,7 @@ void matmul(int rows, int in, int out, const float *x, const float *w, float *y)
     edge(rows, out - full, in, out, x, w + full, y + full);
 }
 
-/* dx[r][k] += sum over j of dy[r][j] w[k][j]: COLUMNS sums at once, added up in pairs at the end.
- */
+/* dx[r][k] += sum over j of dy[r][j] w[k][j]: COLUMNS sums at once, added in pairs at the end. */
 static float dot_rows(int out, const float *dy, const float *w)
 {
     float sum[COLUMNS] = {0}, rest = 0;

@@ -1,6 +1,6 @@
-/* lines.c - lines of a file descriptor, in windows that end where the input pauses: a process that
-   waits for the answer to a line gets it; a file, or a pipe that is always filled, gives full
-   windows. How the bytes arrive decides where windows end, never what the lines are. */
+/* lines.c - reads lines in windows that end where the input pauses. A process that waits for the
+   answer to a line gets it, while a file, or a pipe that is always full, gives full windows. How
+   the bytes arrive decides where windows end, but never what the lines are. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/lines.h"
 #include "kit/program.h"
@@ -12,9 +12,9 @@
 
 enum {
     AT_ONCE = 65536,
-    PAUSE = 10 /* ms without a byte: the other side waits */
+    PAUSE = 10 /* ms without a byte: the writer is waiting */
 };
-static const double LONGEST = 0.2; /* s that a window is gathered for */
+static const double LONGEST = 0.2; /* s that a window may take */
 
 void lines_open(struct lines *lines, int file)
 {
@@ -27,7 +27,7 @@ void lines_close(struct lines *lines)
     free(lines->ends);
 }
 
-/* Are there bytes, or the end of the input, within some milliseconds? */
+/* Returns true if there are bytes, or the end of the input, within some milliseconds. */
 static bool comes(const struct lines *lines, int milliseconds)
 {
     struct pollfd wait = {.fd = lines->file, .events = POLLIN};
@@ -49,7 +49,7 @@ static void note_ends(struct lines *lines, size_t from)
     }
 }
 
-/* One read; false: there is nothing more. A descriptor that never waits is waited for here. */
+/* Reads once. Returns false at the end. Waits here if the descriptor is non-blocking. */
 static bool read_more(struct lines *lines)
 {
     if (lines->capacity - lines->size < AT_ONCE) {
@@ -67,7 +67,7 @@ static bool read_more(struct lines *lines)
     return true;
 }
 
-/* Forgets the lines of the last window. */
+/* Drops the lines of the last window. */
 static void drop_window(struct lines *lines)
 {
     if (lines->taken == 0) return;
@@ -81,7 +81,7 @@ static void drop_window(struct lines *lines)
     lines->taken = 0;
 }
 
-/* A last line without a line feed is one. */
+/* Ends the last line, which may lack a line feed. */
 static void end_last(struct lines *lines)
 {
     size_t from = lines->whole > 0 ? lines->ends[lines->whole - 1] : 0;

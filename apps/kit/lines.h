@@ -1,4 +1,4 @@
-/* lines.h - lines of a file descriptor, in windows that end where the input pauses. */
+/* lines.h - reads lines from a file descriptor, in windows that end where the input pauses. */
 #ifndef KIT_LINES_H
 #define KIT_LINES_H
 
@@ -6,19 +6,20 @@
 #include <stdbool.h>
 
 struct lines {
-    int file, error;   /* error: of the read that failed; 0: none */
-    bool ended, begun; /* begun: a window has been given */
-    char *bytes;       /* [size], from the window's first line on */
+    int file, error;   /* error: errno of the failed read, or 0 */
+    bool ended, begun; /* begun: a window has been returned */
+    char *bytes;       /* [size] from the window's first line on */
     size_t size, capacity;
     size_t *ends; /* [whole] offsets after the line feeds */
     size_t whole, ends_capacity, taken;
 };
-void lines_open(struct lines *lines, int file); /* the descriptor stays the caller's */
+void lines_open(struct lines *lines, int file); /* the caller keeps the descriptor */
 void lines_close(struct lines *lines);
-/* Waits for a line, then takes what else has come, at most max lines; 0: the end, or an error. */
+/* Waits for a line, then takes what else has arrived, at most `max` lines. Returns 0 at the end or
+   after an error. */
 size_t lines_next(struct lines *lines, size_t max);
-/* Line `index` of the window, without its end (LF, CRs before it), the first of all without a byte
-   order mark; valid until lines_next. */
+/* Returns line `index` of the window without its end (LF and the CRs before it). The first line of
+   all also loses its byte order mark. Valid until lines_next. */
 rapt_text lines_get(const struct lines *lines, size_t index);
 
 #endif

@@ -1,4 +1,4 @@
-/* message.c - messages: one line on standard error, and an exit code. */
+/* message.c - messages of one line on standard error, and exit codes. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 static bool on_line; /* the terminal shows a progress line */
-static double shown; /* when the last one was written elsewhere */
-static int quiet;    /* the rank of this process, if another one says everything */
+static double shown; /* when progress was last written, without a terminal */
+static int quiet;    /* the rank of this process if another rank prints the messages */
 
 void messages_of_rank(int rank)
 {

@@ -1,5 +1,5 @@
-/* options.c - a command's options from one table: parsed strictly, and explained by --help.
-   The program never leaves the "C" locale, so a number means the same everywhere. */
+/* options.c - reads a command's options by its table. Values are parsed strictly. The program never
+   leaves the "C" locale, so a number means the same everywhere. */
 #include "kit/program.h"
 #include <errno.h>
 #include <getopt.h>
@@ -13,7 +13,7 @@ enum { HELP = 1 << 20, VERSION, FIRST = 256 }; /* FIRST + i: row i */
 static struct {
     command_fn *call;
     void *user;
-} visitor; /* of command_visit */
+} visitor; /* set by command_visit */
 
 static bool read_integer(const char *text, double min, double max, int *value)
 {
@@ -46,7 +46,7 @@ static bool read_real(const char *text, double min, double max, double *value)
     return true;
 }
 
-/* 90, 90m, 30s, 1.5h: minutes. */
+/* Reads 90, 90m, 30s or 1.5h, in minutes. */
 static bool read_minutes(const char *text, double min, double max, double *value)
 {
     static const struct {
@@ -70,7 +70,7 @@ static bool read_minutes(const char *text, double min, double max, double *value
     return true;
 }
 
-/* usage_error(), with the name of the command in front if it has one. */
+/* Like usage_error, with the name of the command, if it has one, in front. */
 __attribute__((format(printf, 2, 3))) static int wrong(const struct command *command,
                                                        const char *format, ...)
 {
@@ -159,7 +159,7 @@ char *option_text(const struct option_row *row)
     return text != NULL ? xasprintf("%s", text) : NULL;
 }
 
-/* Adds --name to the list if `typed` abbreviates it; the list is freed or returned. */
+/* Appends --name to the list if `typed` abbreviates it. Frees the list or returns it. */
 static char *add_name(char *list, const char *name, const char *typed, int *count)
 {
     if (strncmp(name, typed, strlen(typed)) != 0) return list;
@@ -168,7 +168,7 @@ static char *add_name(char *list, const char *name, const char *typed, int *coun
     return more;
 }
 
-/* "--typed": an abbreviation of several options, or nothing that is known. */
+/* Reports an option that abbreviates several options or none. */
 static int unknown(const struct command *command, const char *typed)
 {
     char *name = xasprintf("%.*s", (int)strcspn(typed + 2, "="), typed + 2);
@@ -197,11 +197,11 @@ static int refuse_option(const struct command *command, int code, char **argv)
                                                  : NULL;
     if (code == ':' && row != NULL)
         return wrong(command, "--%s needs a value: %s", row->name, row->argument);
-    if (index >= 0) /* of a row, or --help or --version */
+    if (index >= 0) /* a row, --help or --version */
         return wrong(command, "'%s': this option does not take a value", culprit);
     if (optopt > ' ' && optopt < 0x7f)
         return wrong(command, "unknown option '-%c'; --help lists the options", optopt);
-    if (optopt != 0) /* of a letter beyond ASCII a byte, which may be negative */
+    if (optopt != 0) /* a byte of a letter outside ASCII, which may be negative */
         return wrong(command, "unknown option '-\\x%02x'; --help lists the options",
                      (unsigned)(unsigned char)optopt);
     return unknown(command, culprit);
@@ -218,7 +218,7 @@ static int take_rest(struct command *command, int argc, char **argv)
     return files_check(command);
 }
 
-/* As getopt_long wants them; the caller frees. */
+/* Returns the options for getopt_long. The caller frees them. */
 static struct option *known_options(const struct command *command)
 {
     struct option *known = xcalloc((size_t)command->count + 3, sizeof *known), *to = known;
@@ -233,7 +233,7 @@ static struct option *known_options(const struct command *command)
     return known;
 }
 
-/* One option. *more false: there is none any more. */
+/* Reads one option; *more becomes false at the end. */
 static int read_next(const struct command *command, const struct option *known, int argc,
                      char **argv, bool *more)
 {

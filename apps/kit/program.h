@@ -1,5 +1,5 @@
-/* program.h - shared by all programs: messages, memory, clock, interrupts, options, JSON. Functions
-   that return an int return the program's exit code, after a message if it is not 0. */
+/* program.h - what all programs share: messages, memory, clock, interrupts, options, JSON.
+   Functions that return an int return the program's exit code, after a message if it is not 0. */
 #ifndef KIT_PROGRAM_H
 #define KIT_PROGRAM_H
 
@@ -13,14 +13,15 @@ extern const char program_name[]; /* defined beside main */
 
 /* ---- message.c: one line on standard error ---- */
 void print_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));        /* EXIT_FAILED */
-int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));   /* EXIT_USAGE */
-void print_report(const char *format, ...) __attribute__((format(printf, 1, 2))); /* without name */
-/* Progress: on a terminal the next message overwrites it; elsewhere it is a line,
-   one in ten seconds at most. */
+int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));      /* EXIT_FAILED */
+int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2))); /* EXIT_USAGE */
+void print_report(const char *format, ...)
+    __attribute__((format(printf, 1, 2))); /* without the program's name */
+/* Prints progress. On a terminal the next message overwrites it; otherwise it is a line, at most
+   one every ten seconds. */
 void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* From now on only failures are shown, with the number of this rank, which is above 0: the same
-   program runs elsewhere and says the rest. */
+/* From now on prints only failures, with the number of this rank, which is above 0. Rank 0 prints
+   the rest. */
 void messages_of_rank(int rank);
 int finish_output(void); /* flushes standard output; a closed pipe fails without a message */
 
@@ -50,7 +51,7 @@ json_t *number_rows(const float *grid, int rows, int columns); /* [[...], ...] *
 
 /* ---- options.c ---- */
 enum option_kind {
-    OPTION_GROUP,   /* no option: a title, `name`, over those that follow in --help */
+    OPTION_GROUP,   /* not an option: `name` is the title of the options that follow */
     OPTION_FLAG,    /* bool */
     OPTION_INTEGER, /* int */
     OPTION_SEED,    /* uint64_t */
@@ -71,22 +72,25 @@ struct option_row {
     bool given;
 };
 struct command {
-    const char *name, *arguments; /* "attend", "SENTENCE"; name "": the program has one command */
-    const char *purpose;          /* paragraphs for --help, which wraps them */
-    const char *examples;         /* lines at the end of --help; NULL: none */
+    const char *name,
+        *arguments;       /* "attend", "SENTENCE"; name is "" if the program has only one command */
+    const char *purpose;  /* paragraphs for --help, which wraps them */
+    const char *examples; /* lines at the end of --help, or NULL */
     struct option_row *rows;
     int count;
     int min, max; /* numbers of positional arguments */
-    char **rest;  /* they, rest_count of them; set by options_read */
+    char **rest;  /* [rest_count] the positional arguments; set by options_read */
     int rest_count;
 };
 enum { GO_ON = -1 };
-/* GO_ON or an exit code. Refuses outputs that are an input, or cannot be written. Options may be
-   abbreviated; -m, -o, -h and -V are short for --model, --out or --output, --help, --version. */
+/* Reads the options. Returns GO_ON or an exit code. Refuses outputs that are also inputs or cannot
+   be written. Options may be abbreviated; -m, -o, -h and -V are short for --model, --out or
+   --output, --help and --version. */
 int options_read(struct command *command, int argc, char **argv);
-/* GO_ON, or an exit code: as if --name text had been given. */
+/* Sets an option as --name text would. Returns GO_ON or an exit code. */
 int option_set(const struct command *command, struct option_row *row, const char *text);
-/* The value as option_set reads it; NULL: none, or out of range. The caller frees. */
+/* Returns the value as text that option_set reads, or NULL if it is not set or out of range. The
+   caller frees it. */
 char *option_text(const struct option_row *row);
 /* Calls a command so that options_read gives its table to `visit` and returns EXIT_OK. */
 typedef void command_fn(const struct command *command, void *user);
@@ -103,21 +107,23 @@ char *choices_text(const char *choices); /* turns "a|b|c" into "a, b, c"; the ca
 
 /* ---- help.c: text for people, at most HELP_COLUMNS columns ---- */
 enum { HELP_COLUMNS = 80 };
-/* The paragraphs of `text`, each line from column `left` on; `at`: the column of the cursor. */
+/* Prints the paragraphs of `text`, with lines beginning at column `left`. at: the column of the
+   cursor */
 void print_wrapped(const char *text, int at, int left);
 int print_help(const struct command *command);
-/* "--width N", "--score SCORE"; the caller frees. */
+/* Returns "--width N" or "--score SCORE". The caller frees it. */
 char *option_usage(const struct command *command, const struct option_row *row);
-/* Lists of values longer than help lines show once; NULL: the row has none. "SCORE". */
+/* Returns a name such as "SCORE" if the row's list of values is too long to print beside the
+   option, or is shared; otherwise NULL. */
 char *option_list_name(const struct command *command, const struct option_row *row);
-/* Is this row the first one with its list? */
+/* Returns true if this row is the first with its list of values. */
 bool option_begins_list(const struct command *command, int index);
-/* " [30]" after the help; the caller frees. "": nothing. */
+/* Returns the default to print after the help, such as " [30]", or "". The caller frees it. */
 char *option_default(const struct option_row *row);
 
 /* ---- suggest.c ---- */
-/* The option of the command or the choice of "a|b|c" that was probably meant, NULL: none. The
-   former belongs to the command, the latter is the caller's to free. */
+/* Return the option of the command, or the choice of "a|b|c", that was probably meant, or NULL. The
+   caller frees a choice. */
 const char *suggest_option(const struct command *command, const char *typed);
 char *suggest_choice(const char *choices, const char *typed);
 
@@ -125,24 +131,25 @@ char *suggest_choice(const char *choices, const char *typed);
 int print_version(void);
 
 /* ---- files.c ---- */
-/* The whole file, the caller's to free even after a failure. */
+/* Reads a whole file. The caller frees *bytes, also after a failure. */
 int file_read(const char *path, char **bytes, size_t *size);
-/* A regular file is replaced atomically; pipes, devices and standard output are written into. */
+/* Replaces a regular file atomically. Writes into pipes, devices and standard output. */
 int file_write(const char *path, const char *bytes, size_t size);
-bool file_same(const char *a, const char *b); /* one regular file, by device and inode */
-bool is_output(const char *path); /* is it standard output, if that is a regular file? */
-bool output_is_input(void);       /* of standard output and standard input */
-bool is_input(const char *path);  /* is it standard input, if that is a regular file? */
-/* GO_ON, or an exit code: no output may be an input, and each must be writable. */
+bool file_same(const char *a, const char *b); /* the same regular file, by device and inode */
+bool is_output(const char *path); /* is it the regular file that standard output goes to? */
+bool output_is_input(void);       /* are standard input and output the same file? */
+bool is_input(const char *path);  /* is it the regular file that standard input comes from? */
+/* Returns GO_ON or an exit code. No output may also be an input, and each must be writable. */
 int files_check(const struct command *command);
 
 /* ---- spool.c ---- */
-/* From begin to end what goes to standard output is kept; then file_write has it, for a path. */
+/* Collects standard output between begin and end, and then writes all of it to a file or
+   nothing. */
 struct spool {
-    FILE *file; /* without a name */
-    int output; /* standard output as it was */
+    FILE *file; /* temporary, without a name */
+    int output; /* duplicate of standard output */
 };
 int spool_begin(struct spool *spool);
-int spool_end(struct spool *spool, const char *path); /* NULL: it is dropped */
+int spool_end(struct spool *spool, const char *path); /* NULL: discard */
 
 #endif

@@ -18,8 +18,8 @@ uint64_t random_bits(struct random *random)
     return mix(random->seed + ++random->index * 0x9E3779B97F4A7C15U);
 }
 
-/* The high half of a product of 32 random bits with the bound: Lemire 2019, without the rejection,
-   so that every draw takes one number; the bias is below bound / 2^32. */
+/* Takes the high half of the product of 32 random bits and the bound (Lemire 2019), without
+   rejection, so that every draw takes one number. The bias is below bound / 2^32. */
 int random_below(struct random *random, int bound)
 {
     return (int)((random_bits(random) >> 32) * (uint64_t)bound >> 32);
@@ -30,8 +30,8 @@ float random_unit(struct random *random)
     return (float)(random_bits(random) >> 40) * 0x1p-24F;
 }
 
-/* Irwin-Hall: the sum of twelve uniforms of variance 1/12; no logarithm, so the same bits
- * everywhere. */
+/* Irwin-Hall: the sum of twelve uniform numbers of variance 1/12. Without a logarithm, it gives the
+   same bits everywhere. */
 float random_normal(struct random *random)
 {
     float sum = -6;

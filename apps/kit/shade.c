@@ -26,7 +26,7 @@ static void put_name(struct svg *svg, double x, double y, double degrees, rapt_t
     free(text);
 }
 
-/* What a square says under the pointer: "Katze, cat: 0.93". */
+/* Sets the text under the pointer, such as "Katze, cat: 0.93". */
 static void hint(struct svg *svg, const rapt_text *row_names, int row,
                  const rapt_text *column_names, int column, float weight)
 {

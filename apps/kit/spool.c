@@ -1,5 +1,5 @@
-/* spool.c - what a program prints to standard output goes into a file without a name, and at the
-   end, if it is wanted, into a file that holds all of it or is not touched. */
+/* spool.c - collects standard output in a temporary file. At the end, all of it is written to a
+   file, or that file is not touched. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include <errno.h>

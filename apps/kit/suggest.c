@@ -1,5 +1,5 @@
-/* suggest.c - what was probably meant by a name that does not exist: the nearest one by edit
-   distance with transpositions (Damerau 1964; optimal string alignment), or a usual synonym. */
+/* suggest.c - suggests what was probably meant by an unknown name: the nearest one by edit distance
+   with transpositions (Damerau 1964; optimal string alignment), or a common synonym. */
 #include "kit/program.h"
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@ static int min3(int a, int b, int c)
     return less < c ? less : c;
 }
 
-/* Insertions, deletions, replacements and swaps of neighbors that make b of a; FAR: a text is too
-   long. */
+/* Returns the number of insertions, deletions, replacements and swaps of neighbors that turn a into
+   b, or FAR if a text is too long. */
 static int distance(const char *a, const char *b)
 {
     int rows[LONGEST + 1][LONGEST + 1];
@@ -33,7 +33,7 @@ static int distance(const char *a, const char *b)
     return rows[m][n];
 }
 
-/* Replaces *best if `name` is nearer to what was typed: at most 2 edits, and fewer than half the
+/* Replaces *best if `name` is nearer to what was typed: at most 2 edits, and fewer than half its
    letters. */
 static void consider(const char *name, const char *typed, const char **best, int *nearest)
 {

@@ -14,21 +14,20 @@ struct svg {
     const char *path;
     double width, height;
 };
-/* Return an exit code and print a message if it is not 0. title: the name of the figure, which
-   readers of the screen say. The background is white, and dark where the reader prefers that. */
+/* svg_open and svg_close return an exit code after a message. title: the name of the figure for
+   screen readers. The background is white, or dark if the reader prefers that. */
 int svg_open(struct svg *svg, const char *path, double width, double height, const char *title);
 int svg_close(struct svg *svg);
 
-/* Elements without a file, to be put into another figure. The caller frees what close returns,
-   which exits if memory ran out. */
+/* Write elements that are put into another figure, not a file. svg_part_close exits if memory runs
+   out; the caller frees its result. */
 int svg_part_open(struct svg *svg, double width, double height);
 char *svg_part_close(struct svg *svg);
 void svg_part_put(struct svg *svg, double x, double y, const char *part);
-/* <, >, & and " as entities; control characters and what is no UTF-8 are replaced. */
+/* Escapes <, >, & and ", and replaces control characters and invalid UTF-8. */
 void xml_escape(FILE *file, const char *text);
 
-/* What is drawn in between shows this text under the pointer; the text may be up to 1023 bytes
- * long. */
+/* Elements between begin and end show this text, of at most 1023 bytes, under the pointer. */
 void svg_hint_begin(struct svg *svg, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void svg_hint_end(struct svg *svg);
 
@@ -40,30 +39,30 @@ void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const
               double thickness);
 void svg_dashed_line(struct svg *svg, double x1, double y1, double x2, double y2,
                      const char *stroke, double thickness);
-/* points: [count][2]. closed: a filled polygon; else an open line without fill. */
+/* points: [count][2]. closed: a filled polygon; otherwise an open line without fill */
 void svg_polyline(struct svg *svg, int count, const double *points, const char *color,
                   double thickness, int closed);
-/* The baseline of the text is at y; <, > and & are escaped. */
+/* The baseline of the text is at y. */
 void svg_text(struct svg *svg, double x, double y, double size, enum svg_anchor anchor,
               const char *color, const char *format, ...) __attribute__((format(printf, 7, 8)));
 void svg_text_rotated(struct svg *svg, double x, double y, double size, double degrees,
                       enum svg_anchor anchor, const char *color, const char *text);
 
 /* ---- chart.c ---- */
-/* Axes in the rectangle x, y, width, height; data from..to on each axis. */
+/* Axes in the rectangle x, y, width, height, with data from .. to on each axis. */
 struct chart {
     double x, y, width, height;
     double from[2], to[2],
-        step[2]; /* of the horizontal and the vertical axis; step: of the ticks, 0: none */
-    const char *title, *subtitle; /* above the axes; subtitle NULL: none */
+        step[2]; /* of the horizontal and the vertical axis; step: between ticks, 0: none */
+    const char *title, *subtitle; /* above the axes; subtitle may be NULL */
     const char *labels[2];
 };
 void chart_frame(struct svg *svg, const struct chart *chart);
 double chart_x(const struct chart *chart, double value);
 double chart_y(const struct chart *chart, double value);
 double chart_step(double span,
-                  int ticks); /* 1, 2 or 5 times a power of 10: at most so many ticks */
-/* A curve with its points. */
+                  int ticks); /* 1, 2 or 5 times a power of 10, for at most this many ticks */
+/* Draws a curve with its points. */
 void chart_curve(struct svg *svg, const struct chart *chart, int count, const double *xs,
                  const double *ys, const char *color);
 void chart_legend(struct svg *svg, double x, double y, const char *color, const char *name);
@@ -71,10 +70,10 @@ extern const char *const chart_colors[6]; /* color-blind safe: Okabe and Ito 200
 
 /* ---- shade.c ---- */
 void shade_color(float weight, char color[8]); /* 0: white, 1: dark blue; "#RRGGBB" */
-/* A heat map: weights [rows][columns] as squares of `cell` pixels from (x, y) on, row names on the
-   left, column names slanted above; NULL: no names. The largest weight of a row is the darkest,
-   unless all of its weights are about equal. Weights above 0.095 are printed in per cent if cells
-   are large enough. */
+/* Draws weights [rows][columns] as squares of `cell` pixels from (x, y) on, with row names on the
+   left and slanted column names above (NULL: no names). The largest weight of a row is the darkest,
+   unless its weights are about equal. Weights above 0.095 are printed in per cent if cells are
+   large enough. */
 void shade_map(struct svg *svg, double x, double y, double cell, int rows, int columns,
                const rapt_text *row_names, const rapt_text *column_names, const float *weights);
 

@@ -41,7 +41,7 @@ static void on_signal(int signal_number)
     stop = 1;
 }
 
-/* A closed standard file becomes one that, like it, can be neither read nor written. */
+/* Opens a closed standard file so that, as before, it can be neither read nor written. */
 void hold_standard_files(void)
 {
     for (int number = 0; number <= 2; number++)

@@ -1,8 +1,8 @@
-/* table.c - the table of a command's options: rows by name and by letter, lists of choices. */
+/* table.c - looks up rows of a command's table by name and by letter, and lists of choices. */
 #include "kit/program.h"
 #include <string.h>
 
-/* Letters that stand for options, in every command that has them. */
+/* Letters that are short for options, in every command that has these. */
 static const struct {
     char letter;
     const char *name;

@@ -1,6 +1,6 @@
-/* version.c - --version: program and library, what it was built with, and what it runs on. */
+/* version.c - --version: program and library, how they were built, and what they run on. */
 #include "kit/program.h"
-#include <commit.h> /* KIT_COMMIT: "" if it was not built from a repository */
+#include <commit.h> /* KIT_COMMIT: "" unless built from a repository */
 #include <rapt/base.h>
 
 int print_version(void)

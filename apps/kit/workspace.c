@@ -1,4 +1,4 @@
-/* workspace.c - checks an attention problem and reserves its workspace, 64-byte aligned. */
+/* workspace.c - checks an attention problem and allocates its workspace, aligned to 64 bytes. */
 #include "kit/workspace.h"
 #include "kit/program.h"
 #include <stdlib.h>

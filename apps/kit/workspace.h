@@ -1,16 +1,16 @@
-/* workspace.h - a workspace for rapt_attention_*, grown on demand. */
+/* workspace.h - a workspace for rapt_attention_*, which grows on demand. */
 #ifndef KIT_WORKSPACE_H
 #define KIT_WORKSPACE_H
 
 #include <rapt/attention.h>
 
-struct workspace { /* {0} at first; free(data) at the end */
+struct workspace { /* initially {0}; free(data) at the end */
     void *data;
     size_t bytes;
 };
-/* Checks the problem and returns a workspace large enough for it; exits if either fails. */
+/* Checks the problem and returns a large enough workspace. Exits if either fails. */
 void *workspace_for(struct workspace *workspace, const rapt_attention *problem);
-/* Exits with a message unless a call went well. */
+/* Exits with a message if a call failed. */
 void must(rapt_status status);
 
 #endif

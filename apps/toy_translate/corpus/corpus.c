@@ -21,7 +21,7 @@ struct draw {
     char *why;
 };
 
-/* Finished by splitmix64. */
+/* Mixes the hash by splitmix64; the result is never 0. */
 static uint64_t hash_of(int kind, const char *text, size_t size, uint64_t hash)
 {
     hash = hash_bytes(hash ^ (HASH_EMPTY + (uint64_t)kind), text, size);
@@ -70,7 +70,8 @@ static bool add_pair(struct set *set, const char *source, const char *target)
            set_add(set, hash_pair(source, target));
 }
 
-/* Adds the words of a sentence to the set if learn; else tests whether it contains all of them. */
+/* Adds the words of a sentence to the set if learn; otherwise returns whether the set contains all
+   of them. */
 static bool words(struct set *set, int kind, const char *text, bool learn)
 {
     while (*text) {
@@ -103,7 +104,7 @@ static bool complain(char *why, const char *what, const char *which)
     return false;
 }
 
-/* Fills pairs with new ones; held-out ones use only words of the training set. */
+/* Fills pairs with new ones. Held-out pairs only use words of the training set. */
 static bool draw_pairs(struct draw *d, uint64_t *state, struct corpus_pair *pairs, size_t count,
                        bool training)
 {
@@ -127,7 +128,7 @@ static bool draw_pairs(struct draw *d, uint64_t *state, struct corpus_pair *pair
     return at == count || complain(d->why, "the grammar has too few sentences", "");
 }
 
-/* The showcase is added first, so that it is never drawn. */
+/* Draws both sets. The showcase is added to `seen` first, so that it is never drawn. */
 static bool draw_corpus(struct draw *d, uint64_t seed)
 {
     struct corpus *corpus = d->corpus;

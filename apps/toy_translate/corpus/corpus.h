@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CORPUS_TEXT = 256 }; /* bytes of the longest sentence or message, final 0 included */
+enum { CORPUS_TEXT = 256 }; /* bytes of the longest sentence or message, including the final NUL */
 
 /* grammar.txt, embedded at build time by embed.cmake. */
 extern const unsigned char corpus_bytes[];
@@ -19,7 +19,7 @@ extern const size_t corpus_bytes_count;
 
 typedef struct corpus_grammar corpus_grammar; /* immutable */
 
-/* Parses a grammar; NULL, and the reason with its line number in why, if it is malformed or
+/* Parses a grammar. Returns NULL, with the reason and its line number in why, if it is malformed or
    memory runs out. */
 corpus_grammar *corpus_grammar_create(const void *bytes, size_t count, char why[CORPUS_TEXT]);
 void corpus_grammar_free(corpus_grammar *grammar); /* NULL is allowed */
@@ -28,7 +28,7 @@ struct corpus_pair {
     const char *source, *target; /* English, German */
 };
 
-/* The examples the grammar file names; owned by the grammar. */
+/* Returns the examples that the grammar file names. The grammar owns them. */
 const struct corpus_pair *corpus_showcase(const corpus_grammar *grammar, size_t *count);
 
 struct corpus {
@@ -37,19 +37,20 @@ struct corpus {
     char *text;
 };
 
-/* Draws that many pairs. No two of them, nor any of the showcase, share a sentence in either
-   language; all words of held-out sentences and of the showcase occur in training. False, and
-   the reason in why: the grammar yields too few, or two translations of one sentence. */
+/* Draws this many pairs. No two of them, nor any of the showcase, share a sentence in either
+   language, and all words of held-out sentences and of the showcase occur in training. Returns
+   false, with the reason in why, if the grammar yields too few pairs or two translations of a
+   sentence. */
 bool corpus_draw(struct corpus *corpus, const corpus_grammar *grammar, uint64_t seed,
                  size_t train_count, size_t heldout_count, char why[CORPUS_TEXT]);
-void corpus_free(struct corpus *corpus); /* leaves an empty one */
+void corpus_free(struct corpus *corpus); /* leaves it empty */
 
-/* The German translation of an English sentence; false if the grammar does not derive it within
-   `tries` random derivations (a million take about a second). */
+/* Finds the German translation of an English sentence. Returns false if the grammar does not derive
+   the sentence in `tries` random derivations (a million take about a second). */
 bool corpus_derive(const corpus_grammar *grammar, const char *source, long tries,
                    char target[CORPUS_TEXT]);
 
-/* One line per pair, source and target separated by a tab; false if the file cannot be written. */
+/* Writes a line per pair: source, tab, target. Returns false if the file cannot be written. */
 bool corpus_write(FILE *file, const struct corpus_pair *pairs, size_t count);
 
 #endif

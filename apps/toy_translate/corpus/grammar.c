@@ -155,7 +155,7 @@ static bool setting_line(struct reader *r, const char *key)
     return true;
 }
 
-/* show SOURCE = TARGET */
+/* Parses: show SOURCE = TARGET */
 static void read_show(struct reader *r, char *text)
 {
     struct table *shows = &r->grammar->table[SHOW];

@@ -9,8 +9,8 @@ enum { NOMINATIVE, ACCUSATIVE, DATIVE, CASES };
 enum { MASCULINE, FEMININE, NEUTER, PLURAL }; /* columns of a declension */
 enum { MAX_COLUMNS = 16, MAX_NAMES = 31, MAX_WORDS = 80, MAX_ITEMS = 24, MAX_SLOTS = 2 };
 
-/* One element of a pattern. The patterns of tenses and frames hold no parts, those of orders and
-   sentences hold text and parts only: an order named in them is expanded when parsed. */
+/* An element of a pattern. Patterns of tenses and frames have no parts. Patterns of orders and
+   sentences have only text and parts; an order named in them is expanded when it is parsed. */
 enum item_kind { ITEM_TEXT, ITEM_AUXILIARY, ITEM_VERB, ITEM_SLOT, ITEM_QUALITY, ITEM_PART };
 struct item {
     enum item_kind kind;
@@ -23,7 +23,7 @@ struct pattern {
     int count;
 };
 
-/* What <verb.FORM> and the parts of a clause are called in the file, in the order of the names. */
+/* The forms in <verb.FORM> and the parts of a clause, in the order of their names in the file. */
 enum {
     FORM_AGREEING,
     FORM_PLAIN,
@@ -97,7 +97,7 @@ struct table {
 
 /* Kinds of determiners, as bits. */
 enum { KNOWN = 1, ONE = 2, BARE = 4, EACH = 8, NONE = 16, ANY_KIND = 31 };
-enum { OF_VERB = 1 << 30 }; /* a slot's classes: those of the verb's object */
+enum { OF_VERB = 1 << 30 }; /* as a slot's classes: those of the verb's object */
 
 struct slot {
     char name;
@@ -159,16 +159,16 @@ struct clause {
     bool denied, front;
 };
 
-/* Bits of splitmix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number
-   generators"): the state counts up, its hash is the number. */
+/* Returns bits of splitmix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number
+   generators"): a hash of the state, which counts up. */
 uint64_t corpus_random(uint64_t *state);
 
-/* Derives one sentence; false: a dead end, a wrong length, or another English sentence than
-   `wanted` (NULL: any). */
+/* Derives a sentence. Returns false at a dead end, if the length is wrong, or if the English
+   sentence is not `wanted` (NULL: any). */
 bool corpus_sentence(const corpus_grammar *grammar, uint64_t *state, const char *wanted,
                      char source[CORPUS_TEXT], char target[CORPUS_TEXT]);
 
-/* Writes one side of a sentence; false: its length is not what the grammar allows. */
+/* Writes one side of a sentence. Returns false if the grammar does not allow its length. */
 bool corpus_spell(const corpus_grammar *grammar, const struct pattern *pattern,
                   const struct clause *clause, int language, char text[CORPUS_TEXT]);
 

@@ -53,7 +53,8 @@ int corpus_add_name(struct reader *r, int list, const char *name)
     return names->count++;
 }
 
-/* A list with commas as a set of bits; "-" is none, "any" is all. Modifies the token. */
+/* Reads a comma-separated list as a set of bits; "-" is the empty set, "any" all names. Modifies
+   the list. */
 unsigned corpus_set_of(struct reader *r, const struct names *names, char *list)
 {
     unsigned set = 0;
@@ -95,7 +96,7 @@ static const struct {
     [SHOW] = {"", ""},
 };
 
-/* A text column: "" for "-", "_" becomes a space. */
+/* Takes a text column: "" for "-", and with spaces for "_". */
 static char *take_text_column(struct reader *r)
 {
     char *text = corpus_take(r);
@@ -104,7 +105,7 @@ static char *take_text_column(struct reader *r)
     return strcmp(text, "-") ? text : text + 1;
 }
 
-/* The index of a token in a list of allowed ones. */
+/* Takes a token and returns its index in a list of allowed ones. */
 static int take_one_of(struct reader *r, const struct names *allowed)
 {
     const char *token = corpus_take(r);

@@ -19,7 +19,7 @@ static void add_item(struct reader *r, struct pattern *pattern, struct item item
         pattern->item[pattern->count++] = item;
 }
 
-/* <verb>, <verb.FORM>, <AUXILIARY> */
+/* Adds <verb>, <verb.FORM> or <AUXILIARY>. */
 static void add_in_tense(struct reader *r, struct pattern *pattern, const char *name,
                          const char *form)
 {
@@ -29,7 +29,7 @@ static void add_in_tense(struct reader *r, struct pattern *pattern, const char *
     add_item(r, pattern, (struct item){verb ? ITEM_VERB : ITEM_AUXILIARY, which, 0, NULL});
 }
 
-/* <SLOT>, <SLOT.CASE>, <quality> */
+/* Adds <SLOT>, <SLOT.CASE> or <quality>. */
 static void add_in_frame(struct reader *r, struct pattern *pattern, const char *name,
                          const char *grammatical)
 {
@@ -46,7 +46,7 @@ static void add_in_frame(struct reader *r, struct pattern *pattern, const char *
     add_item(r, pattern, item);
 }
 
-/* A part of a clause, or an order of such parts, which is expanded. */
+/* Adds a part of a clause, or the parts of an order. */
 static void add_part(struct reader *r, struct pattern *pattern, int clause, const char *name)
 {
     int part = corpus_find(&corpus_parts, name);
@@ -62,7 +62,7 @@ static void add_part(struct reader *r, struct pattern *pattern, int clause, cons
     }
 }
 
-/* <PART> in an order, <A.PART> in a sentence */
+/* Adds <PART> in an order, or <A.PART> in a sentence. */
 static void add_in_sentence(struct reader *r, struct pattern *pattern, const char *name,
                             const char *part)
 {

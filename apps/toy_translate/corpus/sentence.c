@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Constraints on a word. */
+/* Constraints for choosing a word. */
 struct request {
     unsigned classes;  /* of a noun, pronoun or adjective; a verb's object allows one */
     unsigned kinds;    /* of a determiner or adjective; frames of a verb, times of an adverb */
-    unsigned subjects; /* classes a verb's subject must allow one of; 0: does not matter */
+    unsigned subjects; /* a verb's subject must allow one of these classes; 0: any */
     const struct word *noun;    /* the one after a determiner */
     const struct word *subject; /* the pronoun that is the subject of an object, or NULL */
 };
@@ -16,7 +16,7 @@ struct draft {
     const corpus_grammar *grammar;
     uint64_t *state;
     const char *wanted;
-    const struct word *used[8]; /* nouns and verbs: each occurs once */
+    const struct word *used[8]; /* nouns and verbs already used; each occurs only once */
     int used_count;
 };
 
@@ -40,7 +40,8 @@ static bool chance(struct draft *d, int percent)
     return draw_below(d, 100) < percent;
 }
 
-/* Does the wanted sentence, if any, contain these words? It always contains the empty word. */
+/* Returns whether the sentence contains these words; true for the empty text, or without a
+   sentence. */
 static bool mentioned(const char *sentence, const char *words)
 {
     if (!sentence) return true;
@@ -57,7 +58,7 @@ static bool used(const struct draft *d, const struct word *word)
     return false;
 }
 
-/* The weight of a word, 0 if it violates the constraints. */
+/* Returns the weight of a word, or 0 if it violates the constraints. */
 typedef int weigh(const struct draft *d, const struct word *word, const struct request *request);
 
 static const struct word *pick(struct draft *d, enum word_kind kind, weigh *weight,
@@ -77,7 +78,7 @@ static int weigh_noun(const struct draft *d, const struct word *noun, const stru
     return (noun->set[NOUN_CLASSES] & request->classes) && !used(d, noun);
 }
 
-/* The weight of a determiner with this noun in this number. */
+/* Returns the weight of a determiner with this noun in this number. */
 static int weigh_number(const struct draft *d, const struct word *determiner,
                         const struct word *noun, bool plural)
 {
@@ -103,7 +104,7 @@ static int weigh_adjective(const struct draft *d, const struct word *adjective,
            (adjective->set[ADJECTIVE_SORT] & request->kinds);
 }
 
-/* An object is not the first or second person if the subject is: no "I see us". */
+/* Excludes objects in the first or second person if the subject is in the same: no "I see us". */
 static int weigh_pronoun(const struct draft *d, const struct word *pronoun,
                          const struct request *request)
 {
@@ -131,7 +132,7 @@ static int weigh_adverb(const struct draft *d, const struct word *adverb,
     return (adverb->set[ADVERB_TIMES] & request->kinds) != 0;
 }
 
-/* subject: the pronoun that is the subject of an object; NULL if there is none. */
+/* subject: the pronoun that is the subject if the phrase is an object, or NULL */
 static bool choose_phrase(struct draft *d, struct phrase *phrase, unsigned classes, unsigned kinds,
                           int pronouns, const struct word *subject)
 {
@@ -256,7 +257,7 @@ bool corpus_sentence(const corpus_grammar *grammar, uint64_t *state, const char 
 
 /* ---- searching ---- */
 
-/* Leaves only words that the sentence has in one of their first `forms` columns, and "kein". */
+/* Keeps only words that occur in the sentence in one of their first `forms` columns, and "kein". */
 static void keep_words(corpus_grammar *grammar, enum word_kind kind, int forms,
                        const char *sentence)
 {
@@ -274,7 +275,7 @@ static void keep_words(corpus_grammar *grammar, enum word_kind kind, int forms,
     table->count = kept;
 }
 
-/* Leaves only patterns whose English words the sentence has. */
+/* Keeps only patterns whose English words occur in the sentence. */
 static void keep_sentences(corpus_grammar *grammar, const char *sentence)
 {
     for (int i = 0; i < grammar->sentences; i++) {

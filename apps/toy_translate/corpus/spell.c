@@ -1,4 +1,4 @@
-/* spell.c - generates the words of a sentence in one language: order, agreement, case, "kein", and
+/* spell.c - writes a sentence in one language: word order, agreement, case, "kein", and
    contractions ("an apple", "im Garten"). */
 #include "grammar.h"
 
@@ -6,7 +6,7 @@
 
 struct writer {
     const corpus_grammar *grammar;
-    const struct clause *clause; /* the one being written */
+    const struct clause *clause; /* being written */
     int language;
     char *text;
     size_t used, last; /* bytes written, where the last piece begins */
@@ -22,7 +22,7 @@ static void append_piece(struct writer *w, const char *piece)
     w->used += size;
 }
 
-/* The contraction of the last piece and this one; NULL: none. */
+/* Returns the contraction of the last piece and this one, or NULL. */
 static const char *contracted(const struct writer *w, const char *piece)
 {
     const struct table *table = &w->grammar->table[CONTRACTION];
@@ -59,7 +59,7 @@ static int person_of(const struct phrase *phrase) /* 0 1s, 1 2s, 2 3s, 3 1p, 4 3
     return phrase->plural ? 4 : 2;
 }
 
-/* Column of ich, du, er, wir. */
+/* Returns the column of ich, du, er or wir. */
 static int german_person(const struct phrase *subject)
 {
     int person = person_of(subject);
@@ -75,7 +75,7 @@ static void put_auxiliary(struct writer *w, const struct word *auxiliary)
         put_piece(w, auxiliary->text[person == 0 ? 0 : person == 2 ? 1 : 2]);
 }
 
-/* prefix and stem as one word */
+/* Writes prefix and stem as one word. */
 static void put_joined(struct writer *w, const struct word *verb, const char *form)
 {
     put_piece(w, *verb->text[VERB_PREFIX] ? verb->text[VERB_PREFIX] : form);
@@ -131,8 +131,8 @@ static void put_phrase(struct writer *w, const struct phrase *phrase, int gramma
 
 /* ---- the parts of a clause ---- */
 
-/* The determiner "kein" if the last object of a negated clause is indefinite: it then negates the
-   clause instead of "nicht". */
+/* Returns the determiner "kein" if the last object of a negated clause is indefinite. It then
+   negates the clause instead of "nicht". */
 static const struct word *kein(const struct writer *w)
 {
     const struct pattern *near = &w->clause->frame->near;
@@ -145,7 +145,7 @@ static const struct word *kein(const struct writer *w)
     return NULL;
 }
 
-/* The pattern of a tense or frame. light, heavy: whether to write pronouns, other phrases. */
+/* Writes the pattern of a tense or frame. light, heavy: write pronouns, other phrases */
 static void put_pattern(struct writer *w, const struct pattern *pattern, bool light, bool heavy)
 {
     const struct clause *c = w->clause;
