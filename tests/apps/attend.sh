@@ -1,6 +1,6 @@
 #!/bin/sh
-# attend, tokenize, detokenize and vocab: weights as text of any width, in colors, as figure and JSON, of
-# every attention of the model; tokens there and back again.
+# attend, tokenize, detokenize and vocab: weights of every attention of the model as text of any width, in
+# colors, as a figure and as JSON; tokens of a text, and the text of tokens.
 # usage: attend.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 unset NO_COLOR
@@ -10,7 +10,7 @@ code 0 "$program" train --data all.tsv --layers 2 --width 16 --heads 2 --ffn-wid
     --rate 0.01 --warmup 30 --epochs 4 --threads 1 --out model
 attend="$program attend --model model --threads 1"
 
-# One argument or several; a translation that is given.
+# One argument or several, and a given translation.
 code 0 $attend red old new >apart
 code 0 $attend "red old new" >together
 check "several words are one sentence" cmp apart together
@@ -30,7 +30,7 @@ check "named in JSON" grep -q '"source":\["red","old","zyzzyva","(end)"\].*"unse
 code 0 $attend red old zyzzyva --self decoder --json >again
 check "words of the target are not" grep -q '"unseen":\[\]' again
 
-# Rows of weights sum to 1: cross-attention, and self-attention of both halves, where no word attends
+# Rows of weights sum to 1, in cross-attention and in the self-attention of both halves, where no word attends
 # to a later one.
 sums() {
     tr '[' '\n' <"$1" | sed -n 's/^\([0-9.e,-]*\)\].*/\1/p' |
@@ -59,7 +59,7 @@ code 2 $attend ""
 code 2 $attend red --target ""
 code 2 $attend red --self both
 
-# Every row has a dark cell; what is too wide is written downwards; colors on request alone.
+# Every row has a dark cell; heads that are too wide are written vertically; colors are used only on request.
 check "a dark shade in each row" [ "$(sed -n '4,$p' apart | grep -vc '[▓█]')" -eq 0 ]
 code 0 $attend $(yes red old | head -n 16) --target "rot alt" >again
 check "32 words in 80 columns" [ "$(LC_ALL=C.UTF-8 wc -L <again)" -le 80 ]

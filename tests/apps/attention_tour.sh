@@ -1,6 +1,6 @@
 #!/bin/sh
-# attention_tour: its claims hold for every variant, and every variant is printed: as text, as JSON,
-# in the figure.
+# attention_tour: its claims hold for every variant, and every variant is printed as text, as JSON and in the
+# figure.
 # usage: attention_tour.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 # count PATTERN FILE WANTED WHAT

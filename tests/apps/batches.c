@@ -1,8 +1,7 @@
-/* batches.c - the batches of toy_translate against their definition, with plain arrays: examples
-   sorted by class of length and then by the draws in order, split where a side's budget or a batch
-   is full, whole batches shuffled by the draws that follow. And the pairs that a vocabulary is
-   learned from.
- */
+/* batches.c - compares the batches of toy_translate with their definition, computed with plain
+   arrays: examples are sorted by length class and then by the draws in order, split where the
+   budget of a side or a batch is full, and whole batches are shuffled by the draws that follow.
+   Also checks the sample that a vocabulary is learned from. */
 #define _POSIX_C_SOURCE 200809L
 #include "data/data.h"
 #include "kit/random.h"
@@ -29,7 +28,7 @@ static int by_length(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Whole batches back to back, `lengths[b]` examples in batch b. */
+/* Whole batches, one after the other; batch b has lengths[b] examples. */
 struct expected {
     size_t *order, *lengths, count;
 };
@@ -85,7 +84,7 @@ static struct expected expect(const struct examples *e, size_t budget, uint64_t 
     return x;
 }
 
-/* Examples without text, whose lengths are drawn. */
+/* Makes examples without text whose lengths are drawn. */
 static void draw(struct examples *e, size_t count, int longest, uint64_t seed)
 {
     struct random random = random_from(seed, count);
@@ -134,7 +133,7 @@ static void plans(void **state)
         for (int longest = 2; longest <= 60; longest += 29) check_all(counts[c], longest, 100, 4);
 }
 
-/* Shorter ones than the budget allows for, as many as a batch may have and a few more. */
+/* Short examples, so that MAX_SENTENCES limits a batch before the budget does. */
 static void many(void **state)
 {
     (void)state;
@@ -150,7 +149,7 @@ static char *numbered(size_t count, size_t padding, size_t *size)
     return bytes;
 }
 
-/* All pairs for training but those for validation, while they are few; then evenly spaced ones. */
+/* The sample is all training pairs while they are few, and evenly spaced ones later. */
 static void samples(void **state)
 {
     static const size_t counts[] = {2, 99, 200, 1000, 2100};

@@ -1,5 +1,6 @@
-/* bootstrap.c - intervals and p-values of kit/bootstrap.c against their definition, computed from
-   the texts of each resampled corpus: the library's BLEU of that corpus, sorted by selection. */
+/* bootstrap.c - compares intervals and p-values of kit/bootstrap.c with their definition, computed
+   from the texts of each resampled corpus: the library's BLEU of that corpus, sorted by
+   selection. */
 #include "kit/bootstrap.h"
 #include "kit/program.h"
 #include <math.h>
@@ -63,7 +64,7 @@ static struct bootstrap_corpus corpus_of(const char *const *hypotheses,
     return (struct bootstrap_corpus){SENTENCES, 10, counts[0], score};
 }
 
-/* BLEU of resample r, of its texts. */
+/* Returns the BLEU of resample r, from its texts. */
 static double resampled(const char *const *hypotheses, int r)
 {
     rapt_bleu bleu = {{0}, {0}, 0, 0};
@@ -72,7 +73,7 @@ static double resampled(const char *const *hypotheses, int r)
     return rapt_bleu_score(&bleu);
 }
 
-/* The value with `rank` smaller ones, of values that may be equal. */
+/* Returns the value with `rank` smaller ones. Values may be equal. */
 static double ranked(const double *values, int rank)
 {
     for (int i = 0; i < RESAMPLES; i++) {
@@ -123,7 +124,7 @@ static void test_p(void **state)
     assert_true(bootstrap_p(&a, &a, RESAMPLES, SEED) == 1);
 }
 
-/* Each sentence is drawn about as often as any other. */
+/* Every sentence is drawn about equally often. */
 static void test_index(void **state)
 {
     int drawn[SENTENCES] = {0};

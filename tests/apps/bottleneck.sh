@@ -1,10 +1,10 @@
 #!/bin/sh
-# bottleneck: its claim, its SVG, its options, and bit-reproducible output.
-# The figures are those of seed 1: training gives the same bits on every machine and for any thread
-# count, so the thresholds, which are those of the claim, hold or fail everywhere alike; they also hold for seeds 2 and 3.
+# bottleneck: its claim, its SVG, its options, and reproducible output. The numbers are for seed 1: training
+# gives the same bits on every machine and for any number of threads, so the thresholds, which are those of the
+# claim, hold everywhere or nowhere. They also hold for seeds 2 and 3.
 # usage: bottleneck.sh PROGRAM [sanitized]: then without what takes training to the end
 . "$(dirname "$0")/kit/script.sh"
-# retained NAME: BLEU just beyond the training lengths over BLEU on short sentences.
+# retained NAME: BLEU just beyond the training lengths, divided by BLEU on short sentences.
 retained() {
     grep -o "\"name\":\"$1\"[^}]*\"retained\":[0-9.e-]*" out | sed 's/.*"retained"://'
 }
@@ -37,7 +37,7 @@ cmp -s first second && fail "the seed makes no difference"
 grep -q "does NOT hold" out || fail "the claim holds without training"
 [ "$(LC_ALL=C.UTF-8 wc -L <out)" -le 80 ] || fail "lines are too wide"
 
-# Every choice makes another model, and what does not go together is refused.
+# Every choice gives a different model, and options that cannot be combined are refused.
 tiny="--max-words 10 --steps 1 --json"
 "$program" $tiny | sed 's/"seconds":.*//' >first
 for choice in "--cell lstm" "--pass mlp" "--encoder none" "--reads past" "--query present --score dot" "--projected" \

@@ -1,7 +1,7 @@
 #!/bin/sh
-# caption: its claims, its SVG, its options, and bit-reproducible output.
-# The figures are those of seed 1: training gives the same bits on every machine, so the thresholds,
-# which are those of the claims, hold or fail everywhere alike; they also hold for seeds 2 and 3.
+# caption: its claims, its SVG, its options, and reproducible output. The numbers are for seed 1: training gives
+# the same bits on every machine, so the thresholds, which are those of the claims, hold everywhere or nowhere.
+# They also hold for seeds 2 and 3.
 # usage: caption.sh PROGRAM [sanitized]: then without what takes training to the end
 . "$(dirname "$0")/kit/script.sh"
 value() { # KEY [N]: its N-th value, 1: of soft attention, 2: of hard attention

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Standard files that are closed: what a program prints does not get into the files that it opens.
+# If standard files are closed, what a program prints does not get into the files that it opens.
 # usage: closed.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# completion: the script for bash completes commands, options, values and files as bash calls it; every
-# option of every command's --help is in the scripts and in the manual page, which man reads without
+# completion: the script for bash completes commands, options, values and files when it is called as bash does;
+# every option in --help of every command is in the scripts and in the manual page, which man reads without
 # warnings.
 # usage: completion.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
@@ -14,7 +14,7 @@ says "choose from bash, zsh, fish, man"
 code 2 "$program" completion
 says "bash|zsh|fish|man is missing"
 
-# What is printed names every option and nothing else.
+# The output names every option and nothing else.
 commands=$("$program" help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -vxE 'help|version')
 [ "$(echo "$commands" | wc -l)" -ge 13 ] || fail "commands: $commands"
 for command in $commands; do
@@ -44,13 +44,13 @@ fi
 # ---- what each shell offers, asked as it asks itself ----
 touch pairs.tsv
 cat >ask.bash <<'ASK'
-# WORD...: what the last word may become
+# WORD...: prints what the last word can become
 source ./bash
 COMP_WORDS=(toy_translate "$@") COMP_CWORD=$#
 _toy_translate
 printf '%s\n' "${COMPREPLY[@]}"
 ASK
-# zsh completes in a terminal alone: one is made, and what is offered there is written down.
+# zsh completes only in a terminal, so the test makes one and records what zsh offers.
 cat >.zshrc <<'ASK'
 fpath=($PWD $fpath)
 autoload -Uz compinit
@@ -127,7 +127,7 @@ completes "" version ""
 completes "bash" completion b
 completes "bash fish man zsh" completion ""
 
-# A value behind '=' is one word for zsh and fish, and three for bash.
+# A value after '=' is one word for zsh and fish, and three for bash.
 for shell in $shells; do
     [ $shell = bash ] && set -- = sm || set -- "=sm"
     [ $shell = bash ] && set -- --preset "$@" || set -- "--preset$1"
@@ -137,7 +137,7 @@ case $shells in *bash*)
     [ "$(bash --norc -c 'source ./bash; complete -p toy_translate')" = "complete -o filenames -F _toy_translate toy_translate" ] ||
         fail "bash does not know the completion" ;;
 esac
-# From a file of fpath or sourced, as in .zshrc.
+# Read from a file in fpath, or sourced as in .zshrc.
 case $shells in *zsh*)
     zsh -f -c 'autoload -Uz compinit; compinit -u -D; source ./zsh; [[ $_comps[toy_translate] == _toy_translate ]]' ||
         fail "zsh does not know the completion that it sources" ;;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# toy_translate convert: a model trained for Marian goes to a folder as Marian reads it, and comes back
-# with the same translations; what Marian cannot hold is refused; a copy of our own is the same.
+# toy_translate convert: a model trained for Marian is written to a folder that Marian reads, and read again
+# with the same translations; what Marian cannot represent is refused; a copy in our own format is identical.
 # usage: convert.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 
@@ -57,7 +57,7 @@ for kind in none ssru; do
     code 0 "$program" translate --model bergamot.$kind --threads 1 source >got
     check "8 bits translate" [ "$(wc -l <got)" -eq 30 ]
 done
-# As Hugging Face and CTranslate2 read them.
+# The same for Hugging Face and CTranslate2.
 train model.both --position concatenated --decoder-start zero
 code 0 "$program" translate --model model.both --threads 1 source >wanted
 for format in hf ct2; do
@@ -81,7 +81,7 @@ for file in vocab.json source.spm config.json; do
     says "toy_translate: part/$file: cannot be opened: No such file or directory"
     mv away part/$file
 done
-# A folder of tokens, as CTranslate2 has it, whose sources have no end: attention by token.
+# A folder of tokens in CTranslate2's format whose sources have no end token: attention by token.
 cp -r ct2 tokens
 rm tokens/*.spm
 sed -i 's/"add_source_eos": true/"add_source_eos": false/; s/"decoder_start_token": "[^"]*"/"decoder_start_token": "<unk>"/' tokens/config.json
@@ -107,7 +107,7 @@ code 2 "$program" convert --model plain --to marian
 says "--out is missing"
 code 2 "$program" convert --out nothing
 says "--model is missing"
-# What is there is not replaced unasked.
+# Existing files are replaced only with --force.
 cp again another
 code 1 "$program" convert --model packed --out another
 says "another exists; --force replaces it"
@@ -123,7 +123,7 @@ code 0 "$program" translate --model settled --like rapt --threads 1 source >got
 check "--force replaces the model of a folder" [ "$(wc -l <got)" -eq 30 ]
 mkdir empty
 code 0 "$program" convert --model model.both --to ct2 --out empty
-# A model of another format is not mixed with the new one: nothing in its folder changes.
+# A model of another format is not mixed with the new one, and nothing in its folder changes.
 train model.other --position concatenated --decoder-start zero --seed 2
 code 0 "$program" translate --model model.other --threads 1 source >wanted
 contents() {
@@ -160,7 +160,7 @@ done
 code 0 "$program" convert --model narrow.none --to bergamot --out marian.none --force
 code 0 "$program" translate --model marian.none --threads 1 source >got
 check "8 bits replace floats" [ "$(wc -l <got)" -eq 30 ]
-# A file is no folder, and the other way round.
+# A file where a folder should be, and a folder where a file should be.
 for force in "" --force; do
     code 1 "$program" convert --model model.both --to hf --out data.tsv $force
     says "data.tsv is not a folder; --to hf writes a folder"

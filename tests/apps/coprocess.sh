@@ -1,6 +1,6 @@
 #!/bin/sh
-# translate as a co-process: each line is answered when the input pauses, before the next one is written,
-# and the bytes do not depend on the pauses.
+# translate as a co-process: each line is answered when the input pauses, before the next one is written, and
+# the bytes do not depend on the pauses.
 # usage: coprocess.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 
@@ -8,8 +8,8 @@ printf 'a b\tc d\ne f\tg h\na f\tc h\ne b\tg d\n' >pairs
 "$program" train --data pairs --layers 1 --width 8 --heads 1 --ffn-width 8 --steps 3 --out model 2>err || fail "$(cat err)"
 translate="$program translate --model model --beam 2 --threads 1"
 
-# A dialog: the next line is written when the answer to the last one has come. Without an answer the
-# reader waits until timeout ends the dialog.
+# A dialog: the next line is written after the answer to the last one. Without an answer, the reader waits until
+# timeout ends the dialog.
 mkfifo to from
 $translate <to >from 2>err &
 child=$!
@@ -22,7 +22,7 @@ while IFS= read -r line; do
     cat first >>answers
     [ "$(od -An -tx1 first | tr -d ' ')" = 0a ] || { IFS= read -r rest <&4; printf '%s\n' "$rest" >>answers; }
 done <dialog
-# Two lines and half a third; the rest of it later.
+# Two and a half lines, and the rest later.
 printf 'b\nf\ne ' >&3
 for line in b f; do
     IFS= read -r answer <&4
@@ -37,7 +37,7 @@ wait $child || fail "exit code $?: $(cat err)"
 $translate <all >whole || fail "exit code $?"
 cmp answers whole || fail "pauses change the output"
 
-# A window that is full, one that is not, from a file and from a pipe: the same bytes.
+# A full window and a partial one, from a file and from a pipe: the same bytes.
 awk 'BEGIN { for (i = 0; i < 9001; i++) print substr("a b e f b a e", 1 + 2 * (i % 5), 1 + 2 * (i % 2)) }' >many
 $translate <many >whole
 cat many | $translate | cmp - whole || fail "a pipe changes the output"

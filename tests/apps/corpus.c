@@ -1,6 +1,6 @@
-/* corpus.c - the demo's grammar: translations checked by hand, and what training relies on: enough
-   pairs, one translation per source, disjoint training and held-out sets, frequent words, and
-   reordering between source and target. */
+/* corpus.c - tests the demo's grammar: translations checked by hand, and properties that training
+   relies on: enough pairs, one translation per source, disjoint training and held-out sets,
+   frequent words, and reordering between source and target. */
 #include "corpus/corpus.h"
 
 #include <setjmp.h>
@@ -166,7 +166,7 @@ static int by_target(const void *a, const void *b)
     return strcmp(((const struct corpus_pair *)a)->target, ((const struct corpus_pair *)b)->target);
 }
 
-/* Training and held-out together hold no sentence twice, in either language. */
+/* No sentence occurs twice in training and held-out sets together, in either language. */
 static void test_distinct(void **state)
 {
     static struct corpus_pair all[TRAIN + HELDOUT];
@@ -183,7 +183,8 @@ static void test_distinct(void **state)
         if (!by_target(&all[i - 1], &all[i])) fail_msg("twice: %s", all[i].target);
 }
 
-/* Draws far more than the demo; the draw itself fails on a second translation of a source. */
+/* Draws far more pairs than the demo does. The draw itself fails if a source has a second
+   translation. */
 static void test_function(void **state)
 {
     struct corpus many;
@@ -208,7 +209,7 @@ static int *times_of(struct forms *forms, const char *form, size_t size)
     return &forms->times[i];
 }
 
-/* Adds step to the count of each word, and returns how many words there are. */
+/* Adds step to the count of each word. Returns the number of words. */
 static int count_words(struct forms *forms, const char *text, int step)
 {
     int words = 0;
@@ -251,7 +252,7 @@ static void test_words(void **state)
     check_side("German", true, 400);
 }
 
-/* The position of one of these words in a sentence; -1: none occurs. */
+/* Returns the position of one of these words in a sentence, or -1. */
 static int position_of(const char *text, const char *const *forms)
 {
     for (int at = 0; *text; at++) {
@@ -352,7 +353,7 @@ static const char tiny[] = "length 1 9\n"
                            "verb 1 play plays played a b c d - e have none animal - now\n"
                            "sentence 1\n en <A.say>\n de <A.second>\n";
 
-/* `tiny` with one piece replaced is rejected for this reason; NULL: accepted. */
+/* Expects that `tiny` with one piece replaced is rejected for this reason (NULL: accepted). */
 static void refused(const char *old, const char *new, const char *reason)
 {
     char text[2 * sizeof tiny], why[CORPUS_TEXT] = "";
@@ -393,7 +394,7 @@ static void test_malformed(void **state)
     assert_null(corpus_grammar_create("class\0a", 7, why));
 }
 
-/* A damaged file is rejected or works: no crash, no endless loop. */
+/* A damaged file is rejected or works, without a crash or an endless loop. */
 static void test_damaged(void **state)
 {
     char *bytes = malloc(corpus_bytes_count), why[CORPUS_TEXT];

@@ -1,5 +1,6 @@
-/* exchange.c - the plan of an exchange between ranks: what each sends, beside reduce-scatter by
-   halves in the same tree; and who is named as slow. No rank is there but this one. */
+/* exchange.c - tests the plan of an exchange between ranks, comparing what each sends with
+   reduce-scatter by halves in the same tree; and which rank is named as slow. Only this rank
+   exists. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include "ranks/ranks.h"
@@ -20,7 +21,7 @@ const char program_name[] = "exchange";
 
 enum { FLOATS = 1 << 20, SHARDS = 64 };
 
-/* Bytes of gradients that rank `rank` sends to the ranks that sum them. */
+/* Returns the bytes of gradients that a rank sends to the ranks that sum them. */
 static size_t sent(int count, int rank, int *nodes)
 {
     struct exchange x;
@@ -34,8 +35,8 @@ static size_t sent(int count, int rank, int *nodes)
     return bytes;
 }
 
-/* A rank of a complete subtree sends half of what it still sums to its sibling's rank, then half of
-   that half to the sibling's of both, and so on. */
+/* Returns the same for reduce-scatter: a rank of a complete subtree sends half of what it still
+   sums to its sibling's rank, then half of that half to the rank of the next sibling, and so on. */
 static size_t sent_by_halves(int count)
 {
     size_t bytes = 0, left = FLOATS * sizeof(float);
@@ -54,7 +55,7 @@ static void test_as_little_as_by_halves(void **state)
     (void)state;
 }
 
-/* Any number of ranks: at most two subtrees for each level of the tree. */
+/* For any number of ranks there are at most two subtrees per level of the tree. */
 static void test_never_much_more(void **state)
 {
     int nodes, largest = 0;
@@ -70,7 +71,8 @@ static void test_never_much_more(void **state)
 
 /* ---- who is slow ---- */
 
-/* What rank `rank` of four says of these seconds, spent on `steps` steps of two shards each. */
+/* Collects what rank `rank` of four reports about these seconds, spent on `steps` steps of two
+   shards each. */
 static void watch(int rank, const double seconds[4], long long steps, char text[512])
 {
     struct exchange x;
@@ -101,13 +103,13 @@ static void test_slow_rank_is_named(void **state)
                         "exchange: rank 2 is slow: it takes 1 s per shard, others take 0.5 s\n");
     watch(0, (double[]){40, 10, 10, 11}, 20, text);
     assert_non_null(strstr(text, "rank 0 is slow"));
-    watch(0, (double[]){10, 14, 10, 11}, 20, text); /* not by much */
+    watch(0, (double[]){10, 14, 10, 11}, 20, text); /* not much slower */
     assert_string_equal(text, "");
     watch(0, (double[]){10, 10, 20, 11}, 19, text); /* too early */
     assert_string_equal(text, "");
-    watch(0, (double[]){.1, .1, .2, .1}, 20, text); /* too short to judge by */
+    watch(0, (double[]){.1, .1, .2, .1}, 20, text); /* too short to judge */
     assert_string_equal(text, "");
-    watch(1, (double[]){10, 10, 20, 11}, 20, text); /* rank 0 says it */
+    watch(1, (double[]){10, 10, 20, 11}, 20, text); /* only rank 0 reports */
     assert_string_equal(text, "");
     (void)state;
 }

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Files that toy_translate writes: never an input, never a file of the user's beside the output; whatever
-# is wrong with a path or a disk is said before training; an output that fails leaves the old file.
+# Files that toy_translate writes: never an input, and never a file of the user's beside the output. Errors of
+# paths and disks are reported before training, and a failed output leaves the old file.
 # usage: files.sh PROGRAM
 export LC_ALL=C
 . "$(dirname "$0")/kit/script.sh"
-# code WANTED COMMAND...: the same, and standard output goes to out.
+# code WANTED COMMAND...: as in kit/script.sh, with standard output in out.
 code() {
     wanted=$1
     shift
@@ -22,7 +22,7 @@ cp target target.kept
 small="--layers 1 --width 8 --heads 1 --ffn-width 8 --threads 1 --average 2 --keep-checkpoint"
 train="$program train --data pairs $small"
 
-# A user's files beside OUT stay, also where a link leads.
+# The user's files beside OUT stay, also where a link leads.
 mkdir beside && cd beside || exit 1
 cp ../pairs .
 echo mine | tee m.probe m.probe2 m.tmp .rapt-0123456789abcdef.tmp m.checkpoint.best.tsv other >/dev/null
@@ -48,7 +48,7 @@ says "unfinished.checkpoint belongs to an unfinished run"
 grep -q -- --resume err && fail "demo advises --resume, which it has not"
 cd ..
 
-# Another file that has a name of the checkpoint's: no run begins, and it stays.
+# If another file has a name of the checkpoint's, no run begins, and the file stays.
 code 0 $train --epochs 2 --out beside/ours
 for name in checkpoint checkpoint.best checkpoint.1 checkpoint.17; do
     for how in "--out user" "--out user --force" "--out ours --resume"; do
@@ -67,7 +67,7 @@ code 0 $train --epochs 1 --out beside/linked
 [ -L beside/linked.checkpoint ] && [ -f beside/elsewhere ] || fail "a link to a new checkpoint"
 code 0 $train --epochs 2 --out beside/linked --force
 
-# A run that does not begin leaves what another one has made, even with --force.
+# A run that is refused leaves the files of another run, even with --force.
 code 0 $train --epochs 2 --out former
 cksum former* >sums
 yes 0-0 | head -n 4 >links
@@ -75,7 +75,7 @@ code 1 $train --epochs 2 --out former --force --guided-alignment links --cross-n
 says "cross_normalizer is not softmax"
 cksum former* | cmp -s - sums || fail "a refused train --force changed: $(cksum former* | diff - sums)"
 
-# An output that is an input, by device and inode.
+# An output that is also an input, by device and inode.
 ln -s pairs link
 ln pairs hard
 for out in pairs ./pairs link hard "$here/pairs"; do
@@ -108,7 +108,7 @@ for file in pairs source target; do
     cmp -s $file $file.kept || fail "$file is changed"
 done
 
-# Paths that cannot be written: said before the data are read.
+# Unwritable paths are reported before the data are read.
 ln -s /nowhere/at/all dangling
 ln -s circle circle
 mkdir folder
@@ -124,7 +124,7 @@ ln -s far/model near
 code 0 $train --epochs 1 --out near
 [ -L near ] && [ -f far/model ] && [ -f near.checkpoint ] || fail "a link to a new file: $(ls -l near far)"
 
-# A corpus that fails leaves the old one; what is no regular file is written into.
+# A corpus that fails leaves the old one; a file that is not regular is written into.
 code 0 "$program" demo --write-corpus corpus
 code 0 "$program" demo --write-corpus /dev/stdout
 cmp -s corpus out || fail "--write-corpus /dev/stdout, a file"

@@ -1,11 +1,11 @@
 #!/bin/sh
-# glimpse: the gradient estimate agrees with the exact gradient; the learned policy is far better than
-# a random one, by either reward; the same seed gives the same output; the figure is XML. The figures
-# are those of seed 1: training gives the same bits on every machine, so a threshold that holds holds everywhere.
-# Seeds 2 and 3 pass as well, except the glimpses at the digit of seed 3 (0.25).
+# glimpse: the gradient estimate agrees with the exact gradient; the learned policy is far better than a random
+# one, with either reward; the same seed gives the same output; the figure is XML. The numbers are for seed 1:
+# training gives the same bits on every machine, so a threshold holds everywhere or nowhere. Seeds 2 and 3 pass
+# as well, except the glimpses at the digit of seed 3 (0.25).
 # usage: glimpse.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
-# figure KEY PATTERN: the value of that key in the first line of `out` with the pattern.
+# figure KEY PATTERN: the value of the key in the first line of `out` that matches the pattern.
 figure() {
     grep -m 1 "$2" out | sed -n "s/.*\"$1\":\(-\{0,1\}[0-9.e-]*\).*/\1/p"
 }
@@ -27,12 +27,13 @@ at_most "accuracy of the random policy" "$(figure accuracy '"random"')" 0.65
 at_least "learned minus random accuracy" "$(figure margin '"done"')" 0.3
 at_least "glimpses of the learned policy at the digit" "$(figure hit_rate '"learned"')" 0.3
 
-# Numbers read: 3 glimpses of 12 x 12 pixels and 6 x 6 averages, and 49 previews of 9, of 48 x 48 pixels.
+# How many numbers are read: 3 glimpses of 12 x 12 pixels and 6 x 6 averages, and 49 previews of 9, of 48 x 48
+# pixels.
 grep -q '"pixels_sharp":432,"pixels_blurred":108,"pixels_preview":441,"pixels_there":2304' out ||
     fail "pixels: $(tail -1 out)"
 reading=$(figure last_rate '"learned"')
 
-# Another reward, the same network: the last glimpse is at the digit, which nobody asks to know.
+# The same network with another reward: the last glimpse is at the digit, although the digit is never asked for.
 "$program" --quick --task find --steps 200 --json --svg find.svg >out 2>err || fail "exit code $?: $(cat err)"
 at_least "last glimpses at the digit" "$(figure last_rate '"learned"')" 0.75
 at_least "the same above those of reading" "$(figure last_rate '"learned"')" "$(echo "$reading" | awk '{ print $1 + 0.2 }')"
@@ -41,7 +42,7 @@ at_most "digits known, of five" "$(figure accuracy '"learned"')" 0.35
 at_least "learned minus random" "$(figure margin '"done"')" 0.6
 grep -q '>found<' find.svg || fail "the figure does not say what was found"
 
-# Without training the policy is no better: the checks above can fail.
+# Without training the policy is not better than a random one, so the checks above can fail.
 "$program" --quick --steps 1 --json >out 2>err || fail "exit code $?: $(cat err)"
 at_most "accuracy after one step" "$(figure accuracy '"learned"')" 0.5
 sed 's/"seconds":.*//' out >first

@@ -1,5 +1,5 @@
-/* glimpse_network.c - the network and the policy of the program glimpse: gradients against
-   difference quotients; pictures and glimpses by their properties. */
+/* glimpse_network.c - tests the network and the policy of the program glimpse: gradients against
+   difference quotients, and properties of pictures and glimpses. */
 #include "glimpse/core.c"
 #include "glimpse/draw.c"
 #include "glimpse/network.c"
@@ -28,12 +28,13 @@ static const struct setup small = {.digits = 4,
                                    .seed = 3};
 enum { ROWS = 12, BATCH = 4, GLIMPSES = 3, LOCATIONS = 9 };
 
-/* Fixed glimpses of a few pictures; biases away from 0, the kink of ReLU for empty pictures. */
+/* Fixed glimpses of a few pictures. Biases are not 0, where ReLU has its kink for empty
+   pictures. */
 struct trial {
     struct network network;
     int labels[ROWS];
     float baseline[ROWS]; /* a constant of the surrogate loss */
-    bool choices;         /* the loss is that of the policy, else of the digits */
+    bool choices;         /* use the loss of the policy instead of that of the digits */
 };
 
 static void forward(struct trial *trial)
@@ -69,7 +70,7 @@ static void trial_make(struct trial *trial, bool choices)
     forward(trial);
 }
 
-/* log p(chosen) of a decision, by its definition. */
+/* Returns log p(chosen) of a decision by its definition. */
 static double log_probability(const struct network *n, int t, int b)
 {
     const float *ask = n->tape.policy_query + (t * BATCH + b) * KEY;
@@ -84,7 +85,7 @@ static double log_probability(const struct network *n, int t, int b)
     return score[chosen] - log(sum);
 }
 
-/* Cross-entropy, or the surrogate loss of REINFORCE with a constant baseline. */
+/* Returns the cross-entropy, or the surrogate loss of REINFORCE with a constant baseline. */
 static double loss(void *argument, double *magnitude)
 {
     struct trial *trial = argument;
@@ -115,7 +116,7 @@ static void backward(struct trial *trial)
     } else {
         int chosen[ROWS];
         memcpy(chosen, n->chosen, sizeof chosen);
-        /* Forward for the lse of each softmax; then the fixed choices. */
+        /* The forward pass gives the log-sum-exp of each softmax; the choices are then fixed. */
         for (int t = 0; t + 1 < GLIMPSES; t++) policy_choose(n, LEARNED, false, t, 1);
         memcpy(n->chosen, chosen, sizeof chosen);
         for (int i = 0; i < ROWS; i++)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# toy_translate train --guided-alignment: in a language of reversed order, the head that was trained
-# towards word alignments gives them, where words have several tokens; without, attention hardly does.
-# A resumed run repeats it, to the same bits; wrong lines are refused. usage: guided.sh PROGRAM
+# toy_translate train --guided-alignment: in a language with reversed word order, the head that was trained on
+# word alignments reproduces them, although words have several tokens; without such training, attention hardly
+# does. A resumed run gives the same bits; malformed lines are refused. usage: guided.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 
 synthetic_pairs 400 >data.tsv
@@ -13,7 +13,7 @@ train() { # OUT OPTION...
     code 0 "$program" train --data data.tsv --layers 1 --width 32 --heads 4 --ffn-width 64 --batch-tokens 512 \
         --rate 0.01 --warmup 20 --threads 2 --average 1 --out "$out" "$@"
 }
-# The share of words that a model's heat map aligns wrong, in %; of sentences with four words.
+# The share of wrong word alignments in a model's heat map, in %, for sentences of four words.
 wrong() { # MODEL
     awk -F'\t' '$1 ~ / .* .* / { print }' data.tsv | sort -u | head -12 | while IFS='	' read -r source target; do
         "$program" attend --model "$1" --threads 1 --json --target "$target" "$source"
@@ -56,7 +56,7 @@ refused() { # CODE TEXT OPTION...
 }
 head -300 links >short
 refused 1 "short has only 300 lines, but there are more pairs" --guided-alignment short
-# Lines for the pairs of validation may be there, or not; others are none of a pair.
+# There may be lines for the validation pairs, but no further lines.
 head -396 links >less
 code 0 "$program" train --data data.tsv --layers 1 --width 32 --out less_links --steps 1 --guided-alignment less
 for more in 9999-9999 junk ""; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# toy_translate with a folder of another project: info says what it is, translate uses it.
+# toy_translate with a folder of another project: info describes it, and translate uses it.
 # usage: import.sh PROGRAM; RAPT_DATA: the folder of models of others
 . "$(dirname "$0")/kit/script.sh"
 

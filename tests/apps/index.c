@@ -1,6 +1,6 @@
-/* index.c - the index of pairs that several threads make of a part's segments, against the pairs
-   read one after the other by one reader: lengths, ids, places and digests, seen words and skipped
-   pairs, however many ids are held; and pairs that change between the survey and the index. */
+/* index.c - compares the index that several threads make of a part's segments with the pairs read
+   in order by one reader: lengths, ids, places and digests, seen words and skipped pairs, for any
+   number of held ids. Also changes pairs between survey and index. */
 #define _POSIX_C_SOURCE 200809L
 #include "data/index.h"
 #include "kit/random.h"
@@ -17,14 +17,14 @@ const char program_name[] = "index";
 enum { PAIRS = 3000, LONGEST = 24 };
 
 struct fixture {
-    char *bytes; /* the corpus, which data owns */
+    char *bytes; /* the corpus, owned by data */
     size_t size;
     struct data data;
     struct vocabulary vocabulary;
 };
 
-/* Pairs of 1 to 30 words, some with an empty side, some with one longer than a segment, some with a
-   NUL in a word. */
+/* Writes pairs of 1 to 30 words, some with an empty side, some with one longer than a segment, some
+   with a NUL in a word. */
 static void write_corpus(FILE *file)
 {
     static const char *const words[] = {"red", "blue", "river", "tree", "of", "the", "sees", "cat"};
@@ -70,7 +70,7 @@ static struct examples create(const struct fixture *f, size_t max_ids, int threa
                              .threads = threads};
 }
 
-/* Every pair of the part, one after the other; returns how many are not too long. */
+/* Checks every pair of the part in order. Returns how many are not too long. */
 static size_t check_pairs(const struct part *part, struct examples *examples)
 {
     struct pair_reader reader;
@@ -98,7 +98,7 @@ static size_t check_pairs(const struct part *part, struct examples *examples)
     return n;
 }
 
-/* The first pairs whose ids fit. */
+/* Returns the number of first pairs whose ids fit. */
 static size_t fitting(const struct examples *examples)
 {
     size_t n = 0, used = 0;
@@ -138,7 +138,7 @@ static void any_threads(void **state)
     free(words);
 }
 
-/* The last pairs of the same file. */
+/* Validation takes the last pairs of the same file. */
 static void valid(void **state)
 {
     struct fixture *f = *state;
@@ -148,7 +148,7 @@ static void valid(void **state)
     examples_free(&examples);
 }
 
-/* A letter of any segment. */
+/* Changes a letter in each segment. */
 static void changed(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,5 @@
-/* kit.c - the layers of the demonstrations against difference quotients; Adam; random numbers; SVG
-   that is well-formed XML; shades of heat maps as text. */
+/* kit.c - tests the layers of the demonstrations against difference quotients, Adam, random
+   numbers, that SVG is well-formed XML, and the shades of heat maps as text. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/heatmap.h"
 #include "kit/layers.h"
@@ -25,7 +25,7 @@ static void fill(struct random *random, float *x, int count)
     for (int i = 0; i < count; i++) x[i] = random_normal(random);
 }
 
-/* A layer as the quotients see it: y from x and parameters, and the gradients from dy. */
+/* A layer as difference quotients see it: y from x and parameters, gradients from dy. */
 struct layer;
 typedef void layer_forward(const struct layer *layer, const float *x, float *y);
 typedef void layer_backward(const struct layer *layer, const float *x, const float *y,
@@ -44,7 +44,7 @@ struct trial { /* a layer at x; dy is the gradient of its output */
     const float *x, *dy;
 };
 
-/* The sum of y dy, in double. */
+/* Returns the sum of y dy, in double. */
 static double dot(void *argument, double *magnitude)
 {
     const struct trial *trial = argument;
@@ -155,7 +155,7 @@ static struct layer make(int rows, int in, int out, layer_forward *forward,
     return layer;
 }
 
-/* Sizes on both sides of the tiles. */
+/* Sizes on both sides of a tile's. */
 static void test_linear(void **state)
 {
     const int sizes[][3] = {{1, 1, 1}, {4, 8, 8}, {5, 9, 11}, {3, 4, 17}, {9, 3, 24}};
@@ -240,7 +240,7 @@ static void test_loss(void **state)
     fill(&random, trial.x, 15);
     trial.x[14] = 3;
     cross_entropy(3, 5, trial.x, labels, dx, &correct);
-    assert_in_range(correct, 1, 2); /* row 2 surely */
+    assert_in_range(correct, 1, 2); /* row 2 certainly */
     for (int i = 0; i < 15; i++) {
         double quotient;
         assert_true(is_slope(loss_of, &trial, &trial.x[i], 0x1p-5F, (double)dx[i], &quotient));
@@ -248,7 +248,8 @@ static void test_loss(void **state)
     for (int j = 5; j < 10; j++) assert_float_equal(dx[j], 0, 0);
 }
 
-/* The first step of Adam is rate times the sign of the gradient; it converges on a quadratic. */
+/* The first step of Adam is rate times the sign of the gradient, and Adam converges on a
+   quadratic. */
 static void test_adam(void **state)
 {
     struct params params;
@@ -331,7 +332,7 @@ static void test_svg(void **state)
     shade_map(&svg, 0, 0, 24, 2, 4, NULL, NULL, rows);
     char *part = svg_part_close(&svg);
     const char *darkest =
-        strstr(part, "fill=\"#08306B\""); /* the largest of the second row alone */
+        strstr(part, "fill=\"#08306B\""); /* only the largest weight of the second row */
     assert_non_null(darkest);
     assert_null(strstr(darkest + 1, "fill=\"#08306B\""));
     free(part);
@@ -341,7 +342,7 @@ static void test_svg(void **state)
     assert_int_equal(svg_close(&svg), EXIT_FAILED);
 }
 
-/* The darkest shade is that of the largest weight of a row, but never that of equal weights. */
+/* The largest weight of a row has the darkest shade, unless all weights are equal. */
 static void test_heatmap(void **state)
 {
     static const rapt_text names[] = {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}};
@@ -363,7 +364,8 @@ static void test_heatmap(void **state)
     heatmap_print(file, &map, (struct heatmap_style){.width = 80});
     assert_int_equal(fclose(file), 0);
     assert_string_equal(text, wanted);
-    for (int columns = 1; columns < 9; columns++) { /* equal weights: half of the darkest */
+    for (int columns = 1; columns < 9;
+         columns++) { /* equal weights have half of the darkest shade */
         float row[9];
         for (int c = 0; c < columns; c++) row[c] = 1 / (float)columns;
         assert_true(columns < 3 ? heatmap_full(columns, row) == 1

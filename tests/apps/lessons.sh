@@ -1,5 +1,5 @@
 #!/bin/sh
-# lessons: the list, options, files, JSON, pauses; that claims hold is tested lesson by lesson.
+# lessons: the list, options, files, JSON and pauses. Other tests check the claims, lesson by lesson.
 # usage: lessons.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 code 0 "$program" >out
@@ -19,7 +19,7 @@ if command -v xmllint >/dev/null; then
     xmllint --noout page.svg || fail "the figure is no XML"
 fi
 
-# Text is the same in each run, of at most 80 columns, and short without --more.
+# Text is the same in each run, has at most 80 columns, and is short without --more.
 code 0 "$program" 4 --quick >short
 code 0 "$program" 4 --quick --more >long
 grep -v ' claims hold (' short >first
@@ -30,7 +30,7 @@ for text in short long; do
     [ "$(LC_ALL=C.UTF-8 wc -L <$text)" -le 80 ] || fail "$text: lines are too wide"
 done
 
-# The picture in README.md is what the program draws; the others are there, too.
+# The picture in README.md is the one that the program draws; the others exist.
 if [ -z "${2-}" ]; then
     code 0 "$program" --architecture models >out
     for model in fixed prototype-1 prototype-2 prototype-3 prototype-4 simple parameterized transformer; do
@@ -58,7 +58,7 @@ echo mine >file
 code 1 "$program" 4 --quick --html file >out
 [ "$(cat file)" = mine ] || fail "a file was touched"
 
-# On a terminal each step waits for its Enter: with as many as there are steps, the lesson ends.
+# On a terminal each step waits for Enter, and the lesson ends after one Enter per step.
 if command -v script >/dev/null; then
     steps=$(grep -c '^-- ' short)
     [ "$steps" -ge 1 ] || fail "lesson 4 has no steps"

@@ -1,5 +1,5 @@
-/* lessons_page.c - pages of lessons: a claim that fails, formulas as text and MathML, what stands
-   in the files, and beside what; free text cannot become markup. */
+/* lessons_page.c - tests pages of lessons: a claim that fails, formulas as text and MathML, the
+   contents of files, which blocks are side by side, and that free text cannot become markup. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include "lessons/page.h"
@@ -51,7 +51,7 @@ static const struct lesson table[] = {{1, "Good", "holds", good},
 static int run_table(const char *a, const char *b)
 {
     char *argv[] = {(char *)"lessons", (char *)a, (char *)b, NULL};
-    optind = 0; /* getopt begins anew */
+    optind = 0; /* restarts getopt */
     return lessons_main(b != NULL ? 3 : 2, argv, table, sizeof table / sizeof *table);
 }
 
@@ -126,7 +126,7 @@ static void test_formulas(void **state)
     check_formula("f(x)", "f(x)",
                   "<mi>f</mi><mo stretchy=\"false\">(</mo><mi>x</mi><mo stretchy=\"false\">)</mo>");
     check_formula("text{if a}", "if a", "<mtext>if a</mtext>");
-    /* What is written wrongly is shown, and ends. */
+    /* A malformed formula is shown, and parsing ends. */
     check_formula("a}b{c", "abc", "<mi>a</mi><mi>b</mi><mrow><mi>c</mi></mrow>");
     check_formula("frac{a", "a / ", "<mfrac><mrow><mi>a</mi></mrow><mrow></mrow></mfrac>");
     check_formula("x_", "x_", "<mi>x</mi><mo>_</mo>");
@@ -138,7 +138,7 @@ static void draw_text(struct svg *svg, const void *user)
     svg_text(svg, 5, 15, 12, SVG_LEFT, "#222222", "%s", (const char *)user);
 }
 
-/* A page with this text wherever text may be. */
+/* Makes a page with this text wherever text is allowed. */
 static int hostile(struct page *page, const struct lesson_options *options)
 {
     static const char *const text = "<script>\x01&\"\xFF", *const names[] = {"<script>", "\""};
@@ -190,7 +190,7 @@ static void test_escaping(void **state)
     char *html = xasprintf("%s/pages", folder), *svg = xasprintf("%s/all.svg", folder);
     char *argv[] = {(char *)"lessons", (char *)"all", (char *)"--svg", svg,
                     (char *)"--html",  html,          (char *)"--more"};
-    for (int again = 0; again < 2; again++) { /* into a folder that is there, too */
+    for (int again = 0; again < 2; again++) { /* the second time, the folder exists */
         optind = 0;
         assert_int_equal(lessons_main(7, argv, lessons, 2), EXIT_OK);
     }
@@ -207,7 +207,7 @@ static void test_escaping(void **state)
     free(svg);
 }
 
-/* A formula with a picture; two formulas with another. */
+/* Appends a formula with a picture, and two formulas with another. */
 static int paired(struct page *page, const struct lesson_options *options)
 {
     static const char *const names[] = {"a"};
@@ -222,7 +222,7 @@ static int paired(struct page *page, const struct lesson_options *options)
     return EXIT_OK;
 }
 
-/* A formula alone stands beside its picture, several above theirs. */
+/* A single formula is beside its picture, several are above theirs. */
 static void test_beside(void **state)
 {
     static const struct lesson lesson = {1, "Pairs", "formulas and pictures", paired};

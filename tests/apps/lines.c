@@ -1,4 +1,4 @@
-/* lines.c - lines of a descriptor come in full windows where they are there, and in shorter ones
+/* lines.c - lines of a descriptor come in full windows if they are available, and in shorter ones
    where the input pauses; the lines are the same. */
 #define _GNU_SOURCE
 #include "kit/lines.h"
@@ -54,7 +54,7 @@ static void test_pauses(void **state)
     close(ends[0]);
 }
 
-/* A byte order mark is dropped at the beginning of the input, nowhere else. */
+/* A byte order mark is dropped only at the beginning of the input. */
 static void test_mark(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void test_mark(void **state)
     close(ends[0]);
 }
 
-/* What is there already fills windows: of a pipe that waits, and of one that does not. */
+/* Available input fills windows, from a blocking and a non-blocking pipe. */
 static void test_full(void **state)
 {
     (void)state;
@@ -95,8 +95,8 @@ static void test_full(void **state)
     }
 }
 
-/* Lines of every length, against the bytes they were cut from; many reads per line, many lines per
-   read. */
+/* Compares lines of every length with the bytes that they were cut from: many reads per line, many
+   lines per read. */
 static void test_lengths(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void test_lengths(void **state)
     assert_true(file >= 0 && all);
     memset(all, 'x', SIZE);
     for (size_t n = 1, at = 0; n <= LONGEST; at += n++) all[at + n - 1] = '\n';
-    assert_int_equal(write(file, all, SIZE - 1), SIZE - 1); /* the last one without its end */
+    assert_int_equal(write(file, all, SIZE - 1), SIZE - 1); /* the last line lacks its end */
     assert_int_equal(lseek(file, 0, SEEK_SET), 0);
     lines_open(&lines, file);
     while ((count = lines_next(&lines, 64)) > 0) {

@@ -1,7 +1,7 @@
 #!/bin/sh
-# toy_translate train under mpirun: one model and one checkpoint for any number of ranks and threads, stopped
-# and resumed on others; ranks that differ do not begin; one that is killed leaves a checkpoint from which
-# any number goes on with the same bits; one that keeps the others waiting is named.
+# toy_translate train under mpirun: one model and one checkpoint for any number of ranks and threads, also if
+# the run is stopped and resumed with others. Ranks that differ do not begin. If a rank is killed, any number of
+# ranks continue from the checkpoint with the same bits. A rank that keeps the others waiting is named.
 # usage: mpi.sh PROGRAM [sanitized]
 . "$(dirname "$0")/kit/script.sh"
 
@@ -16,7 +16,8 @@ if ! ldd "$program" | grep -q libmpi; then # each of several would write the sam
     leave_out "MPI is not built in"
 fi
 command -v mpirun >/dev/null || leave_out "mpirun is not installed"
-# What Open MPI itself never frees, by its libraries; whole stacks, since it unloads its modules. Other leaks are ours.
+# Memory that Open MPI never frees, by library; whole stacks, since it unloads its modules. Other leaks are
+# ours.
 printf 'leak:%s\n' libmpi.so libopen-pal.so libopen-rte.so libpmix.so libhwloc.so libevent_core >suppressed
 enough=3s # for a step
 if [ "${2-}" = sanitized ]; then
@@ -53,7 +54,7 @@ fair_share() { # COUNT: rank 0 made about so many of all pairs tokens, not all o
         { fail "$1 ranks: what is a rank's part of the pairs?"; cat err; }
 }
 
-# Alone without mpirun; then ranks that hold one subtree, and ranks that hold several.
+# One process without mpirun, then ranks with one subtree and ranks with several.
 code 0 "$program" train $options --shards 8 --threads 1 --out whole --steps 30
 for count in 1 2 3 4; do
     code 0 ranks $count $options --threads $((1 + count % 2)) --out parts --steps 30
@@ -88,7 +89,7 @@ same "by TCP"
 code 0 ranks 3 $options --out timed --minutes $enough # rank 0 has the clock
 check "a run by the clock ends" test -s timed
 
-# The script of the README; its machines are this one.
+# The script in the README, with this machine as its machines.
 readme=$scripts/../../apps/README.md
 sed -n '/^    # train.sh - /,/^    *--shards 16/s/^    //p' "$readme" | sed 's/--epochs 30/--epochs 2/' >train.sh
 grep -q -- '--shards 16' train.sh && sh -n train.sh || fail "apps/README.md: what is its train.sh?"
@@ -100,7 +101,7 @@ if [ "${2-}" != sanitized ]; then # no smaller than the default model
     check "train.sh leaves a model" test -s cluster/model.safetensors
 fi
 
-# What differs is named, and nothing is written.
+# A difference between ranks is named, and nothing is written.
 both() { # OPTIONS OF RANK 1...
     timeout 120 mpirun $local -n 1 "$program" train $options --out parts --steps 5 : \
         -n 1 "${other-$program}" train $options --out parts --steps 5 "$@"

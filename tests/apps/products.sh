@@ -1,6 +1,6 @@
 #!/bin/sh
-# toy_translate train --products: what is measured is said, stays with the model, and is not measured again when
-# a run goes on.
+# toy_translate train --products: the result of the measurement is reported and stored with the model, and a
+# resumed run does not measure again.
 # usage: products.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 
@@ -26,7 +26,7 @@ grep -q "^matrix products by OpenBLAS: all large products$" blas.txt || fail "tr
 "$program" info blas >info.txt
 grep -q "^  products  *OpenBLAS: all large products$" info.txt || fail "info does not say who computed: $(cat info.txt)"
 
-# Twice with what one measurement found.
+# Resumed twice with the results of one measurement.
 code 0 "$program" train $options --steps 4 --out one --products auto
 for file in one one.checkpoint*; do cp "$file" "two${file#one}"; done
 code 0 "$program" train $options --steps 8 --out one --products auto --resume

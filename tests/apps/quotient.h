@@ -1,9 +1,9 @@
-/* quotient.h - a gradient in float against difference quotients of the function it belongs to.
+/* quotient.h - compares a gradient in float with difference quotients of its function.
 
-   D(h) = (f(x + h) - f(x - h)) / 2h has two errors: of truncation, h^2/6 f''', of which
-   |D(2h) - D(h)| is about three times as much; and of the roundings of f, which is computed in
-   float and summed in double: at most ROUNDINGS of 2^-23, relative to the sum of magnitudes of its
-   terms. */
+   D(h) = (f(x + h) - f(x - h)) / 2h has two errors. One is truncation, h^2/6 f''', of which |D(2h)
+   - D(h)| is about three times as much. The other comes from the roundings of f, which is computed
+   in float and summed in double: at most ROUNDINGS of 2^-23, relative to the sum of magnitudes of
+   its terms. */
 #ifndef RAPT_TESTS_QUOTIENT_H
 #define RAPT_TESTS_QUOTIENT_H
 
@@ -14,7 +14,7 @@
 static const double ROUNDING = 0x1p-23;
 enum { ROUNDINGS = 8 };
 
-/* Its value; *magnitude: the sum of the absolute values of its terms. */
+/* Returns the value. *magnitude: the sum of the absolute values of its terms */
 typedef double objective(void *argument, double *magnitude);
 
 static inline double difference_quotient(objective *f, void *argument, float *number, float step,
@@ -31,7 +31,7 @@ static inline double difference_quotient(objective *f, void *argument, float *nu
     return (right - left) / ((double)above - (double)below);
 }
 
-/* Is `gradient` the slope of f in *number? *quotient: what the difference quotient says. */
+/* Returns whether `gradient` is the slope of f in *number. *quotient: the difference quotient */
 static inline bool is_slope(objective *f, void *argument, float *number, float step,
                             double gradient, double *quotient)
 {

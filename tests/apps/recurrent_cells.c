@@ -1,5 +1,5 @@
-/* recurrent_cells.c - one step of each recurrent cell against difference quotients, and gates that
-   are open or closed. */
+/* recurrent_cells.c - tests one step of each recurrent cell against difference quotients, and with
+   gates that are open or closed. */
 #include "quotient.h"
 #include "recurrent/recurrent.h"
 #include <setjmp.h>
@@ -89,7 +89,7 @@ static void drive(struct step *s, int gate, float x)
         if (i / HIDDEN % s->cell.gates == gate) s->x[i] = x;
 }
 
-/* An update gate of 1 keeps the state, whatever the input; of 0 discards it. */
+/* An update gate of 1 keeps the state, whatever the input; a gate of 0 discards it. */
 static void test_update_gate(void **state)
 {
     struct params params;
@@ -108,8 +108,8 @@ static void test_update_gate(void **state)
     params_free(&params);
 }
 
-/* A memory is kept while it is neither forgotten nor written, however long; the output is its tanh
-   while that gate is open, else 0. */
+/* The memory stays as long as it is neither forgotten nor written. The output is its tanh while the
+   output gate is open, else 0. */
 static void test_memory(void **state)
 {
     struct params params;

@@ -1,5 +1,5 @@
-/* recurrent_gradients.c - gradients of whole recurrent encoder-decoders, of every cell, pass,
-   encoder, score and locality, against difference quotients of their loss. */
+/* recurrent_gradients.c - tests the gradients of whole recurrent encoder-decoders, for every cell,
+   pass, encoder, score and locality, against difference quotients of their loss. */
 #include "quotient.h"
 #include "recurrent/recurrent.h"
 #include <setjmp.h>
@@ -12,14 +12,14 @@
 
 const char program_name[] = "recurrent_gradients";
 
-enum { COUNT = 2, EVERY = 7 }; /* sentences; one parameter of so many is judged */
+enum { COUNT = 2, EVERY = 7 }; /* sentences; one in EVERY parameters is checked */
 
 static const struct language language = {.source_name = "source",
                                          .target_name = "target",
                                          .source = {.count = 9},
                                          .target = {.count = 8}};
 
-/* Four different source words each, translations of three and of one. */
+/* Each has four different source words; one has three target words, the other one. */
 static const struct sentence sentences[COUNT] = {
     {.source = {4, {3, 5, 4, 7}}, .target = {3, {4, 3, 5}}},
     {.source = {4, {8, 6, 3, 5}}, .target = {1, {7}}},
@@ -56,7 +56,7 @@ static const char *describe(const struct recurrent_config *c)
     return text;
 }
 
-/* Compares; returns how many parameters had a gradient. */
+/* Compares gradients with quotients. Returns how many parameters had a gradient. */
 static int judge(const struct recurrent_config *config)
 {
     struct recurrent *model = recurrent_create(config, &language);
@@ -110,7 +110,7 @@ static void test_encoders(void **state)
             }
 }
 
-/* An encoder that reads its own past; one cell for encoder and decoder. */
+/* An encoder that reads its own past, and one cell for both encoder and decoder. */
 static void test_past(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void test_past(void **state)
         }
 }
 
-/* What a word reads are weights of states that are there: the beginning, and those before it. */
+/* What a word reads is weighted over the states that exist: the beginning, and those before it. */
 static void test_past_weights(void **state)
 {
     (void)state;
@@ -166,8 +166,8 @@ static void test_scores(void **state)
             }
 }
 
-/* Gradients of the scores exist only for noise that is smooth; those of arg-max are 0, and its
-   slope, too. Attention beside an initial state. */
+/* Scores have a gradient only if the noise is smooth. With arg-max their gradients are 0, as is its
+   slope. Also tests attention beside an initial state. */
 static void test_others(void **state)
 {
     (void)state;
@@ -185,8 +185,8 @@ static void test_others(void **state)
     }
 }
 
-/* With an empty translation the loss is that of the one step, and each source word has a row of the
-   embedding table of its own: what is left is how the norms are divided. */
+/* With an empty translation the loss is that of the single step, and each source word has its own
+   row of the embedding table, so this tests how norms are divided among words. */
 static void test_influence(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void test_influence(void **state)
     for (int s = 0; s < 5; s++) {
         int token = s < 4 ? sentence.source.tokens[s] : RAPT_TOKEN_END;
         double sum = 0;
-        for (int i = 0; i < c.embed; i++) /* the table of source words comes first */
+        for (int i = 0; i < c.embed; i++) /* source words come first in the table */
             sum += pow((double)params->gradient[token * c.embed + i], 2);
         expected[s] = sqrt(sum);
     }
@@ -219,8 +219,8 @@ static void test_influence(void **state)
     recurrent_free(model);
 }
 
-/* Of the Transformer: words behind the step change nothing, and the tokens it is measured with are
-   no parameters. */
+/* In the Transformer, words after the step have no influence, and the tokens of the measurement are
+   not parameters. */
 static void test_transformer(void **state)
 {
     (void)state;
@@ -245,7 +245,7 @@ static void test_transformer(void **state)
     transformer_free(without);
 }
 
-/* What does not go together is refused, with a reason. */
+/* Options that cannot be combined are refused with a reason. */
 static void test_refusals(void **state)
 {
     (void)state;

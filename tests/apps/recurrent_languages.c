@@ -1,5 +1,5 @@
-/* recurrent_languages.c - the small languages: translations and alignments of known sentences, and
-   what holds for every sentence drawn. */
+/* recurrent_languages.c - tests the small languages: translations and alignments of known
+   sentences, and properties of every sentence drawn. */
 #include "recurrent/recurrent.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 const char program_name[] = "recurrent_languages";
 
-/* links: "0 3-12": word 0; word 3 with 1 to 2. */
+/* links: "0 3-12" means word 0, and word 3 with words 1 to 2 */
 static void expect(const struct language *language, const struct sentence *sentence,
                    const char *source, const char *target, const char *links)
 {
@@ -68,8 +68,8 @@ static void test_french(void **state)
            "la vache noire ne ramasse pas le loup gris", "0-02 2 1-12 4-34 5 4-34 6-68 8 7-78");
 }
 
-/* Every sentence has the length that was asked for, only known words, and its alignments stay
-   within it. */
+/* Every sentence has the requested length and only known words, and its alignments stay within
+   it. */
 static void test_drawn(void **state)
 {
     static struct language languages[2];

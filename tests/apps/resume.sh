@@ -1,17 +1,17 @@
 #!/bin/sh
-# toy_translate train: a run that stops anywhere within or between epochs and goes on ends with the
-# bytes of one that never stopped, also where the model of the stop is better than any that the longer
-# run may keep; a checkpoint whose position is beyond its epoch is refused, and so is one without the best
-# model, unless that can be made again.
+# toy_translate train: a run that stops anywhere within or between epochs and is resumed ends with the same
+# bytes as one that never stopped, also if the model at the stop is better than any that the longer run may
+# keep. A checkpoint whose position is beyond its epoch is refused, and so is one without the best model, unless
+# that can be written again.
 # usage: resume.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 
-# Synthetic pairs, translated in reverse order: epochs of eight or nine batches.
+# Synthetic pairs, translated in reverse order, with eight or nine batches per epoch.
 synthetic_pairs 300 >all.tsv
 head -n 280 all.tsv >train.tsv
 tail -n 20 all.tsv >test.tsv
 
-# A name that is not UTF-8 is no text of a checkpoint: it is given again.
+# A path that is not UTF-8 cannot be stored in a checkpoint and must be given again.
 odd=$(printf 'odd\351.tsv')
 cp train.tsv "$odd"
 small="--layers 1 --width 16 --heads 2 --ffn-width 32 --vocab 280 --threads 1 --keep-checkpoint"
@@ -21,7 +21,7 @@ says "either --data or both"
 code 0 "$program" train --resume --out odd --steps 5 --data "$odd"
 code 0 "$program" train --data train.tsv --valid test.tsv $small --out even --steps 5
 check "the same model whatever its data are called" cmp -s odd even
-# Small data have smaller batches and a shorter warm-up than the preset, unless they are given.
+# Batches and warm-up are smaller for small data than the preset's, unless they are given.
 code 0 "$program" info odd --json >about
 check "smaller batches" grep -q " batch-tokens 512 " about
 check "a shorter warm-up" grep -qE " warmup [1-9][0-9]{0,2} schedule" about
@@ -30,19 +30,19 @@ says "all steps were warm-up"
 code 0 "$program" info even --json >about
 check "as given" grep -q " warmup 1000 .*batch-tokens 4096 " about
 
-# The validation loss reported last, of JSON lines.
+# validation loss of the last report, from JSON lines
 last_loss() {
     sed -n 's/.*"valid_loss":\([0-9.e+-]*\).*"done":true.*/\1/p' "$1"
 }
 
-# A rate so high that the validation loss goes up and down.
+# The learning rate is so high that the validation loss goes up and down.
 options="--data train.tsv --valid test.tsv --layers 1 --width 16 --heads 2 --ffn-width 32 --vocab 280
     --batch-tokens 256 --rate 0.1 --warmup 5 --dropout 0.3 --patience 0 --schedule constant --threads 1 --keep-checkpoint"
 stops=0
 for average in 1 2; do
     for end in 43 50; do
         code 0 "$program" train $options --average $average --force --out whole --steps $end --json >whole.json
-        # At an end of an epoch, within one, in the first one; and twice.
+        # At the end of an epoch, within one, in the first one, and twice.
         for cut in 4 33 36 "47 49" "46 46 48" "10 26 44 45"; do
             rm -f parts parts.*
             resume=
@@ -66,7 +66,7 @@ for average in 1 2; do
 done
 [ $stops -gt 20 ] || fail "only $stops stops"
 
-# The better model of a stop stays in OUT until the longer run decides, at the end of its epoch.
+# The better model of a stop stays in OUT until the longer run decides at the end of the epoch.
 back=0
 rough="$options --rate 0.8" # the last rate given counts; here one epoch in three is the best so far
 for stop in 27 29 30 35 37 38 43 46 51 54 59 62; do
@@ -87,8 +87,8 @@ for stop in 27 29 30 35 37 38 43 46 51 54 59 62; do
 done
 [ $back -gt 0 ] || fail "in no epoch the earlier model was better than that of the stop"
 
-# Options of hard attention, which a resumed run takes from the checkpoint: those of rewards, and an
-# arg-max that stops half annealed.
+# Options of hard attention, which a resumed run takes from the checkpoint: rewards, and an arg-max that stops
+# while it is annealed.
 for hard in "--cross-normalizer sample --baseline expected --expected-share 0.4 --reward-scale 0.3 --reward-decay 0.7
         --reward-entropy -0.02" "--cross-normalizer argmax --anneal 7.5 --anneal-steps 20"; do
     code 0 "$program" train $options $hard --force --out hard --steps 24
@@ -113,7 +113,7 @@ for hard in "--anneal 5" "--anneal-steps 5"; do
     says "train: --anneal and --anneal-steps must be given together"
 done
 
-# What a checkpoint says is checked: each number replaced by one with as many digits.
+# Numbers in a checkpoint are checked: each is replaced by another one of the same length.
 edit() { # FIELD FROM TO
     LC_ALL=C sed "s/\(${1}..:\)$2/\1$3/" stopped.checkpoint >damaged.checkpoint
     cmp -s stopped.checkpoint damaged.checkpoint && fail "no $1 $2 in the checkpoint"
@@ -140,8 +140,8 @@ LC_ALL=C sed 's/\(seconds..:0\).0/\1/; s/\(seed 1\)\(..}\)/\1 \2 /' stopped.chec
 code 1 timeout -s KILL 60 "$program" train $options --average 1 --out damaged --steps $end --resume
 check "options that differ in spaces alone" grep -q "the list of options is damaged" err
 
-# Checkpoints without OUT: it is made again, to the same bytes, where the last epoch was the best one or
-# OUT.checkpoint.best is there; else nothing begins and nothing changes.
+# A checkpoint without OUT: the best model is written again, with the same bytes, if the last epoch gave it or
+# OUT.checkpoint.best exists; otherwise no run begins and nothing changes.
 number() { # FIELD: of the state in lone.checkpoint
     LC_ALL=C sed -n "s/.*\"{..epoch.*$1..:\([0-9.a-z]*\).*/\1/p" lone.checkpoint | head -n 1
 }
@@ -185,7 +185,8 @@ code 1 "$program" train --resume --out lone --steps 60
 says "cannot read the best model: lone"
 [ "$(cat lone)" = junk ] && cmp -s best.checkpoint lone.checkpoint || fail "files beside a damaged model changed"
 
-# A rate that changes nothing: the first epoch is the best. What vanishes meanwhile is not said to be there.
+# The learning rate changes nothing, so the first epoch is the best. A file that vanishes meanwhile is reported
+# as missing.
 still="--data test.tsv --layers 1 --width 16 --heads 2 --ffn-width 32 --threads 1 --rate 1e-30 --schedule constant --patience 0"
 code 0 "$program" train $still --patience 2 --keep-checkpoint --out patient --epochs 4
 says "stopped: no improvement for 2 epochs"
@@ -201,7 +202,7 @@ begin_still() { # OPTION...
     while kill -0 $! && [ "$(grep -c '^epoch' err)" -lt 3 ]; do sleep 0.1; done
 }
 begin_still --out stood --epochs 1000000
-# A second run of that name does not begin; one that is killed hinders none.
+# A second run with the same OUT does not begin. A killed run does not prevent the next one.
 for how in "" --force "--resume --epochs 9"; do
     "$program" train $still --out ./stood $how 2>other && fail "two runs write the same files: $how"
     grep -q "another run is writing ./stood" other || { fail "the other run is not named:"; cat other; }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# toy_translate train --sentencepiece: the model file carries the SentencePiece model, so that it
-# translates and goes on training without that file; a damaged file, one without an end token, and
-# options that contradict it are refused. Two files make two vocabularies; --preprocess opus.
+# toy_translate train --sentencepiece: the model file contains the SentencePiece model, so translating and
+# resuming do not need that file. A damaged file, one without an end token, and conflicting options are refused.
+# Two files give two vocabularies. Also --preprocess opus.
 # usage: sentencepiece.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 
@@ -51,14 +51,14 @@ printf 'red blue\n\n   \ngreen\n' | "$program" translate --model model >translat
 [ "$(sed -n 4p translated)" = grün ] || { fail "green is not grün:"; cat translated; }
 code 0 "$program" attend --model model 'red blue' >out
 
-# Full-width and control characters are no pieces, unless the text is prepared as OPUS-MT does.
+# Full-width and control characters are not pieces, unless the text is preprocessed as for OPUS-MT.
 printf '\tgreen\302\255 \n' >odd
 code 0 "$program" translate --model model --preprocess opus odd >translated
 check "a prepared text is translated" [ "$(cat translated)" = grün ]
 code 0 "$program" translate --model model odd >translated
 check "as it is, it is another text" [ "$(cat translated)" != grün ]
 
-# Two files, a vocabulary for each side; the model file has both.
+# Two files, one for each side; the model file contains both.
 pieces_of() { # WORD...
     piece '<unk>' 2
     piece '<s>' 3

@@ -1,6 +1,6 @@
 #!/bin/sh
-# toy_translate train --shards: the number of threads and a stop change no byte of model and checkpoint,
-# one shard is a step as a whole, and a checkpoint goes on with its own number of shards only.
+# toy_translate train --shards: model and checkpoint do not depend on the number of threads or on a stop; one
+# shard is the same as a whole step; a run is resumed only with its own number of shards.
 # usage: shards.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 
@@ -11,7 +11,7 @@ options="--data train.tsv --valid test.tsv --layers 1 --width 16 --heads 2 --ffn
     --batch-tokens 256 --rate 0.02 --warmup 5 --dropout 0.3 --patience 0 --average 2 --keep-checkpoint
     --cross-normalizer sample"
 
-# From the second step on, batches of few sequences have empty shards.
+# After the first step, batches of few sequences have empty shards.
 for shards in 4 64; do
     code 0 "$program" train $options --shards $shards --threads 1 --force --out whole --steps 30
     code 0 "$program" train $options --shards $shards --threads 2 --force --out parts --steps 13
@@ -24,7 +24,7 @@ says "shards 64, not shards 8"
 code 2 "$program" train $options --shards 6 --out other
 says "--shards 6 is not a power of two"
 
-# The same numbers, under other options: what is trained is the same.
+# The same parameters under different options.
 digest() { "$program" score --model "$1" --data test.tsv --json; }
 code 0 "$program" train $options --shards 1 --force --out one --steps 20
 code 0 "$program" train $options --force --out none --steps 20

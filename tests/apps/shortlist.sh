@@ -1,7 +1,7 @@
 #!/bin/sh
-# toy_translate shortlist: a shortlist that a small model has learned from its own attention holds the
-# words of the right translations, and with it the model translates as well; a text does it too; damaged
-# ones are refused. usage: shortlist.sh PROGRAM
+# toy_translate shortlist: the shortlist that a small model learns from its own attention contains the words of
+# the right translations, and the model translates as well with it. A text file works too; damaged files are
+# refused. usage: shortlist.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 
 synthetic_pairs 300 >data.tsv

@@ -1,6 +1,6 @@
 #!/bin/sh
-# train on disks of every size around what it needs: it says before training that there is too little
-# space, or it ends; a run that has begun never fails for lack of space, nor does one that continues it.
+# train on disks of every size around what it needs: it reports before training that there is too little space,
+# or it finishes. A run that has begun never fails for lack of space, nor does one that continues it.
 # usage: space.sh PROGRAM
 set -u
 program=$(realpath "$1")

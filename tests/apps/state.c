@@ -1,6 +1,6 @@
-/* state.c - the state of the training loop in a checkpoint: written and read again the same; each
-   field missing, of another type or out of its range, refused by name and value; bytes at random.
- */
+/* state.c - tests the state of the training loop in a checkpoint: reading gives what was written; a
+   field that is missing, has another type or is out of range is refused by name and value; random
+   bytes. */
 #include "training/state_text.h"
 
 #include <jansson.h>
@@ -26,7 +26,7 @@ static const struct state good = {.epoch = 3,
                                   .tokens = 999,
                                   .data = 0x0123456789abcdef};
 
-/* JSON of a field, and what the message says; NULL: it is accepted. */
+/* The JSON of a field, and part of the expected message (NULL: accepted). */
 static const struct {
     const char *name, *value, *says;
 } cases[] = {
@@ -100,13 +100,15 @@ static void test_round_trip(void **unused)
     }
 }
 
-/* Nothing is changed, and the reason says so; says NULL: it is read. */
+/* Expects that the text is refused for this reason and nothing is changed, or that it is read (says
+   is NULL). */
 static void judge(const char *text, size_t size, const char *says)
 {
     struct state state = {.epoch = 77};
     struct state_reason why = {""};
     char *options = NULL,
-         *copy = malloc(size ? size : 1); /* without a 0: sanitizers watch its end */
+         *copy =
+             malloc(size ? size : 1); /* not terminated, so that sanitizers see reads beyond it */
     assert_non_null(copy);
     memcpy(copy, text, size);
     bool read = state_parse(&state, &options, copy, size, &why);
@@ -117,7 +119,7 @@ static void judge(const char *text, size_t size, const char *says)
     free(copy);
 }
 
-/* The text with a field replaced, or without it where value is NULL. */
+/* Judges the text with a field replaced, or removed if value is NULL. */
 static void judge_with(const char *name, const char *value, const char *says)
 {
     char *text = state_text(&good, "seed 7");
@@ -162,11 +164,11 @@ static void test_texts(void **unused)
     for (int i = 0; i < COUNT(texts); i++) judge(texts[i], strlen(texts[i]), "");
     for (size_t size = 0; size < strlen(text); size++) judge(text, size, "");
     judge("{\"epoch\":1,\"epoch\":1}", 21, "not a JSON object");
-    judge(text, strlen(text) + 1, "not a JSON object"); /* a 0 behind it */
+    judge(text, strlen(text) + 1, "not a JSON object"); /* a NUL after it */
     free(text);
 }
 
-/* One byte changed: whatever it says is refused with a reason, or read within the ranges. */
+/* With one byte changed, the text is refused with a reason or read within the ranges. */
 static void test_flipped(void **unused)
 {
     (void)unused;

@@ -1,11 +1,11 @@
 #!/bin/sh
-# toy_translate train with more pairs than it may hold: whatever the memory limit, the same model and
-# checkpoint, also from pipes, from two files, stopped at any batch and resumed; a corpus that changes is
-# noticed, one that is removed is not needed; memory is planned, said and kept to.
+# toy_translate train with more pairs than it may hold: the same model and checkpoint for any memory limit, from
+# pipes, from two files, and stopped at any batch and resumed. A corpus that changes is detected, one that is
+# removed is not needed. Memory is planned, reported and not exceeded.
 # usage: stream.sh PROGRAM [sanitized | full]
 . "$(dirname "$0")/kit/script.sh"
 
-# pairs_of COUNT: pairs of 5 to 13 words a side, all different.
+# pairs_of COUNT: prints that many different pairs of 5 to 13 words per side.
 pairs_of() {
     awk -v count="$1" 'BEGIN {
         split("the red blue green old new big small garden tree dog cat sees likes finds river mountain book paper", s)
@@ -24,7 +24,7 @@ pairs_of() {
 model="--layers 1 --width 16 --heads 2 --ffn-width 32 --dropout 0.2 --warmup 5 --threads 1"
 small="$model --vocab 300 --batch-tokens 128 --keep-checkpoint --average 2"
 
-# The least memory that a run says it needs, in MB, with OPTION...
+# The least memory that a run reports with these options, in MB.
 least() {
     "$program" train "$@" --out never --memory-limit 0.001 2>least.err
     sed -n 's/.*training needs at least \([0-9.]*\) MB.*/\1/p' least.err
@@ -36,7 +36,7 @@ same() { # WHAT: the model "parts" and its checkpoint are those of "whole"
 }
 
 if [ "${2-}" = full ]; then
-    # Ten million pairs: less than 1 GB; the times until training begins are printed, and not judged.
+    # Ten million pairs take less than 1 GB. The times until training begins are only printed.
     pairs_of 10000000 >all.tsv
     run="--data all.tsv $model --vocab 2000 --batch-tokens 1024 --average 1 --keep-checkpoint"
     start=$(date +%s)
@@ -67,7 +67,7 @@ bytes=$(least $data $small)
 [ -n "$bytes" ] || fail "no least memory: $(cat least.err)"
 [ ! -e never ] && [ ! -e never.checkpoint ] || fail "a run that is refused wrote files"
 
-# What is not held is read from the file.
+# Pairs that are not held are read from the file.
 for more in 0 0.05 0.3; do
     limit=$(awk -v a="$bytes" -v b=$more 'BEGIN { print a + b }')
     code 0 "$program" train $data $small --out parts --steps 25 --memory-limit "$limit"
@@ -82,7 +82,7 @@ code 0 "$program" train $data $small --shards 4 --force --out shards --steps 9
 check "shards that are read: the same model" cmp shards parts
 rm -f parts parts.*
 
-# The same pairs in other files: two, with a mark, CRLF and lines that are skipped; and through pipes.
+# The same pairs in two files, with a byte order mark, CRLF and skipped lines, and through pipes.
 cut -f 1 all.tsv | sed '1s/^/\xef\xbb\xbf/; s/$/\r/; 7s/^/\r\n/' >source
 cut -f 2 all.tsv | sed '7s/^/skipped\n/' | head -c -1 >target
 code 0 "$program" train --source source --target target $small $least --out parts --steps 25
@@ -92,7 +92,7 @@ sed 's/$/\tmore/; 2s/^/\t\n/' all.tsv >columns
 code 0 "$program" train --data columns --more-columns $small $least --out parts --steps 25
 check "three columns: the same model" cmp whole parts
 rm -f parts parts.*
-# Batches and warm-up by the pairs alone: not by skipped lines, other columns, or how lines end.
+# Batches and warm-up depend only on the pairs, not on skipped lines, further columns or line ends.
 plain="--layers 1 --width 16 --heads 2 --ffn-width 32 --threads 1 --vocab 300 --steps 5"
 { awk 'BEGIN { for (i = 0; i < 80000; i++) printf "x "; print "\ty\tmore" }'; sed 's/$/\tand more\r/' all.tsv; } >columns
 code 0 "$program" train $data $plain --out clean
@@ -118,7 +118,7 @@ for steps in 1 2 6 7 13 20 24 25; do
 done
 same "stopped at seven batches"
 
-# Between two runs one letter changes, or the order does: refused, and nothing is lost.
+# A letter or the order changes between two runs: the corpus is refused, and nothing is lost.
 code 0 "$program" train $data $small --out parts --steps 5
 cp parts.checkpoint kept
 sed '1500s/n/k/' all.tsv >changed
@@ -129,7 +129,8 @@ for other in changed moved; do
 done
 check "the checkpoint stays" cmp kept parts.checkpoint
 
-# During a run: what was learned is kept, and goes on with the right corpus. Without its name it is still there.
+# The corpus changes during a run: what was learned is kept, and training continues with the right corpus. A
+# file that loses its name can still be read.
 during() { # COMMAND...: is run once the first epochs have ended; then the run goes on
     rm -f parts parts.*
     cp all.tsv work.tsv
@@ -156,7 +157,7 @@ kill -INT $process
 wait $process
 [ $? -eq 130 ] || { fail "a corpus without a name"; cat err; }
 
-# In little address space: what is held whole would not fit.
+# In a small address space, which the whole corpus would not fit.
 rm -f whole whole.* parts parts.*
 pairs_of 300000 >all.tsv
 large="$data $model --vocab 300 --batch-tokens 128 --average 1 --steps 2"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# toy_translate from pairs to translations: training, interrupted and resumed, gives the same bits;
-# lines in and lines out; scores, attention and figures as JSON. Training gives the same bits on every
-# machine, so the threshold on translations holds everywhere or nowhere.
+# toy_translate from pairs to translations: interrupted and resumed training gives the same bits; translations
+# of lines; scores, attention and reports as JSON. Training gives the same bits on every machine, so the
+# threshold on translations holds everywhere or nowhere.
 # usage: toy_translate.sh PROGRAM
 . "$(dirname "$0")/kit/script.sh"
 
@@ -68,7 +68,8 @@ check "the old model stands" cmp whole old
 code 0 "$program" train --data odd.tsv --out odd --layers 1 --width 16 --heads 1 --steps 3
 check "the long line is named" grep -q "odd.tsv:31: a sentence has more than 65536 bytes" err
 
-# What is not given comes from the checkpoint; the curve continues; what has ended is tidied up.
+# Options that are not given come from the checkpoint; the curve continues; the files of a finished run are
+# removed.
 check "the curve of a resumed run" cmp whole.svg parts.svg
 code 0 "$program" train --resume --out parts --steps 90
 code 0 "$program" train $options --out longer --steps 90
@@ -114,13 +115,13 @@ if command -v xmllint >/dev/null; then check "the curve is XML" xmllint --noout 
 check "a title" grep -q '<title>Learning curve of toy_translate, best validation perplexity [0-9.]*</title>' tidy.svg
 [ "$(grep -c '<title>epoch [123]: \(training\|validation\) perplexity' tidy.svg)" -eq 6 ] || fail "hover texts of the curve"
 check "dark pages" grep -q 'prefers-color-scheme: dark' tidy.svg
-# Another radius for both than that of self-attention in the checkpoint is a contradiction.
+# Giving both radii is a contradiction if that of self-attention differs from the checkpoint.
 code 0 "$program" train $options --cross-locality local-p --radius 3 --out near --steps 3
 code 1 "$program" train --resume --radius 2 --steps 5 --out near
 says "was made with self-radius 3, not self-radius 2"
 code 0 "$program" train --resume --steps 5 --out near
 
-# So are other sizes, which --preset stands for.
+# So is a preset with other sizes.
 code 1 "$program" train --resume --preset tiny --steps 5 --out near
 says "was made with layers 1, not layers 4"
 code 0 "$program" train --resume --preset small --layers 1 --width 32 --heads 2 --ffn-width 64 --steps 6 --out near
@@ -204,7 +205,7 @@ says "never seen in training: redder, Red"
 code 1 "$program" translate --model model missing
 says "missing: No such file"
 
-# What is scored, evaluated and compared.
+# score and evaluate, and comparisons.
 code 0 "$program" score --model model --data test.tsv >again
 check "a score per pair" [ "$(grep -c '^-[0-9]*[.][0-9]*$' again)" -eq 20 ]
 says "20 pairs, "
@@ -214,7 +215,7 @@ sed 's/.*"log_probability":\([-0-9.e]*\).*/\1/' twofold | awk '{ printf "%.4f\n"
 "$program" translate --model model --scores --length-penalty 0 <source | sed 's/\(.*\) ||| .*/\1/' >hyp
 "$program" translate --model model --scores --length-penalty 0 <source | sed 's/.* ||| //' >found
 code 0 "$program" score --model model --source source --target hyp >again
-# The search never produces a second beginning, so that it finds a little more likely what it can.
+# The search never generates a second begin token, so it gives the others a slightly higher probability.
 paste found again | awk '{ d = $1 - $2; if (d > 0.05 || d < -0.0002) exit 1 }' || fail "search and score differ"
 code 0 "$program" score --model model --data test.tsv --normalize --words >again
 check "words" grep -qE '^-[0-9.]+	[^ ]+ -[0-9.]+  .*\(end\) -[0-9.]+$' again
@@ -232,7 +233,7 @@ code 0 "$program" evaluate --hypotheses output --data test.tsv --versus output >
 check "a system against itself" grep -q '^bleu  *[0-9.]*  +0.00  p = 1.0000' again
 code 0 "$program" evaluate --model model --data test.tsv --versus-model model --bootstrap 0 >again
 check "a model against itself" grep -q '^chrf  *[0-9.]*  +0.00$' again
-# Pairs that are skipped have their line in what is written.
+# Skipped pairs have a line in the output.
 awk 'NR == 1 || NR == 6 { print "" } NR == 3 { print "red\t" } NR == 5 { printf "rot"; for (i = 0; i < 20000; i++) printf " rot"; print "\trot" }
     { print } END { print "\trot" }' test.tsv >mid.tsv
 skipped="1 4 7 9 25"
@@ -307,7 +308,7 @@ code 0 "$program" info --model apart --json >again
 check "two vocabularies" grep -q '"vocabulary":"separate"' again
 code 0 "$program" translate --model apart <source >again
 
-# Options of attention: stored in the model, checked by its checkpoint.
+# Options of attention are stored in the model and checked against the checkpoint.
 variant="--score additive --cross-locality local-p --cross-normalizer gumbel-softmax --radius 3 --temperature 0.5"
 code 0 "$program" train $options $variant --out other --steps 6
 code 0 "$program" train $options $variant --out others --steps 3
@@ -347,7 +348,7 @@ check "0.2: another radius" grep -q "was made with self-radius 3, not self-radiu
 code 0 "$program" train $old --ffn-width 2 --radius 3 --resume --out old
 check "0.2: the third epoch" grep -q "^epoch 3/3  step 3 " err
 
-# The demo, far too short to learn.
+# The demo, with far too few steps to learn.
 code 0 "$program" demo --steps 3 --json --out kept >again
 check "how many pairs it had" grep -q '"train_pairs":59900,' again
 for key in exact heldout train_pairs steps seconds threads; do
@@ -362,7 +363,7 @@ check "demo: rows are the translation" [ "$(grep -c "^ *dogs " again)" -eq 0 ]
 code 0 "$program" demo --steps 2 --score cosine --normalizer straight-through --json --out chosen
 code 0 "$program" info --model chosen --json >again
 check "the attention options of demo" grep -q '"self_normalizer":"straight-through"' again
-# It ends when it has learned enough twice.
+# It ends when the loss is low enough twice.
 code 0 "$program" demo --enough 100 --json --out enough >again
 check "it ends at the second validation" grep -q '"steps":100,' again
 code 0 "$program" demo --write-corpus corpus.tsv

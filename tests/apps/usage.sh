@@ -1,5 +1,5 @@
 #!/bin/sh
-# Errors of toy_translate for wrong options and wrong files: exit code and message.
+# Exit codes and messages of toy_translate for wrong options and files.
 # usage: usage.sh PROGRAM
 set -u
 program=$(realpath "$1") root=$(realpath "$(dirname "$0")/../..")
@@ -7,7 +7,7 @@ here=$(mktemp -d) && cd "$here" || exit 1
 trap 'rm -rf "$here"' EXIT
 failures=0
 
-# expect CODE TEXT ARGUMENT...: that exit code, and that text on standard error.
+# expect CODE TEXT ARGUMENT...: expects the exit code, and the text on standard error.
 expect() {
     code=$1 text=$2
     shift 2
@@ -103,7 +103,7 @@ expect 1 "missing.safetensors" translate --model missing.safetensors
 expect 1 "good.tsv" translate --model good.tsv
 expect 1 "empty.tsv" info --model empty.tsv
 
-# Usage, help and version: on standard output, at most 80 columns wide.
+# Usage, help and version go to standard output, at most 80 columns wide.
 narrow() {
     awk 'length($0) > 80 { print "wider than 80 columns: " $0; wrong = 1 } END { exit wrong }' out || failures=$((failures + 1))
 }
@@ -128,7 +128,8 @@ for command in $(sed -n "s|^  \([a-z]*\)  .*|\1|p" usage | grep -vxE "help|versi
     done
     grep -qw "$command" usage || { echo "the usage does not name $command"; failures=$((failures + 1)); }
 done
-# Every option once, in groups; defaults in brackets, those of presets too; lists of values once.
+# Options are listed once, in groups, with their defaults (also those of presets) in brackets; lists of values
+# once.
 expect 0 "" train --help
 for text in Data Model Training Attention Output Values Examples; do
     [ "$(grep -cx "$text" out)" = 1 ] || { echo "help train: group $text"; failures=$((failures + 1)); }

@@ -1,5 +1,5 @@
-# script.sh - sourced first by the scripts beside it, with their argument PROGRAM: goes to a folder that
-# is removed at the end; counts failures. Sets program, scripts (the folder of the scripts), here.
+# script.sh - sourced first by the scripts beside it, with their argument PROGRAM. Changes to a folder that is
+# removed at the end, and counts failures. Sets program, scripts (the folder of the scripts) and here.
 set -u
 program=$(realpath "$1")
 scripts=$(realpath "$(dirname "$0")")
@@ -11,13 +11,13 @@ fail() {
     echo "$*"
     failures=$((failures + 1))
 }
-# check WHAT COMMAND...: the command succeeds.
+# check WHAT COMMAND...: expects that the command succeeds.
 check() {
     what=$1
     shift
     "$@" || fail "failed: $what"
 }
-# code WANTED COMMAND...: the exit code; standard error goes to err.
+# code WANTED COMMAND...: expects the exit code; standard error goes to err.
 code() {
     wanted=$1
     shift
@@ -25,11 +25,12 @@ code() {
     got=$?
     [ $got -eq "$wanted" ] || { fail "exit code $got, not $wanted: $*"; cat err; }
 }
-# says TEXT: on standard error of the last command.
+# says TEXT: expects the text on standard error of the last command.
 says() {
     grep -qF -- "$1" err || { fail "no '$1' in:"; cat err; }
 }
-# synthetic_pairs N: N pairs of one to four of six words, translated in reverse order, a tab between.
+# synthetic_pairs N: prints N pairs of one to four of six words, translated in reverse order, separated by a
+# tab.
 synthetic_pairs() {
     awk -v count="$1" 'BEGIN {
         split("red blue green old new big", s); split("rot blau grün alt neu groß", t); x = 7
@@ -43,7 +44,8 @@ synthetic_pairs() {
         }
     }'
 }
-# piece TEXT TYPE: of a SentencePiece model, written as the bytes of its protobuf; all pieces have the same score.
+# piece TEXT TYPE: prints a piece of a SentencePiece model as bytes of its protobuf; all pieces have the same
+# score.
 byte() {
     printf "\\$(printf %03o "$1")"
 }
