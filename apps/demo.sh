@@ -1,6 +1,6 @@
 #!/bin/sh
-# demo.sh - installs missing packages, builds toy_translate in build/ and runs its demonstration, about
-# a minute on two cores; options are those of toy_translate demo. With a command it runs that one.
+# demo.sh - installs missing packages, builds toy_translate in build/ and runs its demonstration, which
+# takes about a minute on two cores. Takes the options of toy_translate demo, or another command.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/apps/packages.sh"

@@ -1,5 +1,5 @@
-# The programs print JSON with jansson, the target rapt_jansson; the library does without. Where it is missing,
-# apps/ and tests/ are refused and perf/ is left out.
+# jansson.cmake - defines the target rapt_jansson. The programs print JSON with jansson; the library does not need
+# it. Without jansson, apps/ and tests/ are refused and perf/ is left out.
 if(NOT RAPT_APPS AND NOT RAPT_TESTS AND NOT RAPT_PERF)
     return()
 endif()

@@ -1,6 +1,6 @@
 #!/bin/sh
 # lessons.sh - installs missing packages, builds the lessons in build/ and runs all of them: text to the
-# terminal, pages to build/lessons/index.html; options are those of lessons, as --quick. Exit status 1 if a
+# terminal, pages to build/lessons/index.html. Takes the options of lessons, such as --quick. Exits with 1 if a
 # claim fails.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,7 +1,7 @@
 # packages.sh - sourced by demo.sh, lessons.sh and tests/run.sh: installs missing packages, configures, builds.
-# Messages go to standard error; standard output is left to the programs.
+# Messages go to standard error; only the programs use standard output.
 
-# A package, or package/command where any package that provides the command suffices.
+# A package, or package/command if any package that provides the command will do.
 build_packages="gcc/cc libc6-dev cmake/cmake libjansson-dev libsleef-dev libutf8proc-dev zlib1g-dev"
 command -v ninja >/dev/null || command -v make >/dev/null ||
     build_packages="$build_packages ninja-build"
@@ -16,7 +16,7 @@ is_there() {
     esac
 }
 
-# need package[/command]...: installs the missing ones with apt, and nothing else.
+# need package[/command]...: installs missing packages with apt.
 need() {
     missing=
     if ! command -v dpkg-query >/dev/null; then

@@ -1,4 +1,4 @@
-# commit.cmake - writes OUT, a header: KIT_COMMIT, the commit of the repository in FOLDER, "" if it is none;
+# commit.cmake - writes the header OUT with KIT_COMMIT, the commit of the repository in FOLDER (or ""), and
 # KIT_OPENMP, the text OPENMP.
 set(described "")
 if(GIT AND EXISTS ${FOLDER}/.git)

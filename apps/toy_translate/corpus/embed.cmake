@@ -1,5 +1,5 @@
-# Turns a file into C: cmake -D IN=grammar.txt -D OUT=corpus_bytes.c -P embed.cmake
-# A list of bytes rather than a string literal, whose portable length is limited.
+# embed.cmake - turns a file into C: cmake -D IN=grammar.txt -D OUT=corpus_bytes.c -P embed.cmake
+# Writes a list of bytes, since the length of a string literal is limited.
 file(READ "${IN}" bytes HEX)
 string(LENGTH "${bytes}" digits)
 math(EXPR count "${digits} / 2")
