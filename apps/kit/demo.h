@@ -1,4 +1,4 @@
-/* demo.h - what demonstrations (bottleneck, glimpse, caption) share: options, models trained in
+/* demo.h - what demonstrations (glimpse, caption) share: options, models trained in
    parallel, and when to report progress. */
 #ifndef KIT_DEMO_H
 #define KIT_DEMO_H

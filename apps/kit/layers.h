@@ -1,10 +1,10 @@
 /* layers.h - a small neural-network toolkit for the demonstrations: linear, embedding, layer norm,
    activations, cross-entropy and Adam, forward and backward, single-threaded.
 
-   Why it exists beside lib/op: the programs use only the public headers of rapt, and bottleneck
-   (GRU), glimpse and caption need models that neither rapt_model nor rapt/block.h describes. It is
-   written to be read, not to be fast: plain loops that a compiler vectorizes. tests/apps/kit.c
-   checks every gradient by difference quotients.
+   Why it exists beside lib/op: the programs use only the public headers of rapt, and the recurrent
+   networks of the lessons, glimpse and caption need models that neither rapt_model nor rapt/block.h
+   describes. It is written to be read, not to be fast: plain loops that a compiler vectorizes.
+   tests/apps/kit.c checks every gradient by difference quotients.
 
    Arrays are row-major: x [rows][in], y [rows][out]. The gradient of x is dx; a NULL gradient is
    not computed. Every function ACCUMULATES into its outputs and gradients (+=) unless its comment

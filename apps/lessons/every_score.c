@@ -1,6 +1,7 @@
 /* every_score.c - lesson 6: an RNN with simple attention, softmax, queries, keys and values,
    parameterized attention, and every score of the library in the same decoder. */
 #include "every_score.h"
+#include "by_hand.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,7 @@ int lesson_every_score(struct page *page, const struct lesson_options *options)
     show_simple(page, &study, &sentence);
     show_parameterized(page, &study, &sentence);
     compare_scores(page, &study);
+    show_localities(page, options->seed);
     dot_products(page, options->seed);
     study_free(&study);
     return EXIT_SUCCESS;

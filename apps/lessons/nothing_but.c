@@ -1,6 +1,7 @@
 /* nothing_but.c - lesson 8: a Transformer looked into, and all models beside one another: quality
    by length and seconds at about equal numbers of parameters. */
 #include "architecture.h"
+#include "by_hand.h"
 #include "kit/program.h"
 #include "parts.h"
 #include "study.h"
@@ -107,6 +108,7 @@ int lesson_nothing_but(struct page *page, const struct lesson_options *options)
 {
     read_own_past(page, options);
     see_inside(page, options);
+    show_masks(page, options->seed);
     draw_sinusoids(page);
     compare_all(page, options);
     show_architectures(page, options);

@@ -32,12 +32,8 @@ struct line {
     double at[POINTS], out[POINTS], gradient[POINTS];
 };
 
-/* Value and gradient of what is picked; keys are -1, 0, 1 as (2k, -k^2), so that the nearest wins.
- */
-static void move_query(rapt_normalizer normalizer, struct line *line)
+static rapt_attention line_problem(rapt_normalizer normalizer)
 {
-    const float keys[KEYS][2] = {{-2, -1}, {0, 0}, {2, -1}}, values[KEYS] = {1, 3, 2};
-    struct workspace workspace = {0};
     rapt_attention a;
     rapt_attention_init(&a, sizeof a, 1, 1, 1, KEYS, 2);
     a.value_width = 1;
@@ -46,21 +42,72 @@ static void move_query(rapt_normalizer normalizer, struct line *line)
     a.scale = 4;
     a.normalizer = normalizer;
     a.threads = 1;
-    for (int i = 0; i < POINTS; i++) {
-        const float q[2] = {-1.5F + 3 * (float)i / (POINTS - 1), 1}, one = 1;
-        float out, lse, dq[2] = {0};
-        int chosen;
-        const rapt_attention_saved saved = {.size = sizeof saved, .lse = &lse, .chosen = &chosen};
-        rapt_gradients d = {.size = sizeof d, .q = dq};
-        void *space = workspace_for(&workspace, &a);
-        must(rapt_attention_forward(&a, q, keys[0], values, &out, &saved, space, NULL));
-        must(rapt_attention_backward(&a, q, keys[0], values, &out, &saved, &one, NULL, &d, space,
-                                     NULL));
-        line->at[i] = (double)q[0];
-        line->out[i] = (double)out;
-        line->gradient[i] = (double)dq[0];
-    }
+    return a;
+}
+
+/* Sets the value that is picked by a query at `at`, and the gradient of that value in the query.
+   Keys -1, 0 and 1 are the vectors (2k, -k^2), so that the nearest one has the largest dot product.
+   A sample is rewarded with the value itself. */
+static void pick(rapt_attention *a, float at, float *out, float *gradient)
+{
+    const float keys[KEYS][2] = {{-2, -1}, {0, 0}, {2, -1}}, values[KEYS] = {1, 3, 2};
+    const float q[2] = {at, 1}, one = 1;
+    float lse, dq[2] = {0};
+    int chosen;
+    struct workspace workspace = {0};
+    void *space = workspace_for(&workspace, a);
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = &lse, .chosen = &chosen};
+    const rapt_gradients d = {.size = sizeof d, .q = dq};
+    must(rapt_attention_forward(a, q, keys[0], values, out, &saved, space, NULL));
+    const float loss = -*out;
+    const rapt_reinforce reinforce = {.size = sizeof reinforce, .reward = &loss};
+    must(rapt_attention_backward(a, q, keys[0], values, out, &saved, &one, &reinforce, &d, space,
+                                 NULL));
+    *gradient = dq[0];
     free(workspace.data);
+}
+
+static void move_query(rapt_normalizer normalizer, struct line *line)
+{
+    rapt_attention a = line_problem(normalizer);
+    for (int i = 0; i < POINTS; i++) {
+        const float at = -1.5F + 3 * (float)i / (POINTS - 1);
+        float out, gradient;
+        pick(&a, at, &out, &gradient);
+        line->at[i] = (double)at;
+        line->out[i] = (double)out;
+        line->gradient[i] = (double)gradient;
+    }
+}
+
+/* Returns by how much the value changes where two keys are equally near. */
+static double jump(rapt_normalizer normalizer)
+{
+    rapt_attention a = line_problem(normalizer);
+    float before, after, gradient;
+    pick(&a, -0.5F - 1e-5F, &before, &gradient);
+    pick(&a, -0.5F + 1e-5F, &after, &gradient);
+    return fabs((double)after - (double)before);
+}
+
+/* Returns the largest difference between the gradient of softmax and the mean of the gradients of
+   many samples. */
+static double sampling_error(const struct line *soft)
+{
+    enum { DRAWS = 20000 };
+    rapt_attention a = line_problem(RAPT_NORMALIZER_SAMPLE);
+    double worst = 0;
+    for (int i = 0; i < POINTS; i += 4) {
+        double sum = 0;
+        for (int draw = 0; draw < DRAWS; draw++) {
+            float out, gradient;
+            a.seed = (uint64_t)draw;
+            pick(&a, (float)soft->at[i], &out, &gradient);
+            sum += (double)gradient;
+        }
+        worst = fmax(worst, fabs(sum / DRAWS - soft->gradient[i]));
+    }
+    return worst;
 }
 
 static double largest(const double *x)
@@ -72,14 +119,15 @@ static double largest(const double *x)
 
 static void show_step(struct page *page)
 {
-    struct line hard, soft;
+    struct line hard, soft, straight;
+    double differ = 0;
     page_step(page, "A step without gradient");
     page_paragraph(
         page, SHORT,
         "Three items with keys at -1, 0 and 1 and the values 1, 3 and 2. A query moves "
         "past them and the nearest item is picked. Between two steps nothing changes, so "
         "the gradient tells the query nothing about where to go. A softmax has a gradient.");
-    page_formula(page, SHORT, "pick = argmax_i(q ⋅ k_i)");
+    page_formula(page, SHORT, "pick = argmax_i(2 q k_i − k_i^2)");
     move_query(RAPT_NORMALIZER_ARGMAX, &hard);
     move_query(RAPT_NORMALIZER_SOFTMAX, &soft);
     page_chart(page, SHORT, "What is picked, by the position of the query", "query", "value");
@@ -88,6 +136,23 @@ static void show_step(struct page *page)
     page_curve(page, "softmax", POINTS, soft.at, soft.out);
     page_claim(page, "argmax: largest gradient in the query", largest(hard.gradient), EQUALS, 0);
     page_claim(page, "softmax: largest gradient", largest(soft.gradient), ABOVE, 0.5);
+    page_claim(page, "argmax: jump of the value halfway between two keys",
+               jump(RAPT_NORMALIZER_ARGMAX), AT_LEAST, 1);
+    page_claim(page, "softmax: change at the same place", jump(RAPT_NORMALIZER_SOFTMAX), AT_MOST,
+               1e-3);
+    move_query(RAPT_NORMALIZER_STRAIGHT_THROUGH, &straight);
+    for (int i = 0; i < POINTS; i++)
+        differ = fmax(differ, fabs(straight.gradient[i] - soft.gradient[i]));
+    page_paragraph(
+        page, MORE,
+        "There are two ways around this. Straight-through picks like argmax and borrows "
+        "the gradient of softmax. Or the item is drawn with the probabilities of softmax, "
+        "and what makes a good draw likelier is its reward (REINFORCE): if the value "
+        "itself is the reward, the mean over many draws is the gradient of softmax.");
+    page_claim(page, "straight-through: difference of its gradient from that of softmax", differ,
+               AT_MOST, 1e-5);
+    page_claim(page, "samples: difference of their mean gradient, 20,000 draws",
+               sampling_error(&soft), AT_MOST, 0.1);
 }
 
 /* ---- translation by picking words ---- */

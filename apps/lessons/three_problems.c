@@ -64,6 +64,7 @@ int lesson_three_problems(struct page *page, const struct lesson_options *option
     create(&study);
     for (int i = 0; i < MODELS; i++) measure_distances(&study, i, means[i]);
     show_bottleneck(page, &study);
+    show_longer(page, options);
     show_gradients(page, &study, means);
     show_alignment(page, &study);
     study_free(&study);

@@ -15,6 +15,9 @@ void measure_distances(struct study *study, int model, double mean[DISTANCES]);
 /* means: [MODELS], each measured before any training. */
 void show_gradients(struct page *page, const struct study *study, double means[MODELS][DISTANCES]);
 
+/* ---- longer.c ---- */
+void show_longer(struct page *page, const struct lesson_options *options);
+
 /* ---- alignment.c: of the trained models ---- */
 void show_alignment(struct page *page, struct study *study);
 

@@ -1,13 +1,13 @@
 #!/bin/sh
-# programs.sh - toy_translate and attention_tour under failing file calls (calls.c, preloaded): the exit
+# programs.sh - toy_translate under failing file calls (calls.c, preloaded): the exit
 # code and message are right, the old files stay bit by bit or are the new ones, nothing is left beside
 # them; killed at each call, they leave old or new files, and the next start removes the rest.
-# usage: programs.sh TOY_TRANSLATE ATTENTION_TOUR CALLS.so [all]
+# usage: programs.sh TOY_TRANSLATE CALLS.so [all]
 set -u
 export LC_ALL=C OMP_NUM_THREADS=1
-program=$(realpath "$1") tour=$(realpath "$2") calls=$(realpath "$3")
+program=$(realpath "$1") calls=$(realpath "$2")
 step=17 # every so many calls
-[ "${4-}" = all ] && step=1
+[ "${3-}" = all ] && step=1
 here=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)") && cd "$here" || exit 1
 export OMP_WAIT_POLICY=passive
 trap 'rm -rf "$here"' EXIT
@@ -91,6 +91,7 @@ cp pairs old/
 small="--data pairs --layers 1 --width 8 --heads 1 --ffn-width 8 --threads 1 --average 2 --keep-checkpoint"
 (cd old && "$program" train $small --epochs 1 --out m) 2>err || fail "$(cat err)"
 sweep train "m m.checkpoint" "$program" train $small --epochs 2 --resume --out m
+cp new/m model
 
 # Pairs that are read while it trains: whatever read fails, what was learned before stands, and the run that
 # goes on from it ends with the same bits.
@@ -131,6 +132,6 @@ echo old >old/corpus
 sweep corpus "corpus" "$program" demo --write-corpus corpus
 rm -rf old && mkdir old
 echo old >old/page.svg
-sweep figure "page.svg" "$tour" --svg page.svg
+sweep figure "page.svg" "$program" attend --model ../model --threads 1 --svg page.svg "a b"
 echo "$injections injections, $kills kills"
 [ $failures -eq 0 ]

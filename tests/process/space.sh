@@ -4,7 +4,7 @@
 set -eu
 bin=$1 library=$2
 count=0
-for file in "$library" "$bin"/toy_translate "$bin"/attention_tour "$bin"/caption "$bin"/bottleneck "$bin"/glimpse; do
+for file in "$library" "$bin"/toy_translate "$bin"/lessons "$bin"/caption "$bin"/glimpse; do
     [ -e "$file" ] || continue
     needed=$(readelf -d "$file" | grep NEEDED)
     if echo "$needed" | grep -i blas; then

@@ -101,8 +101,6 @@ ALLOWED = [  # (path pattern, word, why it is right there)
     ("tests/project/words.py", "*", "the table itself"),
     ("apps/toy_translate/corpus/*", "*", "English sentences"),
     ("apps/recurrent/french.c", "house", "an English word to translate"),
-    ("apps/attention_tour/claims.c", "fades", "English"),
-    ("apps/attention_tour/page*.c", "faded", "a color"),
     ("apps/kit/svg.h", "blind", "color-blind"),
     ("tests/golden/*", "blind", "names of stored cases, which their random numbers depend on"),
     ("tests/apps/corpus.c", "*", "English sentences"),

@@ -1,0 +1,58 @@
+/* by_hand.h - self-attention of a sentence whose vectors are made by hand, with every score,
+   locality and normalizer of the library: lessons 6 and 8 check on it what holds for all of them.
+ */
+#ifndef LESSONS_BY_HAND_H
+#define LESSONS_BY_HAND_H
+
+#include "lesson.h"
+#include <rapt/attention.h>
+
+enum {
+    BY_HAND_WORDS = 10,
+    BY_HAND_KINDS = 8,
+    BY_HAND_WIDTH = BY_HAND_KINDS + 8,
+    BY_HAND_HIDDEN = 2 * BY_HAND_WIDTH + 1
+};
+struct by_hand {
+    const char *words[BY_HAND_WORDS];
+    float query[BY_HAND_WORDS * BY_HAND_WIDTH]; /* what a word looks for, and at which position */
+    float key[BY_HAND_WORDS * BY_HAND_WIDTH];   /* what a word is, and its position */
+    float value[BY_HAND_WORDS * 2];             /* points of the plane */
+    /* Parameters of scores and localities, see rapt_learned. */
+    float general[BY_HAND_WIDTH * BY_HAND_WIDTH], query_weight[BY_HAND_HIDDEN * BY_HAND_WIDTH],
+        key_weight[BY_HAND_HIDDEN * BY_HAND_WIDTH];
+    float hidden_bias[BY_HAND_HIDDEN], hidden_vector[BY_HAND_HIDDEN], inverse_temperature[1],
+        position[BY_HAND_WORDS * BY_HAND_WIDTH];
+    float filter[3], feature_weight[BY_HAND_HIDDEN], center_weight[BY_HAND_WIDTH], center_vector[1];
+};
+void by_hand_make(struct by_hand *sentence);
+
+struct variant {
+    rapt_score score;
+    rapt_locality locality;
+    rapt_normalizer normalizer;
+};
+/* for (struct variant v = {0}; variant_is(v); v = variant_after(v)) visits all of them. */
+bool variant_is(struct variant variant);
+struct variant variant_after(struct variant variant);
+bool variant_is_hard(rapt_normalizer normalizer); /* does it select one key? */
+
+struct by_hand_result {
+    rapt_attention problem;
+    int chosen[BY_HAND_WORDS];
+    float weights[BY_HAND_WORDS * BY_HAND_WORDS], out[BY_HAND_WORDS * 2], lse[BY_HAND_WORDS];
+};
+/* Describes the problem in result->problem; the caller may add a mask. seed: of random draws. */
+void by_hand_problem(struct by_hand_result *result, const struct by_hand *sentence,
+                     struct variant variant, uint64_t seed);
+/* Computes outputs and weights for queries, keys and values laid out as those of a sentence. */
+void by_hand_attend(struct by_hand_result *result, const float *query, const float *key,
+                    const float *value);
+
+/* localities.c, of lesson 6: appends the steps about global and local attention and about all
+   combinations. */
+void show_localities(struct page *page, uint64_t seed);
+/* masks.c, of lesson 8: appends the step about masks. */
+void show_masks(struct page *page, uint64_t seed);
+
+#endif

@@ -1,0 +1,183 @@
+/* localities.c - lesson 6: global and local attention, and all combinations of score, locality and
+   normalizer on one sentence. */
+#include "by_hand.h"
+#include "kit/heatmap.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { WORDS = BY_HAND_WORDS, RADIUS = 2 };
+
+static struct by_hand_result attended(const struct by_hand *s, struct variant variant,
+                                      uint64_t seed)
+{
+    struct by_hand_result r;
+    by_hand_problem(&r, s, variant, seed);
+    by_hand_attend(&r, s->query, s->key, s->value);
+    return r;
+}
+
+/* Returns the largest weight on a word that is further than RADIUS from the query's. */
+static double far_away(const struct by_hand_result *r)
+{
+    double max = 0;
+    for (int t = 0; t < WORDS; t++)
+        for (int i = 0; i < WORDS; i++)
+            if (abs(t - i) > RADIUS) max = fmax(max, (double)r->weights[t * WORDS + i]);
+    return max;
+}
+
+/* Returns the largest sum of the weights of a query, or the smallest. */
+static double extreme_sum(const struct by_hand_result *r, bool largest)
+{
+    double extreme = largest ? 0 : INFINITY;
+    for (int t = 0; t < WORDS; t++) {
+        double sum = 0;
+        for (int i = 0; i < WORDS; i++) sum += (double)r->weights[t * WORDS + i];
+        extreme = largest ? fmax(extreme, sum) : fmin(extreme, sum);
+    }
+    return extreme;
+}
+
+/* Returns how far weights are from one-hot rows, and outputs from the values that were selected. */
+static double distance_from_one(const struct by_hand *s, const struct by_hand_result *r)
+{
+    double worst = 0;
+    for (int t = 0; t < WORDS; t++) {
+        const int chosen = r->chosen[t];
+        for (int i = 0; i < WORDS; i++)
+            worst = fmax(worst, fabs((double)r->weights[t * WORDS + i] - (i == chosen ? 1 : 0)));
+        for (int i = 0; i < 2; i++)
+            worst = fmax(worst, fabs((double)r->out[2 * t + i] - (double)s->value[2 * chosen + i]));
+    }
+    return worst;
+}
+
+static void show_local(struct page *page, const struct by_hand *s, uint64_t seed)
+{
+    static const char *const titles[RAPT_LOCALITY_COUNT] = {
+        "Global: the words look for kinds of words", "Local-m: two words to each side",
+        "Local-p: around a center that each query predicts"};
+    double outside = 0, largest = 0, smallest = INFINITY;
+    page_step(page, "Global and local attention");
+    page_paragraph(
+        page, SHORT,
+        "So far every query reads every key: attention is global. Local attention (Luong, "
+        "Pham and Manning 2015) reads the keys around a center c, no further than a "
+        "radius D. Local-m (monotonic) takes the position of the query as the center. "
+        "Local-p (predictive) computes it from the query, and multiplies the weights by a "
+        "Gaussian around it.");
+    page_formula(page, SHORT, "c_t = S ⋅ sigmoid(z^⊤ tanh(C q_t))");
+    page_formula(page, SHORT, "a_{ts} = softmax_s(e_{ts}) exp(−frac{(s − c_t)^2}{2 (D/2)^2})");
+    page_paragraph(
+        page, MORE,
+        "The vectors of this sentence are made by hand, so that one can tell what each "
+        "word looks for: \"it\", a noun or pronoun that can act, three places before; "
+        "\"slept\", the same just before. The sentence attends to itself, which lesson 8 "
+        "is about. The radius is %d words, the score that of general attention.",
+        RADIUS);
+    for (int locality = 0; locality < RAPT_LOCALITY_COUNT; locality++) {
+        const struct variant variant = {RAPT_SCORE_GENERAL, (rapt_locality)locality, 0};
+        const struct by_hand_result r = attended(s, variant, seed);
+        page_map(page, locality ? MORE : SHORT, titles[locality], WORDS, WORDS, s->words, s->words,
+                 r.weights);
+    }
+    for (int score = 0; score < RAPT_SCORE_COUNT; score++) {
+        struct variant variant = {(rapt_score)score, RAPT_LOCALITY_LOCAL_M, 0};
+        struct by_hand_result r = attended(s, variant, seed);
+        outside = fmax(outside, far_away(&r));
+        variant.locality = RAPT_LOCALITY_LOCAL_P;
+        r = attended(s, variant, seed);
+        largest = fmax(largest, extreme_sum(&r, true));
+        smallest = fmin(smallest, extreme_sum(&r, false));
+    }
+    page_claim(page, "local-m, all scores: largest weight beyond the radius", outside, EQUALS, 0);
+    page_paragraph(
+        page, MORE,
+        "The Gaussian takes weight away and nothing is added elsewhere: the weights of a "
+        "query of local-p sum to less than 1 (here to %.2f and more), and its output "
+        "moves towards 0.",
+        smallest);
+    page_claim(page, "local-p, all scores: largest sum of a query's weights", largest, AT_MOST,
+               1 + 1e-6);
+}
+
+/* ---- all combinations ---- */
+enum { CELL = 5, MAP = CELL * WORDS, GAP = 7, LABELS = 106, TOP = 44 };
+enum {
+    ALL_WIDTH = LABELS + RAPT_SCORE_COUNT * (MAP + GAP),
+    BLOCK = RAPT_NORMALIZER_COUNT * (MAP + GAP) + 22,
+    ALL_HEIGHT = TOP + RAPT_LOCALITY_COUNT * BLOCK
+};
+
+/* Draws a small map; weights below 2 % are left to the background. */
+static void draw_small(struct svg *svg, double x, double y, const float *weights)
+{
+    svg_rect(svg, x, y, MAP, MAP, "#F4F4F4", "none");
+    for (int t = 0; t < WORDS; t++) {
+        const float *row = weights + t * WORDS, full = heatmap_full(WORDS, row);
+        for (int i = 0; i < WORDS; i++) {
+            char color[8];
+            if (row[i] < 0.02F) continue;
+            shade_color(row[i] / full, color);
+            svg_rect(svg, x + CELL * i, y + CELL * t, CELL, CELL, color, "none");
+        }
+    }
+}
+
+struct all {
+    const struct by_hand *sentence;
+    uint64_t seed;
+};
+
+static void draw_all(struct svg *svg, const void *user)
+{
+    const struct all *all = user;
+    for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
+        const struct by_hand_result r = attended(all->sentence, v, all->seed);
+        const double x = LABELS + (int)v.score * (MAP + GAP);
+        const double block = TOP + (int)v.locality * BLOCK;
+        const double y = block + 16 + (int)v.normalizer * (MAP + GAP);
+        draw_small(svg, x, y, r.weights);
+        if (v.score == 0)
+            svg_text(svg, LABELS - 8, y + MAP / 2.0 + 4, 11, SVG_RIGHT, "#222222", "%s",
+                     rapt_normalizer_name(v.normalizer));
+        if (v.score == 0 && v.normalizer == 0)
+            svg_text(svg, 4, block + 10, 13, SVG_LEFT, "#222222", "%s",
+                     rapt_locality_name(v.locality));
+        if (v.locality == 0 && v.normalizer == 0)
+            svg_text_rotated(svg, x + 6, TOP + 10, 11, -28, SVG_LEFT, "#222222",
+                             rapt_score_name(v.score));
+    }
+}
+
+static void show_all(struct page *page, const struct by_hand *s, uint64_t seed)
+{
+    const struct all all = {s, seed};
+    double selected = 0;
+    page_step(page, "All combinations");
+    page_paragraph(page, SHORT,
+                   "A score says how well a key answers a query, a locality which keys are read, a "
+                   "normalizer how scores become weights. Any score goes with any locality and any "
+                   "normalizer: %d combinations of one function.",
+                   RAPT_SCORE_COUNT * RAPT_LOCALITY_COUNT * RAPT_NORMALIZER_COUNT);
+    page_drawing(page, MORE, "The sentence with every score, locality and normalizer",
+                 "Small maps of weights, each with the ten queries as rows and the ten keys as "
+                 "columns. One column of maps for each score, one row for each normalizer, three "
+                 "blocks for the localities. Hard normalizers select one key in each row.",
+                 ALL_WIDTH, ALL_HEIGHT, draw_all, &all);
+    for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
+        if (!variant_is_hard(v.normalizer) || v.locality == RAPT_LOCALITY_LOCAL_P) continue;
+        const struct by_hand_result r = attended(s, v, seed);
+        selected = fmax(selected, distance_from_one(s, &r));
+    }
+    page_claim(page, "hard normalizers: how far each output is from the value that is selected",
+               selected, EQUALS, 0);
+}
+
+void show_localities(struct page *page, uint64_t seed)
+{
+    struct by_hand s;
+    by_hand_make(&s);
+    show_local(page, &s, seed);
+    show_all(page, &s, seed);
+}
