@@ -4,8 +4,8 @@
 #ifndef LESSONS_BY_HAND_H
 #define LESSONS_BY_HAND_H
 
-#include "lesson.h"
 #include <rapt/attention.h>
+#include <stdbool.h>
 
 enum {
     BY_HAND_WORDS = 10,
@@ -48,11 +48,5 @@ void by_hand_problem(struct by_hand_result *result, const struct by_hand *senten
 /* Computes outputs and weights for queries, keys and values laid out as those of a sentence. */
 void by_hand_attend(struct by_hand_result *result, const float *query, const float *key,
                     const float *value);
-
-/* localities.c, of lesson 6: appends the steps about global and local attention and about all
-   combinations. */
-void show_localities(struct page *page, uint64_t seed);
-/* masks.c, of lesson 8: appends the step about masks. */
-void show_masks(struct page *page, uint64_t seed);
 
 #endif

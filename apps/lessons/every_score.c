@@ -1,7 +1,7 @@
 /* every_score.c - lesson 6: an RNN with simple attention, softmax, queries, keys and values,
    parameterized attention, and every score of the library in the same decoder. */
 #include "every_score.h"
-#include "by_hand.h"
+#include "parts.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,9 @@
 /* localities.c - lesson 6: global and local attention, and all combinations of score, locality and
    normalizer on one sentence. */
 #include "by_hand.h"
+
 #include "kit/heatmap.h"
+#include "parts.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* masks.c - lesson 8: what a mask hides. Keys and values of hidden words are NaN, and no output of
    any score, locality or normalizer changes. */
 #include "by_hand.h"
+#include "parts.h"
 #include <math.h>
 #include <string.h>
 

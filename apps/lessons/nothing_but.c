@@ -1,7 +1,6 @@
 /* nothing_but.c - lesson 8: a Transformer looked into, and all models beside one another: quality
    by length and seconds at about equal numbers of parameters. */
 #include "architecture.h"
-#include "by_hand.h"
 #include "kit/program.h"
 #include "parts.h"
 #include "study.h"
