@@ -154,8 +154,8 @@ static rapt_status check_width(const char *field, int width, rapt_message *why)
     return width < 1 || width > MAX_WIDTH ? bad_field(why, field, width, "1 to 65536") : RAPT_OK;
 }
 
-/* Checks that the arrays which the score and locality require are given, and none of later
-   versions. */
+/* Checks that every array that the score and locality require is given, and none of a later
+   version. */
 static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
 {
     for (int i = RAPT_LEARNED_COUNT; i < RAPT_LEARNED_CAPACITY; i++)

@@ -1,5 +1,5 @@
 /* flash_gemm.c - the products of attention, over the tiles of flash_panels.c. Each dispatches once
-   on the number of rows, which is a constant inside, as the strides are. */
+   on the number of rows, which is a constant inside; so are the strides. */
 #include "kernel/flash.h"
 
 /* Computes panels n, n + panels, ... as long as they are whole, and returns the next one. */

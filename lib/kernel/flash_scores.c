@@ -81,8 +81,8 @@ static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float 
 /* ---- masks ---- */
 
 struct visible_range {
-    int first, last;         /* no row sees keys outside of first .. last - 1, */
-    int all_first, all_last; /* and all rows see these, as far as low and high say */
+    int first, last;         /* no row sees keys outside of first .. last - 1; */
+    int all_first, all_last; /* all rows see these, unless `allowed` or a bias hides them */
 };
 
 static struct visible_range visible_range_of(const struct attend_row *row, int rows)
@@ -115,7 +115,7 @@ static const float *moved(const float *x, ptrdiff_t n)
     return x ? x + n : NULL;
 }
 
-/* Whether something is added to the scores of a call, which are then scaled first. */
+/* Whether biases are added to the scores of a call, which are scaled before that. */
 static bool biased(const struct attend_row *row)
 {
     return row->bias || row->relative;
@@ -190,8 +190,8 @@ static float masked_scale(const struct attend_row *row, float scale, float cap)
 static const float LOG2_E = 0x1.715476p0f;
 
 /* The exponents of a row refer to an origin, so that its greatest weight is about 1 before the
-   weights are divided by their sum. It is times max, rounded once for all keys. If that is large,
-   the rounding would change a weight noticeably, so the maximum is subtracted first. */
+   weights are divided by their sum. The origin is `times` max, rounded once for all keys. If it is
+   large, the rounding would change a weight noticeably, so the maximum is subtracted first. */
 enum { LARGE = 1 << 20 };
 
 static bool large_origin(float max, float times)

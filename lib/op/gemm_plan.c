@@ -66,14 +66,13 @@ static int max_tile(const struct exec_context *exec, const struct gemm *g, enum 
 static int max_panels(const struct gemm *g, enum gemm_left left)
 {
     int depth = rapt__max(1, rapt__min(g->depth, GEMM_DEPTH));
-    size_t fit = rapt__second_level_size() / ((size_t)depth * sizeof(float)); /* rows and columns
-                                                                                 together */
+    size_t fit = rapt__second_level_size() / ((size_t)depth * sizeof(float)); /* rows plus
+                                                                                 columns */
     if (left != GEMM_LEFT_IN_PLACE || fit >= MAX_PANELS * LANES + GEMM_UNIT_ROWS) return MAX_PANELS;
     return rapt__max(((int)fit - GEMM_UNIT_ROWS) / LANES / 2 * 2, 2 * FEW_PANELS);
 }
 
-/* Returns the panels of a unit, at most `max`, so that the member with the most work has the
-   least. */
+/* Returns the panels of a unit, at most `max`, that minimize the work of the busiest member. */
 static int even_panels(int members, int row_parts, int panels, int max)
 {
     int best = max, best_work = INT_MAX;

@@ -58,7 +58,7 @@ static void loss_chunk(const struct exec_context *c, int vocab, const int32_t *l
     rapt__team_barrier(c->team);
 }
 
-/* first: index of the first of these rows among all rows. */
+/* Adds the sums of some rows; first: index of the first of them among all rows. */
 static void add_sums(struct loss *to, const int32_t *labels, int first, int rows,
                      const struct loss_sums *sums)
 {
