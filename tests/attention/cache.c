@@ -69,7 +69,7 @@ static void move_work(struct team *team, void *argument)
     rapt__cache_reorder(team, &j->p->cache, j->parents);
 }
 
-/* Appends up to `most` rows to each sequence. */
+/* Appends up to `max` rows to each sequence. */
 static void append(struct pair *p, int max)
 {
     int starts[SEQUENCES + 1] = {0};
