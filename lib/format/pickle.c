@@ -11,7 +11,8 @@
 enum {
     TENSOR_ARGUMENTS = 6,    /* and metadata, which later versions add */
     PARAMETER_ARGUMENTS = 3, /* and a state, in _rebuild_parameter_with_state */
-    STORAGE_ARGUMENTS = 5    /* and a view, before PyTorch 1.6 */
+    STORAGE_ARGUMENTS = 5,   /* and a view, before PyTorch 1.6 */
+    KEY_MAX = 128            /* bytes of a storage's key, a number: keys are compared often */
 };
 
 /* The known names. dtype: what the storages of a type hold. */
@@ -255,6 +256,7 @@ static rapt_status push_storage(struct pickle_reading *r)
     if (!rapt__pickle_same(items[0].text, items[0].size, "storage") ||
         !globals[items[1].first].dtype)
         return rapt__pickle_fail(r, "a persistent id that does not describe a storage");
+    if (items[2].size > KEY_MAX) return rapt__pickle_fail(r, "the key of a storage is too long");
     struct pickle_value storage = items[2];
     storage.kind = PICKLE_STORAGE;
     storage.first = items[1].first;

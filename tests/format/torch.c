@@ -352,6 +352,25 @@ static void test_legacy_lists(void **state)
     free(b.data);
 }
 
+/* Keys of storages, of which every one may be compared with every other. */
+static void test_long_keys(void **state)
+{
+    (void)state;
+    for (size_t size = 128; size <= 129; size++) {
+        struct bytes pickle = {NULL, 0};
+        put_bytes(&pickle, DICT KEY REBUILD "((X\7\0\0\0storagectorch\nFloatStorage\nX",
+                  sizeof DICT KEY REBUILD "((X\7\0\0\0storagectorch\nFloatStorage\nX" - 1);
+        put_number(&pickle, size, 4);
+        for (size_t i = 0; i < size; i++) put_bytes(&pickle, "0", 1);
+        put_bytes(&pickle, "X\3\0\0\0cpuK\2tQK\0K\2\x85K\1\x85\x89}tRs.",
+                  sizeof "X\3\0\0\0cpuK\2tQK\0K\2\x85K\1\x85\x89}tRs." - 1);
+        struct bytes b = with_pickle((const char *)pickle.data, pickle.size);
+        refuse(&b, size > 128 ? "the key of a storage is too long" : "its storage is not in");
+        free(pickle.data);
+        free(b.data);
+    }
+}
+
 /* More values than a state dict has. */
 static void test_many_values(void **state)
 {
@@ -435,7 +454,7 @@ int main(void)
         cmocka_unit_test(test_repeated_key),  cmocka_unit_test(test_files),
         cmocka_unit_test(test_refused_files), cmocka_unit_test(test_pickles),
         cmocka_unit_test(test_legacy),        cmocka_unit_test(test_legacy_lists),
-        cmocka_unit_test(test_many_values),
+        cmocka_unit_test(test_many_values),   cmocka_unit_test(test_long_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
