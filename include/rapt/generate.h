@@ -62,9 +62,11 @@ typedef enum rapt_like {
 
 typedef struct rapt_generate_options { /* size-first, see base.h */
     size_t size;                       /* sizeof(rapt_generate_options) */
-    int32_t begin, end;   /* first input of the decoder; the token that ends a sequence */
-    int max_length;       /* tokens of a sequence, end included; 0: the session's target_length */
-    float max_ratio;      /* and at most max_ratio * source length + max_extra; 0: no such limit */
+    int32_t begin, end; /* first input of the decoder; the token that ends a sequence */
+    int max_length;     /* tokens of a sequence, end included; 0: the session's target_length */
+    /* and at most max_ratio * source length + max_extra, rounded down (with RAPT_LIKE_MARIAN: up);
+       0: no such limit */
+    float max_ratio;
     int max_extra;        /* tokens, 0 or more */
     int beams;            /* 0 or 1: greedy, or sampling if temperature > 0 */
     int nbest;            /* sequences returned per source, at most beams; 0: 1 */

@@ -11,6 +11,7 @@ static int limit_of(const struct search *s, int source_length)
     const rapt_generate_options *o = s->options;
     if (o->max_ratio <= 0) return s->max_length;
     double limit = (double)o->max_ratio * source_length + o->max_extra;
+    if (s->like == RAPT_LIKE_MARIAN) limit = ceil(limit); /* it ends once that many are reached */
     if (limit < 1) return 1;
     return limit < s->max_length ? (int)limit : s->max_length;
 }

@@ -10,7 +10,8 @@
 /* Limits of a translation's tokens: at most per_source for each token of its source plus `extra`,
    end included, and at least `min` before the end. */
 struct target_limit {
-    int per_source, extra, min;
+    float per_source;
+    int extra, min;
 };
 
 struct rapt_translator {
@@ -21,11 +22,12 @@ struct rapt_translator {
     /* The next three are NULL if the caller owns model and tokenizers. */
     rapt_model *own_model;
     rapt_tokenizer *own_source, *own_target;
-    int32_t source_end;    /* token after a source; -1: none */
-    int32_t begin, end;    /* tokens around a target */
-    int32_t suppressed[3]; /* special tokens that are never produced */
-    int suppressed_count;
-    struct target_limit limit;
+    int32_t source_end;  /* token after a source; -1: none */
+    int32_t begin, end;  /* tokens around a target */
+    int32_t *suppressed; /* [suppressed_count] tokens that are never produced: special ones, and
+                            rows of the table without a word */
+    int suppressed_count, suppressed_capacity;
+    struct target_limit limit;       /* unless a call's options have a max_length_factor */
     const rapt_shortlist *shortlist; /* NULL: none */
     rapt_shortlist *own_shortlist;   /* the one that the translator has loaded, or NULL */
     rapt_session *session;

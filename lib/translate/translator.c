@@ -33,6 +33,9 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
     for (size_t i = 0; !status && i < sizeof ranges / sizeof *ranges; i++)
         status =
             rapt__int_check(ranges[i].name, ranges[i].value, ranges[i].min, ranges[i].max, why);
+    if (!status)
+        status =
+            rapt__float_check("max_length_factor", o->max_length_factor, 0, (double)FLT_MAX, why);
     if (status) return status;
     return rapt__float_check("length_penalty", o->length_penalty, -(double)FLT_MAX, (double)FLT_MAX,
                              why);
@@ -154,21 +157,45 @@ static rapt_like origin_of(const rapt_model *model)
     return RAPT_LIKE_RAPT;
 }
 
+/* Sets *factor if the text, which may come from anywhere, is a usable number. */
+static void read_factor(const char *text, float *factor)
+{
+    float x;
+    if (rapt__float_read(text, &x) && x > 0 && x <= 1000) *factor = x;
+}
+
 /* Adopts the search rules and target limits of the project that the model is from. */
 static void follow_project(rapt_translator *t)
 {
+    const char *factor = rapt_model_metadata(t->model, LENGTH_KEY);
     static const struct target_limit limits[] = {[RAPT_LIKE_RAPT] = {2, 16, 0},
                                                  [RAPT_LIKE_MARIAN] = {3, 0, 0},
                                                  [RAPT_LIKE_HF] = {0, 511, 0},
                                                  [RAPT_LIKE_CT2] = {0, 256, 1}};
     if (!t->options.like) t->options.like = origin_of(t->model);
     t->limit = limits[t->options.like];
+    if (factor && t->options.like == RAPT_LIKE_MARIAN) read_factor(factor, &t->limit.per_source);
 }
+
+enum { SPECIALS = 3 }; /* pad, begin, unknown */
 
 /* Never produces a token, unless there is none or it is the end. */
 static void suppress(rapt_translator *t, int32_t token)
 {
     if (token >= 0 && token != t->end) t->suppressed[t->suppressed_count++] = token;
+}
+
+/* Suppresses the rows of the table that have no word. */
+static rapt_status suppress_nameless(rapt_translator *t, rapt_message *why)
+{
+    int count = SPECIALS, vocab = rapt_tokenizer_vocab(t->target);
+    for (int32_t id = 0; id < vocab; id++) count += !rapt_tokenizer_name(t->target, id).size;
+    t->suppressed = rapt__alloc(&t->allocator, (size_t)count * sizeof *t->suppressed);
+    if (!t->suppressed) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a list of tokens");
+    t->suppressed_capacity = count;
+    for (int32_t id = 0; id < vocab; id++)
+        if (!rapt_tokenizer_name(t->target, id).size) suppress(t, id);
+    return RAPT_OK;
 }
 
 /* Looks up the special tokens of both sides. otherwise: the status if one is missing. */
@@ -186,6 +213,8 @@ static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt
             why, otherwise, "decoder_start is %s, but the tokenizer has no such token",
             rapt_config_field_at(CONFIG_decoder_start)->word((int)t->model->config.decoder_start));
     if (t->options.like == RAPT_LIKE_CT2) return RAPT_OK;
+    rapt_status status = suppress_nameless(t, why);
+    if (status) return status;
     suppress(t, rapt_tokenizer_special(t->target, RAPT_TOKEN_PAD));
     suppress(t, t->begin);
     if (t->options.like == RAPT_LIKE_MARIAN)
@@ -354,6 +383,7 @@ void rapt_translator_free(rapt_translator *t)
     if (!t) return;
     rapt_allocator allocator = t->allocator;
     rapt_session_free(t->session);
+    rapt__free(&allocator, t->suppressed, (size_t)t->suppressed_capacity * sizeof *t->suppressed);
     rapt_shortlist_free(t->own_shortlist);
     rapt_tokenizer_free(t->own_target);
     rapt_tokenizer_free(t->own_source);

@@ -3,15 +3,28 @@
    window bounds the memory of many sentences. */
 #include "translate/translate.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* in a window of more than one sentence */
 
-/* Returns the maximum tokens of a translation, its end included. */
-static int limit_of(const rapt_translator *t, int source_count)
+/* Returns the limits of a call's translations. */
+static struct target_limit rule_of(const struct window *w)
 {
-    long long limit = (long long)t->limit.per_source * source_count + t->limit.extra;
-    return limit < t->model->config.positions ? (int)limit : t->model->config.positions;
+    struct target_limit rule = w->t->limit;
+    const float factor = w->job->options.max_length_factor;
+    if (factor > 0) rule.per_source = factor, rule.extra = 0;
+    return rule;
+}
+
+/* Returns the maximum tokens of a translation, its end included. */
+static int limit_of(const struct window *w, int source_count)
+{
+    const struct target_limit rule = rule_of(w);
+    double limit = (double)rule.per_source * source_count + rule.extra;
+    if (w->t->options.like == RAPT_LIKE_MARIAN) limit = ceil(limit);
+    if (limit < 1) return 1;
+    return limit < w->t->model->config.positions ? (int)limit : w->t->model->config.positions;
 }
 
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
@@ -61,7 +74,7 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
     if (status || count == 0) return status;
     if (ends) w->ids[s->start + count++] = w->t->source_end;
     s->count = (int)count;
-    if (s->count > 0) s->limit = limit_of(w->t, s->count);
+    if (s->count > 0) s->limit = limit_of(w, s->count);
     return RAPT_OK;
 }
 
@@ -297,13 +310,14 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
     struct search_batch *b = &w->batch;
     int longest = w->order[first]->limit;
     fill_batch(w, first, n);
+    const struct target_limit rule = rule_of(w);
     const rapt_tokens source = {n, b->ids, b->starts}, given = {n, b->given, b->given_starts};
     const rapt_generate_options o = {.size = sizeof o,
                                      .begin = t->begin,
                                      .end = t->end,
                                      .max_length = longest,
-                                     .max_ratio = (float)t->limit.per_source,
-                                     .max_extra = t->limit.extra,
+                                     .max_ratio = rule.per_source,
+                                     .max_extra = rule.extra,
                                      .beams = options->beams,
                                      .nbest = options->nbest,
                                      .length_penalty = options->length_penalty,

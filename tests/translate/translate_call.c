@@ -90,7 +90,8 @@ static void test_options(void **state)
         {.size = sizeof *ways, .beams = 1},
         {.size = sizeof *ways, .beams = 3, .nbest = 2, .length_penalty = 1},
         {.size = sizeof *ways, .nbest = 4, .min_length = 9},
-        {.size = sizeof *ways, .beams = 2, .no_repeat_ngram = 1}};
+        {.size = sizeof *ways, .beams = 2, .no_repeat_ngram = 1},
+        {.size = sizeof *ways, .max_length_factor = 1.5f}};
     rapt_text texts[TEXTS];
     rapt_translator *t = make(&made);
     make_texts(texts, TEXTS);
@@ -310,6 +311,8 @@ static void test_refusals(void **state)
                  {{.size = sizeof made, .batch = 1}, "options.batch cannot"},
                  {{.size = sizeof made, .batch_tokens = 1}, "options.batch_tokens cannot"},
                  {{.size = sizeof made, .threads = 1}, "options.threads cannot"},
+                 {{.size = sizeof made, .max_length_factor = -1}, "max_length_factor"},
+                 {{.size = sizeof made, .max_length_factor = NAN}, "max_length_factor"},
                  {{.size = sizeof made, .length_penalty = NAN}, "length_penalty"}};
     rapt_text texts[TEXTS];
     rapt_translator *t = make(&made);

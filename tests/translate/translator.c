@@ -137,8 +137,10 @@ static int count_of_target(void *user, const rapt_translation *translation)
 }
 
 /* Returns the tokens of a translation, its end included, of `source` tokens by a model that never
-   or always wants to end. */
-static int length_of(rapt_like like, int positions, int source, float end)
+   (end: -1e6) or always (1e6) wants to end. factor: in the options; metadata: of the model, or
+   NULL. */
+static int length_by(rapt_like like, int positions, int source, float end, float factor,
+                     const char *metadata)
 {
     rapt_config c = config;
     float bias[VOCAB] = {end};
@@ -148,8 +150,18 @@ static int length_of(rapt_like like, int positions, int source, float end)
     rapt_model *model = small_model(&c, 1);
     rapt_tokenizer *names = list_of(whole);
     rapt_translator *t = NULL;
-    const rapt_translator_options o = {.size = sizeof o, .beams = 1, .threads = 1, .like = like};
+    const rapt_translator_options o = {
+        .size = sizeof o, .beams = 1, .threads = 1, .like = like, .max_length_factor = factor};
+    const rapt_metadata pair = {"rapt.max_length_factor", metadata};
     int index = rapt_model_find(model, "output.bias");
+    if (metadata) {
+        char path[256];
+        assert_int_equal(rapt_model_save(model, small_path(path, "factor"), &pair, 1, NULL),
+                         RAPT_OK);
+        rapt_model_free(model);
+        assert_int_equal(rapt_model_load(&model, path, NULL, NULL), RAPT_OK);
+        unlink(path);
+    }
     assert_int_equal(rapt_model_write(model, index, bias, NULL), RAPT_OK);
     for (int i = 0; i < source; i++) strcat(line, "a ");
     const rapt_text text = {line, strlen(line)};
@@ -159,6 +171,34 @@ static int length_of(rapt_like like, int positions, int source, float end)
     rapt_tokenizer_free(names);
     rapt_model_free(model);
     return count;
+}
+
+static int length_of(rapt_like like, int positions, int source, float end)
+{
+    return length_by(like, positions, source, end, 0, NULL);
+}
+
+/* A factor replaces the project's rule; Marian's model may say its own, and the option wins. */
+static void test_factor(void **state)
+{
+    (void)state;
+    static const struct {
+        rapt_like like;
+        float factor;
+        const char *metadata;
+        int limits[2]; /* of sources of 1 and 20 tokens, and their ends */
+    } all[] = {{RAPT_LIKE_RAPT, 2, NULL, {4, 42}},        {RAPT_LIKE_RAPT, 1.4f, NULL, {2, 29}},
+               {RAPT_LIKE_MARIAN, 1.4f, NULL, {3, 30}},   {RAPT_LIKE_MARIAN, 0, "2.5", {5, 53}},
+               {RAPT_LIKE_MARIAN, 2, "2.5", {4, 42}},     {RAPT_LIKE_RAPT, 0, "2.5", {20, 58}},
+               {RAPT_LIKE_HF, 0.1f, NULL, {1, 2}},        {RAPT_LIKE_HF, 0, "2.5", {511, 511}},
+               {RAPT_LIKE_CT2, 3, NULL, {6, 63}},         {RAPT_LIKE_MARIAN, 0, "0", {6, 63}},
+               {RAPT_LIKE_MARIAN, 0, "x", {6, 63}},       {RAPT_LIKE_MARIAN, 0, "1e9", {6, 63}},
+               {RAPT_LIKE_MARIAN, 1e9f, NULL, {600, 600}}};
+    for (int i = 0; i < COUNT(all); i++)
+        for (int n = 0; n < 2; n++)
+            assert_int_equal(
+                length_by(all[i].like, 600, n ? 20 : 1, -1e6f, all[i].factor, all[i].metadata),
+                all[i].limits[n]);
 }
 
 /* Each project's limit, at most the positions; and CTranslate2's one token before the end. */
@@ -245,6 +285,7 @@ int main(void)
         cmocka_unit_test(test_specials), cmocka_unit_test(test_two_vocabularies),
         cmocka_unit_test(test_long),     cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_memory),   cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_factor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,10 +75,10 @@ int model_open(rapt_model **model, const char *path);
 struct search {
     const char *model;
     int beam, nbest, batch_tokens, threads;
-    double length_penalty;
+    double length_penalty, max_length_factor;  /* 0: as the model or its project has it */
     const char *like, *preprocess, *shortlist; /* NULL: not given */
 };
-enum { SEARCH_ROWS = 9 };
+enum { SEARCH_ROWS = 10 };
 extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);
