@@ -159,20 +159,20 @@ static int target_of(const struct found_files *files)
     return found;
 }
 
-/* The file of a path in the settings, in this folder, where it may be compressed. */
-static rapt_status take_name(struct import *i, const char *path, char name[IMPORT_FILE])
+/* Finds the file of a path in the settings in this folder, where it may be compressed. */
+static bool find_named(const struct import *i, const char *path, char name[IMPORT_FILE])
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    bool fits = base[0] && strlen(base) + 3 < IMPORT_FILE;
-    if (fits) snprintf(name, IMPORT_FILE, "%s", base);
-    if (fits && rapt__import_has(i, name)) return RAPT_OK;
-    if (fits) snprintf(name, IMPORT_FILE, "%s.gz", base);
-    if (fits && rapt__import_has(i, name)) return RAPT_OK;
-    return rapt__import_bad(i, "%s: vocabs: %.200s is not in its folder", i->decoder_name, path);
+    if (!base[0] || strlen(base) + 3 >= IMPORT_FILE) return false;
+    snprintf(name, IMPORT_FILE, "%s", base);
+    if (rapt__import_has(i, name)) return true;
+    snprintf(name, IMPORT_FILE, "%s.gz", base);
+    return rapt__import_has(i, name);
 }
 
-/* The vocabularies that the settings name, the source's first; none: there are no settings, or they
-   name none. */
+/* Takes the vocabularies that the settings name, the source's first. There may be none. A
+   decoder.yml comes with its model, so that all files must be there; what training has written may
+   name files of the training's machine, and then the names in the folder decide. */
 static rapt_status take_names(struct import *i, struct found_files *files)
 {
     files->count = 0;
@@ -181,8 +181,11 @@ static rapt_status take_names(struct import *i, struct found_files *files)
         if (strcmp(item->key, "vocabs") != 0 || item->index < 0) continue;
         if (files->count == 2)
             return rapt__import_bad(i, "%s: vocabs has more than two files", i->decoder_name);
-        rapt_status status = take_name(i, item->value, files->names[files->count++]);
-        if (status) return status;
+        if (find_named(i, item->value, files->names[files->count++])) continue;
+        files->count = 0;
+        if (strcmp(i->decoder_name, "decoder.yml") != 0) return RAPT_OK;
+        return rapt__import_bad(i, "%s: vocabs: %.200s is not in its folder", i->decoder_name,
+                                item->value);
     }
     if (files->count == 2 && strcmp(files->names[0], files->names[1]) == 0) files->count = 1;
     return RAPT_OK;

@@ -173,6 +173,11 @@ static void test_order(void **state)
     move(folder, "vocab.src.yml", "vocab.en.yml");
     move(folder, "vocab.trg.yml", "vocab.de.yml");
     folder_refused(folder, "say which is the target's");
+    folder_text(folder, settings[0], "vocabs: [/data/vocab.en.yml, /data/elsewhere.yml]\n");
+    folder_refused(folder, "say which is the target's");
+    move(folder, "vocab.de.yml", "vocab.de.trg.yml"); /* which its name says */
+    folder_is(folder, model);
+    move(folder, "vocab.de.trg.yml", "vocab.de.yml");
     for (int i = 0; i < COUNT(settings); i++) {
         folder_text(folder, settings[i], text);
         folder_is(folder, model);
