@@ -1,11 +1,11 @@
 /* folder.c - chooses the model of a folder and the decoding settings beside a model, and says what
    every file of a folder is for.
 
-   The model is, in this order: the one that Hugging Face's names tell; the only one; the one that
-   `models:` of the settings names; model.bin or model.npz; the plain one, of whose name the others
-   are longer forms (ende.npz beside ende.npz.best-bleu.npz). Of two that differ only in ".alphas"
-   the one with alphas counts. Settings are decoder.yml, *.decoder.yml and config*.yml, as Marian
-   and Bergamot write them. */
+   The model is, in this order: Hugging Face's by its usual name, unless there is a model.bin; the
+   only one; the one that `models:` of the settings names; model.bin or model.npz; the plain one, of
+   whose name the others are longer forms (ende.npz beside ende.npz.best-bleu.npz). Of two that
+   differ only in ".alphas" the one with alphas counts. Settings are decoder.yml, *.decoder.yml and
+   config*.yml, as Marian and Bergamot write them. */
 #include "import/parts.h"
 
 #include <errno.h>
@@ -81,7 +81,8 @@ static bool may_hold(const char *name)
            known_as(name) < 0;
 }
 
-/* The names that tensors usually have in a folder; the first that is there counts. */
+/* The names that tensors usually have in a folder; the first that is there counts. model.bin and
+   model.npz may be one of several models of Marian. */
 static const char *const usual[] = {"model.bin",
                                     "model.safetensors",
                                     "model.safetensors.index.json",
@@ -324,7 +325,7 @@ static rapt_status choose_among(struct survey *s, const char *path)
         if (s->voted[n]) voted = n, votes++;
     if (votes == 1) return pick(i, s->models.all[voted], "named by the decoding settings");
     for (int n = 0; n < s->models.count; n++)
-        if (rapt__import_ends(s->models.all[n], "model.npz") && plain_size(s->models.all[n]) == 9)
+        if (is_path_of("model.bin", s->models.all[n]) || is_path_of("model.npz", s->models.all[n]))
             return pick(i, s->models.all[n], "the usual name");
     int plain = plain_of(&s->models);
     if (plain >= 0) return pick(i, s->models.all[plain], "the plain one of several models");
@@ -342,7 +343,7 @@ static rapt_status choose_among(struct survey *s, const char *path)
 rapt_status rapt__import_choose(struct import *i, const char *path)
 {
     char name[IMPORT_FILE];
-    for (size_t n = 0; n + 1 < USUAL; n++) /* model.npz is Marian's, and has a rule of its own */
+    for (size_t n = 1; n + 1 < USUAL && !exists(i, usual[0], name); n++)
         if (exists(i, usual[n], name)) return pick(i, name, "the usual name");
     return with_survey(i, path, choose_among);
 }

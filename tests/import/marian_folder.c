@@ -130,6 +130,12 @@ static void test_alphas(void **state)
     folder_refused(folder, "more than one model");
     move(folder, "model.intgemm.alphas.bin", "model.npz");
     check_choice(folder, "model.npz", "the usual name");
+    move(folder, "model.npz", "model.bin");
+    check_choice(folder, "model.bin", "the usual name");
+    folder_text(folder, "config.yml", "models:\n  - b.bin\n");
+    folder_refused(folder, "b.bin: is no model");
+    folder_text(folder, "config.yml", "models:\n  - model.bin\n");
+    check_choice(folder, "model.bin", "named by the decoding settings");
     rapt_model_free(import_reported(folder, &r));
     remove_all(folder, &r);
     rapt_model_free(model);
