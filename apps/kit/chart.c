@@ -27,7 +27,7 @@ double chart_step(double span, int ticks)
     return 10 * unit;
 }
 
-static void tick(struct svg *svg, const struct chart *chart, int axis, double value)
+static void draw_tick(struct svg *svg, const struct chart *chart, int axis, double value)
 {
     if (axis == 0) {
         double x = chart_x(chart, value), bottom = chart->y + chart->height;
@@ -47,7 +47,7 @@ void chart_frame(struct svg *svg, const struct chart *chart)
         if (chart->step[axis] <= 0) continue;
         int ticks = (int)((chart->to[axis] - chart->from[axis]) / chart->step[axis] + 1e-6);
         for (int i = 0; i <= ticks; i++)
-            tick(svg, chart, axis, chart->from[axis] + i * chart->step[axis]);
+            draw_tick(svg, chart, axis, chart->from[axis] + i * chart->step[axis]);
     }
     svg_line(svg, chart->x, bottom, chart->x + chart->width, bottom, "#666666", 1);
     svg_text(svg, chart->x, chart->y - (chart->subtitle ? 29 : 14), 15, SVG_LEFT, "#222222", "%s",

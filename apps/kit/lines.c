@@ -28,7 +28,7 @@ void lines_close(struct lines *lines)
 }
 
 /* Returns true if there are bytes, or the end of the input, within some milliseconds. */
-static bool comes(const struct lines *lines, int milliseconds)
+static bool input_comes(const struct lines *lines, int milliseconds)
 {
     struct pollfd wait = {.fd = lines->file, .events = POLLIN};
     int result;
@@ -58,8 +58,8 @@ static bool read_more(struct lines *lines)
     }
     ssize_t got;
     do got = read(lines->file, lines->bytes + lines->size, AT_ONCE);
-    while (got < 0 &&
-           (errno == EINTR || ((errno == EAGAIN || errno == EWOULDBLOCK) && comes(lines, -1))));
+    while (got < 0 && (errno == EINTR ||
+                       ((errno == EAGAIN || errno == EWOULDBLOCK) && input_comes(lines, -1))));
     if (got < 0) lines->error = errno;
     if (got <= 0) return false;
     lines->size += (size_t)got;
@@ -99,7 +99,7 @@ size_t lines_next(struct lines *lines, size_t max)
     while (lines->whole < max && !lines->ended) {
         if (lines->whole > 0) {
             if (start <= 0) start = now();
-            if (!comes(lines, PAUSE) || now() - start > LONGEST) break;
+            if (!input_comes(lines, PAUSE) || now() - start > LONGEST) break;
         }
         lines->ended = !read_more(lines);
         if (lines->ended) end_last(lines);

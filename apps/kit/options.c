@@ -71,8 +71,8 @@ static bool read_minutes(const char *text, double min, double max, double *value
 }
 
 /* Like usage_error, with the name of the command, if it has one, in front. */
-__attribute__((format(printf, 2, 3))) static int wrong(const struct command *command,
-                                                       const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int wrong_option(const struct command *command,
+                                                              const char *format, ...)
 {
     char text[1024];
     va_list list;
@@ -86,7 +86,8 @@ static int wrong_choice(const struct command *command, const struct option_row *
                         const char *text)
 {
     char *list = choices_text(row->argument), *meant = suggest_choice(row->argument, text);
-    int code = wrong(command, "--%s: invalid value '%s'; choose from %s%s%s%s", row->name, text,
+    int code =
+        wrong_option(command, "--%s: invalid value '%s'; choose from %s%s%s%s", row->name, text,
                      list, meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
     free(meant);
     free(list);
@@ -105,7 +106,7 @@ int option_set(const struct command *command, struct option_row *row, const char
     case OPTION_INPUT:
     case OPTION_OUTPUT:
         *(const char **)row->value = text;
-        if (*text == 0) return wrong(command, "--%s is empty", row->name);
+        if (*text == 0) return wrong_option(command, "--%s is empty", row->name);
         return GO_ON;
     case OPTION_TEXT:
         *(const char **)row->value = text;
@@ -116,22 +117,23 @@ int option_set(const struct command *command, struct option_row *row, const char
         return wrong_choice(command, row, text);
     case OPTION_SEED:
         if (read_seed(text, row->value)) return GO_ON;
-        return wrong(command, "--%s: '%s' is not an integer from 0 to 18446744073709551615",
-                     row->name, text);
+        return wrong_option(command, "--%s: '%s' is not an integer from 0 to 18446744073709551615",
+                            row->name, text);
     case OPTION_INTEGER:
         if (read_integer(text, row->min, row->max, row->value)) return GO_ON;
-        return wrong(command, "--%s: '%s' is not an integer from %.0f to %.0f", row->name, text,
-                     row->min, row->max);
+        return wrong_option(command, "--%s: '%s' is not an integer from %.0f to %.0f", row->name,
+                            text, row->min, row->max);
     case OPTION_MINUTES:
         if (read_minutes(text, row->min, row->max, row->value)) return GO_ON;
-        return wrong(command, "--%s: '%s' is not a time; give minutes, or a number with s, m or h",
-                     row->name, text);
+        return wrong_option(command,
+                            "--%s: '%s' is not a time; give minutes, or a number with s, m or h",
+                            row->name, text);
     case OPTION_REAL:
         break;
     }
     if (read_real(text, row->min, row->max, row->value)) return GO_ON;
-    return wrong(command, "--%s: '%s' is not a number from %.8g to %.8g", row->name, text,
-                 row->min + 0.0, row->max);
+    return wrong_option(command, "--%s: '%s' is not a number from %.8g to %.8g", row->name, text,
+                        row->min + 0.0, row->max);
 }
 
 char *option_text(const struct option_row *row)
@@ -169,7 +171,7 @@ static char *add_name(char *list, const char *name, const char *typed, int *coun
 }
 
 /* Reports an option that abbreviates several options or none. */
-static int unknown(const struct command *command, const char *typed)
+static int unknown_option(const struct command *command, const char *typed)
 {
     char *name = xasprintf("%.*s", (int)strcspn(typed + 2, "="), typed + 2);
     char *list = xasprintf("%s", "");
@@ -180,9 +182,10 @@ static int unknown(const struct command *command, const char *typed)
     list = add_name(list, "help", name, &count);
     list = add_name(list, "version", name, &count);
     const char *meant = suggest_option(command, name);
-    int code = count > 1 ? wrong(command, "'--%s' is ambiguous: %s", name, list)
-               : meant   ? wrong(command, "unknown option '--%s'; did you mean --%s?", name, meant)
-                         : wrong(command, "unknown option '--%s'; --help lists the options", name);
+    int code = count > 1 ? wrong_option(command, "'--%s' is ambiguous: %s", name, list)
+               : meant
+                   ? wrong_option(command, "unknown option '--%s'; did you mean --%s?", name, meant)
+                   : wrong_option(command, "unknown option '--%s'; --help lists the options", name);
     free(list);
     free(name);
     return code;
@@ -196,15 +199,15 @@ static int refuse_option(const struct command *command, int code, char **argv)
                                    : code == ':' ? option_of_letter(command, optopt)
                                                  : NULL;
     if (code == ':' && row != NULL)
-        return wrong(command, "--%s needs a value: %s", row->name, row->argument);
+        return wrong_option(command, "--%s needs a value: %s", row->name, row->argument);
     if (index >= 0) /* a row, --help or --version */
-        return wrong(command, "'%s': this option does not take a value", culprit);
+        return wrong_option(command, "'%s': this option does not take a value", culprit);
     if (optopt > ' ' && optopt < 0x7f)
-        return wrong(command, "unknown option '-%c'; --help lists the options", optopt);
+        return wrong_option(command, "unknown option '-%c'; --help lists the options", optopt);
     if (optopt != 0) /* a byte of a letter outside ASCII, which may be negative */
-        return wrong(command, "unknown option '-\\x%02x'; --help lists the options",
-                     (unsigned)(unsigned char)optopt);
-    return unknown(command, culprit);
+        return wrong_option(command, "unknown option '-\\x%02x'; --help lists the options",
+                            (unsigned)(unsigned char)optopt);
+    return unknown_option(command, culprit);
 }
 
 static int take_rest(struct command *command, int argc, char **argv)
@@ -213,8 +216,8 @@ static int take_rest(struct command *command, int argc, char **argv)
     command->rest = argv + optind;
     command->rest_count = count;
     if (count > command->max)
-        return wrong(command, "unexpected argument '%s'", command->rest[command->max]);
-    if (count < command->min) return wrong(command, "%s is missing", command->arguments);
+        return wrong_option(command, "unexpected argument '%s'", command->rest[command->max]);
+    if (count < command->min) return wrong_option(command, "%s is missing", command->arguments);
     return files_check(command);
 }
 

@@ -27,8 +27,8 @@ static void put_name(struct svg *svg, double x, double y, double degrees, rapt_t
 }
 
 /* Sets the text under the pointer, such as "Katze, cat: 0.93". */
-static void hint(struct svg *svg, const rapt_text *row_names, int row,
-                 const rapt_text *column_names, int column, float weight)
+static void put_hint(struct svg *svg, const rapt_text *row_names, int row,
+                     const rapt_text *column_names, int column, float weight)
 {
     char *of_row = row_names ? printable(row_names[row]) : NULL;
     char *of_column = column_names ? printable(column_names[column]) : NULL;
@@ -51,7 +51,7 @@ void shade_map(struct svg *svg, double x, double y, double cell, int rows, int c
             double left = x + c * cell;
             char color[8];
             shade_color(weight / full, color);
-            hint(svg, row_names, r, column_names, c, weight);
+            put_hint(svg, row_names, r, column_names, c, weight);
             svg_rect(svg, left, top, cell, cell, color, "#D8D8D8");
             if (cell >= 22 && weight > 0.095F)
                 svg_text(svg, left + cell / 2, top + cell / 2 + 4, 11, SVG_MIDDLE,

@@ -14,7 +14,7 @@ struct found {
     rapt_status status;
 };
 
-static int32_t *copy(const int32_t *ids, int count, int32_t first, int32_t last)
+static int32_t *copy_ids(const int32_t *ids, int count, int32_t first, int32_t last)
 {
     int32_t *all = xcalloc((size_t)count + 2, sizeof *all);
     all[0] = first;
@@ -32,8 +32,8 @@ static int attention_callback(void *user, const rapt_translation *t)
     int32_t source_end =
         rapt_tokenizer_special(rapt_translator_source(found->translator), RAPT_TOKEN_END);
     found->status = t->status;
-    found->source = copy(t->source, t->source_count, begin, source_end);
-    found->target = copy(t->target, t->target_count, begin, end);
+    found->source = copy_ids(t->source, t->source_count, begin, source_end);
+    found->target = copy_ids(t->target, t->target_count, begin, end);
     found->source_count = t->source_count;
     found->target_count = t->target_count;
     found->text = printable((rapt_text){t->text, t->size});
@@ -57,8 +57,8 @@ static int take_pair(struct found *found, const struct attention_choice *choice)
         rapt_status status =
             rapt_tokenizer_encode(tokenizers[i], text, ids, NULL, bound, &count, &why);
         bool fits = status == RAPT_OK && count < (size_t)positions;
-        int32_t *all = copy(ids, fits ? (int)count : 0, rapt_target_begin(model, tokenizers[i]),
-                            rapt_tokenizer_special(tokenizers[i], RAPT_TOKEN_END));
+        int32_t *all = copy_ids(ids, fits ? (int)count : 0, rapt_target_begin(model, tokenizers[i]),
+                                rapt_tokenizer_special(tokenizers[i], RAPT_TOKEN_END));
         free(ids);
         *(i == 0 ? &found->source : &found->target) = all;
         *(i == 0 ? &found->source_count : &found->target_count) = (int)count;
@@ -125,8 +125,8 @@ static void make_words(struct attention *attention, rapt_translator *translator,
     words_make(&attention->target, target, found->target + 1, found->target_count);
 }
 
-static int fold(struct attention *attention, rapt_translator *translator, struct found *found,
-                const struct attention_choice *choice)
+static int fold_weights(struct attention *attention, rapt_translator *translator,
+                        struct found *found, const struct attention_choice *choice)
 {
     const rapt_model *model = rapt_translator_model(translator);
     size_t cells;
@@ -184,7 +184,7 @@ int attention_make(struct attention *attention, rapt_translator *translator,
                                       : find_weights(&found, translator, choice->sentence);
     if (code == EXIT_OK && found.source_count + source_ends(rapt_translator_model(translator)) == 0)
         code = failed("the sentence has no tokens");
-    if (code == EXIT_OK) code = fold(attention, translator, &found, choice);
+    if (code == EXIT_OK) code = fold_weights(attention, translator, &found, choice);
     if (code == EXIT_OK) mark_unseen(attention, translator, &found, choice->which);
     if (code == EXIT_OK) unseen_add(&unseen, translator, found.source + 1, found.source_count);
     if (choice->quiet)

@@ -44,7 +44,7 @@ static int overview(void)
     return finish_output();
 }
 
-static int unknown(const char *typed)
+static int unknown_command(const char *typed)
 {
     char *names = xasprintf("%s", "");
     for (const struct entry *e = commands; e->name != NULL; e++) {
@@ -62,7 +62,7 @@ static int unknown(const char *typed)
 }
 
 /* Reports an unknown option before the command, where only --help and --version are known. */
-static int misplaced(const char *typed)
+static int misplaced_option(const char *typed)
 {
     char *meant = suggest_choice("--help|--version", typed);
     int code =
@@ -78,7 +78,7 @@ static int run_command(const char *name, int argc, char **argv)
 {
     for (const struct entry *e = commands; e->name != NULL; e++)
         if (strcmp(name, e->name) == 0) return e->run(argc, argv);
-    return unknown(name);
+    return unknown_command(name);
 }
 
 static int command_help(int argc, char **argv)
@@ -106,6 +106,6 @@ int main(int argc, char **argv)
     if (argc < 2) return overview() == EXIT_OK ? EXIT_USAGE : EXIT_FAILED;
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return overview();
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) return print_version();
-    if (argv[1][0] == '-') return misplaced(argv[1]);
+    if (argv[1][0] == '-') return misplaced_option(argv[1]);
     return run_command(argv[1], argc - 1, argv + 1);
 }

@@ -97,7 +97,7 @@ static void make_starts(struct side *side, const uint32_t *lengths, int n)
 }
 
 /* Gets examples first .. first + n - 1 in job->source and job->target. */
-static int get(struct job *job, size_t first, int n)
+static int get_examples(struct job *job, size_t first, int n)
 {
     struct examples *e = &job->examples;
     int code = EXIT_OK;
@@ -128,7 +128,7 @@ static void count_pair(struct job *job, const int32_t *source, int source_count,
 
 static int read_some(struct job *job, size_t first, int n)
 {
-    int code = get(job, first, n);
+    int code = get_examples(job, first, n);
     if (code != EXIT_OK) return code;
     const int *s = job->source.starts, *t = job->target.starts;
     const rapt_tokens source = side_tokens(&job->source, n), target = side_tokens(&job->target, n);
@@ -219,7 +219,7 @@ static int report_coverage(struct job *job, const rapt_shortlist *list)
     size_t held = 0, all = 0, listed = 0;
     for (size_t i = 0; code == EXIT_OK && i < job->examples.count; i++) {
         rapt_message why = {""};
-        code = get(job, i, 1);
+        code = get_examples(job, i, 1);
         if (code == EXIT_OK &&
             rapt_shortlist_tokens(list, job->source.ids, (size_t)job->source.starts[1], tokens,
                                   vocab, &count, &why) != RAPT_OK)

@@ -20,7 +20,7 @@ struct tokens {
 };
 
 /* Returns the token as it is printed. The caller frees it. */
-static char *shown(rapt_text token)
+static char *token_text(rapt_text token)
 {
     char *text = xcalloc(6 * token.size + 1, 1), *to = text;
     for (size_t at = 0; at < token.size;) {
@@ -49,7 +49,7 @@ static char *name_of(const rapt_tokenizer *tokenizer, int32_t id)
     for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
         if (rapt_tokenizer_special(tokenizer, specials[i].which) == id)
             return xasprintf("%s", specials[i].name);
-    return shown(rapt_tokenizer_name(tokenizer, id));
+    return token_text(rapt_tokenizer_name(tokenizer, id));
 }
 
 static int open_model(struct tokens *t, const char *command)

@@ -47,7 +47,7 @@ struct job {
 
 /* Returns for each target word the source word that it attends to most. *count: 0 if there are no
    source words. The caller frees the result. */
-static int *align(const struct job *job, const rapt_translation *t, int *count)
+static int *align_words(const struct job *job, const rapt_translation *t, int *count)
 {
     struct words source, target;
     words_make(&source, rapt_translator_source(job->translator), t->source, t->source_count);
@@ -70,7 +70,7 @@ static int *align(const struct job *job, const rapt_translation *t, int *count)
 
 static void print_alignment(const struct job *job, const rapt_translation *t)
 {
-    int count = 0, *best = t->alignment != NULL ? align(job, t, &count) : NULL;
+    int count = 0, *best = t->alignment != NULL ? align_words(job, t, &count) : NULL;
     for (int w = 0; w < count; w++) printf("%s%d-%d", w > 0 ? " " : "", best[w], w);
     free(best);
 }
@@ -107,7 +107,7 @@ static void print_object(const struct job *job, const rapt_translation *t, const
                              t->status != RAPT_OK ? "too many tokens" : "not UTF-8"));
         return;
     }
-    int count = 0, *best = t->alignment != NULL ? align(job, t, &count) : NULL;
+    int count = 0, *best = t->alignment != NULL ? align_words(job, t, &count) : NULL;
     json_t *pairs = json_array();
     for (int w = 0; w < count; w++) put_item(pairs, json_pack("[i, i]", best[w], w));
     free(best);

@@ -49,8 +49,8 @@ static void add_unseen(struct unseen *unseen, rapt_text word)
 }
 
 /* Guesses which words have not been seen. */
-static void guess(const rapt_tokenizer *tokenizer, const int32_t *ids, int count,
-                  const struct words *words, bool *unseen)
+static void guess_unseen(const rapt_tokenizer *tokenizer, const int32_t *ids, int count,
+                         const struct words *words, bool *unseen)
 {
     const int32_t unknown = rapt_tokenizer_special(tokenizer, RAPT_TOKEN_UNKNOWN);
     int *pieces = xcalloc((size_t)words->count, sizeof *pieces);
@@ -74,7 +74,7 @@ bool *unseen_find(const rapt_translator *translator, const int32_t *ids, int cou
     if (list != NULL)
         for (int w = 0; w < words->count; w++) unseen[w] = !seen_has(list, words->texts[w]);
     else if (rapt_model_metadata(model, "rapt.origin") == NULL)
-        guess(tokenizer, ids, count, words, unseen);
+        guess_unseen(tokenizer, ids, count, words, unseen);
     unseen[words->count - 1] = false; /* the end token */
     *known = list != NULL;
     return unseen;

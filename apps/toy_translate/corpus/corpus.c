@@ -41,7 +41,7 @@ static uint64_t *find_slot(const struct set *set, uint64_t hash)
     return &set->hash[at];
 }
 
-static bool has(const struct set *set, uint64_t hash)
+static bool set_has(const struct set *set, uint64_t hash)
 {
     return set->hash && *find_slot(set, hash);
 }
@@ -72,12 +72,12 @@ static bool add_pair(struct set *set, const char *source, const char *target)
 
 /* Adds the words of a sentence to the set if learn; otherwise returns whether the set contains all
    of them. */
-static bool words(struct set *set, int kind, const char *text, bool learn)
+static bool set_words(struct set *set, int kind, const char *text, bool learn)
 {
     while (*text) {
         size_t size = strcspn(text, " ");
         uint64_t hash = hash_of(kind, text, size, 0);
-        if (learn ? !set_add(set, hash) : !has(set, hash)) return false;
+        if (learn ? !set_add(set, hash) : !set_has(set, hash)) return false;
         text += size;
         text += strspn(text, " ");
     }
@@ -86,8 +86,8 @@ static bool words(struct set *set, int kind, const char *text, bool learn)
 
 static bool pair_words(struct set *set, const struct corpus_pair *pair, bool learn)
 {
-    return words(set, SOURCE_WORD, pair->source, learn) &&
-           words(set, TARGET_WORD, pair->target, learn);
+    return set_words(set, SOURCE_WORD, pair->source, learn) &&
+           set_words(set, TARGET_WORD, pair->target, learn);
 }
 
 static const char *keep_text(struct draw *d, const char *text)
@@ -113,12 +113,12 @@ static bool draw_pairs(struct draw *d, uint64_t *state, struct corpus_pair *pair
     struct corpus_pair pair = {source, target};
     while (at < count && tries--) {
         if (!corpus_sentence(d->grammar, state, NULL, source, target)) continue;
-        if (has(&d->seen, hash_of(SOURCE, source, strlen(source), 0))) {
-            if (!has(&d->seen, hash_pair(source, target)))
+        if (set_has(&d->seen, hash_of(SOURCE, source, strlen(source), 0))) {
+            if (!set_has(&d->seen, hash_pair(source, target)))
                 return complain(d->why, "the grammar gives two translations of: ", source);
             continue;
         }
-        if (has(&d->seen, hash_of(TARGET, target, strlen(target), 0))) continue;
+        if (set_has(&d->seen, hash_of(TARGET, target, strlen(target), 0))) continue;
         if (!training && !pair_words(&d->seen, &pair, false)) continue;
         if (!add_pair(&d->seen, source, target) || (training && !pair_words(&d->seen, &pair, true)))
             return complain(d->why, "out of memory", "");

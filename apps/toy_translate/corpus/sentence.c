@@ -51,7 +51,7 @@ static bool mentioned(const char *sentence, const char *words)
     return !size;
 }
 
-static bool used(const struct draft *d, const struct word *word)
+static bool is_used(const struct draft *d, const struct word *word)
 {
     for (int i = 0; i < d->used_count; i++)
         if (d->used[i] == word) return true;
@@ -61,8 +61,8 @@ static bool used(const struct draft *d, const struct word *word)
 /* Returns the weight of a word, or 0 if it violates the constraints. */
 typedef int weigh(const struct draft *d, const struct word *word, const struct request *request);
 
-static const struct word *pick(struct draft *d, enum word_kind kind, weigh *weight,
-                               const struct request *request)
+static const struct word *pick_word(struct draft *d, enum word_kind kind, weigh *weight,
+                                    const struct request *request)
 {
     const struct table *table = &d->grammar->table[kind];
     int sum = 0, at;
@@ -75,7 +75,7 @@ static const struct word *pick(struct draft *d, enum word_kind kind, weigh *weig
 
 static int weigh_noun(const struct draft *d, const struct word *noun, const struct request *request)
 {
-    return (noun->set[NOUN_CLASSES] & request->classes) && !used(d, noun);
+    return (noun->set[NOUN_CLASSES] & request->classes) && !is_used(d, noun);
 }
 
 /* Returns the weight of a determiner with this noun in this number. */
@@ -119,7 +119,7 @@ static int weigh_pronoun(const struct draft *d, const struct word *pronoun,
 
 static int weigh_verb(const struct draft *d, const struct word *verb, const struct request *request)
 {
-    if (!(verb->set[VERB_FRAMES] & request->kinds) || used(d, verb)) return 0;
+    if (!(verb->set[VERB_FRAMES] & request->kinds) || is_used(d, verb)) return 0;
     if (request->classes && !(verb->set[VERB_OBJECT] & request->classes)) return 0;
     if (request->subjects && !(verb->set[VERB_SUBJECT] & request->subjects)) return 0;
     return verb->number[VERB_WEIGHT];
@@ -139,18 +139,18 @@ static bool choose_phrase(struct draft *d, struct phrase *phrase, unsigned class
     struct request request = {.classes = classes, .kinds = kinds, .subject = subject};
     *phrase = (struct phrase){0};
     if ((kinds & KNOWN) && chance(d, pronouns))
-        if ((phrase->pronoun = pick(d, PRONOUN, weigh_pronoun, &request)) != NULL) return true;
-    request.noun = phrase->noun = pick(d, NOUN, weigh_noun, &request);
+        if ((phrase->pronoun = pick_word(d, PRONOUN, weigh_pronoun, &request)) != NULL) return true;
+    request.noun = phrase->noun = pick_word(d, NOUN, weigh_noun, &request);
     if (!phrase->noun) return false;
     d->used[d->used_count++] = phrase->noun;
-    phrase->determiner = pick(d, DETERMINER, weigh_determiner, &request);
+    phrase->determiner = pick_word(d, DETERMINER, weigh_determiner, &request);
     if (!phrase->determiner) return false;
     int singular = weigh_number(d, phrase->determiner, phrase->noun, false);
     int plural = weigh_number(d, phrase->determiner, phrase->noun, true);
     phrase->plural = draw_below(d, singular + plural) >= singular;
     if (!chance(d, d->grammar->share[SHARE_ADJECTIVE])) return true;
     request = (struct request){.classes = phrase->noun->set[NOUN_CLASSES], .kinds = ~0u};
-    phrase->adjective = pick(d, ADJECTIVE, weigh_adjective, &request);
+    phrase->adjective = pick_word(d, ADJECTIVE, weigh_adjective, &request);
     return true;
 }
 
@@ -198,8 +198,8 @@ static bool choose_slots(struct draft *d, struct clause *c, const struct clause_
     if (!c->frame->quality) return true;
     unsigned classes = c->subject.pronoun ? c->subject.pronoun->set[PRONOUN_CLASSES]
                                           : c->subject.noun->set[NOUN_CLASSES];
-    c->quality =
-        pick(d, ADJECTIVE, weigh_adjective, &(struct request){.classes = classes, .kinds = object});
+    c->quality = pick_word(d, ADJECTIVE, weigh_adjective,
+                           &(struct request){.classes = classes, .kinds = object});
     return c->quality && c->quality != c->subject.adjective;
 }
 
@@ -213,7 +213,7 @@ static bool choose_clause(struct draft *d, struct clause *c, const struct clause
     struct request request = {.classes = rule->object ? rule->object->set[PRONOUN_CLASSES] : 0,
                               .kinds = frames,
                               .subjects = rule->subject ? rule->subject->set[PRONOUN_CLASSES] : 0};
-    if (!(c->verb = pick(d, VERB, weigh_verb, &request))) return false;
+    if (!(c->verb = pick_word(d, VERB, weigh_verb, &request))) return false;
     d->used[d->used_count++] = c->verb;
     c->frame = choose_frame(d, frames & c->verb->set[VERB_FRAMES]);
     unsigned times = c->verb->set[VERB_TIMES] & (rule->times ? rule->times : ~0u);
@@ -227,7 +227,7 @@ static bool choose_clause(struct draft *d, struct clause *c, const struct clause
     if (!choose_slots(d, c, rule)) return false;
     if (!c->front && (c->denied || !adverb)) return true;
     request = (struct request){.kinds = times & c->tense->times};
-    return (c->adverb = pick(d, ADVERB, weigh_adverb, &request)) != NULL;
+    return (c->adverb = pick_word(d, ADVERB, weigh_adverb, &request)) != NULL;
 }
 
 static const struct sentence *choose_sentence(struct draft *d)

@@ -72,7 +72,7 @@ static bool rank_below(struct rank a, struct rank b)
     return a.number != b.number ? a.number < b.number : a.index < b.index;
 }
 
-static void insert(uint32_t *order, size_t count, struct random start)
+static void insertion_sort(uint32_t *order, size_t count, struct random start)
 {
     for (size_t i = 1; i < count; i++) {
         struct rank rank = rank_of(start, order[i]);
@@ -109,7 +109,7 @@ static void by_rank(uint32_t *order, size_t count, struct random start)
             count = i;
         }
     }
-    insert(order, count, start);
+    insertion_sort(order, count, start);
 }
 
 static void sort_examples(struct batches *batches, struct random *random, bool shuffled)
@@ -158,7 +158,7 @@ static void split_batches(struct batches *batches)
 }
 
 /* Shuffles whole batches (Fisher and Yates). */
-static void shuffle(struct batches *batches, struct random *random)
+static void shuffle_batches(struct batches *batches, struct random *random)
 {
     uint32_t *position = batches->shuffled;
     for (size_t b = batches->count; b > 1; b--) {
@@ -175,14 +175,14 @@ void batches_plan(struct batches *batches, uint64_t seed, int epoch)
     random = (struct random){random_bits(&random) ^ (uint64_t)epoch, 0};
     sort_examples(batches, &random, epoch > 0);
     split_batches(batches);
-    if (epoch > 0) shuffle(batches, &random);
+    if (epoch > 0) shuffle_batches(batches, &random);
 }
 
 /* ---- their tokens ---- */
 
 /* Gets the tokens of examples order[from .. end - 1]. */
-static int gather(struct batches *batches, size_t from, size_t end, rapt_tokens *source,
-                  rapt_tokens *target)
+static int gather_tokens(struct batches *batches, size_t from, size_t end, rapt_tokens *source,
+                         rapt_tokens *target)
 {
     struct examples *examples = batches->examples;
     int sources = 0, targets = 0, count = 0, code = EXIT_OK;
@@ -230,8 +230,8 @@ int batches_get_part(struct batches *batches, size_t b, size_t part, size_t part
                      rapt_tokens *source, rapt_tokens *target)
 {
     size_t sorted = batches->shuffled[b];
-    return gather(batches, part_start(batches, sorted, part, parts),
-                  part_start(batches, sorted, part + 1, parts), source, target);
+    return gather_tokens(batches, part_start(batches, sorted, part, parts),
+                         part_start(batches, sorted, part + 1, parts), source, target);
 }
 
 int batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tokens *target)

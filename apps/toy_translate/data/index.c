@@ -105,7 +105,7 @@ static int make_segment(const struct job *job, struct worker *w, size_t segment,
 
 /* ---- all of this rank, in order ---- */
 
-static void hold(struct examples *examples, const int32_t *ids, size_t count)
+static void hold_ids(struct examples *examples, const int32_t *ids, size_t count)
 {
     size_t used = examples->ids_count, capacity = examples->ids_capacity;
     if (capacity - used < count) {
@@ -131,7 +131,7 @@ static void append_segment(struct job *job, const struct made *made, bool kept)
         examples->target[n] = e->target;
         examples->digests[n] = e->digest;
         if (kept && examples->held == n && examples->max_ids - examples->ids_count >= count) {
-            hold(examples, ids, count);
+            hold_ids(examples, ids, count);
             examples->held = n + 1;
         }
         if (kept) ids += count;
@@ -219,7 +219,7 @@ static void create_index(struct examples *examples, const struct part *part)
 }
 
 /* Lets `where` of the held examples be their offsets in ids instead of in the file. */
-static void point(struct examples *examples)
+static void point_to_ids(struct examples *examples)
 {
     uint64_t at = 0;
     for (size_t i = 0; i < examples->held; i++) {
@@ -228,7 +228,7 @@ static void point(struct examples *examples)
     }
 }
 
-static int conclude(const struct examples *examples, const struct job *job)
+static int report_index(const struct examples *examples, const struct job *job)
 {
     const char *name = job->part->inputs->side[0].name;
     struct skipped_pairs skipped = job->share.skipped;
@@ -256,8 +256,8 @@ int examples_make(struct examples *examples, const struct part *part, struct see
     run_workers(&job);
     examples->own = examples->count;
     int code = count > 1 ? index_join(examples, &job.share, seen) : job.share.code;
-    if (code == EXIT_OK) code = conclude(examples, &job);
-    if (code == EXIT_OK) point(examples);
+    if (code == EXIT_OK) code = report_index(examples, &job);
+    if (code == EXIT_OK) point_to_ids(examples);
     if (code == EXIT_OK && examples->held < examples->count)
         code = reader_open(&examples->reader, part->inputs, ONE);
     return code;

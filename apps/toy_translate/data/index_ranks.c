@@ -26,7 +26,7 @@ static int join_parts(struct shares *s, void *array, const size_t *starts, size_
 }
 
 /* Exchanges the shares. All ranks then have the same ones and come to the same conclusion. */
-static int tell(struct shares *s, struct share *share)
+static int exchange_shares(struct shares *s, struct share *share)
 {
     s->of[s->rank] = *share;
     for (size_t r = 0; r <= s->count; r++) s->bytes[r] = r * sizeof *s->of;
@@ -119,7 +119,7 @@ int index_join(struct examples *examples, struct share *share, struct seen *seen
     share->ids = examples->ids_count;
     share->max_ids = examples->max_ids;
     share->words = list != NULL ? strlen(list) + 1 : 0;
-    int code = tell(&s, share);
+    int code = exchange_shares(&s, share);
     if (code == EXIT_OK) code = join_pairs(&s, examples);
     if (code == EXIT_OK) agree_held(&s, examples, share->max_ids);
     if (code == EXIT_OK) code = join_ids(&s, examples);

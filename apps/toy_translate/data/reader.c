@@ -167,7 +167,7 @@ static int next_of_two(struct pair_reader *reader, bool *more)
 }
 
 /* Returns true if the pair last read is to be skipped, and counts it. */
-static bool skip(struct pair_reader *reader)
+static bool skip_pair(struct pair_reader *reader)
 {
     struct skipped *out = &reader->skipped;
     size_t line = reader->side[0].number;
@@ -181,7 +181,7 @@ static bool skip(struct pair_reader *reader)
     return true;
 }
 
-static struct position here(const struct pair_reader *reader)
+static struct position position_of(const struct pair_reader *reader)
 {
     const struct line_reader *a = &reader->side[0], *b = &reader->side[1];
     return (struct position){{a->from + a->at, b->from + b->at}, a->number};
@@ -191,9 +191,9 @@ int reader_next(struct pair_reader *reader, bool *more)
 {
     int code;
     do {
-        reader->position = here(reader);
+        reader->position = position_of(reader);
         code = reader->inputs->two ? next_of_two(reader, more) : next_of_one(reader, more);
-    } while (code == EXIT_OK && *more && skip(reader));
+    } while (code == EXIT_OK && *more && skip_pair(reader));
     return code;
 }
 

@@ -20,7 +20,7 @@ static size_t word_slot(const struct seen *set, rapt_text word)
     return slot;
 }
 
-static void grow(struct seen *set)
+static void grow_set(struct seen *set)
 {
     struct seen larger = {.capacity = set->capacity > 0 ? 2 * set->capacity : 1024};
     larger.slots = xcalloc(larger.capacity, sizeof *larger.slots);
@@ -35,7 +35,7 @@ static void grow(struct seen *set)
 
 static void add_word(struct seen *set, rapt_text word)
 {
-    if (2 * set->count >= set->capacity) grow(set);
+    if (2 * set->count >= set->capacity) grow_set(set);
     size_t slot = word_slot(set, word);
     if (set->slots[slot] != NULL) return;
     set->slots[slot] = xasprintf("%.*s", (int)word.size, word.bytes);
@@ -43,7 +43,7 @@ static void add_word(struct seen *set, rapt_text word)
     set->bytes += word.size + 1;
 }
 
-static bool counts(unsigned char c)
+static bool is_letter(unsigned char c)
 {
     return c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -52,8 +52,8 @@ static bool counts(unsigned char c)
 static rapt_text letters_of(rapt_text word)
 {
     size_t from = 0, to = word.size;
-    while (from < to && !counts((unsigned char)word.bytes[from])) from++;
-    while (to > from && !counts((unsigned char)word.bytes[to - 1])) to--;
+    while (from < to && !is_letter((unsigned char)word.bytes[from])) from++;
+    while (to > from && !is_letter((unsigned char)word.bytes[to - 1])) to--;
     return (rapt_text){word.bytes + from, to - from};
 }
 
@@ -146,7 +146,7 @@ static int compare_word(rapt_text word, const char *line, size_t size)
 }
 
 /* word must not contain NUL. */
-static bool has(const char *list, rapt_text word)
+static bool list_has(const char *list, rapt_text word)
 {
     size_t low = 0, high = strlen(list); /* offsets at which lines begin */
     word = letters_of(word);
@@ -169,7 +169,7 @@ bool seen_has(const char *list, rapt_text word)
     bool all = true;
     for (size_t at = 0, end; all && at < word.size; at = end + 1) {
         for (end = at; end < word.size && word.bytes[end] != 0;) end++;
-        all = has(list, (rapt_text){word.bytes + at, end - at});
+        all = list_has(list, (rapt_text){word.bytes + at, end - at});
     }
     return all;
 }

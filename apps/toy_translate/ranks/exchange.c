@@ -31,7 +31,7 @@ static size_t own_piece(const struct exchange *x) /* bytes */
 }
 
 /* Fills in everything except the memory for received gradients. */
-static void plan(struct exchange *x, const struct ranks *ranks, int shards, size_t floats)
+static void plan_exchange(struct exchange *x, const struct ranks *ranks, int shards, size_t floats)
 {
     int first, end, received = 0;
     size_t count = (size_t)ranks->count;
@@ -57,14 +57,14 @@ static void plan(struct exchange *x, const struct ranks *ranks, int shards, size
 
 void exchange_create(struct exchange *x, const struct ranks *ranks, int shards, size_t floats)
 {
-    plan(x, ranks, shards, floats);
+    plan_exchange(x, ranks, shards, floats);
     if (x->bytes > 0) x->received = xcalloc(x->bytes, 1);
 }
 
 size_t exchange_bytes(const struct ranks *ranks, int shards, size_t floats)
 {
     struct exchange x;
-    plan(&x, ranks, shards, floats);
+    plan_exchange(&x, ranks, shards, floats);
     size_t bytes = x.bytes;
     exchange_free(&x);
     return bytes;

@@ -88,7 +88,7 @@ static struct flight *create_flight(int capacity)
 }
 
 /* Makes progress. Returns how many messages completed, or MPI_UNDEFINED if all had. */
-static int go_on(struct flight *f)
+static int test_messages(struct flight *f)
 {
     int done = 0;
     pthread_mutex_lock(&calling);
@@ -110,12 +110,12 @@ void ranks_begin(struct flight *f, const struct transfer *t)
     pthread_mutex_unlock(&calling);
 }
 
-static void *help(void *flight)
+static void *make_progress(void *flight)
 {
     const struct timespec nap = {0, 300000};
     struct flight *f = flight;
     while (!atomic_load(&f->ended)) {
-        go_on(f);
+        test_messages(f);
         nanosleep(&nap, NULL);
     }
     return NULL;
@@ -124,7 +124,7 @@ static void *help(void *flight)
 struct flight *ranks_depart(int capacity)
 {
     struct flight *f = create_flight(capacity);
-    f->helped = in_turn && pthread_create(&f->helper, NULL, help, f) == 0;
+    f->helped = in_turn && pthread_create(&f->helper, NULL, make_progress, f) == 0;
     return f;
 }
 
@@ -137,7 +137,7 @@ static int late_rank(const struct flight *f)
 }
 
 /* Names the late rank. Rank 0 does this; if rank 0 itself is late, rank 1 does. */
-static void name(const struct ranks *ranks, const struct flight *f, double seconds)
+static void name_late_rank(const struct ranks *ranks, const struct flight *f, double seconds)
 {
     int who = late_rank(f);
     if (ranks->rank == 0) print_message("waiting for rank %d, for %.0f s so far", who, seconds);
@@ -145,7 +145,7 @@ static void name(const struct ranks *ranks, const struct flight *f, double secon
 }
 
 /* Yields at first and sleeps later, since ranks may share processors. */
-static void rest(int turn)
+static void back_off(int turn)
 {
     const struct timespec nap = {0, turn < 1000 ? 20000 : 200000};
     if (turn < 100)
@@ -162,7 +162,7 @@ static int wait_for(const struct ranks *ranks, struct flight *f)
     int code = GO_ON;
     double start = now(), next = 2 * longest > late ? 2 * longest : late;
     for (int turn = 0; code == GO_ON; turn++) {
-        int done = go_on(f);
+        int done = test_messages(f);
         if (f->lost || interrupted())
             code = EXIT_INTERRUPTED;
         else if (done == MPI_UNDEFINED)
@@ -170,8 +170,9 @@ static int wait_for(const struct ranks *ranks, struct flight *f)
         else if (done > 0)
             turn = 0;
         else
-            rest(turn);
-        if (code == GO_ON && now() - start > next) name(ranks, f, now() - start), next *= 2;
+            back_off(turn);
+        if (code == GO_ON && now() - start > next)
+            name_late_rank(ranks, f, now() - start), next *= 2;
     }
     if (now() - start > longest) longest = now() - start;
     return code;

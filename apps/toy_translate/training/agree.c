@@ -92,7 +92,7 @@ static int judge_facts(const struct facts *all, int count)
     return code;
 }
 
-static int collect(const struct ranks *ranks, const struct facts *own, int *verdict)
+static int collect_facts(const struct ranks *ranks, const struct facts *own, int *verdict)
 {
     struct facts *all = xcalloc((size_t)ranks->count, sizeof *all);
     struct transfer *list = xcalloc((size_t)ranks->count, sizeof *list);
@@ -117,7 +117,7 @@ int agree(struct ranks *ranks, int code, const struct learner *learner)
     if (code == EXIT_OK && !ranks->alike) find_facts(&own, learner);
     const struct transfer list[] = {{0, true, &own, sizeof own, 0},
                                     {0, false, &verdict, sizeof verdict, 0}};
-    int done = ranks->rank == 0 ? collect(ranks, &own, &verdict) : EXIT_OK;
+    int done = ranks->rank == 0 ? collect_facts(ranks, &own, &verdict) : EXIT_OK;
     for (int i = 0; i < 2 && ranks->rank > 0 && done == EXIT_OK; i++)
         done = ranks_transfer(ranks, &list[i], 1);
     if (done != EXIT_OK) return done;

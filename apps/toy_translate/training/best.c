@@ -16,7 +16,7 @@ static char *kept_path(const struct learner *learner)
 }
 
 /* Does nothing if `from` is missing or is not a model. */
-static int copy(const char *from, const char *to)
+static int copy_model(const char *from, const char *to)
 {
     rapt_model *model = NULL;
     rapt_message why = {""};
@@ -33,7 +33,7 @@ int best_save(const struct learner *learner, bool within_epoch)
     char *kept = kept_path(learner);
     int code = EXIT_OK;
     bool keep = within_epoch && learner->recipe->checkpoint && isfinite(learner->state.best);
-    if (keep && access(kept, F_OK) != 0) code = copy(out, kept);
+    if (keep && access(kept, F_OK) != 0) code = copy_model(out, kept);
     if (code == EXIT_OK) code = model_save(learner, out);
     if (code == EXIT_OK && !within_epoch && learner->recipe->checkpoint) unlink(kept);
     free(kept);
@@ -44,7 +44,7 @@ int best_restore(const struct learner *learner)
 {
     if (!learner->recipe->checkpoint || !leads(learner)) return EXIT_OK; /* nothing was kept */
     char *kept = kept_path(learner);
-    int code = isfinite(learner->state.best) ? copy(kept, learner->recipe->out) : EXIT_OK;
+    int code = isfinite(learner->state.best) ? copy_model(kept, learner->recipe->out) : EXIT_OK;
     if (code == EXIT_OK) unlink(kept);
     free(kept);
     return code;
@@ -62,7 +62,7 @@ int best_check(const struct learner *learner)
 
 /* Writes OUT again if the last epoch gave the best model: its parameters or their mean, whichever
    had the known loss. Writes nothing if these parameters are not available. */
-static int rebuild(struct learner *learner)
+static int rebuild_best(struct learner *learner)
 {
     const struct state state = learner->state;
     const struct ranks alone = {.count = 1}, *all = learner->exchange.ranks;
@@ -86,9 +86,9 @@ int best_find(struct learner *learner)
     if (!isfinite(learner->state.best) || !leads(learner)) return EXIT_OK;
     if (access(out, F_OK) == 0) return best_check(learner);
     char *kept = kept_path(learner);
-    int code = copy(kept, out);
+    int code = copy_model(kept, out);
     free(kept);
-    if (code == EXIT_OK && access(out, F_OK) != 0) code = rebuild(learner);
+    if (code == EXIT_OK && access(out, F_OK) != 0) code = rebuild_best(learner);
     if (code != EXIT_OK || access(out, F_OK) == 0) return code;
     return failed("--resume: %s, the best model so far, is missing, and %s does not contain it; "
                   "restore it, or start again with --force",

@@ -9,7 +9,7 @@
 #include <time.h>
 
 /* Returns a date such as "2026-11-22", or NULL. */
-static json_t *date(void)
+static json_t *date_json(void)
 {
     const char *text = getenv("SOURCE_DATE_EPOCH");
     if (text == NULL || *text == 0 || strlen(text) > 11 || text[strspn(text, "0123456789")] != 0)
@@ -33,7 +33,7 @@ char *facts_text(const struct learner *learner, double valid)
                   strcmp(products, "built-in") != 0 ? products : NULL, "data", digest,
                   "train_pairs", (json_int_t)learner->train.count, "valid_pairs",
                   (json_int_t)learner->valid.count, "epoch", (json_int_t)state->epoch, "step",
-                  (json_int_t)state->step, "valid_loss", number(valid), "date", date());
+                  (json_int_t)state->step, "valid_loss", number(valid), "date", date_json());
     char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(object);
     if (text == NULL) exit(failed("out of memory"));

@@ -27,7 +27,7 @@ static void report_loss(const struct learner *learner, double loss, double valid
     print_json(object);
 }
 
-static int skip(struct learner *learner, const rapt_message *why)
+static int skip_batch(struct learner *learner, const rapt_message *why)
 {
     learner->state.bad++;
     print_message("step %lld: the batch is skipped: %s", learner->state.step + 1, why->text);
@@ -58,7 +58,7 @@ static int make_step(struct learner *learner)
         double loss = counts.likelihood / (double)counts.tokens;
         learner->recent = learner->recent > 0 ? 0.95 * learner->recent + 0.05 * loss : loss;
     } else {
-        code = skip(learner, &why);
+        code = skip_batch(learner, &why);
     }
     state->position++;
     state->step++;
@@ -74,7 +74,7 @@ static void show_progress(struct learner *learner)
 }
 
 /* Reports a validation, and records it for the checkpoint and the learning curve. */
-static void remember(struct learner *learner, double train, double valid)
+static void record_validation(struct learner *learner, double train, double valid)
 {
     const struct state *state = &learner->state;
     if (!leads(learner)) return;
@@ -97,7 +97,7 @@ static int end_epoch(struct learner *learner)
     if (code == EXIT_OK) code = validate(learner, state, false, &valid);
     if (code != EXIT_OK) return code;
     double loss = state->loss / (double)state->tokens;
-    remember(learner, loss, valid);
+    record_validation(learner, loss, valid);
     report_loss(learner, loss, valid, false);
     state->epoch++;
     state->position = state->tokens = 0;
@@ -124,7 +124,7 @@ static bool out_of_patience(const struct learner *learner)
     return learner->recipe->patience > 0 && learner->state.since >= learner->recipe->patience;
 }
 
-static bool over(const struct learner *learner)
+static bool is_over(const struct learner *learner)
 {
     return share_done(learner) >= 1 || learner->enough > 1 || out_of_patience(learner);
 }
@@ -144,7 +144,7 @@ static void explain_end(const struct learner *learner, bool idle)
 }
 
 /* Reports the result and what to do next. */
-static void conclude(const struct learner *learner, double best, bool idle)
+static void report_result(const struct learner *learner, double best, bool idle)
 {
     const struct recipe *recipe = learner->recipe;
     const struct state *state = &learner->state;
@@ -184,13 +184,13 @@ static int finish_training(struct learner *learner)
     if (learner->recipe->checkpoint && !learner->recipe->keep_checkpoint && !idle && leads(learner))
         outputs_remove(learner->recipe->out);
     report_loss(learner, learner->recent > 0 ? learner->recent : NAN, state.best, true);
-    conclude(learner, state.best, idle);
+    report_result(learner, state.best, idle);
     return EXIT_OK;
 }
 
 /* Ends the run early: the process was asked to end, or a rank was lost. A launcher such as mpirun
    gives it little time. */
-static int stopped(struct learner *learner)
+static int stop_early(struct learner *learner)
 {
     bool whole = learner->state.position < (long long)learner->batches.count;
     if (learner->exchange.ranks->count > 1) ignore_interrupts();
@@ -210,7 +210,7 @@ static int stopped(struct learner *learner)
 }
 
 /* Ends the run because the data of a step could not be read. What was learned before is saved. */
-static int kept(struct learner *learner, int code)
+static int stop_unread(struct learner *learner, int code)
 {
     if (checkpoint_save(learner) == EXIT_OK && learner->recipe->checkpoint && leads(learner))
         print_message("the checkpoint is from step %lld; continue with: toy_translate train "
@@ -245,8 +245,8 @@ static int begin_training(struct learner *learner)
 static int run_training(struct learner *learner)
 {
     int code = begin_training(learner);
-    while (code == EXIT_OK && !over(learner)) {
-        if (interrupted()) return stopped(learner);
+    while (code == EXIT_OK && !is_over(learner)) {
+        if (interrupted()) return stop_early(learner);
         code = make_step(learner);
         if (code == EXIT_OK) show_progress(learner);
         if (code == EXIT_OK && learner->state.position == (long long)learner->batches.count)
@@ -258,8 +258,8 @@ static int run_training(struct learner *learner)
             code = checkpoint_save(learner);
         if (code == EXIT_OK) code = agree_on_time(learner);
     }
-    if (code == EXIT_INTERRUPTED) return stopped(learner);
-    if (learner->unread) return kept(learner, code);
+    if (code == EXIT_INTERRUPTED) return stop_early(learner);
+    if (learner->unread) return stop_unread(learner, code);
     return code == EXIT_OK ? finish_training(learner) : code;
 }
 

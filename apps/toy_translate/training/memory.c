@@ -33,7 +33,7 @@ static size_t min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static size_t available(void)
+static size_t memory_available(void)
 {
     struct rlimit limit;
     size_t kilobytes = number_in("/proc/meminfo", "MemAvailable:"), bytes = SIZE_MAX;
@@ -47,7 +47,7 @@ static size_t available(void)
 
 /* ---- what the run needs ---- */
 
-static size_t total(const struct memory *m)
+static size_t memory_total(const struct memory *m)
 {
     return m->model + m->gradients + m->optimizer + m->activations + m->averages + m->index +
            m->batches + m->messages;
@@ -76,7 +76,7 @@ static void add_up(struct learner *learner, const struct data *data)
                  batches_bytes(data->valid.count, (size_t)limits.source_tokens);
     m->messages =
         exchange_bytes(learner->exchange.ranks, recipe->shards, parameters / sizeof(float));
-    m->available = available();
+    m->available = memory_available();
 }
 
 static double megabytes(size_t bytes)
@@ -89,7 +89,7 @@ int memory_plan(struct learner *learner, const struct data *data, size_t *max_id
     struct memory *m = &learner->memory;
     size_t limit = (size_t)(learner->recipe->memory_limit * 1e6);
     add_up(learner, data);
-    size_t needed = total(m), left = HELD;
+    size_t needed = memory_total(m), left = HELD;
     if (limit > 0 && needed > limit) {
         memory_report(learner);
         return failed("--memory-limit %g: training needs at least %.3f MB; give fewer "
@@ -114,7 +114,7 @@ void memory_report(const struct learner *learner)
     print_report("memory in MB: %.1f = model %.1f, gradients %.1f, optimizer %.1f,\n"
                  "  activations %.1f, averages %.1f, index of the pairs %.1f, their tokens %.1f,\n"
                  "  batches %.1f, messages %.1f; %.0f available",
-                 megabytes(total(m) + tokens), megabytes(m->model), megabytes(m->gradients),
+                 megabytes(memory_total(m) + tokens), megabytes(m->model), megabytes(m->gradients),
                  megabytes(m->optimizer), megabytes(m->activations), megabytes(m->averages),
                  megabytes(m->index), megabytes(tokens), megabytes(m->batches),
                  megabytes(m->messages), megabytes(m->available));

@@ -30,7 +30,7 @@ char *options_text(const struct recipe *recipe)
 }
 
 /* Returns the length of the first "name value" of such a list. */
-static size_t entry(const char *list)
+static size_t entry_size(const char *list)
 {
     size_t name = strcspn(list, " ");
     return list[name] == 0 ? name : name + 1 + strcspn(list + name + 1, " ");
@@ -40,25 +40,26 @@ static size_t entry(const char *list)
 static const char *same_name(const char *list, const char *wanted)
 {
     size_t name = strcspn(wanted, " ") + 1;
-    for (; *list; list += entry(list), list += strspn(list, " "))
+    for (; *list; list += entry_size(list), list += strspn(list, " "))
         if (strncmp(list, wanted, name) == 0) return list;
     return NULL;
 }
 
 char *options_difference(const char *was, const char *is)
 {
-    for (const char *at = was; *at; at += entry(at), at += strspn(at, " ")) {
+    for (const char *at = was; *at; at += entry_size(at), at += strspn(at, " ")) {
         const char *now = same_name(is, at);
-        if (now == NULL) return xasprintf("with %.*s", (int)entry(at), at);
-        if (entry(now) != entry(at) || memcmp(now, at, entry(at)) != 0)
-            return xasprintf("with %.*s, not %.*s", (int)entry(at), at, (int)entry(now), now);
+        if (now == NULL) return xasprintf("with %.*s", (int)entry_size(at), at);
+        if (entry_size(now) != entry_size(at) || memcmp(now, at, entry_size(at)) != 0)
+            return xasprintf("with %.*s, not %.*s", (int)entry_size(at), at, (int)entry_size(now),
+                             now);
     }
-    while (*is && same_name(was, is)) is += entry(is), is += strspn(is, " ");
-    return *is ? xasprintf("without %.*s", (int)entry(is), is) : NULL;
+    while (*is && same_name(was, is)) is += entry_size(is), is += strspn(is, " ");
+    return *is ? xasprintf("without %.*s", (int)entry_size(is), is) : NULL;
 }
 
 /* Reports how two lists differ. The difference may be only in spaces. */
-static int differs(const char *path, const char *was, const char *is)
+static int report_difference(const char *path, const char *was, const char *is)
 {
     char *how = options_difference(was, is);
     int code = how != NULL ? failed("--resume: %s was made %s", path, how)
@@ -92,7 +93,7 @@ int state_read(struct learner *learner, const char *text)
         code = failed("--resume: %s was trained on different sentence pairs or word alignments",
                       learner->path);
     else if (strcmp(options, learner->options) != 0)
-        code = differs(learner->path, options, learner->options);
+        code = report_difference(learner->path, options, learner->options);
     free(options);
     if (code != EXIT_OK) return code;
     learner->state = state;

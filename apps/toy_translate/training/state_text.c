@@ -102,7 +102,7 @@ static bool read_data(const json_t *object, struct state *state, struct state_re
 }
 
 /* Fields that contradict each other. */
-static bool agree(const struct state *s, struct state_reason *why)
+static bool fields_agree(const struct state *s, struct state_reason *why)
 {
     if (s->step < s->epoch - 1 + s->position)
         return refuse_state(why, "step is %lld, too small for epoch %lld and position %lld",
@@ -119,7 +119,7 @@ bool state_parse(struct state *state, char **options, const char *text, size_t s
     json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
     bool good = json_is_object(object) || refuse_state(why, "not a JSON object");
     for (int i = 0; good && i < FIELDS; i++) good = read_field(&fields[i], object, &read, why);
-    good = good && read_data(object, &read, why) && agree(&read, why);
+    good = good && read_data(object, &read, why) && fields_agree(&read, why);
     const char *list = json_string_value(json_object_get(object, "options"));
     if (good && list == NULL) good = refuse_state(why, "options is missing");
     char *copy = good ? strdup(list) : NULL;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* Gives the trainer the word alignments of the current batch, if there are any. */
-static int align(struct learner *learner)
+static int align_batch(struct learner *learner)
 {
     rapt_message why = {""};
     if (learner->recipe->guided == NULL) return EXIT_OK;
@@ -18,13 +18,13 @@ static int part_of_batch(void *user, int shard, rapt_tokens *source, rapt_tokens
     struct learner *learner = user;
     int code = batches_get_part(&learner->batches, (size_t)learner->state.position, (size_t)shard,
                                 (size_t)learner->recipe->shards, source, target);
-    if (code == EXIT_OK && source->batch > 0) code = align(learner);
+    if (code == EXIT_OK && source->batch > 0) code = align_batch(learner);
     learner->unread = code != EXIT_OK;
     return code;
 }
 
-static int in_shards(struct learner *learner, int shards, rapt_status *status, rapt_report *report,
-                     rapt_message *why)
+static int step_in_shards(struct learner *learner, int shards, rapt_status *status,
+                          rapt_report *report, rapt_message *why)
 {
     rapt_shard *records = xcalloc((size_t)shards, sizeof *records);
     int code = shards_gradient(&learner->exchange, learner->trainer, part_of_batch, learner,
@@ -41,9 +41,9 @@ int step_make(struct learner *learner, rapt_status *status, rapt_report *report,
 {
     rapt_tokens source, target;
     int shards = learner->recipe->shards;
-    if (shards > 0) return in_shards(learner, shards, status, report, why);
+    if (shards > 0) return step_in_shards(learner, shards, status, report, why);
     int code = batches_get(&learner->batches, (size_t)learner->state.position, &source, &target);
-    if (code == EXIT_OK) code = align(learner);
+    if (code == EXIT_OK) code = align_batch(learner);
     learner->unread = code != EXIT_OK;
     if (learner->unread) return code;
     *status = rapt_train_gradient(learner->trainer, &source, &target, report, why);

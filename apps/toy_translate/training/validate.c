@@ -11,7 +11,7 @@ struct batch_loss {
     long long tokens;
 };
 
-static int evaluate(struct learner *learner, size_t b, struct batch_loss *loss)
+static int evaluate_batch(struct learner *learner, size_t b, struct batch_loss *loss)
 {
     rapt_tokens source, target;
     rapt_report report = {.size = sizeof report};
@@ -37,7 +37,8 @@ static int validation_loss(struct learner *learner, double *loss)
     for (size_t r = 0; r <= count; r++) starts[r] = batches * r / count * sizeof *losses;
     size_t first = starts[ranks->rank] / sizeof *losses;
     size_t end = starts[ranks->rank + 1] / sizeof *losses;
-    for (size_t b = first; code == EXIT_OK && b < end; b++) code = evaluate(learner, b, &losses[b]);
+    for (size_t b = first; code == EXIT_OK && b < end; b++)
+        code = evaluate_batch(learner, b, &losses[b]);
     if (code == EXIT_OK) code = exchange_parts(&learner->exchange, losses, starts);
     for (size_t b = 0; b < batches; b++) {
         sum.likelihood += losses[b].likelihood;

@@ -60,7 +60,7 @@ static char *option_name(const char *name)
 }
 
 /* Returns all values of an enumeration, such as "post|pre". */
-static const char *choices(const rapt_config_field *f)
+static const char *field_choices(const rapt_config_field *f)
 {
     char *all = xasprintf("%s", f->word(0));
     for (int i = 1; f->word(i) != NULL; i++) {
@@ -111,7 +111,7 @@ static struct option_row variant_row(const rapt_config_field *f, const char *nam
         row.kind = OPTION_REAL, row.value = &value->real, row.argument = "X";
         break;
     case RAPT_FIELD_TYPE_ENUM:
-        row.kind = OPTION_CHOICE, row.value = &value->word, row.argument = choices(f);
+        row.kind = OPTION_CHOICE, row.value = &value->word, row.argument = field_choices(f);
     }
     return row;
 }
@@ -143,8 +143,8 @@ bool is_variant(const char *option)
 }
 
 /* Sets the field from its own option, or else from the option for both. */
-static void apply(const rapt_config_field *f, const struct variant_value *own,
-                  const struct variant_value *both, rapt_config *c)
+static void apply_field(const rapt_config_field *f, const struct variant_value *own,
+                        const struct variant_value *both, rapt_config *c)
 {
     const char *word = own->word != NULL ? own->word : both->word;
     int integer = own->flag ? 1 : own->integer != 0 ? own->integer : both->integer;
@@ -170,7 +170,7 @@ void variant_apply(const struct variant *v, rapt_config *c)
                 break;
             }
         }
-        apply(f, &v->own[i], both, c);
+        apply_field(f, &v->own[i], both, c);
     }
 }
 
