@@ -13,18 +13,18 @@ enum {
 void print_wrapped(const char *text, int at, int left)
 {
     while (*text) {
-        size_t word = strcspn(text, " \n");
-        if (at > left && at + 1 + (int)word > HELP_COLUMNS) {
+        int indent = at <= left ? (int)strspn(text, " ") : 0;
+        int word = (int)strcspn(text + indent, " \n");
+        if (at > left && at + 1 + word > HELP_COLUMNS) {
             putchar('\n');
             at = 0;
         } else if (at > left) {
             putchar(' ');
             at++;
         }
-        if (at < left) printf("%*s", left - at, "");
-        if (at < left) at = left;
-        at += printf("%.*s", (int)word, text);
-        text += word;
+        if (at < left + indent) at += printf("%*s", left + indent - at, "");
+        at += printf("%.*s", word, text + indent);
+        text += indent + word;
         if (*text == '\n') {
             putchar('\n');
             at = 0;

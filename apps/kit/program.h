@@ -107,8 +107,8 @@ char *choices_text(const char *choices); /* turns "a|b|c" into "a, b, c"; the ca
 
 /* ---- help.c: text for people, at most HELP_COLUMNS columns ---- */
 enum { HELP_COLUMNS = 80 };
-/* Prints the paragraphs of `text`, with lines beginning at column `left`. at: the column of the
-   cursor */
+/* Prints the paragraphs of `text`, with lines beginning at column `left`; spaces at the beginning
+   of a line stay. at: the column of the cursor */
 void print_wrapped(const char *text, int at, int left);
 int print_help(const struct command *command);
 /* Returns "--width N" or "--score SCORE". The caller frees it. */
