@@ -4,7 +4,7 @@
    Operations: two products forward, 4 B H T S K; five backward, 10 B H T S K (scores and the
    gradient of the weights, then those of values, queries and keys). Causal problems count half. */
 #include "attention/attention.h"
-#include "attention_kinds.h"
+#include "bench.h"
 
 #include <string.h>
 

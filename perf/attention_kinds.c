@@ -7,10 +7,11 @@
    other work of a score does not count. For additive scores, of_tanh is the time of their tanh
    calls by themselves over the measured time. It exceeds 1 if loads and stores between the calls
    are saved. */
-#include "attention_kinds.h"
+#include "bench.h"
 #include "kernel/kernel.h"
 
 #include <math.h>
+#include <rapt/attention.h>
 
 enum { HEADS = 8, ROWS = 512, WIDTH = 64, CHANNELS = 4, FILTER_WIDTH = 7 };
 enum { SENTENCES = 32, WORDS = 32 }; /* number of short sequences, and the rows of each */

@@ -95,4 +95,7 @@ json_t *bench_environment(void);
    other processes. */
 void bench_warn(void);
 
+/* ---- attention_kinds.c, of perf_attention: every score, locality and normalizer ---- */
+void measure_kinds(struct bench *b, int threads);
+
 #endif

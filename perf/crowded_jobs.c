@@ -1,7 +1,7 @@
 /* crowded_jobs.c - the workloads that scaling_crowded.c measures: attention of 8 heads of 64
    columns, and a training step and a greedy translation of 16 sources by the tiny model of
    training.h. */
-#include "scaling_crowded.h"
+#include "scaling.h"
 #include "training.h"
 
 #include <rapt/attention.h>

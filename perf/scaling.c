@@ -5,9 +5,8 @@
    caches or shared cores. Speed-up is the rate relative to the smallest number of threads;
    efficiency is speed-up divided by the ideal one. */
 #define _GNU_SOURCE
+#include "scaling.h"
 #include "kit/program.h"
-#include "scaling_crowded.h"
-#include "scaling_ranks.h"
 #include "speedup.h"
 
 #include <fcntl.h>

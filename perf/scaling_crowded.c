@@ -4,7 +4,7 @@
    well. Samples of 1 and 2 threads alternate, so that other activity on the machine affects both
    alike, and medians are compared. */
 #define _GNU_SOURCE
-#include "scaling_crowded.h"
+#include "scaling.h"
 
 #include "kit/program.h"
 

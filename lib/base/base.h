@@ -4,7 +4,6 @@
 #define RAPT_LIB_BASE_H
 
 #include "base/heap.h"
-#include "base/real.h"
 #include "base/util.h"
 #include <rapt/base.h>
 #include <stdbool.h>

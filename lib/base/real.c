@@ -3,7 +3,7 @@
    argument and is within 1 ulp: the variants used here (cinz ... purec) need no fused multiply-add
    and run the same code on every processor, whatever the C library. Without SLEEF these are the
    functions of the C library, whose last bit differs between libraries and processors. */
-#include "base/real.h"
+#include "base/util.h"
 
 #ifdef RAPT_HAVE_SLEEF
 #include <sleef.h>

@@ -1,5 +1,5 @@
-/* util.h - arithmetic on sizes and indices for every layer: minimum, maximum, division rounded
-   up. */
+/* util.h - arithmetic for every layer: minimum, maximum and rounded division of sizes and indices,
+   and elementary functions of doubles. */
 #ifndef RAPT_LIB_UTIL_H
 #define RAPT_LIB_UTIL_H
 
@@ -42,5 +42,12 @@ static inline size_t rapt__round_up_size(size_t n, size_t part)
 {
     return rapt__ceil_div_size(n, part) * part;
 }
+
+/* ---- real.c: elementary functions of doubles; with SLEEF they return the same bits everywhere.
+   Any thread may call them. ---- */
+void rapt__sincos(double x, double *sine, double *cosine);
+double rapt__exp(double x);
+double rapt__log(double x);
+double rapt__pow(double x, double y);
 
 #endif

@@ -1,7 +1,7 @@
 /* simd_sincos.h - sine and cosine of ANGLE_LANES doubles at a time, by SLEEF if the library is
    built with it. All variants give the bits of rapt__sincos: SLEEF's cinz functions use no fused
    multiply-add, whatever the processor. */
-#include "base/real.h"
+#include "base/util.h"
 
 #if defined(RAPT_HAVE_SLEEF) && (defined(__AVX512DQ__) || defined(__AVX2__))
 #include <sleef.h>

@@ -5,7 +5,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "commands/commands.h"
 #include "fuzz.h"
-#include "quiet.h"
 #include "training/training.h"
 #include <getopt.h>
 #include <math.h>

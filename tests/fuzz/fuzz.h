@@ -14,6 +14,7 @@
 #include <rapt/base.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size); /* each target defines it */
+extern long messages; /* quiet.c: how many a program would have printed so far */
 
 /* Ends the program unless a law holds. */
 static inline void require(bool holds, const char *what)

@@ -1,6 +1,6 @@
 /* quiet.c - the messages of a program (kit/message.c) without their output: each is formatted, so
    that a sanitizer sees its arguments, and counted. */
-#include "quiet.h"
+#include "fuzz.h"
 
 #include "kit/program.h"
 #include <stdarg.h>

@@ -27,7 +27,7 @@ BELOW = {  # layers each layer may use
 NESTED = {"attention", "text", "format"}  # layers with folders
 INTERFACES = {layer: {f"{layer}.h"} for layer in BELOW}
 INTERFACES["kernel"] |= {"flash.h", "ahead.h"}  # the problem of the attention kernels
-INTERFACES["base"] |= {"util.h", "real.h"}  # for kernels, which need nothing else of it
+INTERFACES["base"] |= {"util.h"}  # for kernels, which need nothing else of it
 
 PUBLIC = {  # public headers each layer may use
     "base": {"base.h"},

@@ -1,5 +1,4 @@
 /* folder.c - creation and removal of temporary files beside a file. */
-#include "format/windows/folder.h"
 
 #include "format/temporary.h"
 #include "format/windows/system.h"

@@ -4,7 +4,6 @@
    complete new one. Permissions are those that the folder gives. */
 #include "format/windows/system.h"
 
-#include "format/windows/folder.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>

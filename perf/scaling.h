@@ -1,9 +1,17 @@
-/* scaling_crowded.h - two threads next to a busy program. */
-#ifndef RAPT_PERF_SCALING_CROWDED_H
-#define RAPT_PERF_SCALING_CROWDED_H
+/* scaling.h - two parts of perf_scaling: speed-up by number of ranks, and two threads next to a
+   busy program. */
+#ifndef RAPT_PERF_SCALING_H
+#define RAPT_PERF_SCALING_H
 
 #include "bench.h"
 
+/* ---- scaling_ranks.c ---- */
+enum { SCALING_RANKS = 16 };
+/* Runs perf_ranks of `folder` ("" or with a slash at its end) under mpirun, with each transport.
+   Returns the exit status. */
+int scaling_ranks(const struct bench *b, const char *folder, int ranks);
+
+/* ---- scaling_crowded.c ---- */
 /* Measures, on two processors of which another process keeps one busy, the time of each workload
    with 1 and with 2 threads in turn, and `ratio`, the median time with 1 over that with 2. Prints a
    table or JSON lines and returns the exit status. */
