@@ -29,10 +29,10 @@ void show_alignment(struct page *page, struct study *study)
     static const char *const titles[2] = {"cats do not like dogs", "cats do not like the dogs"};
     page_step(page, "Alignment");
     page_paragraph(page, SHORT,
-                   "In English the negation comes before the verb, in German after it, as keine or "
-                   "nicht. The weights say what the decoder read for each word. mögen reads yᵉ(4), "
-                   "the state after \"cats do not like\"; so the state that is read knows of the "
-                   "negation, although no weight is on \"not\" yet.");
+                   "In English the negation comes before the verb. In German it comes after the "
+                   "verb, as keine or nicht. The weights show what the decoder read for each word. "
+                   "For mögen it reads yᵉ(4), the state after \"cats do not like\". That state "
+                   "already knows of the negation, although no weight is on \"not\" yet.");
     for (int the = 0; the < 2; the++) {
         struct german_clause clause = study_clause;
         struct sentence sentence;
@@ -46,12 +46,13 @@ void show_alignment(struct page *page, struct study *study)
         show_steps(page, study, &sentence, &out, weights);
         study_spell(&study->language.target, &out, text, sizeof text);
         page_claim(page,
-                   the ? "the second is translated rightly" : "the sentence is translated rightly",
+                   the ? "is the second sentence translated exactly? (1: yes)"
+                       : "is the sentence translated exactly? (1: yes)",
                    strcmp(text, wanted[the]) == 0, EQUALS, 1);
         page_claim(page, "at mögen, weight of the state after like",
                    (double)weights[columns + LIKE], AT_LEAST, 0.5);
-        page_claim(page, "and of the state after not", (double)weights[columns + NOT], AT_MOST,
-                   0.2);
+        page_claim(page, "at mögen, weight of the state after not", (double)weights[columns + NOT],
+                   AT_MOST, 0.2);
         free(weights);
     }
     const double error = study_quality(study, ATTENTION).alignment_error;
@@ -59,12 +60,14 @@ void show_alignment(struct page *page, struct study *study)
         diagonal_error(&study->training, MIN_WORDS, study->training.max_words, 64);
     page_paragraph(
         page, MORE,
-        "The grammar knows which word translates which. Alignment error rate (Och and Ney 2003) of "
-        "the largest weights: %.2f; of attention only (mean of the heads) %.2f; of taking word t "
-        "for word t, without a model, %.2f. keine needs both \"not\" and that \"dogs\" has no "
-        "article. Which state it reads depends on the seed: each state after \"not\" knows of the "
-        "negation, so nicht may read \"not\" or a later one.",
+        "The grammar knows which word translates which. The alignment error rate (Och and Ney "
+        "2003) of the largest weights is %.2f, and %.2f for attention only (mean of the heads). "
+        "Without a model, aligning the first word with the first, the second with the second and "
+        "so on, it is %.2f. The word keine depends both on \"not\" and on the missing article of "
+        "\"dogs\". Which state it reads depends on the seed: every state after \"not\" knows of "
+        "the negation, so that nicht, too, may read \"not\" or a later one.",
         error, study_quality(study, ALONE).alignment_error, diagonal);
     page_formula(page, MORE, "AER = 1 - frac{|A ∩ S| + |A ∩ P|}{|A| + |S|}");
-    page_claim(page, "alignment error rate, below that without a model", error, BELOW, diagonal);
+    page_claim(page, "alignment error rate, which must be below that without a model", error, BELOW,
+               diagonal);
 }

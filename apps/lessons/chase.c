@@ -64,32 +64,36 @@ static void given_step(struct page *page)
         rows = fmax(rows, fabs((double)weights[i / N][i % N] - (double)lecture[i / N][i % N]));
     page_step(page, "Weights that are given");
     page_paragraph(page, SHORT,
-                   "With one vector for the whole sentence each word of the translation has the "
-                   "same source. With attention, word i has a context Cᵢ of its own: the "
-                   "encodings of Tom, chase and Jerry, weighted.");
+                   "If one vector stands for the whole sentence, each word of the translation is "
+                   "made from the same source. With attention, word i has a context Cᵢ of its own: "
+                   "the weighted sum of the encodings of Tom, chase and Jerry.");
     page_formula(page, SHORT, "C_i = ∑_{j=1}^3 α_{ij} h_j");
-    page_map(page, SHORT, "The lecture's weights, as rapt_attention_forward used them", N, N,
+    page_map(page, SHORT, "The lecture's weights, as rapt_attention_forward computed them", N, N,
              target_words, source_words, weights[0]);
-    page_paragraph(page, MORE,
-                   "Keys need not be encodings. Here they are positions, one-hot: (1, 0, 0) for "
-                   "Tom, (0, 1, 0) for chase, (0, 0, 1) for Jerry; the values are encodings, and "
-                   "a query holds the logarithms of the three weights wanted, which softmax gives "
-                   "back. A score of the location alone (lesson 6) is such a product.");
+    page_paragraph(
+        page, MORE,
+        "Keys do not have to be encodings. Here they are one-hot positions: (1, 0, 0) for Tom, (0, "
+        "1, 0) for chase, (0, 0, 1) for Jerry. The values are the encodings, and each query holds "
+        "the logarithms of the three weights, which softmax turns back into the weights. The "
+        "location score of lesson 6 is a product of this kind.");
     page_formula(page, MORE, "y_1 = f_1(C_1)");
     page_formula(page, MORE, "y_2 = f_1(C_2 , y_1)");
     page_formula(page, MORE, "y_3 = f_1(C_3 , y_1 , y_2)");
     page_drawing(page, MORE, "Three contexts among three encodings",
-                 "Each C lies nearest the word that it is for; lines are as thick as weights.", 350,
-                 320, draw_contexts, context);
+                 "Each context C lies nearest to the word that it is used for. The thickness of a "
+                 "line shows the weight.",
+                 350, 320, draw_contexts, context);
     page_table(page, SHORT, "Contexts: sums of the encodings f2 of width 2",
                "context\tTom\tchase\tJerry\tsum");
     for (int i = 0; i < N; i++)
         page_row(page, "C%d %s\t%.1f\t%.1f\t%.1f\t%.3f, %.3f", i + 1, target_words[i],
                  (double)weights[i][0], (double)weights[i][1], (double)weights[i][2],
                  (double)context[i][0], (double)context[i][1]);
-    page_claim(page, "weights differ from the lecture's 0.6 0.2 0.2, 0.2 0.7 0.1, 0.3 0.2 0.5 by",
-               rows, AT_MOST, 1e-6);
-    page_claim(page, "contexts differ from the weighted sums by", sums, AT_MOST, 1e-6);
+    page_claim(
+        page, "largest difference from the lecture's weights 0.6 0.2 0.2, 0.2 0.7 0.1, 0.3 0.2 0.5",
+        rows, AT_MOST, 1e-6);
+    page_claim(page, "largest difference between the contexts and the weighted sums", sums, AT_MOST,
+               1e-6);
 }
 
 /* ---- the numbers learned ---- */
@@ -150,12 +154,12 @@ static void learned_step(struct page *page, const struct lesson_options *options
     struct learner small;
     struct chase_pair pair;
     page_step(page, "Weights that are learned");
-    page_paragraph(
-        page, SHORT,
-        "A Transformer of one layer and one head learns from sentences of this kind: Chinese says "
-        "when and where before the verb. Three in ten combinations of who does what to whom are "
-        "kept out of training, Tom chase Jerry among them. Nobody tells it which word translates "
-        "which.");
+    page_paragraph(page, SHORT,
+                   "A Transformer of one layer and one head learns from sentences of this kind, "
+                   "where Chinese says when and where before the verb. Three in ten combinations "
+                   "of who does what to whom are kept out of training, among them Tom chase Jerry. "
+                   "Nobody tells the model which word translates which: it learns the weights "
+                   "together with everything else, from the loss alone.");
     small_create(&small, &config, options->seed);
     double loss = small_train(&small, steps, 5e-3F, chase_draw_training, NULL,
                               random_from(options->seed, 51));
@@ -173,14 +177,14 @@ static void learned_step(struct page *page, const struct lesson_options *options
     chase_make(&denied, &pair);
     show_pair(page, MORE, "Learned weights: another order of words", &small, &pair.ids, weights);
     page_paragraph(page, MORE,
-                   "Nothing asks the weights to be an alignment: self-attention of the encoder "
-                   "(lesson 8) may carry a word to its neighbor, and with other seeds (--seed 3) "
-                   "a word is read there. The translations are right all the same.");
+                   "Nothing forces the weights to be an alignment. Self-attention of the encoder "
+                   "(lesson 8) may carry a word to its neighbor, and with another seed (--seed 3) "
+                   "the word is read there. The translations are right all the same.");
     page_paragraph(page, MORE, "%d parameters, %d steps of %d sentences, loss %.3f per word.",
                    (int)rapt_model_parameters(small.model), steps, SMALL_BATCH, loss);
-    page_claim(page, "translations of unseen sentences that are exact", exact, AT_LEAST, 0.95);
-    page_claim(page, "the smallest of the three learned weights above", own, AT_LEAST, 0.5);
-    page_claim(page, "words with the largest weight on the word they translate",
+    page_claim(page, "unseen sentences that are translated exactly, share", exact, AT_LEAST, 0.95);
+    page_claim(page, "smallest of the three learned weights above", own, AT_LEAST, 0.5);
+    page_claim(page, "words whose largest weight is on the word that they translate, share",
                aligned(&small, random_from(options->seed, 53)), AT_LEAST, 0.6);
     learner_free(&small);
 }

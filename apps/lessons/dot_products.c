@@ -53,12 +53,11 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
     float states[STATES * HIDDEN];
     double sizes[SIZES], weights[SIZES], distances[SIZES];
     page_step(page, "The extreme case");
-    page_paragraph(
-        page, SHORT,
-        "If the state of the decoder is one of the encoder's, the output is made of that "
-        "state alone. It is so when states are large: five random states of %d elements, "
-        "the fourth of which asks.",
-        HIDDEN);
+    page_paragraph(page, SHORT,
+                   "If the decoder's state equals one of the encoder's states, the output consists "
+                   "almost only of that state, provided that states are large. Here are five "
+                   "random states of %d elements, and the query is the fourth.",
+                   HIDDEN);
     page_formula(page, SHORT, "y^d = y^e(4) ⇒ a_4 → 1, y^a → y^e(4)");
     draw(states, STATES * HIDDEN, random);
     for (int i = 0; i < SIZES; i++) {
@@ -69,14 +68,14 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
         weights[i] = (double)p->weights[CHOSEN];
         distances[i] = distance(p, CHOSEN, HIDDEN);
     }
-    page_chart(page, MORE, "The state that asks itself", "root mean square of the states' elements",
-               "weight, relative distance");
+    page_chart(page, MORE, "A state that is its own query",
+               "root mean square of the states' elements", "weight, relative distance");
     page_chart_range(page, 0, 1);
     page_curve(page, "a(4)", SIZES, sizes, weights);
     page_curve(page, "|yᵃ - yᵉ(4)| / |yᵉ(4)|", SIZES, sizes, distances);
-    page_claim(page, "states of size 1: weight of the state that is equal", weights[7], AT_LEAST,
-               0.999);
-    page_claim(page, "and how far the attention vector is from it", distances[7], AT_MOST, 0.01);
+    page_claim(page, "states of size 1: weight of the equal state", weights[7], AT_LEAST, 0.999);
+    page_claim(page, "relative distance of the attention vector from it", distances[7], AT_MOST,
+               0.01);
     for (int i = 0; i < HIDDEN; i++) { /* at size 1 */
         p->keys[CHOSEN * HIDDEN + i] = p->query[i] = states[CHOSEN * HIDDEN + i];
         p->keys[i] = 1.5F * p->query[i];
@@ -84,10 +83,11 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
     attend(p, RAPT_SCORE_DOT, STATES, HIDDEN);
     page_paragraph(
         page, MORE,
-        "A dot product is largest for the equal key only among keys of one length: a key "
-        "in the same direction, but 1.5 times as long, takes %.1f %% of the weight.",
+        "The dot product is largest for the equal key only if all keys have the same length. A key "
+        "in the same direction that is 1.5 times as long takes %.1f %% of the weight.",
         100 * (double)p->weights[0]);
-    page_claim(page, "weight of a key 1.5 times as long", (double)p->weights[0], AT_LEAST, 0.9);
+    page_claim(page, "weight of a key that is 1.5 times as long", (double)p->weights[0], AT_LEAST,
+               0.9);
 }
 
 /* In bits, the mean over random queries and keys. */
@@ -108,24 +108,26 @@ static void scale(struct page *page, struct problem *p, const struct random *ran
 {
     double xs[WIDTHS], dot[WIDTHS], scaled[WIDTHS];
     page_step(page, "Why 1/√n");
-    page_paragraph(page, SHORT,
-                   "The dot product of two vectors of n independent elements of mean 0 and "
-                   "variance 1 has the variance n. Softmax of such scores has all weight on one of "
-                   "%d keys when n is large, and then almost no gradient; divided by √n the "
-                   "variance is 1 for every n.",
-                   KEYS);
+    page_paragraph(
+        page, SHORT,
+        "The dot product of two vectors of n independent elements with mean 0 and variance 1 has "
+        "the variance n. For a large n, softmax of such scores puts all weight on one of the %d "
+        "keys, and then has almost no gradient. Divided by √n, the variance is 1 for every n.",
+        KEYS);
     page_formula(page, SHORT, "score(q, k) = frac{q ⋅ k}{sqrt{n}}");
     for (int i = 0; i < WIDTHS; i++) {
         xs[i] = i;
         dot[i] = entropy(p, RAPT_SCORE_DOT, 1 << i, *random);
         scaled[i] = entropy(p, RAPT_SCORE_SCALED_DOT, 1 << i, *random);
     }
-    page_chart(page, SHORT, "Entropy of the weights: 4 bits if all are equal", "log2 of n", "bits");
+    page_chart(page, SHORT, "Entropy of the weights (4 bits if all are equal)", "log2 of n",
+               "bits");
     page_chart_range(page, 0, 4);
     page_curve(page, "dot", WIDTHS, xs, dot);
     page_curve(page, "scaled dot", WIDTHS, xs, scaled);
     page_claim(page, "n = 1024: entropy with dot products, bits", dot[WIDTHS - 1], AT_MOST, 0.3);
-    page_claim(page, "n = 1024: entropy with scaled ones, bits", scaled[WIDTHS - 1], AT_LEAST, 3);
+    page_claim(page, "n = 1024: entropy with scaled dot products, bits", scaled[WIDTHS - 1],
+               AT_LEAST, 3);
 }
 
 void dot_products(struct page *page, uint64_t seed)

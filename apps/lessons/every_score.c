@@ -67,11 +67,11 @@ static void compare_scores(struct page *page, struct study *study)
                                                         "W^q q · W^k k",
                                                         "q·k"};
     page_step(page, "Every score");
-    page_paragraph(
-        page, SHORT,
-        "The same encoder and decoder with each score. Parameters: those of the score "
-        "alone. AER, alignment error rate (lesson 7), of sentences translated exactly: 0 if "
-        "the largest weight is always on the word that is translated.");
+    page_paragraph(page, SHORT,
+                   "The same encoder and decoder are trained with each score. The parameters are "
+                   "those of the score only. AER, the alignment error rate (lesson 7), is measured "
+                   "on sentences that are translated exactly. It is 0 if the largest weight is "
+                   "always on the word that is being translated.");
     page_table(page, SHORT, "Scores in the same decoder",
                "score\tformula\tparameters\texact, %\tAER\tseconds");
     const size_t without = translator_parameters(&study->models[RAPT_SCORE_DOT]);
@@ -87,18 +87,20 @@ static void compare_scores(struct page *page, struct study *study)
     }
     page_paragraph(
         page, MORE,
-        "Dot products have no parameters. The location score does not read the keys. Each "
-        "state knows all words before it, so one after a word serves as well as the "
-        "word's own: the AER depends on the seed (try --seed 2) more than on "
-        "the score. A weight says which state is read, not which word is meant.");
-    page_claim(page, "the worst score translates exactly, %", worst, AT_LEAST, 50);
+        "Dot products have no parameters. How many an additive score has depends on the width of "
+        "its hidden layer, here 16. A cosine is at most 1, so its factor β is learned: without it "
+        "softmax could never be sharp. The location score does not read the keys. Since each state "
+        "knows all words before it, the state after a word serves as well as the word's own. The "
+        "AER therefore depends on the seed (try --seed 2) more than on the score: a weight says "
+        "which state is read, not which word is meant.");
+    page_claim(page, "sentences that the worst score translates exactly, %", worst, AT_LEAST, 50);
     page_claim(page, "parameters of dot products", (double)parameters[RAPT_SCORE_DOT], EQUALS, 0);
-    page_claim(page, "parameters of additive scores beyond general ones",
+    page_claim(page, "parameters of additive scores (16 hidden units) minus those of general ones",
                (double)parameters[RAPT_SCORE_ADDITIVE] - (double)parameters[RAPT_SCORE_GENERAL],
                ABOVE, 0);
-    page_claim(page, "location: scores of the first step in two sentences, largest difference",
+    page_claim(page, "location: largest difference between the first scores of two sentences",
                first_difference(study, RAPT_SCORE_LOCATION), EQUALS, 0);
-    page_claim(page, "general: the same, since keys are read",
+    page_claim(page, "general: the same, since it reads the keys",
                first_difference(study, RAPT_SCORE_GENERAL), AT_LEAST, 0.1);
 }
 

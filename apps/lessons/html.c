@@ -192,9 +192,9 @@ static void put_index(FILE *file, const struct page *pages, int count, int p)
     put_head(file, "Attention, lesson by lesson");
     put_element(file, "h1", "Attention, lesson by lesson");
     put_element(file, "p",
-                "From one vector that holds a whole sentence to networks of attention only. "
-                "Every number and picture was computed by rapt when these pages were made; each "
-                "claim was checked then.");
+                "From one vector that holds a whole sentence to networks that consist of attention "
+                "only. rapt computed every number and picture when these pages were made, and "
+                "checked each claim.");
     fputs("<ol class=\"lessons\">\n", file);
     for (int i = 0; i < count; i++) {
         const struct page *page = &pages[i];

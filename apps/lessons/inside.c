@@ -53,14 +53,14 @@ static void show_self(struct view *v)
 {
     page_step(v->page, "Self-attention reads the sentence");
     page_paragraph(v->page, SHORT,
-                   "No state is handed from word to word: each word asks all words of its own "
-                   "sentence, all at once, and adds what it reads to itself. Several heads ask "
-                   "different questions. Weights from rapt_session_weights.");
+                   "No state is handed from word to word. Each word asks all words of its sentence "
+                   "at the same time and adds what it reads to its own vector. Each of several "
+                   "heads has its own projections, so that it can ask its own question. The "
+                   "weights come from rapt_session_weights.");
     page_formula(v->page, SHORT, "Attention(Q, K, V) = softmax(frac{Q K^⊤}{sqrt{d}}) V");
     int layer = 0, head = 0;
     clearest(v, &layer, &head);
-    char *title = xasprintf("Encoder, layer %d, head %d, the clearest: each row reads the "
-                            "columns",
+    char *title = xasprintf("Encoder, layer %d, head %d, the clearest: each row reads the columns",
                             layer + 1, head + 1);
     show(v, SHORT, title, RAPT_WEIGHTS_ENCODER, layer, head);
     free(title);
@@ -77,17 +77,18 @@ static void show_self(struct view *v)
             for (int i = 0; i < count; i++)
                 apart += fabs((double)(heads[h][i] - heads[other][i])) / 2 / v->sources;
     }
-    page_claim(v->page, "two heads of a layer differ in this share of their weight",
+    page_claim(v->page, "share of the weight in which two heads of a layer differ",
                apart / (HEADS * (HEADS - 1) / 2.0), AT_LEAST, 0.2);
 }
 
 static void show_decoder(struct view *v)
 {
     double ahead = 0, sums = 0;
-    page_step(v->page, "A mask keeps the future out; cross-attention lets the source in");
-    page_paragraph(v->page, SHORT,
-                   "The decoder attends to what it has written: with a causal mask all words of a "
-                   "translation train at once, and none sees what comes after it.");
+    page_step(v->page, "A mask hides the future, cross-attention reads the source");
+    page_paragraph(
+        v->page, SHORT,
+        "The decoder attends to what it has already written. A causal mask hides everything after "
+        "a word, so that all words of a translation can be trained at the same time.");
     page_formula(v->page, MORE, "e_{ts} = −∞ text{ for } s > t");
     show(v, MORE, "Decoder, layer 1, mean of the heads: nothing above the diagonal",
          RAPT_WEIGHTS_DECODER, 0, -1);
@@ -100,12 +101,12 @@ static void show_decoder(struct view *v)
         }
         sums = fmax(sums, fabs(sum - 1));
     }
-    page_claim(v->page, "the largest weight on a word that is not written yet", ahead, EQUALS, 0);
-    page_claim(v->page, "the weights on what is written add up to 1 but for", sums, AT_MOST, 1e-6);
+    page_claim(v->page, "largest weight on a word that is not written yet", ahead, EQUALS, 0);
+    page_claim(v->page, "largest deviation of a sum of weights from 1", sums, AT_MOST, 1e-6);
     page_paragraph(v->page, MORE,
-                   "Cross-attention is prototype 4 once more: queries of the decoder, keys and "
-                   "values of the encoder. A row belongs to the step that reads its word and "
-                   "predicts the next one.");
+                   "Cross-attention is prototype 4 again: the queries come from the decoder, keys "
+                   "and values from the encoder. Each row belongs to the step that reads its word "
+                   "and predicts the next one.");
     show(v, MORE, "Cross-attention, last layer, mean of the heads", RAPT_WEIGHTS_CROSS,
          DECODER_LAYERS - 1, -1);
 }

@@ -57,25 +57,24 @@ static double distance_from_one(const struct by_hand *s, const struct by_hand_re
 static void show_local(struct page *page, const struct by_hand *s, uint64_t seed)
 {
     static const char *const titles[RAPT_LOCALITY_COUNT] = {
-        "Global: the words look for kinds of words", "Local-m: two words to each side",
+        "Global attention of the general score", "Local-m: two words to each side",
         "Local-p: around a center that each query predicts"};
     double outside = 0, largest = 0, smallest = INFINITY;
     page_step(page, "Global and local attention");
     page_paragraph(
         page, SHORT,
-        "So far every query reads every key: attention is global. Local attention (Luong, "
-        "Pham and Manning 2015) reads the keys around a center c, no further than a "
-        "radius D. Local-m (monotonic) takes the position of the query as the center. "
-        "Local-p (predictive) computes it from the query, and multiplies the weights by a "
-        "Gaussian around it.");
+        "So far every query has read every key, which is called global attention. Local attention "
+        "(Luong, Pham and Manning 2015) reads only the keys within a radius D of a center c. In "
+        "local-m (monotonic) the center is the position of the query. In local-p (predictive) it "
+        "is computed from the query, and the weights are multiplied by a Gaussian around it.");
     page_formula(page, SHORT, "c_t = S ⋅ sigmoid(z^⊤ tanh(C q_t))");
     page_formula(page, SHORT, "a_{ts} = softmax_s(e_{ts}) exp(−frac{(s − c_t)^2}{2 (D/2)^2})");
     page_paragraph(
         page, MORE,
-        "The vectors of this sentence are made by hand, so that one can tell what each "
-        "word looks for: \"it\", a noun or pronoun that can act, three places before; "
-        "\"slept\", the same just before. The sentence attends to itself, which lesson 8 "
-        "is about. The radius is %d words, the score that of general attention.",
+        "The vectors of this sentence were made by hand, so that we know what each word looks for. "
+        "For example, \"slept\" looks for a noun that can act just before it, and \"it\" for such "
+        "a noun three places before it. The sentence attends to itself, which is the topic of "
+        "lesson 8. The radius is %d words and the score is the general one.",
         RADIUS);
     for (int locality = 0; locality < RAPT_LOCALITY_COUNT; locality++) {
         const struct variant variant = {RAPT_SCORE_GENERAL, (rapt_locality)locality, 0};
@@ -93,12 +92,11 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
         smallest = fmin(smallest, extreme_sum(&r, false));
     }
     page_claim(page, "local-m, all scores: largest weight beyond the radius", outside, EQUALS, 0);
-    page_paragraph(
-        page, MORE,
-        "The Gaussian takes weight away and nothing is added elsewhere: the weights of a "
-        "query of local-p sum to less than 1 (here to %.2f and more), and its output "
-        "moves towards 0.",
-        smallest);
+    page_paragraph(page, MORE,
+                   "The Gaussian takes weight away that no other key receives. The weights of a "
+                   "query therefore sum to less than 1 with local-p (here to at least %.2f), and "
+                   "its output moves towards 0.",
+                   smallest);
     page_claim(page, "local-p, all scores: largest sum of a query's weights", largest, AT_MOST,
                1 + 1e-6);
 }
@@ -157,22 +155,24 @@ static void show_all(struct page *page, const struct by_hand *s, uint64_t seed)
     const struct all all = {s, seed};
     double selected = 0;
     page_step(page, "All combinations");
-    page_paragraph(page, SHORT,
-                   "A score says how well a key answers a query, a locality which keys are read, a "
-                   "normalizer how scores become weights. Any score goes with any locality and any "
-                   "normalizer: %d combinations of one function.",
-                   RAPT_SCORE_COUNT * RAPT_LOCALITY_COUNT * RAPT_NORMALIZER_COUNT);
-    page_drawing(page, MORE, "The sentence with every score, locality and normalizer",
-                 "Small maps of weights, each with the ten queries as rows and the ten keys as "
-                 "columns. One column of maps for each score, one row for each normalizer, three "
-                 "blocks for the localities. Hard normalizers select one key in each row.",
-                 ALL_WIDTH, ALL_HEIGHT, draw_all, &all);
+    page_paragraph(
+        page, SHORT,
+        "The score says how well a key answers a query, the locality which keys are read, and the "
+        "normalizer how scores become weights. Every score works with every locality and every "
+        "normalizer, so there are %d combinations of one and the same function.",
+        RAPT_SCORE_COUNT * RAPT_LOCALITY_COUNT * RAPT_NORMALIZER_COUNT);
+    page_drawing(
+        page, MORE, "The sentence with every score, locality and normalizer",
+        "Each small map shows the weights of the ten queries (rows) over the ten keys (columns). "
+        "There is one column of maps for each score, one row for each normalizer, and one block "
+        "for each locality. Hard normalizers select one key in each row.",
+        ALL_WIDTH, ALL_HEIGHT, draw_all, &all);
     for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
         if (!variant_is_hard(v.normalizer) || v.locality == RAPT_LOCALITY_LOCAL_P) continue;
         const struct by_hand_result r = attended(s, v, seed);
         selected = fmax(selected, distance_from_one(s, &r));
     }
-    page_claim(page, "hard normalizers: how far each output is from the value that is selected",
+    page_claim(page, "hard normalizers: largest distance of an output from the selected value",
                selected, EQUALS, 0);
 }
 

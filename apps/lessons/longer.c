@@ -43,12 +43,11 @@ static void show_inversion(struct page *page, struct study *study)
     study_spell(&study->language.target, &sentence.target, right, sizeof right);
     page_paragraph(
         page, MORE,
-        "In French the adjective comes after the noun and agrees with it, and two English "
-        "words that are apart (picks ... up) become one. The weights leave the diagonal "
-        "there.");
+        "In French the adjective follows the noun and agrees with it, and two separate English "
+        "words (picks ... up) become one. This is where the weights leave the diagonal.");
     study_map(study, page, MORE, text, &sentence, &out, weights);
-    page_claim(page, "black cow, gray wolf: translated exactly", strcmp(text, right) == 0, EQUALS,
-               1);
+    page_claim(page, "black cow, gray wolf: is the translation exact? (1: yes)",
+               strcmp(text, right) == 0, EQUALS, 1);
     free(weights);
 }
 
@@ -67,18 +66,20 @@ void show_longer(struct page *page, const struct lesson_options *options)
     page_step(page, "Longer sentences");
     page_paragraph(
         page, SHORT,
-        "Is a larger vector enough? Two models of about 65,000 parameters each learn "
-        "French from sentences of up to %d words. Both read them with a bidirectional "
-        "encoder: one network from the left, one from the right. Bahdanau, Cho and Bengio "
-        "(2015) made this comparison when they introduced additive attention.",
+        "Would a larger vector be enough? Two models of about 65,000 parameters each learn French "
+        "from sentences of up to %d words. Both have a bidirectional encoder, in which one network "
+        "reads from the left and one from the right. Bahdanau, Cho and Bengio (2015) made this "
+        "comparison when they introduced additive attention.",
         max_words);
     study_train(&study, 0);
     study_curves(&study, page, SHORT, "Quality by length, English to French",
                  (const int[]){FIXED, ADDITIVE}, BOTH);
     study_compare(&study, page, MORE, "Both models", "model", 0, BOTH, NULL);
     show_inversion(page, &study);
-    page_claim(page, "one vector: BLEU just beyond the training's lengths, of that on short ones",
-               retained(&study, FIXED), BELOW, 0.5);
+    page_claim(
+        page,
+        "one vector: BLEU just beyond the lengths of training, divided by that of short sentences",
+        retained(&study, FIXED), BELOW, 0.5);
     page_claim(page, "additive attention: the same", retained(&study, ADDITIVE), AT_LEAST, 0.9);
     study_free(&study);
 }

@@ -124,10 +124,9 @@ void show_masks(struct page *page, uint64_t seed)
     page_step(page, "Masks");
     page_paragraph(
         page, SHORT,
-        "A mask says which keys a query may read. A causal mask hides the words that come "
-        "later. A padding mask hides what fills up the shorter sentences of a batch. A "
-        "boolean mask hides any key from any query. The score of a hidden key becomes −∞, "
-        "so that its weight is 0.");
+        "A mask says which keys a query may read. A causal mask hides the words that come later. A "
+        "padding mask hides the filling of shorter sentences in a batch. A boolean mask can hide "
+        "any key from any query. The score of a hidden key becomes −∞, so that its weight is 0.");
     page_formula(page, SHORT, "a_{ts} = softmax_s(e_{ts} + m_{ts}) ,  m_{ts} ∈ {0, −∞}");
     show_map(page, SHORT, "Causal: each word reads itself and the words before it", &s,
              &(rapt_mask){.causal = 1});
@@ -135,18 +134,17 @@ void show_masks(struct page *page, uint64_t seed)
              &(rapt_mask){.key_counts = &kept});
     page_paragraph(
         page, MORE,
-        "The sentence of lesson 6 attends to itself. To check that hidden words are not "
-        "read at all, their keys and values are NaN (not a number), which spoils any sum "
-        "that contains it. The claims are about the worst of all combinations of score, "
-        "locality and normalizer. A query from which everything is hidden has the output "
-        "0.");
+        "Here the sentence of lesson 6 attends to itself. To show that hidden words are not read "
+        "at all, their keys and values are NaN (not a number), which would spoil every sum that "
+        "contains it. Each claim gives the worst of all combinations of score, locality and "
+        "normalizer. If everything is hidden from a query, its output is 0.");
     for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
         causal = worse(judge_causal(&s, v, seed), causal);
         padding = worse(judge_padding(&s, v, seed), padding);
         judge_word(&s, v, seed, word);
     }
-    page_claim(page, "causal: weight on later words, or change of output if they are NaN", causal,
-               EQUALS, 0);
+    page_claim(page, "causal: weight on later words, or change of an output if they are NaN",
+               causal, EQUALS, 0);
     page_claim(page, "padding: the same for the last three words", padding, EQUALS, 0);
     page_claim(page, "boolean mask: the same for one hidden word", word[0], EQUALS, 0);
     page_claim(page, "weights and output of a query from which all keys are hidden", word[1],

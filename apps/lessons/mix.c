@@ -80,20 +80,22 @@ static void weights_step(struct page *page, uint64_t seed)
     }
     page_step(page, "Scores become weights");
     page_paragraph(page, SHORT,
-                   "Argmax takes one value and drops the others. Softmax commits itself to none: "
-                   "every value gets a positive weight, and the weights of a query add up to 1.");
+                   "Argmax takes one value and ignores the rest. Softmax does not decide: every "
+                   "value gets a positive weight, and the weights of a query sum to 1.");
     page_formula(page, SHORT, "a_i = frac{exp(q·k_i)}{∑_j exp(q·k_j)}");
     page_map(page, SHORT, "Weights of four queries", 4, CORNERS, rows, names, t.weights[0]);
-    page_claim(page, "the least weight of 48 queries is positive", min, ABOVE, 0);
-    page_claim(page, "the sums of their weights differ from 1 by", sum, AT_MOST, 1e-6);
+    page_claim(page, "smallest weight of 48 queries", min, ABOVE, 0);
+    page_claim(page, "largest deviation of a sum of weights from 1", sum, AT_MOST, 1e-6);
     page_formula(page, MORE, "c = ∑_i a_i v_i ,  a_i > 0 ,  ∑_i a_i = 1");
     page_drawing(page, MORE, "Each output lies among the values",
-                 "Blue: the outputs of 48 queries, all inside the triangle of the three values.",
+                 "The blue outputs of 48 queries all lie inside the triangle of the three values.",
                  360, 340, draw_triangle, &t);
-    page_paragraph(page, MORE,
-                   "Such a sum is a convex combination: outputs stay in the convex hull of the "
-                   "values, here a triangle, and where in it an output lies tells its weights.");
-    page_claim(page, "areas of the triangle that an output divides differ from its weights by",
+    page_paragraph(
+        page, MORE,
+        "Such a sum is called a convex combination. All outputs stay in the convex hull of the "
+        "values, which is a triangle here. The weights can be read from the position of an output: "
+        "each is the share of the triangle's area that lies opposite a corner.");
+    page_claim(page, "largest difference between those shares of the area and the weights",
                distance_from_areas(&t), AT_MOST, 1e-5);
 }
 
@@ -162,8 +164,8 @@ static void cosine_chart(struct page *page, uint64_t seed)
     page_chart(page, MORE, "Cosine of random vectors of width d", "log2 d", "root mean square");
     page_curve(page, "2,000 pairs measured", POINTS, width, measured);
     page_curve(page, "1 / √d", POINTS, width, law);
-    page_claim(page, "the cosine of random vectors differs from 1/√d, d = 4 to 1024, by a share of",
-               worst, AT_MOST, 0.08);
+    page_claim(page, "largest relative deviation of the cosine from 1/√d, d = 4 to 1024", worst,
+               AT_MOST, 0.08);
 }
 
 static void hidden_state_step(struct page *page, uint64_t seed)
@@ -174,28 +176,28 @@ static void hidden_state_step(struct page *page, uint64_t seed)
     double effect = effect_of_content(weights);
     page_step(page, "The query can be the hidden state");
     page_paragraph(page, SHORT,
-                   "Two vectors x and y of width 20: seventeen small numbers that hold content, "
-                   "then 1 0 0 that says what they are about. x·y = %.6f: the content does not "
-                   "change the similarity, so one vector can be key and content, or hidden state "
-                   "and query.",
+                   "The vectors x and y have the width 20. Seventeen small numbers hold content, "
+                   "and then 1 0 0 says what the vector is about. Their product is x·y = %.6f: the "
+                   "content does not change the similarity. One vector can therefore be both key "
+                   "and content, or both hidden state and query.",
                    product);
     page_formula(page, SHORT, "a_t = softmax(E h_t) ,  h_{t+1} = f(E^⊤ a_t , h_t)");
-    page_claim(page, "x·y differs from the lecture's 1.0000039932546048 by",
+    page_claim(page, "difference of x·y from the lecture's 1.0000039932546048",
                fabs(product - 1.0000039932546048), AT_MOST, 1e-9);
     page_table(page, MORE, "Weights of the query 4y over x and two other items",
                "keys\t1 0 0\t0 1 0\t0 0 1");
     for (int i = 0; i < 2; i++)
         page_row(page, "%s\t%.5f\t%.5f\t%.5f", i == 0 ? "with content" : "without",
                  (double)weights[i][0], (double)weights[i][1], (double)weights[i][2]);
-    page_claim(page, "content changes an attention weight by", effect, AT_MOST, 1e-4);
+    page_claim(page, "largest change of an attention weight by the content", effect, AT_MOST, 1e-4);
     page_paragraph(page, MORE,
-                   "Content need not be small: random vectors of width d are nearly orthogonal, "
-                   "with a cosine of about 1/√d, so wide vectors hold much that a query does not "
-                   "ask for.");
+                   "Content does not even have to be small. Random vectors of width d are nearly "
+                   "orthogonal, with a cosine of about 1/√d. Wide vectors can therefore hold much "
+                   "that a query does not ask for.");
     cosine_chart(page, seed);
     page_paragraph(page, SHORT,
-                   "Prototype 4: encode each item, take the softmax of its score with the query, "
-                   "pass on the weighted average of the encodings.");
+                   "This is prototype 4: encode each item, compute the softmax of its score with "
+                   "the query, and pass on the weighted average of the encodings.");
 }
 
 int lesson_mix(struct page *page, const struct lesson_options *options)

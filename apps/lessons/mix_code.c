@@ -194,10 +194,10 @@ void mix_codes(struct page *page, const struct lesson_options *options)
     int pairs = 0;
     page_step(page, "Mix codes, not pictures");
     page_paragraph(page, SHORT,
-                   "A mixture of raw items may mean nothing: half of a picture plus half of "
-                   "another are two gray ghosts. An autoencoder learns to write a picture of a "
-                   "disk as two numbers and to draw it from them; a mixture of two such codes is "
-                   "drawn as a disk in between.");
+                   "A mixture of raw items may mean nothing: half of one picture plus half of "
+                   "another shows two gray ghosts. An autoencoder learns to describe a picture of "
+                   "a disk by two numbers and to draw the picture from them. A mixture of two such "
+                   "codes is drawn as one disk between the two.");
     coder_create(&coder, options->seed);
     for (int step = 0; step < steps; step++)
         error = learn(&coder, &random, 0.01F * schedule_factor(step, steps, 20, 0));
@@ -213,19 +213,20 @@ void mix_codes(struct page *page, const struct lesson_options *options)
     }
     page_formula(page, MORE, "x̂ = D(∑_i a_i E(x_i)) text{ instead of } ∑_i a_i x_i");
     page_drawing(page, MORE, "Two pictures, mixed by weights from 1, 0 to 0, 1",
-                 "Above, one disk goes gray while the other appears; below, one disk moves.", 470,
-                 250, draw_mixtures, &shown);
-    page_table(page, SHORT, "Half and half: difference to the nearest picture of a disk",
+                 "In the upper row one disk becomes gray while the other appears. In the lower row "
+                 "one disk moves.",
+                 470, 250, draw_mixtures, &shown);
+    page_table(page, SHORT, "Half and half: distance to the nearest picture of a disk",
                "mixture of\tthe pair shown\tmean of 60 pairs");
     page_row(page, "pixels\t%.0f %%\t%.0f %%", 100 * shown.raw_distance, 100 * raw);
     page_row(page, "codes, decoded\t%.0f %%\t%.0f %%", 100 * shown.distance, 100 * coded);
     page_paragraph(page, MORE,
-                   "In per cent of what a disk differs from black. The decoder itself draws with "
-                   "a mean squared error of %.4f per pixel.",
+                   "The distances are in per cent of the difference between a disk and black. The "
+                   "decoder itself draws with a mean squared error of %.4f per pixel.",
                    error);
-    page_claim(page, "mixed pixels are further from a picture than mixed codes, times", raw / coded,
-               AT_LEAST, 3);
-    page_claim(page, "the code's mixture of the pair shown differs from a picture by",
-               shown.distance, AT_MOST, 0.25);
+    page_claim(page, "mixed pixels are further from a picture than mixed codes, by a factor of",
+               raw / coded, AT_LEAST, 3);
+    page_claim(page, "distance of the mixed codes of the pair shown from a picture", shown.distance,
+               AT_MOST, 0.25);
     coder_free(&coder);
 }

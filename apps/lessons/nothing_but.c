@@ -49,19 +49,20 @@ static void compare_all(struct page *page, const struct lesson_options *options)
     study.training.steps = options->quick ? 500 : 700;
     study.training.rate = 5e-3F;
     add_models(&study);
-    page_step(page, "All models beside one another");
-    page_paragraph(page, SHORT,
-                   "Six models of about the same size learn English and German from the same %d "
-                   "sentences of up to %d words: the four prototypes, and two of attention only. "
-                   "Positions beyond the longest sentence never occur in training, although their "
-                   "sinusoids exist. What does not depend on them is relative: rotary positions in "
-                   "a window of two words to each side, and scores of cross-attention that know "
-                   "the weights of the step before (location-aware).",
-                   study.training.steps * study.training.batch, MAX_WORDS);
+    page_step(page, "All models compared");
+    page_paragraph(
+        page, SHORT,
+        "Six models of about the same size learn to translate English into German from the same %d "
+        "sentences of up to %d words: the four prototypes and two models with attention only. "
+        "Sinusoids exist for positions beyond the longest sentence, but they never occur in "
+        "training. The second model with attention only has relative positions instead: rotary "
+        "positions, within a window of two words to each side, and location-aware scores in "
+        "cross-attention, which know the weights of the previous step.",
+        study.training.steps * study.training.batch, MAX_WORDS);
     study_train(&study, 0);
-    study_curves(&study, page, MORE, "Quality by length; sentences of training end at 12 words",
+    study_curves(&study, page, MORE, "Quality by length (training sentences have up to 12 words)",
                  (const int[]){VECTOR, AGAIN, PICKED, ADDITIVE, SINUSOIDS, RELATIVE}, MODELS);
-    page_table(page, SHORT, "Quality (BLEU) and time of training",
+    page_table(page, SHORT, "Quality (BLEU) and training time",
                "model\tparameters\t4–12 words\t13–18\tseconds");
     for (int i = 0; i < MODELS; i++) {
         near[i] = study_quality(&study, i);
@@ -70,18 +71,19 @@ static void compare_all(struct page *page, const struct lesson_options *options)
                  translator_parameters(&study.models[i]), near[i].bleu, beyond[i].bleu,
                  study.models[i].seconds);
     }
-    page_paragraph(page, MORE,
-                   "Processor time of one thread. The recurrent models run on the plain loops of "
-                   "apps/kit, the others on the library, so these seconds do not compare the "
-                   "architectures. Attention computes all words of a layer at once and can use "
-                   "more threads; a recurrent network, and location-aware scores, wait for the row "
-                   "before.");
-    page_claim(page, "attention only, up to 12 words: BLEU", near[RELATIVE].bleu, AT_LEAST, 90);
-    page_claim(page, "beyond training: BLEU more than prototype 4",
+    page_paragraph(
+        page, MORE,
+        "The seconds are processor time of one thread. They do not compare the architectures, "
+        "since the recurrent models run on the plain loops of apps/kit and the others on the "
+        "library. Attention computes all words of a layer at once and can use more threads. A "
+        "recurrent network has to wait for the previous word, and so do location-aware scores.");
+    page_claim(page, "attention only, relative: BLEU up to 12 words", near[RELATIVE].bleu, AT_LEAST,
+               90);
+    page_claim(page, "beyond the lengths of training: its BLEU minus that of prototype 4",
                beyond[RELATIVE].bleu - beyond[ADDITIVE].bleu, AT_LEAST, 10);
-    page_claim(page, "beyond training: BLEU more than with sinusoids",
+    page_claim(page, "beyond the lengths of training: its BLEU minus that with sinusoids",
                beyond[RELATIVE].bleu - beyond[SINUSOIDS].bleu, AT_LEAST, 10);
-    page_claim(page, "beyond training: BLEU more than prototype 1",
+    page_claim(page, "beyond the lengths of training: its BLEU minus that of prototype 1",
                beyond[RELATIVE].bleu - beyond[VECTOR].bleu, AT_LEAST, 30);
     study_free(&study);
 }
@@ -91,14 +93,15 @@ static void show_architectures(struct page *page, const struct lesson_options *o
     static struct architecture list[ARCHITECTURES];
     architectures_make(list, options);
     page_step(page, "The architectures, with the numbers of one step");
-    page_paragraph(page, MORE,
-                   "Each model of the lessons, trained for a moment, writes the second word of its "
-                   "translation of \"cats do not like dogs\". Lines are as thick as weights.");
+    page_paragraph(
+        page, MORE,
+        "Each model of the lessons, after a short training, writes the second word of its "
+        "translation of \"cats do not like dogs\". The thickness of a line shows the weight.");
     for (int i = 0; i < ARCHITECTURES; i++) {
         page_formula(page, MORE, list[i].formula);
         page_drawing(page, MORE, list[i].title,
-                     "Words below, their encodings above them, the "
-                     "context c, and the step of the decoder on the right.",
+                     "The words are at the bottom, their encodings and the context c above them, "
+                     "and the step of the decoder is on the right.",
                      ARCHITECTURE_WIDTH, ARCHITECTURE_HEIGHT, architecture_draw, &list[i]);
     }
 }

@@ -9,36 +9,36 @@ static const char *const ways[PASSES] = {"at each step", "at the first step", "i
 static void tell(struct page *page)
 {
     page_step(page, "A sentence becomes one vector");
-    page_paragraph(
-        page, SHORT,
-        "Prototype 1: a recurrent network (here a GRU) reads the English words one after "
-        "the other. Its last state c is all that a second network knows of them while it "
-        "writes the German words.");
+    page_paragraph(page, SHORT,
+                   "In prototype 1 a recurrent network (here a GRU) reads the English words one "
+                   "after another. Its last state c is all that a second network knows about them "
+                   "while it writes the German words.");
     page_formula(page, SHORT, "h_s = f(h_{s-1}, x_s)");
     page_formula(page, SHORT, "c = h_T");
     page_formula(page, SHORT, "d_t = g(d_{t-1}, y_{t-1}, c)");
     page_paragraph(
         page, MORE,
-        "The encoder cannot be trained alone: nothing says what its last state should be. "
-        "It is trained through the decoder, to be of use to it.");
+        "The encoder cannot be trained by itself, since nothing tells us what its last state "
+        "should be. It is trained through the decoder, so that its state becomes useful there.");
 }
 
 static void compare_ways(struct page *page, struct study *study)
 {
     double best = 0, longest = 0;
     page_step(page, "Four ways to pass it on");
-    page_paragraph(page, SHORT,
-                   "Into the decoder at each step; at the first step, zeros afterwards; as its "
-                   "initial state; as its initial state through a network with a hidden layer. "
-                   "Each model trains on the same sentences of %d to %d words.",
-                   MIN_WORDS, study->training.max_words);
+    page_paragraph(
+        page, SHORT,
+        "The vector can enter the decoder at each step, or at the first step only. It can also be "
+        "the initial state of the decoder, directly or after a network with a hidden layer. Each "
+        "of the four models trains on the same sentences of %d to %d words.",
+        MIN_WORDS, study->training.max_words);
     for (int pass = 0; pass < PASSES; pass++) {
         struct recurrent_config config = study->config;
         config.pass = (enum pass_kind)pass;
         study_add(study, ways[pass], &config);
     }
     study_train(study, 0);
-    study_curves(study, page, SHORT, "Quality by length: longer is worse, whatever the way",
+    study_curves(study, page, SHORT, "Quality by length: longer sentences are worse in every way",
                  (const int[]){PASS_EACH, PASS_FIRST, PASS_INITIAL, PASS_NETWORK}, PASSES);
     struct quality quality[PASSES];
     study_compare(study, page, SHORT, "The four ways", "c is passed", 0, PASSES, quality);
@@ -50,14 +50,15 @@ static void compare_ways(struct page *page, struct study *study)
     }
     page_paragraph(
         page, MORE,
-        "A decoder that is given c once must carry it along in its own state, beside what it has "
-        "written. One that is given c at each step need not, and learns most in as many steps. The "
-        "order of the other ways depends on the seed.");
-    page_claim(page, "the best way translates exactly, % of sentences as long as in training", best,
+        "A decoder that sees c only once has to carry it along in its own state, next to what it "
+        "has already written. A decoder that sees c at each step does not, and so it learns most "
+        "in the same number of steps. The order of the other ways depends on the seed.");
+    page_claim(page, "sentences of training lengths that the best way translates exactly, %", best,
                AT_LEAST, 40);
-    page_claim(page, "at each step is better than at the first, BLEU more",
+    page_claim(page, "BLEU at each step minus BLEU at the first step only",
                quality[PASS_EACH].bleu - quality[PASS_FIRST].bleu, ABOVE, 5);
-    page_claim(page, "the best way at twice the length, % exact", longest, AT_MOST, 2);
+    page_claim(page, "sentences of twice that length that the best way translates exactly, %",
+               longest, AT_MOST, 2);
 }
 
 static void show_influence(struct page *page, struct study *study)
@@ -66,12 +67,11 @@ static void show_influence(struct page *page, struct study *study)
     struct recurrent_config config = study->config;
     study_sentence(study, &sentence, &study_clause);
     page_step(page, "The distraction model");
-    page_paragraph(
-        page, SHORT,
-        "\"No matter which word is generated, they all use the same C\": a model without "
-        "attention is a distraction model. How much each English word influences each "
-        "German word is measured by the gradient of that word's loss, each row divided "
-        "by its sum.");
+    page_paragraph(page, SHORT,
+                   "\"No matter which word is generated, they all use the same C.\" The lecture "
+                   "therefore calls a model without attention a distraction model. To see how much "
+                   "each English word influences each German word, we take the gradient of that "
+                   "word's loss and divide each row by its sum.");
     page_formula(page, SHORT, "I_{ts} = frac{|∂loss_t / ∂x_s|}{∑_j |∂loss_t / ∂x_j|}");
     config.attends = true;
     config.query = QUERY_PRESENT;
@@ -81,19 +81,19 @@ static void show_influence(struct page *page, struct study *study)
     const int rows = sentence.target.count + 1, columns = sentence.source.count + 1;
     float *fixed = study_influence(study, PASS_EACH, &sentence);
     float *sharp = study_influence(study, attending, &sentence);
-    study_map(study, page, SHORT, "One vector: almost the same row for every word", &sentence,
+    study_map(study, page, SHORT, "One vector: the rows resemble each other", &sentence,
               &sentence.target, fixed);
-    study_map(study, page, MORE, "With attention (lesson 6): each row is another one", &sentence,
+    study_map(study, page, MORE, "With attention (lesson 6): each row is different", &sentence,
               &sentence.target, sharp);
     double flat = study_distance(rows, columns, fixed);
     double apart = study_distance(rows, columns, sharp);
-    page_paragraph(
-        page, MORE,
-        "0: all rows are equal; 1: no two have anything in common. With one vector %.2f, "
-        "with attention %.2f.",
-        flat, apart);
-    page_claim(page, "two rows differ by, of 1", flat, AT_MOST, 0.25);
-    page_claim(page, "with attention they differ more, times", apart / flat, AT_LEAST, 2);
+    page_paragraph(page, MORE,
+                   "The mean distance of two rows is 0 if all rows are equal and 1 if they have "
+                   "nothing in common. It is %.2f with one vector and %.2f with attention.",
+                   flat, apart);
+    page_claim(page, "one vector: mean distance of two rows, at most 1", flat, AT_MOST, 0.25);
+    page_claim(page, "with attention the distance is larger by a factor of", apart / flat, AT_LEAST,
+               2);
     free(fixed);
     free(sharp);
 }

@@ -32,8 +32,9 @@ static void show_map(struct page *page, struct study *study)
     free(rows);
     for (int t = 0; t < columns; t++)
         for (int s = t + 1; s < columns; s++) ahead = fmax(ahead, (double)weights[t * columns + s]);
-    page_claim(page, "LSTMN: the largest weight on a word that is not read yet", ahead, EQUALS, 0);
-    page_claim(page, "LSTMN: share of its weight on states that an LSTM's step does not read",
+    page_claim(page, "LSTMN: largest weight on a word that has not been read yet", ahead, EQUALS,
+               0);
+    page_claim(page, "LSTMN: share of its weight on states that a step of an LSTM does not read",
                elsewhere(weights, columns), AT_LEAST, 0.1);
 }
 
@@ -44,12 +45,13 @@ void read_own_past(struct page *page, const struct lesson_options *options)
     study.training.steps = 400;
     study.config.cell = CELL_LSTM;
     page_step(page, "Self-attention began in a recurrent network");
-    page_paragraph(page, SHORT,
-                   "A recurrent network goes on from one state, that of the word before. The LSTMN "
-                   "(Long Short-Term Memory-Network, Cheng, Dong and Lapata 2016) keeps them all, "
-                   "and each step goes on from a mixture: the word asks, and the states h of the "
-                   "words before it answer (and the memories c with the same weights). They call "
-                   "that intra-attention.");
+    page_paragraph(
+        page, SHORT,
+        "A recurrent network continues from a single state, that of the previous word. The LSTMN "
+        "(Long Short-Term Memory-Network, Cheng, Dong and Lapata 2016) keeps all states, and each "
+        "step continues from a mixture of them. The word is the query, the states h of the words "
+        "before it are keys and values, and the memories c are mixed by the same weights. The "
+        "authors call this intra-attention.");
     page_formula(page, SHORT, "a_i = softmax_i(v^⊤ tanh(W_h h_i + W_x x_t + W_m m_{t-1}))");
     page_formula(page, SHORT, "m_t = ∑_i a_i h_i ,  h_t = f(m_t, x_t)");
     study_add(&study, "LSTM", &study.config);
@@ -57,12 +59,12 @@ void read_own_past(struct page *page, const struct lesson_options *options)
     study_add(&study, "LSTMN", &study.config);
     study_train(&study, 0);
     show_map(page, &study);
-    study_compare(&study, page, MORE, "The same training, one vector for the decoder", "encoder", 0,
-                  2, NULL);
-    page_paragraph(page, SHORT,
-                   "After these few steps the LSTMN, which must also learn where to read, "
-                   "translates fewer sentences exactly than the LSTM. Its steps still wait for "
-                   "each other, word after word. What follows keeps the attention and leaves the "
-                   "recurrent network out.");
+    study_compare(&study, page, MORE, "The same training, with one vector for the decoder",
+                  "encoder", 0, 2, NULL);
+    page_paragraph(
+        page, SHORT,
+        "After so few steps the LSTMN, which also has to learn where to read, translates fewer "
+        "sentences exactly than the LSTM. Its steps still have to wait for each other, word after "
+        "word. The rest of this lesson keeps the attention and drops the recurrent network.");
     study_free(&study);
 }

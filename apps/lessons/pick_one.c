@@ -122,11 +122,11 @@ static void show_step(struct page *page)
     struct line hard, soft, straight;
     double differ = 0;
     page_step(page, "A step without gradient");
-    page_paragraph(
-        page, SHORT,
-        "Three items with keys at -1, 0 and 1 and the values 1, 3 and 2. A query moves "
-        "past them and the nearest item is picked. Between two steps nothing changes, so "
-        "the gradient tells the query nothing about where to go. A softmax has a gradient.");
+    page_paragraph(page, SHORT,
+                   "Three items have the keys -1, 0 and 1 and the values 1, 3 and 2. A query moves "
+                   "past them, and the item with the nearest key is picked. The value changes only "
+                   "where another item becomes the nearest. Everywhere else the gradient is 0 and "
+                   "does not tell the query where to go. Softmax does have a gradient.");
     page_formula(page, SHORT, "pick = argmax_i(2 q k_i − k_i^2)");
     move_query(RAPT_NORMALIZER_ARGMAX, &hard);
     move_query(RAPT_NORMALIZER_SOFTMAX, &soft);
@@ -138,20 +138,20 @@ static void show_step(struct page *page)
     page_claim(page, "softmax: largest gradient", largest(soft.gradient), ABOVE, 0.5);
     page_claim(page, "argmax: jump of the value halfway between two keys",
                jump(RAPT_NORMALIZER_ARGMAX), AT_LEAST, 1);
-    page_claim(page, "softmax: change at the same place", jump(RAPT_NORMALIZER_SOFTMAX), AT_MOST,
-               1e-3);
+    page_claim(page, "softmax: change of the value at the same place",
+               jump(RAPT_NORMALIZER_SOFTMAX), AT_MOST, 1e-3);
     move_query(RAPT_NORMALIZER_STRAIGHT_THROUGH, &straight);
     for (int i = 0; i < POINTS; i++)
         differ = fmax(differ, fabs(straight.gradient[i] - soft.gradient[i]));
     page_paragraph(
         page, MORE,
-        "There are two ways around this. Straight-through picks like argmax and borrows "
-        "the gradient of softmax. Or the item is drawn with the probabilities of softmax, "
-        "and what makes a good draw likelier is its reward (REINFORCE): if the value "
-        "itself is the reward, the mean over many draws is the gradient of softmax.");
+        "There are two ways around this. Straight-through picks like argmax and borrows the "
+        "gradient of softmax. Sampling draws the item with the probabilities of softmax, and a "
+        "reward makes good draws more likely (REINFORCE). If the reward is the value itself, the "
+        "mean gradient of many draws is the gradient of softmax.");
     page_claim(page, "straight-through: difference of its gradient from that of softmax", differ,
                AT_MOST, 1e-5);
-    page_claim(page, "samples: difference of their mean gradient, 20,000 draws",
+    page_claim(page, "sampling: difference of the mean gradient of 20,000 draws",
                sampling_error(&soft), AT_MOST, 0.1);
 }
 
@@ -162,23 +162,23 @@ static void show_items(struct page *page, struct study *study)
     page_step(page, "Raw items, keys, a query");
     page_paragraph(
         page, SHORT,
-        "Prototype 3: no encoder. The items are the English words as they are; the key of each is "
-        "its word and its position. For each German word the state of the decoder is a query, one "
-        "item is picked, and the output sees state and item.");
+        "Prototype 3 has no encoder. The items are the English words as they are, and the key of "
+        "an item consists of the word and its position. For each German word the state of the "
+        "decoder is the query, one item is picked, and the output layer sees state and item.");
     page_formula(page, SHORT, "k_s = x_s + p_s");
     page_formula(page, SHORT, "i = argmax_s(W d_t ⋅ k_s)");
     page_formula(page, SHORT, "y_t = softmax(W^o col{d_t}{x_i})");
     page_paragraph(
         page, MORE,
-        "Argmax has no gradient for the query, so what is picked is never learned. A sample is "
-        "rewarded if the word that follows is likelier than with the mixture of all items "
-        "(REINFORCE with a baseline). Straight-through picks the maximum, but learns as if it were "
-        "softmax. Gumbel-softmax adds noise and mixes; when translating, without noise, it is a "
-        "softmax.");
+        "Argmax gives the query no gradient, so the model never learns what to pick. A sample is "
+        "rewarded if it makes the next word more likely than the mixture of all items would "
+        "(REINFORCE with a baseline). Straight-through picks the maximum but learns as if it were "
+        "softmax. Gumbel-softmax mixes after adding random noise to the scores. When it "
+        "translates, there is no noise, and it is a softmax.");
     page_paragraph(page, MORE,
-                   "Where a condition that is known beforehand picks the items (the last three, "
-                   "say, or those of one speaker), nothing must be learned: it is a mask, and the "
-                   "others have the weight 0.");
+                   "If a condition is known beforehand that selects the items (the last three, "
+                   "say, or those of one speaker), nothing has to be learned. Such a condition is "
+                   "a mask, and all other items have the weight 0.");
     for (int i = 0; i < WAYS; i++) {
         struct recurrent_config config = picking(study, ways[i].normalizer);
         study_add(study, ways[i].name, &config);
@@ -195,19 +195,22 @@ static void compare_ways(struct page *page, struct study *study)
     study_curves(study, page, SHORT, "Quality by length", (const int[]){0, 1, 2, 3, WAYS},
                  WAYS + 1);
     study_compare(study, page, SHORT, "The same training", "picked by", 0, WAYS + 1, quality);
-    page_paragraph(page, SHORT,
-                   "AER: alignment error rate (lesson 7), 0 if the item that is picked is always "
-                   "the word that is translated. The last row is the model of lesson 1, whose "
-                   "encoder must be trained, too, and takes a step for each English word: %.1f "
-                   "steps of a recurrent cell for each German word, where the others take %.0f.",
-                   study_cost_of(study, WAYS, length).steps,
-                   study_cost_of(study, STRAIGHT, length).steps);
-    page_claim(page, "steps of a recurrent cell for each word: the decoder's alone",
+    page_paragraph(
+        page, SHORT,
+        "AER is the alignment error rate (lesson 7). It is 0 if the item that is picked is always "
+        "the word that is being translated. The last row is the model of lesson 1. Its encoder has "
+        "to be trained as well, and it takes one step for each English word: %.1f steps of a "
+        "recurrent cell for each German word. The other models take %.0f.",
+        study_cost_of(study, WAYS, length).steps, study_cost_of(study, STRAIGHT, length).steps);
+    page_claim(page, "steps of a recurrent cell for each word, all in the decoder",
                study_cost_of(study, STRAIGHT, length).steps, EQUALS, 1);
-    page_claim(page, "argmax: % exact", quality[ARGMAX].exact, AT_MOST, 10);
-    page_claim(page, "sampled: % exact", quality[SAMPLED].exact, AT_LEAST, 50);
-    page_claim(page, "straight-through: % exact", quality[STRAIGHT].exact, AT_LEAST, 70);
-    page_claim(page, "gumbel-softmax: % exact", quality[GUMBEL].exact, AT_LEAST, 70);
+    page_claim(page, "argmax: sentences translated exactly, %", quality[ARGMAX].exact, AT_MOST, 10);
+    page_claim(page, "sampled: sentences translated exactly, %", quality[SAMPLED].exact, AT_LEAST,
+               50);
+    page_claim(page, "straight-through: sentences translated exactly, %", quality[STRAIGHT].exact,
+               AT_LEAST, 70);
+    page_claim(page, "gumbel-softmax: sentences translated exactly, %", quality[GUMBEL].exact,
+               AT_LEAST, 70);
 }
 
 int lesson_pick_one(struct page *page, const struct lesson_options *options)

@@ -43,36 +43,35 @@ static void show_sensor(struct page *page, const struct viewer *l, const struct 
     const int read = pixels.sharp + pixels.blurred + pixels.preview;
     page_drawing(
         page, SHORT, "One glimpse, and the preview",
-        "The window in full resolution, the blurred surroundings, and the blurred preview.",
+        "The window has the full resolution. Its surroundings and the preview are blurred.",
         3 * SIDE + 4 * GAP, SIDE + 40, draw_sensor, l);
-    page_table(page, SHORT, "Numbers read of one picture", "what\tnumbers\tof 100 pixels");
+    page_table(page, SHORT, "Numbers read from one picture", "what\tnumbers\tof 100 pixels");
     page_row(page, "%d glimpses of %d x %d pixels\t%d\t%.0f", s->glimpses, s->window, s->window,
              pixels.sharp, 100.0 * pixels.sharp / pixels.there);
     page_row(page, "%d x %d averages around each\t%d\t%.0f", s->cells, s->cells, pixels.blurred,
              100.0 * pixels.blurred / pixels.there);
     page_row(page, "preview: %d averages at each of %d x %d points\t%d\t%.0f", PREVIEW_CELLS,
              s->grid, s->grid, pixels.preview, 100.0 * pixels.preview / pixels.there);
-    page_row(page, "all that is read\t%d\t%.0f", read, 100.0 * read / pixels.there);
+    page_row(page, "everything that is read\t%d\t%.0f", read, 100.0 * read / pixels.there);
     page_row(page, "without attention: every pixel\t%d\t100", pixels.there);
-    page_paragraph(
-        page, MORE,
-        "An average counts as one number, as a coarse receptor of an eye would give it; a "
-        "program adds up %d pixels for it.",
-        s->blur * s->blur);
-    page_claim(page, "glimpse: numbers read over pixels there are", (double)read / pixels.there,
-               AT_MOST, 0.5);
-    page_table(page, SHORT, "The same training, digits of new pictures",
+    page_paragraph(page, MORE,
+                   "An average counts as one number, as if a coarse receptor of an eye delivered "
+                   "it. The program adds up %d pixels for it.",
+                   s->blur * s->blur);
+    page_claim(page, "glimpse: numbers read, divided by the number of pixels",
+               (double)read / pixels.there, AT_MOST, 0.5);
+    page_table(page, SHORT, "The same training, digits in new pictures",
                "network\tnumbers read\tparameters\tright");
     page_row(page, "glimpses\t%d\t%zu\t%.1f %%", read, l->network.params.count, 100 * l->accuracy);
     page_row(page, "the whole picture\t%d\t%zu\t%.1f %%", pixels.there, whole->parameters,
              100 * whole->accuracy);
     page_paragraph(
         page, MORE,
-        "The second network has a weight for each pixel and hidden element, so it must learn each "
-        "digit at each position anew, and a picture of twice the side has four times as many. A "
-        "convolutional network would share weights between positions; its work grows with the "
-        "pixels all the same. The numbers that glimpses read do not grow with the picture, but "
-        "for the preview.");
+        "The second network has one weight for each pixel and hidden unit. It therefore has to "
+        "learn each digit at each position separately, and a picture with sides of twice the "
+        "length has four times as many weights. A convolutional network would share its weights "
+        "between positions, but its work also grows with the number of pixels. Apart from the "
+        "preview, the numbers that glimpses read do not grow with the picture.");
     page_claim(page, "glimpse: digits right, percentage points above the whole picture",
                100 * (l->accuracy - whole->accuracy), ABOVE, 0);
 }
@@ -95,9 +94,9 @@ static void show_rewards(struct page *page, const struct viewer viewers[VIEWERS]
                100 * (reads->accuracy - viewers[READS_RANDOMLY].accuracy), AT_LEAST, 15);
     page_claim(page, "glimpse: rewarded for finding, share of last glimpses at the digit",
                finds->last_rate, AT_LEAST, 0.6);
-    page_claim(page, "glimpse: the same, percentage points above the one rewarded for reading",
+    page_claim(page, "glimpse: the same, percentage points above the network rewarded for reading",
                100 * (finds->last_rate - reads->last_rate), AT_LEAST, 20);
-    page_claim(page, "glimpse: rewarded for finding, it knows no digits (1 of 5 is chance)",
+    page_claim(page, "glimpse: rewarded for finding, digits that it names right (1 in 5 is chance)",
                finds->accuracy, AT_MOST, 0.35);
 }
 
@@ -108,16 +107,16 @@ static int glimpse(struct page *page, const struct lesson_options *options)
     page_step(page, "A sensor with a small window");
     page_paragraph(
         page, SHORT,
-        "A digit among clutter, and a sensor that reads one small window in full resolution. "
-        "Where to look next is hard attention over a grid of points: a key for each from a "
-        "blurred preview, a query from all glimpses so far. Three such networks learn, and one "
-        "that reads all pixels, which takes some seconds.");
-    page_step(page, "Glimpses: decisions that a reward teaches");
+        "A picture shows a digit among clutter, and a sensor reads one small window of it in full "
+        "resolution. Hard attention over a grid of points chooses where to look next: each point "
+        "has a key from a blurred preview, and the query comes from all glimpses so far. Three "
+        "such networks are trained, and one that reads all pixels, which takes some seconds.");
+    page_step(page, "Glimpses are decisions, which a reward can teach");
     page_formula(page, SHORT, "\u2207 E[r] = E[(r - b) \u2207 log p(location)]");
     page_paragraph(
         page, MORE,
-        "The choice has no gradient, but the expected reward has (REINFORCE); the baseline b, the "
-        "reward that the network expects, reduces the variance.");
+        "The choice itself has no gradient, but the expected reward has one (REINFORCE). The "
+        "baseline b, which is the reward that the network expects, reduces the variance.");
     for (int i = 0; i < VIEWERS; i++) {
         setups[i] = setup_quick;
         setups[i].steps = options->quick ? 300 : 500;
@@ -134,9 +133,9 @@ static int glimpse(struct page *page, const struct lesson_options *options)
     page_step(page, "Another reward, another task");
     page_paragraph(
         page, SHORT,
-        "The same network. To read, it is taught the digit, and where it looks is rewarded by the "
-        "probability of the right one. To find, nothing is told but the reward: 1 if the "
-        "last glimpse is at the digit, whichever it is.");
+        "The same network can learn two tasks. To read, it is taught the digit, and where it looks "
+        "is rewarded with the probability of the right digit. To find, it learns from the reward "
+        "only, which is 1 if the last glimpse is at the digit, whichever digit that is.");
     show_rewards(page, viewers);
     for (int i = 0; i < VIEWERS; i++) viewer_free(&viewers[i]);
     free(viewers);

@@ -52,50 +52,52 @@ static void show_view(struct page *page, const struct caption_example *example, 
     page_map(page, SHORT, titles[kind], count, OBJECTS, words, names, sums);
     const struct drawn drawn = {example, kind};
     page_drawing(page, MORE, titles[kind],
-                 "the picture once for each word of the caption, bright where the word attends to, "
-                 "and the largest weight of a patch in %",
+                 "the picture, once for each word of the caption, bright where the word attends "
+                 "to, with the largest weight of a patch in %",
                  WIDE, height_of(view), draw_view, &drawn);
 }
 
 static void show_results(struct page *page, const struct caption_study *study)
 {
-    page_table(page, SHORT, "Captions of 512 pictures of pairs that training never showed together",
+    page_table(page, SHORT,
+               "Captions of 512 pictures with pairs that were never together in training",
                "attention\texact\tweight at color\tat shape\tuniform\tpatches");
     for (int kind = 0; kind < KINDS; kind++) {
         const struct caption_result *r = &study->results[kind];
         page_row(page, "%s\t%.1f %%\t%.2f\t%.2f\t%.2f\t%.1f", kind == SOFT ? "soft" : "hard",
                  100 * r->exact, r->colors, r->shapes, r->chance, r->read);
     }
-    page_paragraph(
-        page, SHORT,
-        "weight at color, at shape: how much of a word's weight lies on the object that the word "
-        "is about; uniform: the same, if all patches weighed alike; patches: how many of 25 such a "
-        "word attends to. In the encoder patches have attended to each other, so a gray patch may "
-        "hold what lies beside it.");
+    page_paragraph(page, SHORT,
+                   "The columns \"weight at color\" and \"at shape\" say how much of a word's "
+                   "weight lies on the object that the word describes. \"Uniform\" is the same "
+                   "share if all patches had the same weight. \"Patches\" says to how many of the "
+                   "25 patches such a word attends. Since patches have attended to each other in "
+                   "the encoder, a gray patch may hold what is next to it.");
 }
 
 /* The lecture's table, with what was measured. */
 static void show_kinds(struct page *page, const struct caption_study *study)
 {
     page_table(page, SHORT, "Soft and hard attention", "\tsoft\thard");
-    page_row(page, "subregions\t%.1f patches a word\tone per head, %.1f different ones",
+    page_row(page, "subregions\t%.1f patches per word\tone per head, %.1f different ones",
              study->results[SOFT].read, study->results[HARD].read);
-    page_row(page, "choice\tdeterministic\tstochastic, while it learns");
+    page_row(page, "choice\tdeterministic\tstochastic in training");
     page_row(page, "gradient\tdifferentiable\tnone: learns from rewards");
 }
 
 static void judge(struct page *page, const struct caption_study *study)
 {
     const struct caption_result *soft = &study->results[SOFT], *hard = &study->results[HARD];
-    page_claim(page, "Soft attention: share of exact captions", soft->exact, AT_LEAST, 0.7);
-    page_claim(page, "Hard attention: share of exact captions", hard->exact, AT_LEAST, 0.6);
-    page_claim(page, "Soft: weight on the object a word is about, over uniform",
+    page_claim(page, "soft attention: share of exact captions", soft->exact, AT_LEAST, 0.7);
+    page_claim(page, "hard attention: share of exact captions", hard->exact, AT_LEAST, 0.6);
+    page_claim(page, "soft: weight on the object that a word describes, divided by uniform",
                (soft->colors + soft->shapes) / (2 * soft->chance), AT_LEAST, 2);
-    page_claim(page, "Hard: weight on the object a word is about, over uniform",
+    page_claim(page, "hard: weight on the object that a word describes, divided by uniform",
                (hard->colors + hard->shapes) / (2 * hard->chance), AT_LEAST, 2);
-    page_claim(page, "Hard: patches a word attends to, of 2 heads", hard->read, AT_MOST, HEADS);
-    page_claim(page, "Soft attends to more patches than hard, by", soft->read - hard->read, ABOVE,
-               2);
+    page_claim(page, "hard: patches that a word attends to with 2 heads", hard->read, AT_MOST,
+               HEADS);
+    page_claim(page, "patches that soft attention uses more than hard attention",
+               soft->read - hard->read, ABOVE, 2);
 }
 
 int pictures_caption(struct page *page, const struct lesson_options *options)
@@ -107,28 +109,26 @@ int pictures_caption(struct page *page, const struct lesson_options *options)
                                         .seed = options->seed,
                                         .quiet = true};
     struct caption_study study;
-    page_step(page, "Soft and hard, on the same picture");
-    page_paragraph(
-        page, SHORT,
-        "Two networks see 25 patches and write what they see. For each word the soft one "
-        "mixes all patches, the hard one draws one patch in each of its two heads. This is "
-        "spatial attention, where in a picture; over words and sounds, one after the other, "
-        "it is called temporal.");
+    page_step(page, "Soft and hard attention to the same picture");
+    page_paragraph(page, SHORT,
+                   "Two networks see 25 patches and write what they see. For each word the soft "
+                   "one mixes all patches, and the hard one draws one patch in each of its two "
+                   "heads. Attention to places in a picture is called spatial. Attention to words "
+                   "or sounds, which follow each other, is called temporal.");
     page_formula(page, SHORT, "text{soft: } c = ∑_s a_s v_s");
     page_formula(page, SHORT, "text{hard: } P(c = v_s) = a_s");
-    page_paragraph(
-        page, MORE,
-        "A draw has no gradient: the hard network is trained by rewards (REINFORCE). Its reward is "
-        "how likely the right word becomes, compared with what the mixture would have given, and "
-        "three pictures in four it sees softly. When it is asked, it takes the patch of the "
-        "largest weight.");
+    page_paragraph(page, MORE,
+                   "Drawing has no gradient, so the hard network is trained with rewards "
+                   "(REINFORCE). The reward is how likely the right word becomes, compared with "
+                   "what the mixture would have given. In three pictures of four it sees the "
+                   "mixture. After training it takes the patch with the largest weight.");
     caption_study_make(&study, &setup);
     const struct caption_example *example = &study.examples[0];
     char caption[128];
     caption_spell(caption, sizeof caption, example->scene.words);
     page_drawing(page, MORE, caption, "the picture to be described", SIZE * PICTURE + 20,
                  SIZE * PICTURE + 20, draw_picture, example);
-    page_paragraph(page, SHORT, "The picture shows %s. Where each word looks:", caption);
+    page_paragraph(page, SHORT, "The picture shows %s. This is where each word looks:", caption);
     for (int kind = 0; kind < KINDS; kind++) show_view(page, example, kind);
     show_results(page, &study);
     show_kinds(page, &study);

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 static const char purpose[] =
-    "Teaches attention in lessons that compute what they show: each trains small models or works "
-    "through an example, draws it, and checks claims about it. Without a lesson, lists them; "
-    "\"all\" runs all. Exit status 1 if a claim fails.";
+    "Teaches attention in lessons that compute what they show. Each lesson trains small models or "
+    "works through an example, draws what happens, and checks claims about it. Without arguments "
+    "the lessons are listed; \"all\" runs all of them. The exit status is 1 if a claim fails.";
 static const char examples[] = "  lessons 4\n"
                                "  lessons 4 5 --more --pause\n"
                                "  lessons all --html lessons";
@@ -149,16 +149,20 @@ int lessons_main(int argc, char **argv, const struct lesson *lessons, int count)
     struct option_row rows[] = {
         {"more", OPTION_FLAG, &program.more, "", "print all details", 0, 0, 0},
         {"pause", OPTION_FLAG, &program.pause, "", "wait for Enter between steps", 0, 0, 0},
-        {"quick", OPTION_FLAG, &program.options.quick, "", "train less", 0, 0, 0},
-        {"seed", OPTION_SEED, &program.options.seed, "N", "of data and initial parameters", 0, 0,
-         0},
+        {"quick", OPTION_FLAG, &program.options.quick, "", "train less; the claims are the same", 0,
+         0, 0},
+        {"seed", OPTION_SEED, &program.options.seed, "N", "seed of data and initial parameters", 0,
+         0, 0},
         {"threads", OPTION_INTEGER, &program.options.threads, "N",
          "number of threads [one per processor]", 0, 1024, 0},
-        {"svg", OPTION_OUTPUT, &program.svg, "FILE", "write all pictures into one figure", 0, 0, 0},
-        {"html", OPTION_TEXT, &program.html, "DIR", "write index.html and one page per lesson", 0,
-         0, 0},
+        {"svg", OPTION_OUTPUT, &program.svg, "FILE", "write all pictures into one SVG file", 0, 0,
+         0},
+        {"html", OPTION_TEXT, &program.html, "DIR",
+         "write index.html and one page per lesson into a folder", 0, 0, 0},
         {"architecture", OPTION_TEXT, &program.architecture, "DIR",
-         "write a picture of each model with the numbers of a step, trained for that", 0, 0, 0},
+         "train eight models for a moment and write a picture of each, with the numbers of a real "
+         "step",
+         0, 0, 0},
         {"json", OPTION_FLAG, &program.json, "", "print JSON, one object per lesson", 0, 0, 0},
     };
     struct command command = {.name = "",

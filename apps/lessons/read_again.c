@@ -9,9 +9,9 @@ static void compare(struct page *page, struct study *study)
 {
     page_step(page, "Read it again for every word");
     page_paragraph(page, SHORT,
-                   "Prototype 2: before each word the decoder has the whole sentence encoded once "
-                   "more, and the encoder is told the state of the decoder. So each encoding needs "
-                   "to hold no more than what the next word is made of.");
+                   "In prototype 2 the whole sentence is encoded once more before each word, and "
+                   "the encoder sees the state of the decoder. Each encoding then needs to hold "
+                   "only what the next word is made of.");
     page_formula(page, SHORT, "h_s = f(h_{s-1}, x_s, d_{t-1})");
     page_formula(page, SHORT, "c_t = h_T");
     page_formula(page, SHORT, "d_t = g(d_{t-1}, y_{t-1}, c_t)");
@@ -24,9 +24,10 @@ static void compare(struct page *page, struct study *study)
                  (const int[]){ONCE, AGAIN}, 2);
     struct quality quality[2];
     study_compare(study, page, SHORT, "Two encoders", "encoder", ONCE, 2, quality);
-    page_claim(page, "read again: % of sentences exact", quality[AGAIN].exact, AT_LEAST, 60);
-    page_claim(page, "more than with one vector, %", quality[AGAIN].exact - quality[ONCE].exact,
-               AT_LEAST, 5);
+    page_claim(page, "read again: sentences translated exactly, %", quality[AGAIN].exact, AT_LEAST,
+               60);
+    page_claim(page, "by how much that is more than with one vector, %",
+               quality[AGAIN].exact - quality[ONCE].exact, AT_LEAST, 5);
 }
 
 static void show_influence(struct page *page, struct study *study)
@@ -39,12 +40,12 @@ static void show_influence(struct page *page, struct study *study)
     page_step(page, "Another encoding for each word");
     page_paragraph(
         page, SHORT,
-        "Who is about to write a noun needs to know of nouns alone. The influence of each "
-        "English word, as in lesson 1, is another one for each German word now.");
+        "To write a noun, the decoder only needs to know about nouns. The influence of each "
+        "English word, measured as in lesson 1, is now different for each German word.");
     study_map(study, page, SHORT, "Read again: influence of each word", &sentence, &sentence.target,
               again);
     study_map(study, page, MORE, "One vector, for comparison", &sentence, &sentence.target, once);
-    page_claim(page, "rows differ more than with one vector, times",
+    page_claim(page, "the distance of two rows is larger than with one vector, by a factor of",
                study_distance(rows, columns, again) / study_distance(rows, columns, once), AT_LEAST,
                1.5);
     free(again);
@@ -58,9 +59,9 @@ static void show_cost(struct page *page, struct study *study)
     page_step(page, "The price: quadratic");
     page_paragraph(
         page, SHORT,
-        "A sentence of T words is read T times for a translation of as many: T steps of a cell for "
-        "each word (plus one for the end, and the decoder's own), T² in all, where one encoding "
-        "takes T.");
+        "A sentence of T words is read T times if its translation is as long. Each word costs T "
+        "steps of a recurrent cell (plus one for the end of the sentence and one for the decoder), "
+        "and a translation costs about T². With a single encoding it costs T.");
     page_table(page, SHORT, "Cost of each word of the translation",
                "English words\tcell steps, one vector\tread again\tµs, one vector\tread again");
     for (int i = 0; i < LENGTHS; i++) {
@@ -77,11 +78,10 @@ static void show_cost(struct page *page, struct study *study)
     page_chart(page, MORE, "Steps of a recurrent cell for each word", "English words", "steps");
     for (int k = ONCE; k <= AGAIN; k++)
         page_curve(page, study->models[k].name, LENGTHS, lengths, steps[k]);
-    page_paragraph(
-        page, MORE,
-        "Attention (lesson 6) reads T states for each word, too, but by T products, not by "
-        "T steps that wait for each other.");
-    page_claim(page, "read again: steps per word at 32 words over those at 8",
+    page_paragraph(page, MORE,
+                   "Attention (lesson 6) also reads T states for each word. But these are T "
+                   "products that can be computed at once, not T steps that wait for each other.");
+    page_claim(page, "read again: steps per word at 32 words, divided by those at 8",
                steps[AGAIN][3] / steps[AGAIN][1], AT_LEAST, 3);
     page_claim(page, "one vector: the same", steps[ONCE][3] / steps[ONCE][1], AT_MOST, 1.5);
 }

@@ -19,15 +19,16 @@ static void show_scores(struct page *page)
 {
     page_step(page, "Simple attention: scores");
     page_paragraph(page, SHORT,
-                   "An RNN reads the sentence, its states are yᵉ(1) … yᵉ(T). It goes on from the "
-                   "last of them and writes. Its present state yᵈ(t) is compared with each of them "
-                   "by a dot product; these are the scores. The output sees both states.");
+                   "An RNN reads the sentence; its states are yᵉ(1) … yᵉ(T). Then it continues "
+                   "from the last of them and writes. Its present state yᵈ(t) is compared with "
+                   "each of them by a dot product. These products are the scores. The output layer "
+                   "sees both the present state and the result of attention.");
     page_formula(page, SHORT, "a(t) = [y^e(1) … y^e(T)]^⊤ y^d(t)");
     page_formula(page, SHORT, "y(t) = σ_1(W^o col{y^d(t)}{y^a(t)})");
     page_paragraph(page, MORE,
-                   "As in the lecture, one matrix Wʰ reads and writes, in a cell of Elman (1990) "
-                   "without gates. The other models of this lesson have a matrix for each of the "
-                   "two languages, and the one that writes begins with yᵈ(0) = 0.");
+                   "As in the lecture, one matrix Wʰ both reads and writes, in a cell of Elman "
+                   "(1990) without gates. The other models of this lesson have one matrix for each "
+                   "language, and their decoder begins with yᵈ(0) = 0.");
     page_formula(page, MORE, "y^e(t) = tanh(W^h col{y^e(t-1)}{x(t)})");
     page_formula(page, MORE, "y^d(t) = tanh(W^h col{y^d(t-1)}{y(t-1)}) ,  y^d(0) = y^e(T)");
 }
@@ -40,8 +41,9 @@ static void show_distribution(struct page *page, struct study *study, const stru
     double sum = 0, total = 0;
     page_step(page, "Then a distribution");
     page_paragraph(page, SHORT,
-                   "Scores may have any size and sign. Softmax σ₁ makes them positive, with sum 1: "
-                   "the attention distribution. The attention vector is the mixture by it.");
+                   "Scores can have any size and sign. The softmax function σ₁ makes them positive "
+                   "with sum 1. The result is called the attention distribution, and the mixture "
+                   "of the states by it is the attention vector.");
     page_formula(page, SHORT, "a_1(t) = σ_1(a(t))");
     page_formula(page, SHORT, "y^a(t) = [y^e(1) … y^e(T)] a_1(t)");
     page_table(page, SHORT, "The step that writes mögen", "state of\tscore\texp(score)\tweight");
@@ -55,18 +57,18 @@ static void show_distribution(struct page *page, struct study *study, const stru
     free(names);
     page_paragraph(
         page, MORE,
-        "The lecture mixes by the scores themselves first, yᵃ = [yᵉ(1) … yᵉ(T)] a(t), and "
-        "another one writes the same as similarity × value. Here they add up to %.1f, not "
-        "to 1, and a state with a negative score would be taken away.",
+        "At first the lecture mixes by the scores themselves, yᵃ = [yᵉ(1) … yᵉ(T)] a(t); another "
+        "lecture writes the same as similarity × value. Here the scores sum to %.1f instead of 1, "
+        "and a state with a negative score would be subtracted.",
         total);
-    page_claim(page, "weights have the sum 1, deviation", fabs(sum - 1), AT_MOST, 1e-5);
+    page_claim(page, "deviation of the sum of the weights from 1", fabs(sum - 1), AT_MOST, 1e-5);
     study_spell(&study->language.target, &step->out, text, sizeof text);
     study_map(study, page, SHORT, text, step->sentence, &step->out, step->weights);
     study_spell(&study->language.target, &step->sentence->target, right, sizeof right);
     if (strcmp(text, right) != 0)
         page_paragraph(page, SHORT,
-                       "Right would be \"%s\"; "
-                       "how often each model is right stands below.",
+                       "The right translation would be \"%s\". The table below says how often each "
+                       "model is right.",
                        right);
 }
 
@@ -74,8 +76,9 @@ static void show_roles(struct page *page, struct study *study, const struct step
 {
     page_step(page, "Queries, keys, values");
     page_paragraph(page, SHORT,
-                   "What asks is the query; what it is compared with are the keys; what is mixed "
-                   "are the values. Here keys and values are the same states.");
+                   "The vector that asks is called the query. The vectors that it is compared with "
+                   "are the keys, and the vectors that are mixed are the values. Here the same "
+                   "states are both keys and values.");
     const int written = STEP < step->out.count ? step->out.tokens[STEP] : RAPT_TOKEN_END;
     struct step_figure figure = {.step = STEP + 1, .output = study->language.target.words[written]};
     const char **names = study_names(&study->language.source, &step->sentence->source);
@@ -87,11 +90,10 @@ static void show_roles(struct page *page, struct study *study, const struct step
     static const char *const titles[STEP_PARTS] = {"Queries", "Keys", "Values"};
     for (int part = 0; part < STEP_PARTS; part++) {
         figure.part = (enum step_part)part;
-        page_drawing(
-            page, MORE, titles[part],
-            "The step that writes mögen: states of the encoder, their scores with the state "
-            "of the decoder, the distribution, and the attention vector.",
-            STEP_WIDTH, STEP_HEIGHT, step_figure_draw, &figure);
+        page_drawing(page, MORE, titles[part],
+                     "The step that writes mögen: the states of the encoder, their scores with the "
+                     "state of the decoder, the distribution, and the attention vector.",
+                     STEP_WIDTH, STEP_HEIGHT, step_figure_draw, &figure);
     }
     free(names);
 }
@@ -113,9 +115,10 @@ void show_parameterized(struct page *page, struct study *study, const struct sen
     struct words out;
     float *weights = study_weights(study, PARAMETERIZED, sentence, &out, NULL);
     page_step(page, "Parameterized attention");
-    page_paragraph(page, SHORT,
-                   "Three learned matrices, the query, key and value projection: what is compared "
-                   "need not be what is mixed, nor as wide.");
+    page_paragraph(
+        page, SHORT,
+        "Three learned matrices are called the query, key and value projection. With them the "
+        "vectors that are compared need not be the vectors that are mixed, nor as wide.");
     page_formula(page, SHORT, "a(t) = (W^k [y^e(1) … y^e(T)])^⊤ (W^q y^d(t))");
     page_formula(page, SHORT, "y^a(t) = (W^v [y^e(1) … y^e(T)]) a_1(t)");
     study_map(study, page, MORE, "Weights with projections", sentence, &out, weights);

@@ -46,18 +46,19 @@ void draw_sinusoids(struct page *page)
     page_step(page, "Sinusoidal positions");
     page_paragraph(
         page, SHORT,
-        "Attention does not know order: words in another order get the same weights. So each "
-        "position adds sines and cosines of its own to its word. Their product depends on the "
-        "distance of two positions alone, and rotary positions put that into the scores "
-        "themselves.");
+        "Attention does not know the order of words: in another order they get the same weights. "
+        "Therefore each position adds sines and cosines of its own to the vector of its word. The "
+        "product of two such codes depends only on the distance between the positions. Rotary "
+        "positions bring this distance directly into the scores.");
     page_formula(page, MORE, "p_{2i} = sin(frac{t}{10000^{2i/d}})");
     page_formula(page, MORE, "p_{2i+1} = cos(frac{t}{10000^{2i/d}})");
     page_map(page, MORE,
-             "Sinusoids: rows are positions, columns the 32 numbers of a vector, from -1 (white) "
+             "Sinusoids: rows are positions, columns the 32 elements of a vector, from -1 (white) "
              "to 1 (dark)",
              POSITIONS, WIDTH, names, names + POSITIONS, waves);
     page_formula(page, MORE, "p_t · p_s = ∑_i cos(frac{t − s}{10000^{2i/d}})");
-    page_chart(page, MORE, "Product of two positions", "distance", "product");
+    page_chart(page, MORE, "Product of the codes of two positions", "distance", "product");
     page_curve(page, "p(0) · p(distance)", POSITIONS, xs, ys);
-    page_claim(page, "products 100 positions further on differ by", differ, AT_MOST, 1e-9);
+    page_claim(page, "largest change of a product if both positions move by 100", differ, AT_MOST,
+               1e-9);
 }

@@ -50,8 +50,8 @@ void step_figure_draw(struct svg *svg, const void *user)
     const double path[] = {beside, 160, beside, 46, 292, 46, 292, 38};
     svg_polyline(svg, 4, path, line, 1, 0);
     svg_text(svg, 336, 29, 15, SVG_LEFT, ink, "%s", f->output);
-    static const char *const told[STEP_PARTS] = {
-        "Query: the state of the decoder asks.", "Keys: each state of the encoder is compared.",
-        "Values: the same states, mixed by the distribution."};
+    static const char *const told[STEP_PARTS] = {"Query: the state of the decoder asks.",
+                                                 "Keys: it is compared with each encoder state.",
+                                                 "Values: the same states are mixed."};
     svg_text(svg, left, 238, 13, SVG_LEFT, ink, "%s", told[f->part]);
 }

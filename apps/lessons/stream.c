@@ -61,12 +61,14 @@ void show_stream(struct view *v)
     }
     page_step(v->page, "Each layer adds to a residual stream");
     page_paragraph(v->page, SHORT,
-                   "A layer adds its answer to the vector of a word and hands the sum on. So the "
-                   "output matrix can read the stream after any layer; here, what the decoder "
-                   "would write if it ended there (the logit lens).");
+                   "A layer adds its result to the vector of a word and passes on the sum, which "
+                   "is called the residual stream. The output matrix can therefore read the stream "
+                   "after any layer and show what the decoder would write if it ended there (the "
+                   "logit lens). The model normalizes before each sublayer (pre-norm), as is usual "
+                   "today; Vaswani et al. (2017) normalize after it (post-norm).");
     page_formula(v->page, SHORT, "x ← x + Attention(norm(x)) ,  x ← x + W_2 ReLU(W_1 norm(x))");
     page_table(v->page, SHORT,
-               "Likeliest next word after each layer, and the probability of the right word in %",
+               "Most likely next word after each layer, and the probability of the right word in %",
                "after\tlayer 1\tlayer 2\tlayer 3");
     for (int t = 0; t < v->targets; t++)
         page_row(v->page, "%s\t%s %.0f\t%s %.0f\t%s %.0f", v->target[t], chase_word(words[0][t]),
@@ -74,6 +76,6 @@ void show_stream(struct view *v)
                  chase_word(words[2][t]), 100 * (double)right[2][t]);
     page_claim(v->page, "mean probability of the right word after the last layer",
                mean[DECODER_LAYERS - 1], AT_LEAST, 0.9);
-    page_claim(v->page, "and how much more that is than after the first",
+    page_claim(v->page, "that probability minus the one after the first layer",
                mean[DECODER_LAYERS - 1] - mean[0], ABOVE, 0.05);
 }

@@ -42,12 +42,12 @@ int lesson_tasks(struct page *page, const struct lesson_options *options)
             jobs[models++] = (struct job){tasks[i], states[i], m};
     }
     page_paragraph(page, SHORT,
-                   "Whatever an output is conditioned on can be attended to. %d small models learn "
+                   "Attention can read whatever an output is conditioned on. %d small models learn "
                    "their tasks side by side, which takes some seconds.",
                    models);
     page_step(page, "Which half of a Transformer");
     run_threads(work, jobs, models, sizeof *jobs, options->threads);
-    page_table(page, SHORT, "What goes in, what comes out", "task\tin\tout\tmodel\tsequences");
+    page_table(page, SHORT, "What goes in, and what comes out", "task\tin\tout\tmodel\tsequences");
     for (int i = 0; i < TASKS; i++) add_rows(page, tasks[i]->rows);
     for (int i = 0; i < TASKS; i++) {
         tasks[i]->show(page, states[i]);

@@ -164,10 +164,11 @@ static void explain_layers(struct page *page, const struct answer *t)
     story_texts(&t->shown[1], text);
     for (int i = 0; i < 2; i++) {
         if (t->handed[i] < 0.5 || t->weights[1][1][t->needed[i]] < 0.75F) continue;
-        page_paragraph(page, SHORT,
-                       "In layer 1 sentences read each other: \"%s\" puts %.0f %% of its weight "
-                       "on \"%s\"; so in layer 2 the question needs the former alone.",
-                       text[t->needed[i]], 100 * t->handed[i], text[t->needed[1 - i]]);
+        page_paragraph(
+            page, SHORT,
+            "In layer 1 the sentences read each other: \"%s\" puts %.0f %% of its weight on "
+            "\"%s\". In layer 2 the question therefore needs to read only the former.",
+            text[t->needed[i]], 100 * t->handed[i], text[t->needed[1 - i]]);
     }
 }
 
@@ -177,27 +178,27 @@ static void show(struct page *page, void *task)
     page_step(page, "Document, question \u2192 answer");
     page_paragraph(
         page, SHORT,
-        "Stories of up to two facts a person. Each sentence is one item, the sum of its words' "
-        "vectors and of its position; the question is another, and attends to them. \"Where is "
-        "tom?\" needs the last sentence on tom; \"where is the ball?\" needs who took it and "
-        "where that person went.");
+        "A story tells up to two facts about each person. Each sentence is one item: the sum of "
+        "the vectors of its words and of its position. The question is another item and attends to "
+        "the sentences. \"Where is tom?\" needs the last sentence about tom. \"Where is the "
+        "ball?\" needs two: who took it, and where that person went.");
     for (int two = 0; two < 2; two++) show_story(page, t, two);
     explain_layers(page, t);
     page_table(page, SHORT, "Right answers on unseen stories", "way\tone fact\ttwo facts");
-    page_row(page, "name the last place\t%.1f %%\t%.1f %%", 100 * t->last[0], 100 * t->last[1]);
+    page_row(page, "the place named last\t%.1f %%\t%.1f %%", 100 * t->last[0], 100 * t->last[1]);
     for (int m = MODELS - 1; m >= 0; m--)
         page_row(page, "%s\t%.1f %%\t%.1f %%", model_names[m], 100 * t->right[m][0],
                  100 * t->right[m][1]);
     page_paragraph(page, SHORT,
-                   "The same over words must first learn which words are one sentence, and in as "
-                   "many steps it gets less far.");
+                   "If the items are words, the model has to learn first which words belong to one "
+                   "sentence, and it gets less far in the same number of steps.");
     page_claim(page, "answer: one fact, percentage points above naming the last place",
                100 * (t->right[ITEMS][0] - t->last[0]), AT_LEAST, 30);
     page_claim(page, "answer: two facts, percentage points above naming the last place",
                100 * (t->right[ITEMS][1] - t->last[1]), AT_LEAST, 30);
-    page_claim(page, "answer: two facts, percentage points of the second layer",
+    page_claim(page, "answer: two facts, percentage points that the second layer adds",
                100 * (t->right[ITEMS][1] - t->right[ONE_LAYER][1]), AT_LEAST, 10);
-    page_claim(page, "answer: weight of the sentences it needs, as a multiple of equal weights",
+    page_claim(page, "answer: weight of the sentences that are needed, divided by equal weights",
                t->looked / t->even, AT_LEAST, 1.4);
 }
 

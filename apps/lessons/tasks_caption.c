@@ -200,8 +200,8 @@ static void show(struct page *page, void *task)
     page_step(page, "Picture \u2192 caption");
     page_paragraph(
         page, SHORT,
-        "The encoder reads 16 patches of pixels, vectors instead of words; the decoder attends "
-        "to them. It has never seen these two together: %s %s, %s %s.",
+        "The encoder reads 16 patches of pixels, which are vectors instead of words, and the "
+        "decoder attends to them. In training these two were never together: %s %s, %s %s.",
         words[COLOR + t->shown.color[0]], words[SHAPE + t->shown.shape[0]],
         words[COLOR + t->shown.color[1]], words[SHAPE + t->shown.shape[1]]);
     page_drawing(page, MORE, "The picture, and what each word attends to",
@@ -210,8 +210,9 @@ static void show(struct page *page, void *task)
     rows[t->count] = "(end)";
     page_map(page, SHORT, "Cross-attention: words over patches", t->count + 1, PATCHES, rows, names,
              t->weights);
-    page_claim(page, "caption: exact captions of pairs it has not seen", t->exact, AT_LEAST, 0.8);
-    page_claim(page, "caption: weight on the object that a word names, over equal weights",
+    page_claim(page, "caption: exact captions of pairs that were not in training", t->exact,
+               AT_LEAST, 0.8);
+    page_claim(page, "caption: weight on the object that a word names, divided by equal weights",
                t->named * PATCHES, AT_LEAST, 4);
 }
 

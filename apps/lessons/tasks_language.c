@@ -100,16 +100,17 @@ static void show_decoder(struct page *page, const struct language *t)
 {
     static const char *const orders[ORDERS] = {"unigram", "bigram", "trigram"};
     page_step(page, "A language model: decoder only");
-    page_paragraph(page, SHORT,
-                   "It predicts the next word, and so continues a prompt. The verb agrees with the "
-                   "subject, which is not always the noun before it.");
+    page_paragraph(
+        page, SHORT,
+        "A language model predicts the next word and can therefore continue a prompt. The verb has "
+        "to agree with the subject, which is not always the noun before it.");
     for (int i = 0; i < 2; i++) {
         char text[256], end[256];
         join(text, sizeof text, t->said[i], PROMPT);
         join(end, sizeof end, t->said[i] + PROMPT, t->said_count[i] - PROMPT);
         page_paragraph(page, SHORT, "\"%s \u2026\" %s.", text, end);
     }
-    page_table(page, SHORT, "On sentences kept out of training",
+    page_table(page, SHORT, "On sentences that were kept out of training",
                "model\tperplexity\tright verb after a noun of the other number");
     for (int n = 0; n < ORDERS - 1; n++)
         page_row(page, "%s\t%.2f\t\u2013", orders[n], t->perplexity[n]);
@@ -117,11 +118,11 @@ static void show_decoder(struct page *page, const struct language *t)
              100 * t->agrees[0]);
     page_row(page, "decoder\t%.2f\t%.1f %%", t->model, 100 * t->agrees[1]);
     page_row(page, "the grammar itself\t%.2f\t100 %%", t->grammar);
-    page_claim(page, "language model: perplexity over that of trigrams",
+    page_claim(page, "language model: perplexity, divided by that of trigrams",
                t->model / t->perplexity[ORDERS - 1], AT_MOST, 0.95);
-    page_claim(page, "language model: perplexity over the best possible", t->model / t->grammar,
-               AT_MOST, 1.1);
-    page_claim(page, "language model: share of verbs that agree across another number",
+    page_claim(page, "language model: perplexity, divided by the best possible one",
+               t->model / t->grammar, AT_MOST, 1.1);
+    page_claim(page, "language model: share of verbs that agree across a noun of the other number",
                t->agrees[1], AT_LEAST, 0.9);
 }
 
@@ -136,17 +137,16 @@ static void show_encoder(struct page *page, const struct language *t)
     }
     join(text, sizeof text, ids, SHOWN_WORDS - 1); /* without its stop */
     page_step(page, "Masked words: encoder only");
-    page_paragraph(
-        page, SHORT,
-        "\"%s.\" One or several? The verb tells, to the right of the gap, where a language "
-        "model does not look.",
-        text);
+    page_paragraph(page, SHORT,
+                   "\"%s.\" Is the missing noun singular or plural? The verb tells, but it is to "
+                   "the right of the gap, where a language model does not look.",
+                   text);
     page_map(page, SHORT, "Self-attention of the mask", 2, SHOWN_WORDS,
              (const char *const[]){"layer 1", "layer 2"}, columns, t->weights[0]);
     page_table(page, SHORT, "Subjects after \"the\"", "model\tright number");
     page_row(page, "decoder: the words to the left\t%.1f %%", 100 * t->fits[DECODER]);
     page_row(page, "encoder: all other words\t%.1f %%", 100 * t->fits[ENCODER]);
-    page_claim(page, "masked words: share of subjects of the right number", t->fits[ENCODER],
+    page_claim(page, "masked words: share of subjects with the right number", t->fits[ENCODER],
                AT_LEAST, 0.9);
     page_claim(page, "masked words: percentage points above the decoder",
                100 * (t->fits[ENCODER] - t->fits[DECODER]), AT_LEAST, 30);

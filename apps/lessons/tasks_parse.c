@@ -173,9 +173,9 @@ static void show(struct page *page, void *task)
     page_step(page, "Sentence \u2192 grammar tree");
     spell(t, text, sizeof text);
     page_paragraph(page, SHORT,
-                   "A tree is a sequence, too, if it is written with brackets. The decoder writes "
+                   "A tree can also be written as a sequence, with brackets. The decoder writes "
                    "brackets and classes of words (D determiner, A adjective, N noun, P "
-                   "preposition, V verb, R adverb); with the words instead of the classes:");
+                   "preposition, V verb, R adverb). With the words in place of the classes:");
     page_paragraph(page, SHORT, "%s", text);
     for (int i = 0; i < t->shown.count; i++) columns[i] = grammar_words[t->shown.word[i]];
     for (int i = 0; i < t->found_count; i++) rows[i] = tree_words[t->found[i]];
@@ -183,9 +183,9 @@ static void show(struct page *page, void *task)
     page_map(page, MORE, "Cross-attention: the tree over the words", t->found_count + 1,
              t->shown.count, rows, columns, t->weights);
     page_paragraph(page, MORE,
-                   "One sentence in ten is kept out of training, but no tree: there are 28 trees, "
-                   "and training shows them all.");
-    page_table(page, MORE, "Sentences kept out of training, %", "right\tof all");
+                   "One sentence in ten is kept out of training, but no tree is: there are 28 "
+                   "trees, and all of them occur in training.");
+    page_table(page, MORE, "Sentences that were kept out of training, %", "right\tof all");
     page_row(page, "the classes of all words\t%.1f", 100 * t->leaves);
     page_row(page, "the whole tree\t%.1f", 100 * t->exact);
     page_claim(page, "parse: share of sentences kept out of training with the right tree", t->exact,

@@ -186,28 +186,29 @@ static void show(struct page *page, void *task)
 {
     const struct spell *t = task;
     page_step(page, "Sound \u2192 letters");
-    page_paragraph(
-        page, SHORT,
-        "Noisy frames of %d bands; a letter lasts for %d to %d of them. Words of %d to %d "
-        "letters are learned, those of %d to %d are new in length, too.",
-        BANDS, SHORTEST, LONGEST, lengths[KNOWN][0], lengths[KNOWN][1], lengths[LONGER][0],
-        lengths[LONGER][1]);
+    page_paragraph(page, SHORT,
+                   "The input consists of noisy frames with %d frequency bands, and a letter lasts "
+                   "for %d to %d frames. Training has words of %d to %d letters. The test also has "
+                   "words of %d to %d letters, a new length.",
+                   BANDS, SHORTEST, LONGEST, lengths[KNOWN][0], lengths[KNOWN][1],
+                   lengths[LONGER][0], lengths[LONGER][1]);
     page_drawing(page, MORE, "A word of ten letters", "loudness of 12 bands, frame by frame",
                  20 + 12 * t->shown.frames, 10 + 8 * BANDS + 26, draw_sound, &t->shown);
     show_maps(page, t);
-    page_table(page, SHORT, "Words read exactly; weight of a letter on its own frames",
+    page_table(page, SHORT, "Words read exactly, and the weight of a letter on its own frames",
                "cross-attention\texact\tlonger\tweight\tlonger");
     for (int m = 0; m < READERS; m++)
         page_row(page, "%s\t%.1f %%\t%.1f %%\t%.2f\t%.2f", readers[m].name,
                  100 * t->exact[m][KNOWN], 100 * t->exact[m][LONGER], t->own[m][KNOWN],
                  t->own[m][LONGER]);
     page_row(page, "equal weights\t\u2013\t\u2013\t%.2f\t%.2f", t->even[KNOWN], t->even[LONGER]);
-    page_claim(page, "spell: location-aware, exact words", t->exact[AWARE][KNOWN], AT_LEAST, 0.7);
-    page_claim(page, "spell: longer words, location-aware above additive, percentage points",
+    page_claim(page, "spell: exact words, location-aware", t->exact[AWARE][KNOWN], AT_LEAST, 0.7);
+    page_claim(page, "spell: longer words, location-aware minus additive, percentage points",
                100 * (t->exact[AWARE][LONGER] - t->exact[ADDITIVE][LONGER]), AT_LEAST, 30);
-    page_claim(page, "spell: longer words, location-aware above local-m, percentage points",
+    page_claim(page, "spell: longer words, location-aware minus local-m, percentage points",
                100 * (t->exact[AWARE][LONGER] - t->exact[LOCAL][LONGER]), AT_LEAST, 10);
-    page_claim(page, "spell: weight on a letter's own frames, location-aware over equal",
+    page_claim(page,
+               "spell: weight on a letter's own frames, location-aware, divided by equal weights",
                t->own[AWARE][LONGER] / t->even[LONGER], AT_LEAST, 4);
 }
 

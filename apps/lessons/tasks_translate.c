@@ -143,16 +143,17 @@ static void show(struct page *page, void *task)
     struct translate *t = task;
     const char *rows[MAX], *columns[MAX];
     page_step(page, "Text \u2192 translation");
-    page_paragraph(page, SHORT,
-                   "English numbers up to 9999 become German, which says the unit before the ten. "
-                   "A tenth of the numbers is left for the test; \"%d\" is one of them.",
-                   t->shown);
+    page_paragraph(
+        page, SHORT,
+        "English numbers up to 9999 are translated into German, which says the unit before the "
+        "ten. A tenth of the numbers is kept for the test. One of them is \"%d\".",
+        t->shown);
     for (int i = 0; i < t->words; i++) columns[i] = english[t->source[i]];
     columns[t->words] = "(end)";
     for (int i = 0; i < t->found; i++) rows[i] = german[t->target[i]];
     rows[t->found] = "(end)";
-    page_map(page, SHORT, "Cross-attention: unit and ten cross", t->found + 1, t->words + 1, rows,
-             columns, t->weights);
+    page_map(page, SHORT, "Cross-attention: units and tens cross over", t->found + 1, t->words + 1,
+             rows, columns, t->weights);
     page_table(page, MORE, "Unseen numbers", "way\texact");
     page_row(page, "word by word, in the order of English\t%.1f %%", 100 * t->in_order);
     page_row(page, "encoder-decoder, %zu parameters\t%.1f %%",

@@ -38,21 +38,23 @@ static void show_bottleneck(struct page *page, struct study *study)
 {
     page_step(page, "Bottleneck");
     page_paragraph(page, SHORT,
-                   "All that the decoder knows of a sentence must fit into one vector of %d "
-                   "elements. Attention reads the states of all words instead, of which there are "
-                   "more in longer sentences. All train on sentences of up to %d words.",
+                   "All that the decoder knows of a sentence has to fit into one vector of %d "
+                   "elements. Attention reads the states of all words instead, and a longer "
+                   "sentence has more of them. All models train on sentences of up to %d words.",
                    study->config.hidden, study->training.max_words);
     study_train(study, 0);
     const int shown[] = {EACH, ATTENDING + CELL_GRU, ALONE};
     study_curves(study, page, SHORT, "Quality by length", shown, 3);
     study_compare(study, page, MORE, "All models", "model", 0, EACH + 1, NULL);
-    page_paragraph(page, MORE,
-                   "None of them translates sentences twice as long: attention removes the "
-                   "bottleneck, not the need to have seen such lengths.");
+    page_paragraph(
+        page, MORE,
+        "None of the models translates sentences that are twice as long. Attention removes the "
+        "bottleneck, but a model still has to have seen such lengths in training.");
     double fixed = retained(study, EACH), attending = retained(study, ATTENDING + CELL_GRU);
-    page_claim(page, "one vector: BLEU beyond the training's lengths, of that within", fixed,
-               AT_MOST, 0.3);
-    page_claim(page, "attention retains more, times", attending / fixed, AT_LEAST, 2);
+    page_claim(page, "one vector: BLEU just beyond the lengths of training, divided by that within",
+               fixed, AT_MOST, 0.3);
+    page_claim(page, "with attention that ratio is larger, by a factor of", attending / fixed,
+               AT_LEAST, 2);
 }
 
 int lesson_three_problems(struct page *page, const struct lesson_options *options)

@@ -53,31 +53,33 @@ void show_gradients(struct page *page, const struct study *study, double means[M
 {
     double best = 0, worst = 1e9;
     page_step(page, "Vanishing gradient");
-    page_paragraph(
-        page, SHORT,
-        "How strongly does a word of the source influence a step of the decoder, before any "
-        "training? With one vector the gradient passes through every state between the two, and "
-        "each step multiplies it by the Jacobian of the cell. With attention there is a way past "
-        "them.");
+    page_paragraph(page, SHORT,
+                   "How strongly does a word of the source influence a step of the decoder, before "
+                   "any training? With one vector the gradient has to pass through every state "
+                   "between the two, and each step multiplies it by the Jacobian of the cell. "
+                   "Attention gives it a way around them.");
     page_formula(page, SHORT,
                  "frac{∂loss_t}{∂x_s} = frac{∂loss_t}{∂d_t} ⋅ frac{∂d_t}{∂d_{t-1}} ⋅ … ⋅ "
                  "frac{∂h_{s+1}}{∂h_s} ⋅ frac{∂h_s}{∂x_s}");
     draw_distances(page, study, means, "One vector: the gradient vanishes", 0, ATTENDING);
-    draw_distances(page, study, means, "Attention: it does not", ATTENDING, MODELS);
+    draw_distances(page, study, means, "Attention: the gradient does not vanish", ATTENDING,
+                   MODELS);
     page_paragraph(page, MORE,
-                   "Norm of the gradient of a step's loss in an embedded word, over that in the "
-                   "step's logits; sentences of %d words. Before training the GRU loses most: its "
-                   "update gate is near 1/2, so each step keeps about half of the old state. An "
-                   "LSTM's forget gate begins at σ(1) = 0.73. What a plain RNN keeps depends on "
-                   "its random matrix, thus on the seed.",
+                   "The curves show the norm of the gradient of a step's loss with respect to an "
+                   "embedded word, divided by that with respect to the step's logits, in sentences "
+                   "of %d words. Nothing has been trained yet. At first the gates of a GRU are "
+                   "near 1/2 and the forget gate of an LSTM is at σ(1) = 0.73, so that the LSTM "
+                   "keeps more of its old state. The gradient also passes through the new content "
+                   "of a state, so it decreases more slowly than by these factors. What a plain "
+                   "RNN keeps depends on its random matrix and therefore on the seed.",
                    WORDS);
     for (int i = 0; i < MODELS; i++)
         if (i < ATTENDING)
             best = fmax(best, left(means[i]));
         else
             worst = fmin(worst, left(means[i]));
-    page_claim(page, "one vector, the best cell: left at distance 40 of that at 8", best, AT_MOST,
-               0.25);
-    page_claim(page, "attention, the worst model: left at distance 40 of that at 8", worst,
-               AT_LEAST, 0.3);
+    page_claim(page, "one vector, the best cell: gradient at distance 40, divided by that at 8",
+               best, AT_MOST, 0.25);
+    page_claim(page, "attention, the worst model: gradient at distance 40, divided by that at 8",
+               worst, AT_LEAST, 0.3);
 }
