@@ -1,5 +1,5 @@
-/* architecture.c - the models of the lessons, trained for a moment; words, weights and scores of
-   the step that writes the second German word. */
+/* architecture.c - trains the models of the lessons for a moment and collects words, weights and
+   scores of the step that writes the second German word. */
 #include "architecture.h"
 #include "kit/layers.h"
 #include "kit/program.h"
@@ -29,7 +29,7 @@ static const struct architecture plans[ARCHITECTURES] = {
      .encoding = ENCODED_BY_ATTENTION, .attends = true, .after = true, .projected = true},
 };
 
-/* The recurrent model of a plan. */
+/* Returns the configuration of a plan's recurrent model. */
 static struct recurrent_config config_of(const struct architecture *plan, const struct study *study)
 {
     struct recurrent_config c = study->config;
@@ -67,7 +67,7 @@ static void take_words(struct architecture *a, const struct language *language,
                   t < out->count ? out->tokens[t] : RAPT_TOKEN_END);
 }
 
-/* Weights of the model's own translation, or influences. */
+/* Stores the weights of the model's own translation, or influences. */
 static void take_numbers(struct architecture *a, struct study *study, int model)
 {
     struct sentence sentence;

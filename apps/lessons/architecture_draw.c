@@ -1,6 +1,6 @@
-/* architecture_draw.c - one model as a picture, below its title: words below, encodings above them,
-   weights between them and the context, the decoder's step on the right; lines are as thick as
-   weights. */
+/* architecture_draw.c - draws a model: words at the bottom, encodings above them, weights between
+   encodings and context, the decoder's step on the right. The thickness of a line shows the weight.
+   */
 #include "architecture.h"
 #include "kit/program.h"
 #include <math.h>
@@ -21,7 +21,7 @@ static void put_box(struct svg *svg, double x, double y, const char *color, cons
     svg_text(svg, x, y + 5, 15, SVG_MIDDLE, ink, "%s", text);
 }
 
-/* A line with a head at its end. */
+/* Draws a line with an arrowhead. */
 static void put_arrow(struct svg *svg, double x1, double y1, double x2, double y2,
                       const char *color, double thickness)
 {
@@ -48,7 +48,7 @@ static void draw_words(struct svg *svg, const struct architecture *a)
     }
 }
 
-/* Arcs from the word with the largest weight to all words, below the boxes. */
+/* Draws arcs from the word with the largest weight to all words, below the boxes. */
 static void draw_self(struct svg *svg, const struct architecture *a)
 {
     enum { POINTS = 17 };
@@ -79,7 +79,7 @@ static void draw_encoder(struct svg *svg, const struct architecture *a)
     }
 }
 
-/* Numbers over the encodings, and lines to the context. */
+/* Draws numbers above the encodings, and lines to the context. */
 static void draw_weights(struct svg *svg, const struct architecture *a)
 {
     const double top = a->encoding == NOT_ENCODED ? ROW_ENCODED + 10 : ROW_ENCODED - BOX / 2.0;
@@ -130,7 +130,7 @@ static void draw_decoder(struct svg *svg, const struct architecture *a)
     }
 }
 
-/* The state of the decoder enters each step of the encoder. */
+/* Draws how the state of the decoder enters each step of the encoder. */
 static void draw_again(struct svg *svg, const struct architecture *a)
 {
     const double bottom = ROW_ENCODED + BOX / 2.0, below = bottom + 22, beside = 12;
@@ -142,7 +142,7 @@ static void draw_again(struct svg *svg, const struct architecture *a)
     svg_text(svg, decoder_x, below + 18, 12, SVG_MIDDLE, chart_colors[2], "reads again");
 }
 
-/* How the decoder knows what it has written: a state, or attention to it. */
+/* Draws how the decoder knows what it has written: by a state, or by attention to it. */
 static void draw_past(struct svg *svg, const struct architecture *a)
 {
     const double y = ROW_CONTEXT + 84;

@@ -1,4 +1,4 @@
-/* attend.c - queries, keys and values in, outputs and weights out, through rapt/attention.h. */
+/* attend.c - attention of small arrays through rapt/attention.h. */
 #include "attend.h"
 #include "kit/program.h"
 #include "kit/workspace.h"

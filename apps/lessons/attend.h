@@ -1,13 +1,12 @@
-/* attend.h - attention of a few queries over a few keys by rapt_attention_forward, as lessons use
-   it. */
+/* attend.h - attention of a few queries to a few keys by rapt_attention_forward. */
 #ifndef LESSONS_ATTEND_H
 #define LESSONS_ATTEND_H
 
 #include <rapt/attention.h>
 
-/* Dot products times `scale` (0: 1 / sqrt(width)), softmax. q [queries][width], k [keys][width],
-   v [keys][value_width]; out [queries][value_width], weights [queries][keys], NULL: not wanted.
-   Exits if the library refuses. */
+/* Softmax attention with the score `scale` q . k (0: 1 / sqrt(width)). q [queries][width], k
+   [keys][width], v [keys][value_width]; out [queries][value_width], weights [queries][keys], NULL
+   if not wanted. Ends the program if the library refuses. */
 struct attended {
     int queries, keys, width, value_width;
     float scale;

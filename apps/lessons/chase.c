@@ -14,7 +14,7 @@ static const char *const target_words[N] = {"汤姆", "追逐", "杰瑞"};
 static const float lecture[N][N] = {{0.6F, 0.2F, 0.2F}, {0.2F, 0.7F, 0.1F}, {0.3F, 0.2F, 0.5F}};
 static const float encoded[N][2] = {{0.1F, 0.15F}, {0.9F, 0.3F}, {0.45F, 0.9F}};
 
-/* ---- the numbers given ---- */
+/* ---- given weights ---- */
 static double picture_at(float value)
 {
     return 30 + 280 * (double)value;
@@ -22,7 +22,7 @@ static double picture_at(float value)
 
 static void draw_contexts(struct svg *svg, const void *user)
 {
-    /* Of each context, where no line passes. */
+    /* Where the label of each context is, away from the lines. */
     static const struct {
         double x, y;
         enum svg_anchor anchor;
@@ -96,7 +96,7 @@ static void given_step(struct page *page)
                1e-6);
 }
 
-/* ---- the numbers learned ---- */
+/* ---- learned weights ---- */
 static void draw_test(struct random *random, struct ids_pair *pair, const void *user)
 {
     struct chase_pair drawn;
@@ -105,7 +105,7 @@ static void draw_test(struct random *random, struct ids_pair *pair, const void *
     *pair = drawn.ids;
 }
 
-/* Cross-attention of the pair as a heat map on the page: a row for each word of the translation. */
+/* Appends a map of the pair's cross-attention, with a row for each word of the translation. */
 static void show_pair(struct page *page, enum page_detail detail, const char *title,
                       struct learner *small, const struct ids_pair *pair, float *weights)
 {
@@ -118,7 +118,8 @@ static void show_pair(struct page *page, enum page_detail detail, const char *ti
              weights);
 }
 
-/* Share of words of held-out sentences whose largest weight is on the word that they translate. */
+/* Returns the share of words of held-out sentences whose largest weight is on the word they
+   translate. */
 static double aligned(struct learner *small, struct random random)
 {
     enum { SENTENCES = 200 };

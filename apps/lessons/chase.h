@@ -1,29 +1,29 @@
-/* chase.h - English of three to ten words and its Chinese, with what translates what: the grammar
-   of lesson 5. */
+/* chase.h - the grammar of lesson 5: English sentences of three to ten words, their Chinese
+   translations, and which word translates which. */
 #ifndef LESSONS_CHASE_H
 #define LESSONS_CHASE_H
 
 #include "small.h"
 #include <stdbool.h>
 
-struct chase { /* a sentence: numbers of words; -1: there is none */
+struct chase { /* a sentence as indices of words; -1: no such word */
     int subject, verb, object, where;
     bool negated, today;
 };
-/* source[t]: the position in the source of the word that target word t translates. */
+/* source[t] is the position of the source word that target word t translates. */
 struct chase_pair {
     struct ids_pair ids;
     int source[SMALL_TOKENS];
 };
-int chase_vocabulary(void); /* ids of both languages together, from RAPT_TOKEN_SPECIALS on */
+int chase_vocabulary(void); /* number of ids of both languages, from RAPT_TOKEN_SPECIALS on */
 const char *chase_word(int32_t id);
 void chase_make(const struct chase *sentence, struct chase_pair *pair);
-/* Is the sentence kept out of training? Three in ten who-does-what-to-whom are, the
-   lecture's among them. */
+/* Returns whether the sentence is kept out of training. That holds for three in ten combinations of
+   who does what to whom, the lecture's among them. */
 bool chase_held_out(const struct chase *sentence);
-/* Draws until held_out or not, as wanted. */
+/* Draws until chase_held_out is as wanted. */
 void chase_draw(struct random *random, bool held_out, struct chase_pair *pair);
-/* A small_draw_fn: never held out. */
+/* A small_draw_fn that never draws held-out sentences. */
 void chase_draw_training(struct random *random, struct ids_pair *pair, const void *user);
 
 #endif

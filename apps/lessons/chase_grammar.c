@@ -1,5 +1,5 @@
-/* chase_grammar.c - a tiny English-Chinese grammar: Chinese says when and where before the verb,
-   and denies with one word. Without -s, as the lecture writes "Tom chase Jerry". */
+/* chase_grammar.c - a tiny English-Chinese grammar, in which Chinese says when and where before the
+   verb and negates with one word. Verbs have no -s, as in the lecture's "Tom chase Jerry". */
 #include "chase.h"
 #include <stddef.h>
 

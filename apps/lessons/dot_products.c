@@ -1,5 +1,5 @@
-/* dot_products.c - two properties of scores that are dot products, on random vectors: which key
-   attracts a query, and what the number of elements does to the distribution. */
+/* dot_products.c - lesson 6: two properties of dot products, shown with random vectors: which key
+   attracts a query, and how the number of elements changes the distribution. */
 #include "every_score.h"
 #include "kit/program.h"
 #include "kit/random.h"
@@ -10,7 +10,7 @@
 
 enum { KEYS = 16, WIDTHS = 11, WIDTH = 1 << (WIDTHS - 1), QUERIES_TRIED = 64 };
 
-/* One query over KEYS keys, which are the values, too. */
+/* One query and KEYS keys, which are also the values. */
 struct problem {
     struct workspace workspace;
     float query[WIDTH], keys[KEYS * WIDTH], out[WIDTH], weights[KEYS];
@@ -35,7 +35,7 @@ static void draw(float *x, int count, struct random *random)
     for (int i = 0; i < count; i++) x[i] = random_normal(random);
 }
 
-/* |out - key| / |key| */
+/* Returns |out - key| / |key|. */
 static double distance(const struct problem *p, int key, int width)
 {
     double difference = 0, norm = 0;
@@ -90,7 +90,7 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
                0.9);
 }
 
-/* In bits, the mean over random queries and keys. */
+/* Returns the mean entropy, in bits, over random queries and keys. */
 static double entropy(struct problem *p, rapt_score score, int width, struct random random)
 {
     double sum = 0;

@@ -1,5 +1,5 @@
-/* every_score.c - lesson 6: an RNN with simple attention, softmax, queries, keys and values,
-   parameterized attention, and every score of the library in the same decoder. */
+/* every_score.c - lesson 6: an RNN with simple attention; softmax; queries, keys and values;
+   projections; every score of the library in the same decoder; localities; dot products. */
 #include "every_score.h"
 #include "parts.h"
 #include <math.h>
@@ -32,8 +32,8 @@ static void add_models(struct study *study)
     study_add(study, "dot, one Wʰ", &config);
 }
 
-/* The largest difference between scores of the first step in two sentences of the same length: the
-   query is the same. */
+/* Returns the largest difference between the scores of the first step in two sentences of the same
+   length. The query of that step is the same in both. */
 static double first_difference(struct study *study, int model)
 {
     static const struct german_clause clauses[2] = {{0, {0, -1, 0}, 1, 0, {0, -1, 1}},

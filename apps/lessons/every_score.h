@@ -4,18 +4,18 @@
 
 #include "study.h"
 
-/* Models: one of each score, one with projections, and the lecture's: the dot product, and one cell
-   for both languages. */
+/* Models: one for each score, one with projections, and the lecture's, which has the dot product
+   and one cell for both languages. */
 enum { PARAMETERIZED = RAPT_SCORE_COUNT, SIMPLE, SCORED_MODELS };
 
-/* simple_attention.c: trains all models of the study, and shows a step of SIMPLE; then projections.
- */
+/* simple_attention.c: the first trains all models of the study and shows a step of SIMPLE; the
+   second shows projections. */
 void show_simple(struct page *page, struct study *study, const struct sentence *sentence);
 void show_parameterized(struct page *page, struct study *study, const struct sentence *sentence);
 
-enum { STEP_WORDS = 6 }; /* the end among them */
+enum { STEP_WORDS = 6 }; /* including the end */
 enum step_part { QUERY_PART, KEYS_PART, VALUES_PART, STEP_PARTS };
-/* One step of a decoder with simple attention, and the part of it that the text speaks of. */
+/* One step of a decoder with simple attention, and the part of it that is explained. */
 struct step_figure {
     enum step_part part;
     int step; /* counts from 1 */

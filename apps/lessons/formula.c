@@ -1,4 +1,4 @@
-/* formula.c - a formula as lesson.h describes it becomes a tree. */
+/* formula.c - parses a formula in the notation of lesson.h into a tree. */
 #include "formula.h"
 #include "kit/program.h"
 #include <ctype.h>
@@ -36,7 +36,7 @@ size_t formula_character(const char *text)
 
 static struct node *read_sequence(const char **at);
 
-/* What stands in braces at *at; without braces: nothing. */
+/* Reads what is in braces at *at; without braces, nothing. */
 static struct node *read_braces(const char **at)
 {
     if (**at != '{') return NULL;
@@ -46,7 +46,7 @@ static struct node *read_braces(const char **at)
     return inside;
 }
 
-/* A word: a name, or a construction if braces follow. */
+/* Reads a word: a name, or a construction if braces follow. */
 static struct node *read_word(const char **at)
 {
     static const struct {
@@ -73,7 +73,7 @@ static struct node *read_word(const char **at)
     return node_of(NAME, begin, size);
 }
 
-/* Greek letters are names, but for the sign of a sum. */
+/* Greek letters are names, except for the sign of a sum. */
 static bool is_greek(const char *text)
 {
     unsigned char lead = (unsigned char)text[0];
@@ -117,7 +117,7 @@ static struct node *read_sequence(const char **at)
 struct node *formula_read(const char *formula)
 {
     struct node *first = read_sequence(&formula), **end = &first;
-    while (*formula) { /* a brace too many ends a sequence: what follows it is kept */
+    while (*formula) { /* an extra brace ends a sequence; continue after it */
         while (*end != NULL) end = &(*end)->next;
         formula++;
         *end = read_sequence(&formula);

@@ -1,4 +1,4 @@
-/* formula_mathml.c - a formula becomes MathML (presentation elements of MathML Core). */
+/* formula_mathml.c - writes a formula as MathML (presentation elements of MathML Core). */
 #include "formula.h"
 #include "kit/program.h"
 #include "page.h"
@@ -14,7 +14,7 @@ static void put_element(FILE *file, const char *element, const struct node *node
     fprintf(file, "<%s%s>", element, bracket ? " stretchy=\"false\"" : "");
     bool before = node->kind == WORDS && *text == ' ';
     bool behind = node->kind == WORDS && node->size > 1 && text[node->size - 1] == ' ';
-    xml_escape(file, before ? "\u00A0" : ""); /* MathML drops blanks at the ends */
+    xml_escape(file, before ? "\u00A0" : ""); /* MathML drops leading and trailing blanks */
     xml_escape(file, text);
     xml_escape(file, behind ? "\u00A0" : "");
     fprintf(file, "</%s>", element);

@@ -1,4 +1,4 @@
-/* formula_text.c - a formula becomes a line of text. */
+/* formula_text.c - writes a formula as a line of text. */
 #define _POSIX_C_SOURCE 200809L
 #include "formula.h"
 #include "kit/program.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const struct {
-    const char *letter, *sub, *super; /* "": there is none */
+    const char *letter, *sub, *super; /* "": no such character */
 } scripts[] = {
     {"0", "₀", "⁰"}, {"1", "₁", "¹"}, {"2", "₂", "²"}, {"3", "₃", "³"}, {"4", "₄", "⁴"},
     {"5", "₅", "⁵"}, {"6", "₆", "⁶"}, {"7", "₇", "⁷"}, {"8", "₈", "⁸"}, {"9", "₉", "⁹"},
@@ -18,7 +18,7 @@ static const struct {
     {"x", "ₓ", "ˣ"}, {"⊤", "", "ᵀ"},  {"T", "", "ᵀ"},
 };
 
-/* The letters raised or lowered; NULL: not all of them can be. */
+/* Returns the raised or lowered letters; NULL if one of them does not exist in Unicode. */
 static char *small_letters(const char *text, bool raised)
 {
     char *out = xasprintf("%s", "");
@@ -37,7 +37,7 @@ static char *small_letters(const char *text, bool raised)
 
 static char *nodes_text(const struct node *node);
 
-/* In parentheses where it is more than one word. */
+/* Writes parentheses around it if it has more than one word. */
 static void put_part(FILE *file, const struct node *node)
 {
     char *text = nodes_text(node);

@@ -1,5 +1,5 @@
-/* html.c - pages as HTML: one self-contained file per lesson (style and pictures inside, no script)
-   and an index that links them. A formula alone stands beside the picture that follows it. */
+/* html.c - writes pages as HTML: one self-contained file per lesson (with style and pictures,
+   without script) and an index. A single formula is placed beside the picture that follows it. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include "page.h"
@@ -120,7 +120,7 @@ static void put_formula(FILE *file, const struct block *block)
     fputs("</div>\n", file);
 }
 
-/* A formula and the picture after it; the last of several formulas stays with the others. */
+/* True for a formula before a picture, unless another formula is before it. */
 static bool stands_beside(const struct page *page, int i)
 {
     const struct block *block = &page->blocks[i];
@@ -128,7 +128,7 @@ static bool stands_beside(const struct page *page, int i)
            (i == 0 || block[-1].kind != FORMULA);
 }
 
-/* Blocks from *i on; a formula may take the picture after it along. */
+/* Writes the blocks from *i on; a formula may take the picture after it along. */
 static void put_block(FILE *file, const struct page *page, int *i)
 {
     const struct block *block = &page->blocks[*i];
@@ -210,7 +210,7 @@ static void put_index(FILE *file, const struct page *pages, int count, int p)
 
 typedef void put_fn(FILE *file, const struct page *pages, int count, int p);
 
-/* One file of the folder; releases its name. */
+/* Writes one file of the folder and frees its path. */
 static int write_file(char *path, put_fn *put, const struct page *pages, int count, int p)
 {
     char *bytes = NULL;

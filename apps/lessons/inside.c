@@ -1,5 +1,5 @@
-/* inside.c - a small Transformer of the grammar of lesson 5: its self-attention, mask, heads,
-   cross-attention, and what its residual stream predicts after each layer. */
+/* inside.c - lesson 8: self-attention, mask, heads and cross-attention of a small Transformer that
+   was trained on the grammar of lesson 5. */
 #include "inside.h"
 #include "kit/layers.h"
 #include "kit/program.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of tokens between begin and end, either "" if it is not there. */
+/* Collects the names of tokens between begin and end, which are "" if they are not wanted. */
 static int name_tokens(const struct ids *ids, const char *begin, const char *end,
                        const char **names)
 {
@@ -30,7 +30,7 @@ static void show(struct view *v, enum page_detail detail, const char *title, rap
 }
 
 /* ---- self-attention, its mask, its heads ---- */
-/* The encoder's head whose rows have the largest weights. */
+/* Finds the encoder's head whose rows have the largest weights. */
 static void clearest(struct view *v, int *layer, int *head)
 {
     double best = 0;

@@ -10,10 +10,11 @@ struct view {
     struct page *page;
     struct learner *small;
     const struct ids_pair *pair;
-    const char *source[ROWS], *target[ROWS]; /* words and the end; the beginning and words */
+    const char *source[ROWS], *target[ROWS]; /* words and (end); (begin) and words */
     int sources, targets;
     float weights[ROWS * ROWS];
 };
-void show_stream(struct view *view); /* stream.c: what it would write after each layer */
+void show_stream(
+    struct view *view); /* stream.c: shows what the model would write after each layer */
 
 #endif

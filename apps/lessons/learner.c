@@ -1,5 +1,6 @@
-/* learner.c - setups and sequences in; a trained model, losses, classes and generated targets
-   out. All calls use one thread: models are trained side by side. */
+/* learner.c - small models of the library: setup and sequences in; a trained model, losses, classes
+   and generated targets out. All calls use one thread, since models are trained in parallel
+   threads. */
 #include "learner.h"
 #include <stdlib.h>
 #include <string.h>

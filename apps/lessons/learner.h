@@ -1,6 +1,6 @@
-/* learner.h - a small model of the library, its trainer and a session, and the batch that is
-   being filled: what the lessons about models of rapt share. One thread each; a refusal of the
-   library ends the program. */
+/* learner.h - a small model of the library with its trainer, a session and the batch that is being
+   filled, for the lessons that train models of rapt. All calls use one thread. If the library
+   refuses, the program ends. */
 #ifndef LESSONS_LEARNER_H
 #define LESSONS_LEARNER_H
 
@@ -10,9 +10,10 @@
 
 struct learner_setup {
     rapt_config config;
-    int steps, batch; /* training steps (0: the caller sets each rate), sequences of a step */
-    int source_rows, target_ids; /* of one sequence at most; target_ids: begin and end among them */
-    float rate;                  /* peak: linear from 0 over a tenth of the steps, then to 0 */
+    int steps, batch; /* training steps (0: the caller sets each rate), sequences per step */
+    int source_rows, target_ids; /* limits of one sequence; target_ids includes begin and end */
+    float rate; /* peak; the rate grows from 0 over a tenth of the steps and then falls to 0, both
+                   linearly */
     uint64_t seed;
 };
 struct learner {
@@ -20,39 +21,41 @@ struct learner {
     rapt_model *model;
     rapt_trainer *trainer;
     rapt_session *session;
-    int sequences;                      /* in the batch */
-    int32_t *ids, *targets;             /* back to back */
-    float *vectors;                     /* instead of ids where config.source_width is not 0 */
+    int sequences;                      /* in the batch so far */
+    int32_t *ids, *targets;             /* of all sequences, one after another */
+    float *vectors;                     /* replace ids if config.source_width is not 0 */
     int *source_starts, *target_starts; /* [batch + 1] */
 };
-/* Pre-norm, feed-forward layers of twice the width; `layers` in each half that the kind has. */
+/* Returns a pre-norm configuration with feed-forward layers of twice the width and `layers` layers
+   in each half that the kind has. */
 rapt_config learner_config(rapt_kind kind, int width, int heads, int layers, int positions);
 void learner_create(struct learner *learner, const struct learner_setup *setup);
-/* The session of the model, which learner_create makes. */
+/* Creates the session; learner_create creates the model. */
 void learner_session(struct learner *learner);
 void learner_free(struct learner *learner);
 
-/* The batch: add source rows and target ids of a sequence, then end it. */
+/* A batch is filled by adding the source rows and target ids of a sequence and then ending it. */
 void learner_clear(struct learner *learner);
 void learner_id(struct learner *learner, int id);
-float *learner_vector(struct learner *learner); /* the next one, zeros, to be filled */
+float *learner_vector(struct learner *learner); /* returns the next one, filled with zeros */
 void learner_target(struct learner *learner, int id);
 void learner_end(struct learner *learner);
 rapt_tokens learner_sources(const struct learner *learner);
 rapt_tokens learner_targets(const struct learner *learner);
 
-/* One training step over the batch, which is empty afterwards; nats per target. */
+/* Makes one training step with the batch and clears it; returns nats per target. */
 double learner_step(struct learner *learner);
-/* The batch stays. */
+/* Computes the loss; the batch stays. */
 rapt_report learner_evaluate(struct learner *learner);
-const float *learner_classify(struct learner *learner); /* logits */
-/* Greedy targets of the batch, out [sequences][target_ids], counts [sequences]. prefix NULL: none.
-   alignments NULL: not wanted; else those of a batch of one, [counts + 1][source rows]. */
+const float *learner_classify(struct learner *learner); /* returns the logits */
+/* Generates greedily. out [sequences][target_ids], counts [sequences]. prefix may be NULL.
+   alignments may be NULL; otherwise the batch has one sequence and they are [counts + 1][source
+   rows]. */
 void learner_generate(struct learner *learner, int begin, int end, const rapt_tokens *prefix,
                       int32_t *out, int *counts, float *alignments);
-/* Logits after each id of the batch's targets, the last one included. */
+/* Returns the logits after each id of the batch's targets, including the last one. */
 const float *learner_decode(struct learner *learner);
-/* Weights after learner_decode or learner_classify; layer, head: -1: the mean. */
+/* Reads weights after learner_decode or learner_classify. layer or head -1: the mean. */
 void learner_weights(struct learner *learner, rapt_weights which, int layer, int head,
                      float *weights);
 /* Ends the program with the library's message if status is not RAPT_OK. */

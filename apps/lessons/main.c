@@ -1,4 +1,4 @@
-/* main.c - lessons: the table of lessons.def, given to the program. */
+/* main.c - lessons: runs the program with the table of lessons.def. */
 #include "kit/program.h"
 #include "lesson.h"
 

@@ -1,5 +1,5 @@
-/* mix.c - lesson 4: softmax makes weights of scores; what a mixture by such weights means for
-   points, for pictures and for codes of pictures; why a hidden state can be the query. */
+/* mix.c - lesson 4: softmax turns scores into weights; what a mixture by such weights means for
+   points, pictures and codes of pictures; why a hidden state can be the query. */
 #include "attend.h"
 #include "kit/layers.h"
 #include "kit/program.h"
@@ -40,7 +40,8 @@ static void draw_triangle(struct svg *svg, const void *user)
     }
 }
 
-/* The weights again, from where the outputs are: the areas across from each corner. */
+/* Compares the weights with the areas of the triangle opposite each corner, from which they can be
+   read. */
 static double distance_from_areas(const struct triangle *t)
 {
     double worst = 0;
@@ -110,8 +111,8 @@ static const double lecture_y[WIDTH] = {0.00007009, 0.00013716, 0.00097105, 0.00
                                         0.00030442, 0.00039481, 0.0000476,  0.00088459, 0.00026804,
                                         0.00083782, 0.00037836, 1,          0,          0};
 
-/* Attention of y, times 4, over x and two items with the last places 0 1 0 and 0 0 1, and of the
-   last three places alone: how far do the weights differ? */
+/* Compares the weights of the query 4y over x and two items with the last places 0 1 0 and 0 0 1
+   with those of the last three places only. Returns the largest difference. */
 static double effect_of_content(float weights[2][3])
 {
     float k[2][3][WIDTH] = {{{0}}}, q[2][WIDTH] = {{0}};
@@ -131,7 +132,7 @@ static double effect_of_content(float weights[2][3])
     return worst;
 }
 
-/* Root of the mean square of the cosine of random vectors. */
+/* Returns the root mean square of the cosine of random vectors. */
 static double mean_cosine(struct random *random, int width, int pairs)
 {
     double sum = 0;

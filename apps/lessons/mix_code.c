@@ -1,5 +1,6 @@
-/* mix_code.c - pictures of a disk, mixed pixel by pixel and in a code of two numbers that an
-   autoencoder learns: one mixture shows two gray ghosts, the other one disk in between. */
+/* mix_code.c - lesson 4: pictures of a disk, mixed pixel by pixel and in a code of two numbers that
+   an autoencoder learns. The first mixture shows two gray ghosts, the second one disk between the
+   two. */
 #include "kit/layers.h"
 #include "kit/program.h"
 #include "parts.h"
@@ -10,7 +11,7 @@
 enum { SIDE = 12, PIXELS = SIDE * SIDE, HIDDEN = 48, CODE = 2, BATCH = 32 };
 static const float radius = 2.2F;
 
-/* A white disk on black with soft edges. */
+/* Draws a white disk with soft edges on black. */
 static void draw_disk(float x, float y, float *pixels)
 {
     for (int i = 0; i < PIXELS; i++) {
@@ -29,7 +30,7 @@ static float draw_position(struct random *random)
 struct coder {
     struct params params;
     struct linear in, code, out, pixels;
-    float *hidden, *codes, *wide, *logits, *dlogits, *dwide, *dcodes, *dhidden; /* of a batch */
+    float *hidden, *codes, *wide, *logits, *dlogits, *dwide, *dcodes, *dhidden; /* for a batch */
 };
 
 static void coder_create(struct coder *c, uint64_t seed)
@@ -78,7 +79,7 @@ static void decode(struct coder *c, int rows, const float *codes, float *pixels)
     sigmoid_forward((size_t)rows * PIXELS, pixels, pixels);
 }
 
-/* One step on a batch of disks; returns the squared error per pixel. */
+/* Makes one step with a batch of disks; returns the squared error per pixel. */
 static double learn(struct coder *c, struct random *random, float rate)
 {
     float pixels[BATCH * PIXELS];
@@ -92,7 +93,8 @@ static double learn(struct coder *c, struct random *random, float rate)
     memset(c->dwide, 0, BATCH * HIDDEN * sizeof(float));
     memset(c->dcodes, 0, BATCH * CODE * sizeof(float));
     memset(c->dhidden, 0, BATCH * HIDDEN * sizeof(float));
-    for (int i = 0; i < BATCH * PIXELS; i++) { /* cross-entropy: its gradient in the logits */
+    for (int i = 0; i < BATCH * PIXELS;
+         i++) { /* the gradient of cross-entropy with respect to the logits */
         c->dlogits[i] = c->logits[i] - pixels[i];
         error += (double)c->dlogits[i] * (double)c->dlogits[i];
     }
@@ -110,8 +112,8 @@ static double learn(struct coder *c, struct random *random, float rate)
     return error / (BATCH * PIXELS);
 }
 
-/* Root of the mean squared difference to the nearest picture of a disk, over that of the disk to
-   black: 0: it is a picture, 1: as far as black. */
+/* Returns the root mean square distance from the nearest picture of a disk, divided by that of the
+   disk from black. 0: it is such a picture; 1: as far from one as black. */
 static double distance_from_pictures(const float *pixels)
 {
     enum { TRIES = 29 };
@@ -134,11 +136,11 @@ static double distance_from_pictures(const float *pixels)
     return sqrt(nearest / disk);
 }
 
-/* Two pictures and five mixtures of them, from all of the first to all of the second. */
+/* Two pictures and five mixtures of them, from the first to the second. */
 enum { SHARES = 5 };
 struct mixtures {
     float raw[SHARES][PIXELS], decoded[SHARES][PIXELS];
-    double raw_distance, distance; /* of those in the middle */
+    double raw_distance, distance; /* for those in the middle */
 };
 
 static void mix(struct coder *coder, const float positions[4], struct mixtures *m)

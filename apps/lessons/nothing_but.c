@@ -1,5 +1,5 @@
-/* nothing_but.c - lesson 8: a Transformer looked into, and all models beside one another: quality
-   by length and seconds at about equal numbers of parameters. */
+/* nothing_but.c - lesson 8: self-attention in a recurrent network, a Transformer from the inside,
+   masks, positions, and all models compared at about the same number of parameters. */
 #include "architecture.h"
 #include "kit/program.h"
 #include "parts.h"
@@ -7,7 +7,7 @@
 
 enum { VECTOR, AGAIN, PICKED, ADDITIVE, SINUSOIDS, RELATIVE, MODELS, MAX_WORDS = 12 };
 
-/* In the order of the enumerators, each of about 27,000 parameters. */
+/* Adds the models in the order of the enumerators, each with about 27,000 parameters. */
 static void add_models(struct study *study)
 {
     struct recurrent_config vector = study->config;

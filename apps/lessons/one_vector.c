@@ -1,5 +1,5 @@
-/* one_vector.c - lesson 1: an encoder-decoder whose source is one vector, four ways to pass that
-   on, and the influence of each source word on each word of the translation. */
+/* one_vector.c - lesson 1: encoder-decoders that pass on one vector in four ways, and the influence
+   of each source word on each word of the translation. */
 #include "study.h"
 #include <stdlib.h>
 

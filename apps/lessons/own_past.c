@@ -1,6 +1,6 @@
-/* own_past.c - self-attention before the Transformer: a recurrent encoder whose steps read all of
-   its own states so far (LSTMN, Cheng, Dong and Lapata 2016), beside one that reads the state
-   before. */
+/* own_past.c - lesson 8: self-attention before the Transformer. A recurrent encoder that reads all
+   of its own states so far (LSTMN, Cheng, Dong and Lapata 2016) is compared with one that reads the
+   previous state. */
 #include "parts.h"
 #include "study.h"
 #include <math.h>
@@ -8,7 +8,7 @@
 
 enum { LSTM, LSTMN, MAX_WORDS = 8, COLUMNS = MAX_WORDS + 2 };
 
-/* Mean weight of a sentence's words on other states than the one before them. */
+/* Returns the mean weight on states other than the previous one. */
 static double elsewhere(const float *weights, int columns)
 {
     double sum = 0;

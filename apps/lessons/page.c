@@ -1,5 +1,5 @@
-/* page.c - blocks in, a page out: each call copies what it is given and appends one block, or adds
-   to the last one. */
+/* page.c - blocks in, a page out: each call copies its arguments and appends a block or extends the
+   last one. */
 #define _POSIX_C_SOURCE 200809L
 #include "page.h"
 #include "kit/program.h"
@@ -50,7 +50,7 @@ static struct block *append(struct page *page, enum block_kind kind, enum page_d
     return block;
 }
 
-/* The last block, which must be of this kind. */
+/* Returns the last block, which must be of this kind. */
 static struct block *last(struct page *page, enum block_kind kind)
 {
     struct block *block = page->count > 0 ? &page->blocks[page->count - 1] : NULL;
@@ -86,7 +86,7 @@ void page_formula(struct page *page, enum page_detail detail, const char *formul
     append(page, FORMULA, detail, formula);
 }
 
-/* The cells of a line, appended to those of the table. */
+/* Appends the cells of a line to the table. */
 static void add_cells(struct page *page, struct block *table, const char *line)
 {
     int count = 1;

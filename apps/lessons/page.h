@@ -1,4 +1,5 @@
-/* page.h - what a page holds, for those that render it: blocks in the order of their appending. */
+/* page.h - the blocks of a page in the order in which they were appended, for the files that render
+   them. */
 #ifndef LESSONS_PAGE_H
 #define LESSONS_PAGE_H
 
@@ -16,14 +17,14 @@ struct curve {
 struct block {
     enum block_kind kind;
     enum page_detail detail;
-    char *text;           /* paragraph, formula, statement; the title of others */
-    int rows, columns;    /* of a table without its heads, of a map */
-    char **cells;         /* table: [1 + rows][columns], heads first */
+    char *text;           /* of paragraph, formula and claim; the title of other blocks */
+    int rows, columns;    /* of a table without its heads, or of a map */
+    char **cells;         /* table: [1 + rows][columns], first the heads */
     char **row_names;     /* map: [rows] */
     char **column_names;  /* map: [columns] */
     float *weights;       /* map: [rows][columns] */
     char *labels[2];      /* chart: x, y */
-    double range[2];      /* chart: of y; both 0: what the curves need */
+    double range[2];      /* chart: of the y axis; both 0: fits the curves */
     int curves;           /* chart */
     struct curve *curve;  /* [curves] */
     double width, height; /* drawing */
@@ -39,7 +40,7 @@ struct page {
     struct block *blocks;
     int claims, failures;
     double seconds;
-    /* Called where a step begins, before its block is appended. */
+    /* Called when a step begins, before its block is appended. */
     void (*before_step)(struct page *page, void *user);
     void *user;
 };
@@ -52,24 +53,24 @@ void formula_mathml(FILE *file, const char *formula);
 /* ---- terminal.c ---- */
 struct terminal {
     bool more, pause;
-    int printed; /* blocks of the page */
+    int printed; /* number of blocks */
 };
 void terminal_title(const struct page *page);
-void terminal_print(const struct page *page, struct terminal *terminal); /* what is new */
+void terminal_print(const struct page *page, struct terminal *terminal); /* prints what is new */
 
 /* ---- picture.c ---- */
 bool block_is_picture(const struct block *block);
 void picture_size(const struct block *block, double *width, double *height);
-void picture_draw(struct svg *svg, const struct block *block); /* from the corner on */
-/* All pictures of the pages in one file. */
+void picture_draw(struct svg *svg, const struct block *block); /* draws from the top left */
+/* Writes all pictures of the pages into one file. */
 int picture_file(const char *path, const struct page *pages, int count);
 
 /* ---- json.c, html.c ---- */
 extern const char *const relation_signs[]; /* ">=" */
 json_t *page_json(const struct page *page);
-/* Creates it, unless it is there; option: of the program, for the message. */
+/* Creates the folder unless it exists. option: the option that named it, for the message. */
 int folder_make(const char *option, const char *folder);
-/* index.html and lesson-N.html in the folder. */
+/* Writes index.html and lesson-N.html into the folder. */
 int html_write(const char *folder, const struct page *pages, int count);
 
 #endif

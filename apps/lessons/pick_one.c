@@ -1,5 +1,5 @@
-/* pick_one.c - lesson 3: raw items with keys, a query, and one item that is picked: by argmax, by
-   chance, or by ways that have a gradient. There is no encoder to train. */
+/* pick_one.c - lesson 3: raw items with keys, a query, and one item that is picked by argmax, by
+   chance, or in ways that have a gradient. There is no encoder. */
 #include "kit/workspace.h"
 #include "study.h"
 #include <math.h>

@@ -1,5 +1,5 @@
-/* picture.c - the pictures of a page in SVG: heat maps, charts, drawings; all of them in one file.
- */
+/* picture.c - the pictures of a page in SVG: heat maps, charts, drawings; or all of them in one
+   file. */
 #include "kit/program.h"
 #include "page.h"
 #include <math.h>
@@ -24,7 +24,7 @@ static int widest(char *const *names, int count)
     return columns;
 }
 
-/* Where the squares of a map begin. */
+/* Finds the top left of the squares of a map. */
 static void map_origin(const struct block *map, double *x, double *y)
 {
     *x = MARGIN + 8 + LETTER * widest(map->row_names, map->rows);
@@ -65,7 +65,7 @@ static void draw_map(struct svg *svg, const struct block *map)
     free(names);
 }
 
-/* The least and the greatest of the values that are numbers. */
+/* Extends the range to the values that are numbers. */
 static void widen(double range[2], const double *values, int count)
 {
     for (int i = 0; i < count; i++)
@@ -75,7 +75,7 @@ static void widen(double range[2], const double *values, int count)
         }
 }
 
-/* Ends of an axis at ticks. */
+/* Rounds the ends of an axis to ticks. */
 static void round_range(double range[2], double *step, int ticks)
 {
     if (!(range[1] > range[0])) {
@@ -133,7 +133,7 @@ void picture_draw(struct svg *svg, const struct block *block)
         svg_part_put(svg, 0, 0, block->drawn);
 }
 
-/* ---- all pictures of the pages, one below the other under their titles ---- */
+/* ---- all pictures of the pages, one below the other ---- */
 static char *part_of(const struct block *block)
 {
     struct svg svg;
@@ -144,7 +144,7 @@ static char *part_of(const struct block *block)
 
 enum { TITLE = 34 };
 
-/* Width and height of the whole. */
+/* Finds the width and height of all pictures together. */
 static void measure(const struct page *pages, int count, double size[2])
 {
     size[0] = 360;

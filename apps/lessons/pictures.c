@@ -4,7 +4,8 @@
 #include "parts.h"
 #include <stdlib.h>
 
-/* What is trained: two rewards, and for one of them random glimpses; and no glimpses at all. */
+/* What is trained: one reward each; one of them with random glimpses; a network without glimpses.
+ */
 enum { READS, FINDS, READS_RANDOMLY, VIEWERS };
 struct trained {
     struct viewer *viewer; /* or NULL */
@@ -21,7 +22,7 @@ static void *train(void *argument)
     return NULL;
 }
 
-/* The sensor, at the last glimpse of a picture. */
+/* Draws the sensor at the last glimpse of a picture. */
 static void draw_sensor(struct svg *svg, const void *user)
 {
     const struct viewer *l = user;

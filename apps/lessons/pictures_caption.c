@@ -1,5 +1,6 @@
-/* pictures_caption.c - soft and hard attention write captions of the same picture (Xu et al. 2015,
-   "Show, attend and tell", figures 2 and 3): where each attends to each word, and how well. */
+/* pictures_caption.c - lesson 9: captions of the same picture by soft and by hard attention (Xu et
+   al. 2015, "Show, attend and tell", figures 2 and 3): where each one looks for each word, and how
+   well it describes. */
 #include "caption/caption.h"
 #include "parts.h"
 
@@ -30,7 +31,8 @@ static void draw_view(struct svg *svg, const void *user)
     caption_draw_view(svg, &d->example->scene, &d->example->views[d->kind], 10, 0, COLUMNS);
 }
 
-/* Weights of each word on the patches of the two objects and on the others: [words][OBJECTS]. */
+/* Sums the weights of each word over the patches of each object and over the others:
+   [words][OBJECTS]. */
 static void sum_by_object(const struct scene *scene, const struct caption_view *view, float *sums)
 {
     for (int t = 0; t < caption_length(view->out); t++)
@@ -75,7 +77,7 @@ static void show_results(struct page *page, const struct caption_study *study)
                    "the encoder, a gray patch may hold what is next to it.");
 }
 
-/* The lecture's table, with what was measured. */
+/* Appends the lecture's table with the measurements. */
 static void show_kinds(struct page *page, const struct caption_study *study)
 {
     page_table(page, SHORT, "Soft and hard attention", "\tsoft\thard");

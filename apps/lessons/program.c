@@ -1,5 +1,5 @@
-/* program.c - the program over a table of lessons: which ones to run, what to write; exit status 1
-   if a claim fails. */
+/* program.c - the program over a table of lessons: selects and runs them and writes the output. The
+   exit status is 1 if a claim fails. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include "architecture.h"
@@ -22,7 +22,7 @@ struct program {
     struct lesson_options options;
     bool more, pause, json;
     const char *svg, *html, *architecture;
-    struct page *pages; /* [count], those that were asked for, in the order of the table */
+    struct page *pages; /* [count], those that were requested, in the order of the table */
     int count;
 };
 
@@ -129,7 +129,7 @@ static int write_architectures(const struct program *program)
     return code == EXIT_OK ? architectures_write(program->architecture, &program->options) : code;
 }
 
-/* Options of lessons without a lesson. */
+/* Refuses options that need a lesson if there is none. */
 static int check_none(const struct program *program)
 {
     bool quick = program->options.quick && program->architecture == NULL;

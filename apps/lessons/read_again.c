@@ -1,5 +1,5 @@
 /* read_again.c - lesson 2: the source is encoded anew for every word of the translation, given the
-   state of the decoder: what it gives, and what it costs by the length of the sentence. */
+   state of the decoder. Measures quality, and the cost by the length of the sentence. */
 #include "study.h"
 #include <stdlib.h>
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP = 1 }; /* that of mögen, counted from 0 */
+enum { STEP = 1 }; /* the step that writes mögen, counted from 0 */
 
-/* What a step of the simple model attends to. */
+/* The scores and weights of each step of the simple model. */
 struct step {
     const struct sentence *sentence;
     struct words out;

@@ -1,5 +1,4 @@
-/* sinusoids.c - sinusoidal positions (Vaswani et al. 2017, 3.5): drawn, and what their products
-   say.
+/* sinusoids.c - lesson 8: sinusoidal positions (Vaswani et al. 2017, 3.5) and their dot products.
  */
 #include "kit/program.h"
 #include "parts.h"
@@ -8,7 +7,7 @@
 
 enum { POSITIONS = 24, WIDTH = 32 };
 
-/* sin and cos of position / 10000^(2i / width), neighbors. */
+/* Returns sin or cos of position / 10000^(2i / width); the two alternate. */
 static double wave(int position, int column)
 {
     double angle = position / pow(10000, (column - column % 2) / (double)WIDTH);
@@ -29,7 +28,7 @@ void draw_sinusoids(struct page *page)
     const char *names[POSITIONS + WIDTH];
     double xs[POSITIONS], ys[POSITIONS], differ = 0;
     for (int i = 0; i < POSITIONS + WIDTH; i++) {
-        const int column = i - POSITIONS; /* every fourth one is named */
+        const int column = i - POSITIONS; /* every fourth column has a name */
         if (i < POSITIONS || column % 4 == 0)
             snprintf(text[i], sizeof text[i], "%d", i < POSITIONS ? i : column);
         else

@@ -11,7 +11,7 @@ void small_create(struct learner *l, const rapt_config *config, uint64_t seed)
                                   .batch = SMALL_BATCH,
                                   .source_rows = SMALL_TOKENS + 1,
                                   .target_ids = SMALL_TOKENS + 1,
-                                  .rate = 1e-3F, /* until the first step */
+                                  .rate = 1e-3F, /* for the first step */
                                   .seed = seed};
     setup.config.size = sizeof setup.config;
     setup.config.kind = RAPT_KIND_ENCODER_DECODER;
@@ -19,7 +19,7 @@ void small_create(struct learner *l, const rapt_config *config, uint64_t seed)
     learner_create(l, &setup);
 }
 
-/* Source: words, end. Target: begin, words, and with `ends` the end. */
+/* Adds a pair. Source: words, end. Target: begin, words, and with `ends` the end. */
 static void put(struct learner *l, const struct ids_pair *pair, bool ends)
 {
     for (int i = 0; i < pair->source.count; i++) learner_id(l, pair->source.at[i]);
@@ -79,7 +79,7 @@ double small_exact(struct learner *l, int count, small_draw_fn *draw, const void
     return (double)exact / count;
 }
 
-/* Gives the target to the decoder; its answers. */
+/* Feeds the target to the decoder and returns the logits. */
 static const float *decode(struct learner *l, const struct ids_pair *pair)
 {
     put(l, pair, false);

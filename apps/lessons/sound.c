@@ -1,4 +1,4 @@
-/* sound.c - draws words and speaks them in frames of a noisy spectrum. */
+/* sound.c - draws words and turns them into frames of a noisy spectrum. */
 #include "sound.h"
 #include <math.h>
 
@@ -7,7 +7,7 @@ int sound_rows(const struct sound *sound)
     return (sound->frames + STACK - 1) / STACK;
 }
 
-/* Two hills over the bands, as formants of vowels are. */
+/* Two peaks over the bands, similar to the formants of vowels. */
 static float loudness(int letter, int band)
 {
     const float low = 1 + 1.3F * (float)(letter % 4), high = 7 + 2.5F * (float)(letter / 4);
@@ -15,7 +15,7 @@ static float loudness(int letter, int band)
     return expf(-a * a / 2) + expf(-b * b / 2);
 }
 
-/* No letter follows itself: nothing would tell two short ones from a long one. */
+/* No letter follows itself, since two short ones could not be told from a long one. */
 void sound_draw(struct sound *s, struct random *random, const int range[2])
 {
     s->count = range[0] + random_below(random, range[1] - range[0] + 1);

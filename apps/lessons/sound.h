@@ -6,22 +6,22 @@
 
 enum {
     LETTERS = 8,
-    BANDS = 12,   /* of the spectrum of a frame */
-    SHORTEST = 2, /* frames of a letter */
+    BANDS = 12,   /* frequency bands of a frame */
+    SHORTEST = 2, /* frames per letter */
     LONGEST = 4,
-    STACK = 3, /* frames of a row of the encoder, on average one letter */
-    MAX = 13,  /* letters of a word */
+    STACK = 3, /* frames per row of the encoder, on average one letter */
+    MAX = 13,  /* letters per word */
     FRAMES = MAX * LONGEST,
     ROWS = (FRAMES + STACK - 1) / STACK
 };
 struct sound {
     int count, letter[MAX];
-    int frames, of[FRAMES]; /* of: the letter that a frame belongs to, by its index */
+    int frames, of[FRAMES]; /* of: the index of the letter that a frame belongs to */
     float band[FRAMES][BANDS];
 };
 
-/* Draws a word of range[0] .. range[1] letters, and speaks it. */
+/* Draws a word of range[0] to range[1] letters and its frames. */
 void sound_draw(struct sound *sound, struct random *random, const int range[2]);
-int sound_rows(const struct sound *sound); /* of the encoder */
+int sound_rows(const struct sound *sound); /* rows of the encoder */
 
 #endif

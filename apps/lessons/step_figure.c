@@ -1,5 +1,5 @@
-/* step_figure.c - one step of simple attention drawn with its numbers: states of the encoder,
-   scores, distribution, attention vector and output; queries, keys or values stand out. */
+/* step_figure.c - draws one step of simple attention with its numbers: states of the encoder,
+   scores, distribution, attention vector and output. Queries, keys or values are highlighted. */
 #include "every_score.h"
 
 static const char lit[] = "#F5C26B", plain[] = "#EEF2F6", line[] = "#5B6B7B", ink[] = "#222222";
@@ -46,7 +46,7 @@ void step_figure_draw(struct svg *svg, const void *user)
     svg_line(svg, 255, 24, 276, 24, line, 1);
     box(svg, 276, 10, 32, plain, "W\u1D52");
     svg_line(svg, 308, 24, 330, 24, line, 1);
-    const double beside = decoder + wide - 8; /* W^o sees the state of the decoder, too */
+    const double beside = decoder + wide - 8; /* W^o also sees the state of the decoder */
     const double path[] = {beside, 160, beside, 46, 292, 46, 292, 38};
     svg_polyline(svg, 4, path, line, 1, 0);
     svg_text(svg, 336, 29, 15, SVG_LEFT, ink, "%s", f->output);

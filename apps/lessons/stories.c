@@ -1,4 +1,4 @@
-/* stories.c - draws stories and their questions, and says them in words. */
+/* stories.c - draws stories and questions and puts them into words. */
 #include "stories.h"
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@ const char *const story_words[WORDS] = {"tom",    "mary",   "john", "anna", "gar
                                         "apple",  "went",   "to",   "the",  "took",   ".",
                                         "where",  "is",     "?"};
 
-/* The last fact of this person about a place or a thing; -1: there is none. */
+/* Returns the last fact of this person about a location or a thing; -1 if there is none. */
 static int last_fact(const struct story *s, int who, bool went)
 {
     int at = -1;
@@ -24,7 +24,7 @@ static bool taken(const struct story *s, int thing)
     return false;
 }
 
-/* One more fact of a person: once somewhere, a person may take what nobody has. */
+/* Adds a fact about a person, who may take a thing that nobody has after having gone somewhere. */
 static void add_fact(struct story *s, struct random *random, int who)
 {
     const int at = last_fact(s, who, true), thing = THING + random_below(random, THINGS);
@@ -51,7 +51,8 @@ static void ask(struct story *s, int asked)
     s->needed[at] = true, s->answer = s->what[at];
 }
 
-/* Up to two facts a person, in random order, and a question about a person or a thing there is. */
+/* Adds up to two facts per person, in random order, and a question about a person or thing of the
+   story. */
 static void invent(struct story *s, struct random *random)
 {
     int left[PEOPLE], total = 0, asked;
@@ -72,7 +73,7 @@ static void invent(struct story *s, struct random *random)
     ask(s, asked);
 }
 
-/* Also by what is said and asked: equal stories are on the same side. */
+/* Decides by facts and question, so that equal stories are on the same side. */
 static bool held_out(const struct story *s)
 {
     struct random hash = random_from(17, (uint64_t)s->asked);
@@ -109,7 +110,7 @@ void story_texts(const struct story *s, char text[1 + MAX_FACTS][64])
         int ids[8], used = 0;
         const int count = story_say(s, fact, ids);
         char *to = text[fact + 1];
-        for (int i = 0; i < count; i++) /* no space before the last one, ? or . */
+        for (int i = 0; i < count; i++) /* no space before the last word, ? or . */
             used += snprintf(to + used, sizeof *text - (size_t)used, "%s%s",
                              i > 0 && i + 1 < count ? " " : "", story_words[ids[i]]);
     }

@@ -1,6 +1,5 @@
 /* stream.c - lesson 8: what a Transformer's residual stream predicts after each layer of the
- * decoder.
- */
+   decoder. */
 #include "inside.h"
 #include "kit/layers.h"
 #include "kit/program.h"
@@ -11,7 +10,8 @@ static void check(rapt_status status, const rapt_message *why)
     if (status != RAPT_OK) exit(failed("%s", why->text));
 }
 
-/* The model's first `layers` layers of the decoder, by the names of their parameters. */
+/* Returns a model with the first `layers` layers of the decoder, whose parameters are found by
+   name. */
 static rapt_model *shortened(const rapt_model *model, int layers)
 {
     rapt_config config = *rapt_model_config(model);
@@ -29,7 +29,8 @@ static rapt_model *shortened(const rapt_model *model, int layers)
     return copy;
 }
 
-/* probability [targets], word [targets]: what each step predicts from the stream after `layers`. */
+/* Sets probability [targets] and word [targets], the prediction of each step from the stream after
+   `layers`. */
 static void predict(const struct view *v, int layers, float *right, int32_t *word)
 {
     const int vocabulary = chase_vocabulary();

@@ -1,4 +1,4 @@
-/* study.c - models that train at once, and what they attend to. */
+/* study.c - several models that are trained in parallel, and what they attend to. */
 #include "study.h"
 #include "kit/demo.h"
 #include <math.h>

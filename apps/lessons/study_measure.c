@@ -1,5 +1,5 @@
-/* study_measure.c - models of a study beside one another: quality by length, a table, and what a
-   word of the translation costs. */
+/* study_measure.c - compares the models of a study: quality by length, a table, and the cost of a
+   word. */
 #include "kit/demo.h"
 #include "study.h"
 #include <math.h>
@@ -42,7 +42,7 @@ struct quality study_quality(struct study *study, int model)
     return quality_of(&study->models[model], MIN_WORDS, study->training.max_words, 64);
 }
 
-/* "-": without attention, or without an exact translation. */
+/* Writes "-" without attention or without an exact translation. */
 static void write_error(char text[16], double error)
 {
     snprintf(text, 16, isnan(error) ? "-" : "%.2f", error);
@@ -76,7 +76,7 @@ struct study_cost study_cost_of(struct study *study, int model, int length)
     struct sentence *sentences = xcalloc(COUNT, sizeof *sentences);
     struct recurrent *recurrent = study->models[model].recurrent;
     struct random random = random_from(study->training.seed, (uint64_t)length);
-    int words = 0; /* of the longest: the others are computed to its end */
+    int words = 0; /* in the longest; shorter ones are computed to its end */
     for (int i = 0; i < COUNT; i++) {
         study->language.draw(&study->language, &sentences[i], &random, length);
         if (sentences[i].target.count > words) words = sentences[i].target.count;

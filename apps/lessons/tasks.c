@@ -1,5 +1,5 @@
-/* tasks.c - lesson 10: what attention is for. Small Transformers of the library learn the tasks
-   side by side, each in a thread; then each task shows what it measured. */
+/* tasks.c - lesson 10: small Transformers of the library learn several tasks in parallel threads;
+   then each task shows its measurements. */
 #include "tasks.h"
 #include "kit/demo.h"
 #include <string.h>
@@ -36,7 +36,7 @@ int lesson_tasks(struct page *page, const struct lesson_options *options)
     void *states[TASKS];
     struct job jobs[TASKS * MAX_MODELS];
     int models = 0;
-    for (int i = TASKS - 1; i >= 0; i--) { /* those that take longest begin */
+    for (int i = TASKS - 1; i >= 0; i--) { /* the slowest tasks begin */
         states[i] = tasks[i]->create(options);
         for (int m = 0; m < tasks[i]->models; m++)
             jobs[models++] = (struct job){tasks[i], states[i], m};

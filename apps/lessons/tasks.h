@@ -1,5 +1,5 @@
-/* tasks.h - the tasks of lesson 10: each has models to train, which threads do side by side, and
-   then appends what it measured to the page. A new task is a file and a row in tasks.c. */
+/* tasks.h - the tasks of lesson 10. The models of all tasks are trained in parallel threads; then
+   each task appends its measurements to the page. A new task is a file and a row in tasks.c. */
 #ifndef TASKS_H
 #define TASKS_H
 
@@ -7,10 +7,11 @@
 
 enum { MAX_MODELS = 3 };
 struct task {
-    const char *rows; /* task, in, out, model, kind of sequences: cells by tabs, rows by lines */
-    int models;       /* to train, up to MAX_MODELS */
+    const char *rows; /* "task, in, out, model, kind of sequences": cells separated by tabs, rows by
+                         newlines */
+    int models;       /* how many it trains, up to MAX_MODELS */
     void *(*create)(const struct lesson_options *options);
-    void (*train)(void *task, int model); /* and measure it, in a thread of its own */
+    void (*train)(void *task, int model); /* trains and measures a model, in a thread of its own */
     void (*show)(struct page *page, void *task);
     void (*free)(void *task);
 };

@@ -1,9 +1,9 @@
-/* tasks_answer.c - a document and a question to the answer: stories.h.
+/* tasks_answer.c - a document and a question in, the answer out (stories.h).
 
-   What learns (ITEMS): each sentence is one item, the sum of its words' vectors, with its position
-   (Sukhbaatar et al. 2015, section 4.1), the question another; an encoder attends over the items,
-   and the question's row is classified. Compared: the same with one layer, which can look once
-   only; and the same over words, whose attention must find the sentences first. */
+      ITEMS: each sentence is one item, the sum of its words' vectors and of its position
+   (Sukhbaatar et al. 2015, section 4.1); the question is another. An encoder attends to the items,
+   and the row of the question is classified. It is compared with an encoder of one layer, which can
+   look only once, and with one that reads words and has to find the sentences first. */
 #include "kit/layers.h"
 #include "learner.h"
 #include "stories.h"
@@ -18,12 +18,13 @@ static const char *const model_names[MODELS] = {"sentences, two layers", "senten
 struct answer {
     struct learner learner[MODELS];
     int steps;
-    double right[MODELS][2];      /* share of questions of one fact and of two */
-    double last[2], looked, even; /* naming the last place; weight on what is needed, if equal */
+    double right[MODELS][2]; /* share of right answers to questions that need one fact, and two */
+    double last[2], looked, even; /* right answers by naming the last place; weight on the sentences
+                                     that are needed, and the same if all weights were equal */
     struct story shown[2];
-    float weights[2][2][1 + SHOWN_FACTS]; /* [story][layer] of the question's row */
+    float weights[2][2][1 + SHOWN_FACTS]; /* [story][layer] row of the question */
     int said[2], needed[2];               /* items that the second question needs */
-    double handed[2]; /* layer 1: weight of the other one in the row of needed[i] */
+    double handed[2]; /* layer 1: weight on the other one in the row of needed[i] */
 };
 
 static void put(struct learner *l, const struct story *s)
@@ -61,7 +62,8 @@ static void *create(const struct lesson_options *options)
     return t;
 }
 
-/* The question's weights on the items of the batch: mean of both layers on those it needs. */
+/* Measures the weights of the questions in the batch on the items they need, the mean of both
+   layers. */
 static void measure_weights(struct answer *t, const struct story *stories)
 {
     static _Thread_local float all[2][BATCH * (1 + MAX_FACTS) * (1 + MAX_FACTS)];
@@ -102,7 +104,7 @@ static void test(struct answer *t, int model)
     }
 }
 
-/* weights [items][items] of layer 1 in the story of two facts. */
+/* weights: [items][items] of layer 1 in the story that needs two facts. */
 static void keep_handed(struct answer *t, const float *weights)
 {
     const struct story *s = &t->shown[1];
@@ -112,7 +114,8 @@ static void keep_handed(struct answer *t, const float *weights)
         t->handed[i] = (double)weights[t->needed[i] * (1 + s->facts) + t->needed[1 - i]];
 }
 
-/* A story of five facts or more whose answer is not the last place, of either kind of question. */
+/* Keeps a story of at least five facts whose answer is not the last place, for each kind of
+   question. */
 static void keep_example(struct answer *t, int two)
 {
     struct learner *l = &t->learner[ITEMS];
@@ -157,7 +160,8 @@ static void show_story(struct page *page, const struct answer *t, int two)
                  100 * (double)t->weights[two][1][i]);
 }
 
-/* Of the two sentences that the second question needs, layer 1 may hand one to the other. */
+/* Explains whether layer 1 hands one of the two sentences that the second question needs to the
+   other. */
 static void explain_layers(struct page *page, const struct answer *t)
 {
     char text[1 + MAX_FACTS][64];

@@ -1,5 +1,5 @@
-/* tasks_caption.c - a picture to its caption: 16 patches of pixels in, "a red square and a blue
-   cross" out, in the order of reading. One pair of kinds in six occurs in tests alone. */
+/* tasks_caption.c - 16 patches of a picture in, a caption in the order of reading out: "a red
+   square and a blue cross". One pair of kinds in six occurs only in tests. */
 #include "kit/layers.h"
 #include "learner.h"
 #include "tasks.h"
@@ -9,7 +9,7 @@
 enum {
     SIDE = 4, /* patches */
     PATCHES = SIDE * SIDE,
-    SIZE = 5, /* pixels of a patch's side */
+    SIZE = 5, /* side of a patch in pixels */
     VALUES = SIZE * SIZE * 3,
     COLORS = 4,
     SHAPES = 3,
@@ -32,15 +32,15 @@ static const char *const shapes[SHAPES] = {"######...##...##...######", "..#....
                                            "..#....#...#.#..#.#.#####"};
 
 struct scene {
-    int patch[2], color[2], shape[2]; /* of the objects, as the caption names them */
-    int count, word[MAX], of[MAX];    /* of: the object that a word is about; -1: neither */
+    int patch[2], color[2], shape[2]; /* of the objects, in the order of the caption */
+    int count, word[MAX], of[MAX];    /* of: the object that a word describes; -1: none */
     float pixels[PATCHES][VALUES];
 };
 struct caption {
     struct learner learner;
     int steps;
-    double exact,
-        named; /* share of tests; weight on the patch of the object that a word is about */
+    double exact, named; /* share of exact captions in tests; weight on the patch of the object that
+                            a word describes */
     struct scene shown;
     int32_t said[MAX + 2];
     int count;
@@ -163,7 +163,7 @@ static void train(void *task, int model)
     learner_generate(l, BEGIN, END, NULL, t->said, &t->count, t->weights);
 }
 
-/* The picture, and for each word the weights of its patches. */
+/* Draws the picture, and the weights of its patches for each word. */
 static void draw_weights(struct svg *svg, const void *user)
 {
     enum { PIXEL = 5, PATCH = PIXEL * SIZE, ALL = PATCH * SIDE, STEP = ALL + 16 };

@@ -1,4 +1,5 @@
-/* tasks_grammar.c - random sentences and their probabilities out; n-grams counted and asked. */
+/* tasks_grammar.c - random sentences and their probabilities; counts of n-grams and probabilities
+   by them. */
 #include "tasks_grammar.h"
 #include "kit/program.h"
 #include <math.h>
@@ -25,7 +26,7 @@ static bool perhaps(struct sentence *s, struct random *random, float share)
     return yes;
 }
 
-/* Determiner, adjective or none, noun; returns its number. */
+/* Adds determiner, sometimes an adjective, and noun; returns its number. */
 static bool add_noun(struct sentence *s, struct random *random)
 {
     const bool plural = perhaps(s, random, 0.5F);
@@ -52,7 +53,7 @@ static void compose(struct sentence *s, struct random *random)
     s->word[s->count++] = STOP;
 }
 
-/* By its words: equal sentences are on the same side. */
+/* Decides by the words, so that equal sentences are on the same side. */
 static bool held_out(const struct sentence *s)
 {
     struct random hash = random_from(19, (uint64_t)s->count);
@@ -78,7 +79,8 @@ void grams_free(struct grams *grams)
     for (int n = 0; n < ORDERS; n++) free(grams->counts[n]);
 }
 
-/* The n-gram that ends with word `at`; before the first word there is BEGIN. */
+/* Returns the index of the n-gram that ends with word `at`; before the first word there is BEGIN.
+ */
 static size_t gram(const struct sentence *s, int at, int order)
 {
     size_t index = 0;
@@ -93,8 +95,8 @@ void grams_add(struct grams *grams, const struct sentence *s)
         for (int n = 0; n < ORDERS; n++) grams->counts[n][gram(s, at, n + 1)]++;
 }
 
-/* After words that were seen N times, followed by T kinds of words: (count + T share) / (N + T),
-   with the share of the next lower order (Witten et al. 1991). */
+/* After a context that was seen N times, with T different next words: (count + T share) / (N + T),
+   where share is the probability by the next lower order (Witten et al. 1991). */
 void grams_share(const struct grams *grams, const struct sentence *s, int at, double share[ORDERS])
 {
     double lower = 1.0 / WORDS;

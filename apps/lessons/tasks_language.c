@@ -1,8 +1,7 @@
-/* tasks_language.c - two halves of a Transformer on one small language: a decoder alone predicts
-   the next word and continues a prompt (GPT), an encoder alone fills in masked words (BERT). The
-   verb agrees with a subject that may stand far to its left: "the dogs near the old tower sleep".
-   The grammar gives the probability of each of its sentences, so there is a best possible
-   perplexity. */
+/* tasks_language.c - two halves of a Transformer learn one small language: a decoder predicts the
+   next word and continues a prompt (GPT), an encoder fills in masked words (BERT). The verb agrees
+   with a subject that may be far to its left: "the dogs near the old tower sleep". Since the
+   grammar gives the probability of each sentence, the best possible perplexity is known. */
 #include "tasks_language.h"
 #include "tasks.h"
 #include <stdlib.h>
@@ -48,7 +47,7 @@ static void continue_prompts(struct language *t)
     }
 }
 
-/* A sentence whose verb alone tells the number of the subject. */
+/* Keeps a sentence in which only the verb shows the number of the subject. */
 static void keep_masked(struct language *t)
 {
     struct learner *l = &t->learner[ENCODER];
@@ -135,7 +134,7 @@ static void show_encoder(struct page *page, const struct language *t)
         ids[i] = i == t->shown.subject ? MASK : t->shown.word[i];
         columns[i] = grammar_words[ids[i]];
     }
-    join(text, sizeof text, ids, SHOWN_WORDS - 1); /* without its stop */
+    join(text, sizeof text, ids, SHOWN_WORDS - 1); /* without STOP */
     page_step(page, "Masked words: encoder only");
     page_paragraph(page, SHORT,
                    "\"%s.\" Is the missing noun singular or plural? The verb tells, but it is to "

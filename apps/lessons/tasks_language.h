@@ -1,4 +1,4 @@
-/* tasks_language.h - a decoder and an encoder on one small language, and what is measured of them.
+/* tasks_language.h - a decoder and an encoder for one small language, and the measurements of both.
  */
 #ifndef LESSONS_TASKS_LANGUAGE_H
 #define LESSONS_TASKS_LANGUAGE_H
@@ -12,19 +12,21 @@ enum { BATCH = 32, TESTS = 512, PROMPT = 6, SHOWN_WORDS = 7 };
 struct language {
     struct learner learner[MODELS];
     int steps;
-    struct grams grams;                        /* of the sentences of training */
-    double perplexity[ORDERS], model, grammar; /* on the tests */
-    double agrees[2];    /* verbs after a distracting noun: trigram, decoder */
-    double fits[MODELS]; /* number of a subject after "the": by what is left of it, by both */
+    struct grams grams;                        /* counted in the training sentences */
+    double perplexity[ORDERS], model, grammar; /* on test sentences */
+    double agrees[2];    /* share of right verbs after a distracting noun: trigram, decoder */
+    double fits[MODELS]; /* share of right numbers of a subject after "the": by the words to its
+                            left, by all words */
     int32_t said[2][MAX_WORDS];
     int said_count[2];
-    struct sentence shown;         /* its subject is masked */
-    float weights[2][SHOWN_WORDS]; /* [layer] of the mask on all words */
+    struct sentence shown;         /* with a masked subject */
+    float weights[2][SHOWN_WORDS]; /* [layer] weights of the mask on all words */
 };
 /* ---- tasks_language_test.c ---- */
-/* Adds a sentence to the batch; masked: the word that an encoder is to fill in, or -1. */
+/* Adds a sentence to the batch. masked: the word that an encoder has to fill in, or -1. */
 void language_put(struct learner *learner, const struct sentence *sentence, int masked);
-/* On sentences kept out of training: perplexities, agreement of verbs, numbers of subjects. */
+/* Measures on sentences kept out of training: perplexities, agreement of verbs, numbers of
+   subjects. */
 void language_test_decoder(struct language *t);
 void language_test_encoder(struct language *t);
 

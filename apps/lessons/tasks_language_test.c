@@ -1,6 +1,5 @@
-/* tasks_language_test.c - what a language model and a model of masked words know of sentences
-   kept out of training: perplexity beside that of n-grams and of the grammar; verbs after a
-   distracting noun. */
+/* tasks_language_test.c - measures the models on sentences kept out of training: perplexity,
+   compared with n-grams and the grammar; verbs after a distracting noun; masked subjects. */
 #include "kit/layers.h"
 #include "tasks_language.h"
 #include <math.h>
@@ -28,7 +27,7 @@ static double share_of(const float *logits, int first, int count)
     return p;
 }
 
-/* Does the model prefer the words of the right number? */
+/* Returns whether the words of the right number are more likely. */
 static bool right_number(const float *logits, int first, int count, bool plural)
 {
     return (share_of(logits, first + count, count) > share_of(logits, first, count)) == plural;

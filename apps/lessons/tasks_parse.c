@@ -1,7 +1,7 @@
-/* tasks_parse.c - a sentence to its grammar tree, written as a sequence of brackets (Vinyals et al.
-   2015, "Grammar as a foreign language"): sentences of tasks_grammar.h, whose prepositional
-   phrases nest: in "the dogs near the tower under a tree" the tower is under the tree. Each leaf is
-   the class of a word. */
+/* tasks_parse.c - a sentence in, its grammar tree out, written as a sequence of brackets (Vinyals
+   et al. 2015, "Grammar as a foreign language"). The prepositional phrases of tasks_grammar.h nest:
+   in "the dogs near the tower under a tree" the tower is under the tree. Each leaf is the class of
+   a word. */
 #include "learner.h"
 #include "tasks.h"
 #include "tasks_grammar.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    SENTENCE, /* brackets that open */
+    SENTENCE, /* opening brackets */
     NOUN_PHRASE,
     PREPOSITIONAL,
     VERB_PHRASE,
@@ -32,7 +32,7 @@ struct tree {
 struct parse {
     struct learner learner;
     int steps;
-    double exact, leaves; /* shares of tests: trees; trees that have the right leaves */
+    double exact, leaves; /* shares of the tests with the right tree, and with the right leaves */
     struct sentence shown;
     int32_t found[MAX_TREE];
     int found_count;
@@ -52,8 +52,8 @@ static void add(struct tree *tree, int token)
     tree->token[tree->count++] = token;
 }
 
-/* Noun phrases open at each determiner, or at the word before the verb begins, and all close there.
- */
+/* Noun phrases open at each determiner, or at the word before, and all of them close where the verb
+   begins. */
 static void tree_of(const struct sentence *s, struct tree *tree)
 {
     int open = 0;
@@ -100,7 +100,7 @@ static void *create(const struct lesson_options *options)
     return t;
 }
 
-/* Does what was found say the same, of leaves alone or of all? */
+/* Compares with what was found, only the leaves or all of it. */
 static bool equal(const struct tree *tree, const int32_t *found, int count, bool leaves)
 {
     int a = 0, b = 0;
@@ -151,7 +151,7 @@ static void train(void *task, int model)
     learner_generate(l, TREE_BEGIN, TREE_END, NULL, t->found, &t->found_count, t->weights);
 }
 
-/* The tree that was found, its leaves replaced by the words in their order. */
+/* Writes the tree that was found, with the words in place of the leaves. */
 static void spell(const struct parse *t, char *to, size_t size)
 {
     size_t used = 0;

@@ -1,9 +1,10 @@
-/* tasks_spell.c - a sound to letters: frames of a synthetic sound, in which each letter lasts for a
-   random time, to what was spoken; the alignment never goes back. Three cross-attentions are
+/* tasks_spell.c - a sound in, letters out. In the frames of the synthetic sound each letter lasts
+   for a random time, and the alignment never goes back. Three kinds of cross-attention are
    compared, on words as long as those of training and on longer ones:
-     additive        by what a frame holds (Bahdanau et al. 2015), which repeated letters confuse
-     local-m         the same among the frames at the letter's place (Luong et al. 2015)
-     location-aware  by what a frame holds and where the last letter was (Chorowski et al. 2015) */
+
+      additive        by what a frame holds (Bahdanau et al. 2015), which repeated letters confuse
+      local-m         the same, among the frames at the letter's place (Luong et al. 2015)
+      location-aware  by what a frame holds and where the last letter was (Chorowski et al. 2015) */
 #include "kit/layers.h"
 #include "learner.h"
 #include "sound.h"
@@ -19,7 +20,7 @@ enum {
     BATCH = 32,
     TESTS = 192 /* a multiple of BATCH */
 };
-static const char letters[] = "abdefgio"; /* which are only names here */
+static const char letters[] = "abdefgio"; /* arbitrary names */
 static const struct reader {
     const char *name;
     rapt_score score;
@@ -28,16 +29,16 @@ static const struct reader {
                {"local-m", RAPT_SCORE_ADDITIVE, RAPT_LOCALITY_LOCAL_M},
                {"location-aware", RAPT_SCORE_LOCATION_AWARE, RAPT_LOCALITY_GLOBAL}};
 enum { ADDITIVE, LOCAL, AWARE, READERS };
-/* Letters of a word: as in training, and longer. */
+/* Letters of a word: as many as in training, and more. */
 enum { KNOWN, LONGER, LENGTHS };
 static const int lengths[LENGTHS][2] = {{4, 8}, {10, MAX}};
 
 struct spell {
     struct learner learner[READERS];
     int steps;
-    double exact[READERS][LENGTHS]; /* share of words */
+    double exact[READERS][LENGTHS]; /* share of the words */
     double own[READERS][LENGTHS];   /* weight of a letter on its own frames */
-    double even[LENGTHS];           /* the same of equal weights */
+    double even[LENGTHS];           /* the same if all weights were equal */
     struct sound shown;
     float weights[READERS][(MAX + 2) * ROWS]; /* [letters + 2][rows] of `shown` */
 };
@@ -68,7 +69,8 @@ static void *create(const struct lesson_options *options)
         rapt_config *c = &setup.config;
         *c = learner_config(RAPT_KIND_ENCODER_DECODER, 32, 1, 1, ROWS);
         c->source_width = STACK * BANDS, c->target_vocab = IDS;
-        c->position = RAPT_POSITION_NONE; /* relative ones: words may be longer than in training */
+        c->position =
+            RAPT_POSITION_NONE; /* relative positions, since words may be longer than in training */
         c->relative_bias = RAPT_RELATIVE_BIAS_T5, c->relative_buckets = c->relative_distance = 16;
         c->cross_score = readers[m].score, c->cross_locality = readers[m].locality;
         c->cross_radius = 2;
@@ -77,7 +79,8 @@ static void *create(const struct lesson_options *options)
     return t;
 }
 
-/* Of each letter of a word: the weight on the rows that hold a frame of it, and their share. */
+/* Measures for each letter the weight on the rows that hold a frame of it, and their share of the
+   rows. */
 static void measure_weights(const struct sound *s, const float *weights, double *own, double *even)
 {
     const int rows = sound_rows(s);
@@ -104,7 +107,7 @@ static void test(struct spell *t, int m, int length)
         for (int b = 0; b < BATCH; b++)
             sound_draw(&sounds[b], &random, lengths[length]), put(l, &sounds[b]);
         learner_generate(l, BEGIN, END, NULL, out, counts, NULL);
-        learner_decode(l); /* given the right letters, each has its place */
+        learner_decode(l); /* the right letters are given, so that each one is at its place */
         learner_weights(l, RAPT_WEIGHTS_CROSS, 0, -1, weights);
         const float *at = weights;
         for (int b = 0; b < BATCH; b++) {

@@ -1,10 +1,10 @@
-/* tasks_translate.c - text to its translation: English numbers to German ones, which swap tens and
-   units ("forty five", "fünf und vierzig"). Numbers of a tenth of all occur in tests alone. */
+/* tasks_translate.c - English numbers in, German ones out, which swap tens and units ("forty five",
+   "fünf und vierzig"). A tenth of the numbers occurs only in tests. */
 #include "learner.h"
 #include "tasks.h"
 #include <stdlib.h>
 
-/* English words and their German ones have equal ids; German has two more. */
+/* English words have the ids of their German translations; German has two more. */
 enum {
     TENS = 19,
     HUNDRED = 27,
@@ -33,8 +33,9 @@ static const char *const german[] = {
 struct translate {
     struct learner learner;
     int steps;
-    double exact, in_order;  /* shares of the tests: right; right without any swap */
-    int shown, words, found; /* a number, its English words, the German ones that were found */
+    double exact, in_order; /* shares of the tests: right; right without any swap */
+    int shown, words,
+        found; /* a number, the count of its English words and of the German ones that were found */
     int source[MAX];
     int32_t target[MAX];
     float weights[MAX * MAX]; /* [found + 1][words] */
@@ -51,7 +52,7 @@ static int before(int unit, bool in_german)
     return in_german && unit == 1 ? ONE_BEFORE : unit - 1;
 }
 
-/* The ids of a number below 10,000; how many. */
+/* Writes the ids of a number below 10,000; returns how many. */
 static int name_number(int number, bool in_german, int *ids)
 {
     const int rest = number % 100;

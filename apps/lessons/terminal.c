@@ -1,4 +1,5 @@
-/* terminal.c - a page as text of at most 80 columns: short blocks, or all of them; with pauses. */
+/* terminal.c - prints a page as text of at most 80 columns, only the short blocks or all of them,
+   with pauses. */
 #include "kit/program.h"
 #include "page.h"
 #include <stdlib.h>
@@ -11,8 +12,8 @@ static int width_of(const char *text)
     return text_columns((rapt_text){text, strlen(text)});
 }
 
-/* Words up to the right margin, each line from column `left` on; the first begins with `begin`.
-   What is in parentheses stays together if it is short. */
+/* Wraps words at the right margin. Each line begins at column `left`, the first with `begin`. Short
+   parentheses are not divided. */
 static void put_wrapped(const char *begin, int left, const char *text)
 {
     int at = width_of(begin);
@@ -73,7 +74,7 @@ static void put_map(const struct block *map)
     free(names);
 }
 
-/* Do the names of the curves fit beside one another as heads of a table? */
+/* Returns whether the names of the curves fit as heads of a table. */
 static bool heads_fit(const struct block *chart, int from, int count)
 {
     int width = 2 + width_of(chart->labels[0]);
@@ -81,7 +82,8 @@ static bool heads_fit(const struct block *chart, int from, int count)
     return width <= WIDTH;
 }
 
-/* The values of curves that have the same x as a table; names that do not fit are letters. */
+/* Prints the values of curves with the same x as a table. Names that do not fit are replaced by
+   letters. */
 static void put_curves(const struct block *chart, int from, int count)
 {
     const struct curve *curves = chart->curve + from;

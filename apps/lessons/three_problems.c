@@ -1,5 +1,5 @@
-/* three_problems.c - lesson 7: what attention is for: the bottleneck of one vector, gradients that
-   vanish with distance, and the alignment of words. */
+/* three_problems.c - lesson 7: the problems that attention solves: the bottleneck of one vector,
+   gradients that vanish with distance, and the alignment of words. */
 #include "three_problems.h"
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static void create(struct study *study)
 
 /* ---- bottleneck ---- */
 
-/* BLEU just beyond the lengths of training over that within. */
+/* Returns BLEU just beyond the lengths of training, divided by that within. */
 static double retained(struct study *study, int model)
 {
     const int max_words = study->training.max_words;

@@ -1,24 +1,24 @@
-/* three_problems.h - the parts of lesson 7 over one study: gradients by distance, and alignment. */
+/* three_problems.h - the parts of lesson 7. */
 #ifndef LESSONS_THREE_PROBLEMS_H
 #define LESSONS_THREE_PROBLEMS_H
 
 #include "study.h"
 
-/* Models: of each cell with one vector, then with attention; attention only; a GRU that is given
-   its one vector at each step. */
+/* Models: each cell with one vector, then each with attention; attention only; a GRU that reads its
+   one vector at each step. */
 enum { ATTENDING = CELLS, ALONE = 2 * CELLS, MODELS, EACH = MODELS };
 
 /* ---- vanishing.c ---- */
-/* DISTANCES points, every STRIDE steps, in sentences of WORDS words. */
+/* Measured in sentences of WORDS words, at DISTANCES distances that are STRIDE steps apart. */
 enum { WORDS = 24, DISTANCES = 11, STRIDE = 4, SENTENCES = 3 };
 void measure_distances(struct study *study, int model, double mean[DISTANCES]);
-/* means: [MODELS], each measured before any training. */
+/* means: [MODELS], measured before any training. */
 void show_gradients(struct page *page, const struct study *study, double means[MODELS][DISTANCES]);
 
 /* ---- longer.c ---- */
 void show_longer(struct page *page, const struct lesson_options *options);
 
-/* ---- alignment.c: of the trained models ---- */
+/* ---- alignment.c: needs the trained models ---- */
 void show_alignment(struct page *page, struct study *study);
 
 #endif

@@ -1,11 +1,12 @@
-/* vanishing.c - lesson 7: how strongly a word of the source influences a step of the decoder, by
-   the number of recurrent steps between the two, before any training. */
+/* vanishing.c - lesson 7: how strongly a word of the source influences a step of the decoder before
+   any training, by the number of recurrent steps between the two. */
 #include "three_problems.h"
 #include <math.h>
 #include <string.h>
 
-/* Mean influence of a word on a step that is this many steps of a recurrent network away: from the
-   word to the end of its sentence, and from the beginning of the translation to the step. */
+/* Measures the mean influence of a word on a step at each distance: the number of recurrent steps
+   from the word to the end of its sentence and from the beginning of the translation to the step.
+   */
 void measure_distances(struct study *study, int model, double mean[DISTANCES])
 {
     struct random random = random_from(study->training.seed, 7);
@@ -28,7 +29,7 @@ void measure_distances(struct study *study, int model, double mean[DISTANCES])
     for (int d = 0; d < DISTANCES; d++) mean[d] /= count[d];
 }
 
-/* What is left at the largest distance of what there is at `STRIDE` * 2. */
+/* Returns the mean at the largest distance divided by that at 2 STRIDE. */
 static double left(const double mean[DISTANCES])
 {
     return mean[DISTANCES - 1] / mean[2];
