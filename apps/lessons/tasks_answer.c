@@ -1,9 +1,9 @@
 /* tasks_answer.c - a document and a question in, the answer out (stories.h).
 
-      ITEMS: each sentence is one item, the sum of its words' vectors and of its position
-   (Sukhbaatar et al. 2015, section 4.1); the question is another. An encoder attends to the items,
-   and the row of the question is classified. It is compared with an encoder of one layer, which can
-   look only once, and with one that reads words and has to find the sentences first. */
+   ITEMS: each sentence is one item, the sum of its words' vectors and of its position (Sukhbaatar
+   et al. 2015, section 4.1); the question is another. An encoder attends to the items, and the row
+   of the question is classified. It is compared with an encoder of one layer, which can look only
+   once, and with one that reads words and has to find the sentences first. */
 #include "kit/layers.h"
 #include "learner.h"
 #include "stories.h"

@@ -2,9 +2,9 @@
    for a random time, and the alignment never goes back. Three kinds of cross-attention are
    compared, on words as long as those of training and on longer ones:
 
-      additive        by what a frame holds (Bahdanau et al. 2015), which repeated letters confuse
-      local-m         the same, among the frames at the letter's place (Luong et al. 2015)
-      location-aware  by what a frame holds and where the last letter was (Chorowski et al. 2015) */
+   additive        by what a frame holds (Bahdanau et al. 2015), which repeated letters confuse
+   local-m         the same, among the frames at the letter's place (Luong et al. 2015)
+   location-aware  by what a frame holds and where the last letter was (Chorowski et al. 2015) */
 #include "kit/layers.h"
 #include "learner.h"
 #include "sound.h"

@@ -1,11 +1,11 @@
-/* attend.c - context = attention of one state of the decoder over all keys, by rapt: forward,
-   backward, its weights and scores.
+/* attend.c - the context as attention of a decoder state over all keys, computed by rapt: forward,
+   backward, weights and scores.
 
-   Additive, with the state before: Bahdanau, Cho and Bengio 2015, appendix A.1.2. With the new
-   state: Luong, Pham and Manning 2015, section 3.1. Strides describe the time-major layout, nothing
-   is copied. Where a query depends on its position or on the weights of those before it (local-m,
-   location-aware), all queries so far are asked together and the last one counts; so its gradient
-   reaches the others. */
+   With additive scores and the previous state this is Bahdanau, Cho and Bengio 2015, appendix
+   A.1.2; with the new state, Luong, Pham and Manning 2015, section 3.1. Strides describe the time-
+   major layout, so nothing is copied. If a query depends on its position (local-m) or on the
+   weights of earlier queries (location-aware), each call contains all queries so far and only the
+   result of the last one is used; its gradient then reaches the others. */
 #include "model.h"
 #include <math.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static rapt_attention problem(const struct recurrent *m, int count, int length, 
     return a;
 }
 
-/* Initial values as learned.def says. */
+/* Sets initial values as learned.def describes them. */
 static void initialize(float *x, int which, int rows, int columns, struct random *random)
 {
     enum { ZERO, TABLE, INVERSE_TEMPERATURE };
@@ -91,7 +91,7 @@ void attend_create(struct recurrent *m, struct random *random)
     learned_create(m, &a, random, m->learned, m->dlearned);
 }
 
-/* The first row of queries that step t asks, and how many rows there are. */
+/* The first row of queries in the call of step t, and the number of rows. */
 struct asked {
     float *q, *dq, *out;
     rapt_attention_saved saved;
@@ -139,7 +139,8 @@ void attend_forward(struct recurrent *m, int count, int length, int t)
                (size_t)count * (size_t)c * sizeof(float));
 }
 
-/* The reward of step t and its gradient, of a call with all queries so far: others have none. */
+/* Sets the reward of step t and its gradient in a call with all queries so far; those of the others
+   are 0. */
 static void spread(struct recurrent *m, int count, int t)
 {
     const int c = m->context;
@@ -158,7 +159,7 @@ void attend_backward(struct recurrent *m, int count, int length, int t)
     struct asked asked = asked_at(m, count, t);
     const bool several = needs_earlier(m);
     if (several) {
-        forward(m, count, length, t); /* what it saved is overwritten by later steps */
+        forward(m, count, length, t); /* later steps have overwritten what it saved */
         spread(m, count, t);
     }
     const rapt_reinforce reinforce = {.size = sizeof reinforce,

@@ -1,5 +1,5 @@
-/* cell.c - one step of a recurrent cell, forward and backward: Elman's, gated (GRU), and with a
-   memory (LSTM). */
+/* cell.c - one step of a recurrent cell, forward and backward: Elman's (RNN), gated (GRU), and with
+   a memory (LSTM). */
 #include "recurrent.h"
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void gru_forward(size_t width, const float *x, const float *inner, float 
     for (size_t i = 0; i < width; i++) next[i] = (1 - z[i]) * n[i] + z[i] * h[i];
 }
 
-/* inner: its first `width` become tanh(c'). */
+/* Stores tanh(c') in the first `width` elements of inner. */
 static void lstm_forward(size_t width, const float *x, float *inner, float *in, const float *c,
                          float *next_c, float *next_h)
 {
@@ -66,7 +66,8 @@ void cell_forward(const struct cell *cell, int rows, const float *x, struct cell
     }
 }
 
-/* Each sets dinner to the gradient of hU, which may be where inner is, and adds to the others. */
+/* Each of these sets dinner, which may be the same array as inner, to the gradient of hU, and adds
+   to the other gradients. */
 static void rnn_backward(size_t width, const float *next, const float *d, float *dx, float *dinner)
 {
     for (size_t i = 0; i < width; i++) dx[i] += dinner[i] = d[i] * (1 - next[i] * next[i]);

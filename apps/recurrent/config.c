@@ -1,4 +1,4 @@
-/* config.c - names of the choices, and which of them go together. */
+/* config.c - the names of the choices, and which of them can be combined. */
 #include "recurrent.h"
 
 const char *const pass_names[PASSES] = {"each", "first", "init", "mlp"};
@@ -6,7 +6,7 @@ const char *const encoder_names[ENCODERS] = {"none", "once", "again"};
 const char *const reads_names[READINGS] = {"state", "past"};
 const char *const query_names[QUERIES] = {"before", "present"};
 
-/* Scores that are a dot product of query and key as they are. */
+/* True for scores that multiply query and key without a projection. */
 static bool needs_equal_widths(rapt_score score)
 {
     return score == RAPT_SCORE_DOT || score == RAPT_SCORE_SCALED_DOT || score == RAPT_SCORE_COSINE;

@@ -1,16 +1,16 @@
-/* decoder.c - a step of the decoder and its backward pass: next word from state, previous word and
-   context.
+/* decoder.c - a step of the decoder and its backward pass: state, previous word and context in,
+   logits of the next word out.
 
    query before:   context[t] = of state[t]       state[t + 1] = cell(state[t], word[t], context[t])
    query present:  context[t] = of state[t + 1]   state[t + 1] = cell(state[t], word[t])
    logits[t] = state[t + 1] W + context[t] U + b
 
-   The context is attention over the keys, or the encoding of the whole source, at each step or at
-   the first; or there is none. */
+   The context is attention over the keys, or the encoding of the whole source at each step or at
+   the first one, or nothing. */
 #include "model.h"
 #include <string.h>
 
-/* Is it the new state that is asked? */
+/* Returns whether the new state is the query. */
 static bool late(const struct recurrent *m)
 {
     return m->config.query == QUERY_PRESENT;
@@ -37,7 +37,7 @@ static void context_backward(struct recurrent *m, int count, int length, int t)
 {
     const float *dcontext = at_step(m->contexts.d, t, count, m->context);
     const bool again = m->config.encoder == ENCODER_AGAIN;
-    if (again) { /* its activations are of the last step */
+    if (again) { /* its activations are those of the last step */
         encoder_again(m, count, length, t + late(m));
         encoder_clear(m, count, length);
     }
@@ -71,7 +71,7 @@ void decoder_step(struct recurrent *m, int count, int length, int t)
     if (m->has_context) linear_forward(&m->context_output, count, context, logits);
 }
 
-/* Step t, given the gradient of its logits in states and contexts. */
+/* Takes the gradient of the logits of step t back to states and contexts. */
 static void step_backward(struct recurrent *m, int count, int length, int t)
 {
     const int h = m->config.hidden, wide = m->decoder.gates * h;
@@ -86,8 +86,8 @@ static void step_backward(struct recurrent *m, int count, int length, int t)
     context_backward(m, count, length, t);
 }
 
-/* From the gradients of all logits to those of the first state, and of keys, values and summary if
-   the source is encoded once. */
+/* Takes the gradients of all logits back to the first state and, if the source is encoded once, to
+   keys, values and summary. */
 void decoder_backward(struct recurrent *m, int count, int length, int steps)
 {
     const int h = m->config.hidden, e = m->config.embed, rows = steps * count;

@@ -1,6 +1,6 @@
-/* encoder.c - keys and values of a source sentence, and its encoding as a whole: by a recurrent
-   network in one or two directions, once or for each state of the decoder; or none, the embedded
-   words themselves. And the backward pass. */
+/* encoder.c - keys and values of a source sentence and its encoding as a whole, forward and
+   backward. A recurrent network reads the sentence in one or two directions, once or for each state
+   of the decoder; without an encoder the embedded words are used. */
 #include "model.h"
 #include <string.h>
 
@@ -14,7 +14,7 @@ static int gate_width(const struct recurrent *m)
     return m->sides[0].cell.gates * m->config.encoder_hidden;
 }
 
-/* to [rows][2 width] = left, right [rows][width] side by side. */
+/* Writes left and right, [rows][width] each, side by side to [rows][2 width]. */
 static void join_halves(int rows, int width, const float *left, const float *right, float *to)
 {
     for (int r = 0; r < rows; r++) {
@@ -32,7 +32,7 @@ static void add_halves(int rows, int width, const float *from, float *left, floa
         }
 }
 
-/* Joins the states of all directions; with one there is nothing to join. */
+/* Joins the states of two directions. */
 static void join(const struct recurrent *m, int rows, const float *left, const float *right,
                  float *to)
 {
@@ -52,7 +52,7 @@ static void part(const struct recurrent *m, int rows, const float *from, float *
         for (int i = 0; i < rows * width; i++) left[i] += from[i];
 }
 
-/* y = projection `which` of x, or x itself if there is none: then y is x. */
+/* Computes y = projection `which` of x; without projections y is x itself. */
 static void project(const struct recurrent *m, int which, int rows, const float *x, float *y)
 {
     if (!m->config.projected) return;
@@ -96,7 +96,7 @@ static void read_source(struct recurrent *m, int count, int length)
     project(m, 2, rows, m->annotations.x, m->values.x);
 }
 
-/* From the gradients of keys, values and summary to those of the inputs of the cells. */
+/* Takes the gradients of keys, values and summary back to the inputs of the cells. */
 static void read_source_backward(struct recurrent *m, int count, int length)
 {
     const int k = m->config.encoder_hidden, wide = gate_width(m), rows = count * length;
@@ -138,7 +138,7 @@ void encoder_again(struct recurrent *m, int count, int length, int state)
         float *first = side->in.x;
         clear_rows(first, count, wide);
         linear_forward(&side->asked, count, h, first);
-        for (int t = length - 1; t >= 0; t--) /* the first rows at last */
+        for (int t = length - 1; t >= 0; t--) /* the first rows are overwritten last */
             for (int i = 0; i < count * wide; i++)
                 at_step(side->in.x, t, count, wide)[i] =
                     first[i] + at_step(side->base.x, t, count, wide)[i];
@@ -152,7 +152,7 @@ void encoder_again_backward(struct recurrent *m, int count, int length, int stat
     read_source_backward(m, count, length);
     for (int d = 0; d < m->config.directions; d++) {
         struct side *side = &m->sides[d];
-        float *sum = side->in.d; /* over the words, in the first rows */
+        float *sum = side->in.d; /* sum over the words, in the first rows */
         for (int i = 0; i < length * count * wide; i++) side->base.d[i] += side->in.d[i];
         for (int t = 1; t < length; t++)
             for (int i = 0; i < count * wide; i++) sum[i] += at_step(sum, t, count, wide)[i];

@@ -68,7 +68,7 @@ static void add_words_both(struct language *language, struct pair pair)
     vocabulary_add(&language->target, pair.french);
 }
 
-/* Appends the words of a phrase, and what each of them translates. */
+/* Appends the words of a phrase and links them to what they translate. */
 static void append_target(const struct language *language, struct sentence *sentence,
                           const char *phrase, struct link link)
 {
@@ -77,7 +77,7 @@ static void append_target(const struct language *language, struct sentence *sent
     for (int i = first; i < sentence->target.count; i++) sentence->links[i] = link;
 }
 
-/* One word and its translation; returns where it is. */
+/* Appends a word and its translation; returns its position. */
 static int append_both(const struct language *language, struct sentence *sentence, struct pair pair)
 {
     const int at = sentence->source.count;
@@ -86,7 +86,7 @@ static int append_both(const struct language *language, struct sentence *sentenc
     return at;
 }
 
-/* The article depends on the noun, whose gender it has, and so does the adjective. */
+/* The article and the adjective depend on the gender of the noun. */
 static void append_noun_phrase(const struct language *language, struct sentence *sentence, int noun,
                                int adjective)
 {
@@ -141,7 +141,7 @@ static struct clause draw_clause(struct random *random)
     return clause;
 }
 
-/* Appends clauses until the length is reached; starts again if it is exceeded. */
+/* Appends clauses until the length is reached, and starts again if it is exceeded. */
 static void draw(const struct language *language, struct sentence *sentence, struct random *random,
                  int length)
 {

@@ -23,7 +23,7 @@ static const struct pair verbs[] = {
     {"know", "kennen"},     {"chase", "jagen"}, {"find", "finden"},
 };
 static const struct {
-    const char *english, *german[2]; /* alone; after "die" or "keine" */
+    const char *english, *german[2]; /* without an article; after "die" or "keine" */
 } adjectives[] = {
     {"black", {"schwarze", "schwarzen"}},
     {"big", {"gro\u00DFe", "gro\u00DFen"}},
@@ -40,7 +40,7 @@ enum {
     BECAUSE = CONJUNCTIONS - 1
 };
 
-/* Appends an English phrase, all of which must be known; returns where it begins. */
+/* Appends an English phrase, whose words must be known; returns its position. */
 static int say(const struct language *language, struct sentence *sentence, const char *phrase)
 {
     const int at = sentence->source.count;
@@ -48,7 +48,7 @@ static int say(const struct language *language, struct sentence *sentence, const
     return at;
 }
 
-/* Appends a German word that translates the English word at `sure`, and depends on those from
+/* Appends a German word that translates the English word at `sure` and depends on the words from
    `first` on. */
 static void translate(const struct language *language, struct sentence *sentence, const char *word,
                       int sure, int first)
@@ -58,9 +58,9 @@ static void translate(const struct language *language, struct sentence *sentence
     words_append(&language->target, &sentence->target, word);
 }
 
-/* English words of a phrase. */
+/* Positions of the English words of a phrase. */
 struct positions {
-    int article, adjective, noun; /* -1: there is none */
+    int article, adjective, noun; /* -1: no such word */
 };
 
 static struct positions say_phrase(const struct language *language, struct sentence *sentence,
@@ -74,7 +74,7 @@ static struct positions say_phrase(const struct language *language, struct sente
     return at;
 }
 
-/* no: where "not" is if the phrase is denied by "keine"; else -1. */
+/* no: the position of "not" if "keine" negates the phrase, else -1. */
 static void translate_phrase(const struct language *language, struct sentence *sentence,
                              const struct german_phrase *phrase, struct positions at, int no)
 {
@@ -115,7 +115,7 @@ static struct german_phrase draw_phrase(struct random *random)
     return phrase;
 }
 
-/* Appends clauses until the length is reached; starts again if it is exceeded. */
+/* Appends clauses until the length is reached, and starts again if it is exceeded. */
 static void draw(const struct language *language, struct sentence *sentence, struct random *random,
                  int length)
 {

@@ -1,5 +1,5 @@
-/* initial.c - the first state of the decoder: zeros, the encoding of the source, or what a network
-   with a hidden layer makes of it; and the backward pass. */
+/* initial.c - the first state of the decoder, forward and backward: zeros, the encoding of the
+   source, or the output of a network with a hidden layer that reads the encoding. */
 #include "model.h"
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "recurrent.h"
 #include <string.h>
 
-/* The token of a word; count: it is not in the vocabulary. */
+/* Returns the token of a word, or count if the vocabulary does not contain it. */
 static int token_of(const struct vocabulary *vocabulary, const char *word, size_t size)
 {
     int token = RAPT_TOKEN_SPECIALS;

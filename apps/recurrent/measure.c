@@ -1,17 +1,17 @@
-/* measure.c - BLEU (Papineni et al. 2002), exact translations, and the alignment error rate (Och
-   and Ney 2003, section 6) of attention, over sentences of given lengths. */
+/* measure.c - BLEU (Papineni et al. 2002), exact translations, and the alignment error rate of
+   attention (Och and Ney 2003, section 6), for sentences of given lengths. */
 #include "recurrent.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TEXT = 4096 };
-static const uint64_t TEST_STREAM = UINT64_MAX / 2; /* training draws from streams 0 .. steps - 1 */
+static const uint64_t TEST_STREAM = UINT64_MAX / 2; /* training uses streams 0 .. steps - 1 */
 
 struct tally {
     rapt_bleu bleu;
     int sentences, exact;
-    int links, sure, sure_found, possible_found; /* of exact translations */
+    int links, sure, sure_found, possible_found; /* in exact translations */
 };
 
 static bool add(struct tally *tally, const struct vocabulary *target, const struct words *out,
@@ -30,7 +30,7 @@ static bool add(struct tally *tally, const struct vocabulary *target, const stru
     return exact;
 }
 
-/* One link for each word: the source word of the largest weight. weights: a row for each word. */
+/* Links each word to the source word with the largest weight. weights: a row for each word. */
 static void add_links(struct tally *tally, const struct sentence *sentence, const float *weights)
 {
     const int columns = sentence->source.count + 1;
@@ -51,7 +51,7 @@ static double alignment_error(const struct tally *tally)
                      : (double)NAN;
 }
 
-/* Sentences of one length. weights: as of struct seen, or NULL. */
+/* Adds sentences of one length. weights: as in struct seen, or NULL. */
 static void add_batch(struct tally *tally, struct translator *translator,
                       const struct sentence *sentences, int count, struct words *out,
                       float *weights)

@@ -1,12 +1,13 @@
-/* past.c - intra-attention (Cheng, Dong and Lapata 2016, section 3.1): an encoder whose step begins
-   not with the state before but with a mixture of all its states so far; forward, backward,
-   weights.
+/* past.c - intra-attention (Cheng, Dong and Lapata 2016, section 3.1), forward, backward and
+   weights: a step of the encoder begins with a mixture of all its states so far instead of the
+   previous state.
 
    a_i = v tanh(U h_i + W [x_t; m_{t-1}] + b)   m_t = sum over i <= t of softmax(a)_i h_i
    h_{t+1} = cell(m_t, x_t)
 
-   State 0, which is 0, is one of them, so that a step may read nothing. Of an LSTM the same weights
-   mix its memories c. Equations (4) to (10) there; W of x and of m are one matrix here. */
+   State 0, which is zero, is one of the states, so that a step may read nothing. The memories c of
+   an LSTM are mixed by the same weights. These are equations (4) to (10) of the paper, except that
+   x and m share one matrix W. */
 #include "model.h"
 #include <string.h>
 
@@ -64,7 +65,8 @@ void past_arrays(struct recurrent *m, struct series (*series)(struct recurrent *
     past->lse = series(m, 1).x;
 }
 
-/* wide [count][left + right] = left, right side by side; or the other way, added. */
+/* Copies left and right side by side into wide [count][left + right], or adds the parts of wide to
+   them. */
 static void join(int count, int left_width, int right_width, const float *left, const float *right,
                  float *wide)
 {
@@ -142,7 +144,7 @@ void past_backward(struct recurrent *m, int count, int t)
     must(rapt_attention_backward(&a, at_step(past->queries.x, t, count, e + k), side->states.x.h,
                                  past->values.x, at_step(past->out.x, t, count, v), &saved, dout,
                                  NULL, &d, workspace_for(&m->workspace, &a), NULL));
-    /* The first mixture is told no other: its gradient goes where nothing reads it. */
+    /* The first mixture has no predecessor; its gradient goes where nothing reads it. */
     part(count, e, k, dquery, at_step(m->embedded.d, t, count, e),
          at_step(past->mixed.d.h, t > 0 ? t - 1 : 0, count, k));
 }

@@ -1,5 +1,5 @@
-/* recurrent.c - a recurrent encoder-decoder: its parameters and arrays. What the models differ in
-   is where the context comes from, and the cell. */
+/* recurrent.c - a recurrent encoder-decoder: its parameters and arrays. The models differ in their
+   cells and in where the context comes from. */
 #include "model.h"
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@ static void *own(struct recurrent *m, size_t count, size_t size)
     return m->owned[m->owned_count++] = xcalloc(count, size);
 }
 
-/* Steps of a batch, and one more. */
+/* Takes the rows of all steps of a batch, and one step more. */
 static float *rows(struct recurrent *m, int width)
 {
     return own(m, (size_t)m->config.batch * (size_t)(m->config.words + 2) * (size_t)width,
@@ -33,7 +33,7 @@ static struct cell_tape tape(struct recurrent *m, const struct cell *cell)
     return (struct cell_tape){rows(m, wide), rows(m, wide)};
 }
 
-/* No fewer than there are. */
+/* Returns an upper bound. */
 static size_t params_capacity(const struct recurrent *m)
 {
     const struct recurrent_config *c = &m->config;

@@ -1,7 +1,7 @@
 /* recurrent.h - interface header of rapt_recurrent: sentence pairs of a small language in,
-   translations, attention weights and gradients out. Encoder-decoders of every recurrent cell, with
-   a context vector or with attention, and beside them rapt's Transformer; every one single-threaded
-   and a function of its seed alone, so that several train at once in threads of their own. */
+   translations, attention weights and gradients out. The models are encoder-decoders with every
+   recurrent cell, with a context vector or with attention, and rapt's Transformer. Each one uses
+   one thread and depends only on its seed, so that several can be trained in parallel threads. */
 #ifndef RECURRENT_H
 #define RECURRENT_H
 
@@ -18,8 +18,8 @@ struct vocabulary {
 struct words {
     int count, tokens[MAX_TARGET];
 };
-/* What a target word translates: `sure`, a source word (-1: no single one), and all words that it
-   depends on besides, first .. last. */
+/* The source words of a target word: `sure`, which it translates (-1: no single one), and the range
+   first .. last of all words that it depends on. */
 struct link {
     int sure, first, last;
 };
@@ -30,13 +30,14 @@ struct sentence {
 struct language {
     const char *source_name, *target_name;
     struct vocabulary source, target;
-    /* Sets a sentence of exactly `length` source words, at least MIN_WORDS - 1. */
+    /* Draws a sentence of exactly `length` source words, at least MIN_WORDS - 1. */
     void (*draw)(const struct language *language, struct sentence *sentence, struct random *random,
                  int length);
 };
 void words_spell(const struct vocabulary *vocabulary, const int *tokens, int count, char *text,
                  size_t size);
-/* Adds the words of a phrase that are new; appends the words of a phrase, which must be known. */
+/* The first adds the new words of a phrase to a vocabulary. The second appends the words of a
+   phrase, which must be known, to a sentence. */
 void vocabulary_add(struct vocabulary *vocabulary, const char *phrase);
 void words_append(const struct vocabulary *vocabulary, struct words *words, const char *phrase);
 
@@ -71,8 +72,8 @@ void german_append(const struct language *language, struct sentence *sentence,
    lstm  i, f, o = s(x + hU)   g = tanh(x + hU)                 Hochreiter and Schmidhuber 1997,
          c' = f c + i g    h' = o tanh(c')                      Gers et al. 2000
 
-   The reset gate comes after the product, so that the three products with h are one. The initial
-   bias of f is 1. */
+   The reset gate is applied after the product, so that the three products with h become one. The
+   bias of f is 1 at first. */
 enum cell_kind { CELL_RNN, CELL_GRU, CELL_LSTM, CELLS };
 extern const char *const cell_names[CELLS];
 struct cell {
@@ -83,12 +84,12 @@ struct cell {
 struct cell_state {
     float *h, *c; /* [rows][H]; c: of an LSTM, else NULL */
 };
-struct cell_tape {        /* saved for the backward pass of one step, which overwrites it */
+struct cell_tape {        /* what the backward pass of one step needs, and overwrites */
     float *gates, *inner; /* [rows][G H] */
 };
 void cell_create(struct cell *cell, enum cell_kind kind, struct params *params,
                  struct random *random, int in, int hidden);
-/* x: xW + b of this step, [rows][G H]. Sets next. */
+/* Computes next. x: xW + b of this step, [rows][G H]. */
 void cell_forward(const struct cell *cell, int rows, const float *x, struct cell_state before,
                   struct cell_state next, struct cell_tape tape);
 /* Adds to dx [rows][G H] and dbefore. */
@@ -96,10 +97,10 @@ void cell_backward(const struct cell *cell, int rows, struct cell_state before,
                    struct cell_state next, struct cell_state dnext, float *dx,
                    struct cell_state dbefore, struct cell_tape tape);
 
-/* ---- config.c: which model ---- */
+/* ---- config.c: the choices of a model ---- */
 enum pass_kind {               /* how the encoding of the whole source reaches the decoder */
                  PASS_EACH,    /* into the cell and the output at each step */
-                 PASS_FIRST,   /* the same at the first step, zeros afterwards */
+                 PASS_FIRST,   /* the same at the first step; then zeros */
                  PASS_INITIAL, /* as the initial state */
                  PASS_NETWORK, /* as the initial state, through a network with a hidden layer */
                  PASSES
@@ -107,18 +108,18 @@ enum pass_kind {               /* how the encoding of the whole source reaches t
 enum encoder_kind {
     ENCODER_NONE,  /* keys: embedded words + positions, values: embedded words */
     ENCODER_ONCE,  /* a recurrent network reads the source */
-    ENCODER_AGAIN, /* it does so for every step of the decoder, whose state it is given */
+    ENCODER_AGAIN, /* the same for every step of the decoder, whose state it also reads */
     ENCODERS
 };
 enum reads_kind {
-    READS_STATE, /* a step of the encoder goes on from the state before */
+    READS_STATE, /* a step of the encoder continues from the previous state */
     READS_PAST,  /* from a mixture of all its states so far, by additive attention: intra-attention
                     (Cheng, Dong and Lapata 2016; of an LSTM both h and c are mixed) */
     READINGS
 };
 enum query_kind {
-    QUERY_BEFORE,  /* the state before the step asks; the context enters cell and output */
-    QUERY_PRESENT, /* the new state asks; the context enters the output alone */
+    QUERY_BEFORE,  /* the query is the previous state; the context enters cell and output */
+    QUERY_PRESENT, /* the query is the new state; the context enters only the output */
     QUERIES
 };
 extern const char *const pass_names[PASSES],
@@ -143,7 +144,7 @@ struct recurrent_config {
     float radius, temperature; /* of locality and of Gumbel softmax; 0: 2 and 1 */
     uint64_t seed;
 };
-/* NULL, or why there is no such model; the text is constant. */
+/* Returns NULL, or a constant text that says why there is no such model. */
 const char *recurrent_refusal(const struct recurrent_config *config);
 
 /* ---- recurrent.c: the model; exits if memory runs out or the model is refused ---- */
@@ -157,30 +158,30 @@ struct params *recurrent_block(struct recurrent *model);    /* parameters and th
 size_t recurrent_cell_steps(const struct recurrent *model); /* of one sentence each, so far */
 
 /* ---- run.c: `count` sentences of one source length ---- */
-/* Forward alone; the summed loss in nats. */
+/* Runs only forward; returns the summed loss in nats. */
 double recurrent_loss(struct recurrent *model, const struct sentence *sentences, int count);
-/* Forward and backward, adding to the gradients; returns the summed loss in nats. *words: target
-   words and ends. */
+/* Runs forward and backward and adds to the gradients. Returns the summed loss in nats. *words:
+   number of target words and ends. */
 double recurrent_gradient(struct recurrent *model, const struct sentence *sentences, int count,
                           int *words);
 double recurrent_step(struct recurrent *model, const struct sentence *sentences, float rate);
-/* |d loss_t / d x_s| / |d loss_t / d logits_t|, the influence of each source word and the end on
-   step `step` of the given translation: norms [count][source words + 1], of the gradients of the
-   embedded words. A sentence that is shorter gives 0. */
+/* Computes |d loss_t / d x_s| / |d loss_t / d logits_t|, the influence of each source word and the
+   end on step t = `step` of the given translation, from gradients with respect to the embedded
+   words. norms: [count][source words + 1], 0 for a translation without that step. */
 void recurrent_influence(struct recurrent *model, const struct sentence *sentences, int count,
                          int step, float *norms);
-/* READS_PAST: what each word of a sentence and its end (rows) read of the states so far (columns:
-   the beginning, and that after each word): [words + 1][words + 1], 0 above the diagonal. */
+/* READS_PAST: the weights of each word and the end (rows) on the states so far (columns: the
+   initial state and the one after each word): [words + 1][words + 1], 0 above the diagonal. */
 void recurrent_past(struct recurrent *model, const struct sentence *sentence, float *weights);
-struct seen { /* attention of each word of a translation and its end; NULL: not wanted */
+struct seen { /* attention of each word of a translation and of its end; NULL: not wanted */
     float *weights, *scores; /* [count][MAX_TARGET][source words + 1]; scores: before the
                                 normalizer, of softmax alone */
 };
-/* Greedy translations. */
+/* Translates greedily. */
 void recurrent_translate(struct recurrent *model, const struct sentence *sentences, int count,
                          struct words *out, const struct seen *seen);
 
-/* ---- transformer.c: rapt's Transformer (Vaswani et al. 2017) by the same calls ---- */
+/* ---- transformer.c: rapt's Transformer (Vaswani et al. 2017) with the same calls ---- */
 struct transformer_config {
     int width, layers, words, batch;
     uint64_t seed;
@@ -200,11 +201,11 @@ double transformer_step(struct transformer *model, const struct sentence *senten
                         float rate);
 void transformer_translate(struct transformer *model, const struct sentence *sentences, int count,
                            struct words *out, const struct seen *seen);
-/* As recurrent_influence, of one sentence. */
+/* Does the same as recurrent_influence for one sentence. */
 void transformer_influence(struct transformer *model, const struct sentence *sentence, int step,
                            float *norms);
 
-/* ---- translator.c: one interface to all of them, and their training ---- */
+/* ---- translator.c: one interface to all models, and their training ---- */
 struct training {
     const struct language *language;
     int max_words;    /* source words of a training sentence */
@@ -213,7 +214,8 @@ struct training {
     uint64_t seed;
     bool quiet;
 };
-/* The batch of a step, a function of seed and step: the same for every model. */
+/* Draws the batch of a step, which depends only on seed and step and is the same for every model.
+ */
 void batch_draw(const struct training *training, int step, struct sentence *sentences);
 struct translator {
     const char *name;
@@ -221,8 +223,8 @@ struct translator {
     struct recurrent *recurrent; /* one of the two, the other is NULL */
     struct transformer *transformer;
     int step;
-    double loss;    /* per word, a moving average */
-    double seconds; /* of training, processor time of its thread */
+    double loss;    /* per word, moving average */
+    double seconds; /* processor time of training */
 };
 void translator_free(struct translator *translator);
 void *translator_train(void *translator); /* all steps; NULL. For run_threads */
@@ -230,7 +232,7 @@ size_t translator_parameters(const struct translator *translator);
 bool translator_attends(const struct translator *translator);
 void translator_translate(struct translator *translator, const struct sentence *sentences,
                           int count, struct words *out, const struct seen *seen);
-/* Of one sentence, see recurrent_influence. */
+/* For one sentence, see recurrent_influence. */
 void translator_influence(struct translator *translator, const struct sentence *sentence, int step,
                           float *norms);
 
@@ -238,11 +240,12 @@ void translator_influence(struct translator *translator, const struct sentence *
 struct quality {
     double bleu, exact;     /* 0..100 */
     double alignment_error; /* 0..1 (Och and Ney 2003), of the largest weight of each word in
-                               sentences translated exactly; NAN without attention */
+                               exact translations; NAN without attention or exact translations */
 };
-/* Over sentences of from .. to words, `tests` of each length, none of which trained. */
+/* Measures sentences of from .. to words, `tests` of each length, none of which is in training. */
 struct quality quality_of(struct translator *translator, int from, int to, int tests);
-/* The alignment error of taking word t for the translation of word t, over the same sentences. */
+/* Returns the alignment error of taking word t for the translation of word t in the same sentences.
+ */
 double diagonal_error(const struct training *training, int from, int to, int tests);
 
 #endif

@@ -1,4 +1,4 @@
-/* rows.c - where the rows of one step of a time-major array begin, and how they are cleared. */
+/* rows.c - finds and clears the rows of one step of a time-major array. */
 #include "model.h"
 #include <string.h>
 

@@ -1,11 +1,11 @@
-/* run.c - what is done with a recurrent encoder-decoder: loss and gradients of a batch, a training
-   step, influences of source words, greedy translation. */
+/* run.c - uses of a recurrent encoder-decoder: loss and gradients of a batch, a training step,
+   influences of source words, greedy translation. */
 #include "model.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Source words and the end token, time-major. */
+/* Reads source words and the end token, time-major. */
 static void read_sources(struct recurrent *m, const struct sentence *sentences, int count)
 {
     for (int b = 0; b < count; b++) {
@@ -18,8 +18,8 @@ static void read_sources(struct recurrent *m, const struct sentence *sentences, 
     }
 }
 
-/* The same for the translations; returns the steps of the longest one. After its end token a
-   sentence has no labels. */
+/* Reads the translations likewise and returns the number of steps of the longest one. A sentence
+   has no labels after its end token. */
 static int read_targets(struct recurrent *m, const struct sentence *sentences, int count)
 {
     int steps = 0;
@@ -36,7 +36,7 @@ static int read_targets(struct recurrent *m, const struct sentence *sentences, i
     return steps;
 }
 
-/* Log-probability of a label; 0 without one. */
+/* Returns the log-probability of a label, or 0 if there is no label. */
 static float reward_of(int words, const float *logits, int label)
 {
     if (label < 0) return 0;
@@ -47,8 +47,8 @@ static float reward_of(int words, const float *logits, int label)
     return logits[label] - max - (float)log(sum);
 }
 
-/* What sampling at step t brings: the log-probability of the words that follow, or, where the
-   context reaches nothing but the output, of the one word. */
+/* Sets the rewards of sampling at step t: the log-probability of the words that follow, or of the
+   one word only if the context enters nothing but the output. */
 static void read_rewards(struct recurrent *m, int count, int steps, float *reward)
 {
     const int words = m->language->target.count;
@@ -59,7 +59,7 @@ static void read_rewards(struct recurrent *m, int count, int steps, float *rewar
     }
 }
 
-/* All steps of the given translations; returns how many. */
+/* Runs all steps of the given translations; returns their number. */
 static int forward(struct recurrent *m, const struct sentence *sentences, int count)
 {
     const int length = sentences[0].source.count + 1;
@@ -77,8 +77,8 @@ double recurrent_loss(struct recurrent *m, const struct sentence *sentences, int
                          m->logits.d, NULL);
 }
 
-/* Baseline: the reward of the same step with expected values instead of samples, since what hides
-   the effect of a sample is how hard its word is. */
+/* The baseline is the reward of the same step with expected values instead of samples, because how
+   hard a word is hides the effect of a sample. */
 static int forward_sampled(struct recurrent *m, const struct sentence *sentences, int count)
 {
     m->expected = true;
@@ -145,7 +145,7 @@ void recurrent_influence(struct recurrent *m, const struct sentence *sentences, 
             if (loss[b] > 0) norms[b * length + t] = norm_of(gradient, m->config.embed) / loss[b];
 }
 
-/* Greedy decoding until all sentences have ended. */
+/* Decodes greedily until all sentences have ended. */
 void recurrent_translate(struct recurrent *m, const struct sentence *sentences, int count,
                          struct words *out, const struct seen *seen)
 {

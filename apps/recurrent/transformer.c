@@ -1,6 +1,6 @@
 /* transformer.c - the model without recurrence: rapt's Transformer (Vaswani et al. 2017), trained
-   and run through the public API. Its sinusoidal positions do not generalize: beyond the longest
-   training sentence it meets positions it was never trained on. */
+   and used through the public interface. Its sinusoidal positions do not generalize: in sentences
+   that are longer than those of training it meets positions that it has never seen. */
 #include "recurrent.h"
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct transformer {
     rapt_model *model;
     rapt_trainer *trainer;
     rapt_session *session;
-    int32_t *source, *target; /* a batch, back to back */
+    int32_t *source, *target; /* of a batch, one sequence after another */
     int *source_starts, *target_starts;
 };
 
@@ -47,7 +47,7 @@ struct transformer *transformer_create(const struct transformer_config *c,
                           .cross_score = c->cross};
     rapt_train_options options;
     rapt_train_options_default(&options, sizeof options);
-    options.schedule = RAPT_SCHEDULE_CONSTANT; /* every step names its rate */
+    options.schedule = RAPT_SCHEDULE_CONSTANT; /* each step passes its own rate */
     options.warmup = 1;
     options.clip_norm = 1;
     options.label_smoothing = options.dropout = 0;
@@ -119,7 +119,8 @@ double transformer_step(struct transformer *m, const struct sentence *sentences,
     return report.likelihood / (double)report.tokens;
 }
 
-/* The cross-attention weights of the last layer, mean of the heads, of a finished translation. */
+/* Reads the cross-attention weights of the last layer, the mean of the heads, after a translation.
+ */
 static void read_weights(struct transformer *m, const struct sentence *sentence,
                          const struct words *out, float *weights)
 {
@@ -158,8 +159,8 @@ void transformer_translate(struct transformer *m, const struct sentence *sentenc
     free(ids);
 }
 
-/* Every source word gets a token of its own, after the vocabulary, with a copy of its row: so the
-   rows' gradients are those of single words. */
+/* Gives every source word a token of its own after the vocabulary, with a copy of its row, so that
+   the gradients of these rows are those of single words. */
 static void probe_source(struct transformer *m, const struct sentence *sentence, int table)
 {
     const int width = m->config.width, first = m->language->source.count;
@@ -177,7 +178,7 @@ static void probe_source(struct transformer *m, const struct sentence *sentence,
     free(rows);
 }
 
-/* The gradient of the table, of the summed loss of the first `steps` steps. */
+/* Returns the gradient of the table for the summed loss of the first `steps` steps. */
 static void table_gradient(struct transformer *m, int steps, int table, float *gradient)
 {
     size_t count;
@@ -196,7 +197,7 @@ static void table_gradient(struct transformer *m, int steps, int table, float *g
     *tokens = 0;
 }
 
-/* |d loss / d logits| of a step. */
+/* Returns |d loss / d logits| of a step. */
 static double loss_slope(struct transformer *m, int step)
 {
     const int words = m->language->target.count;
@@ -226,7 +227,7 @@ void transformer_influence(struct transformer *m, const struct sentence *sentenc
         probe_source(m, sentence, table);
         table_gradient(m, step + 1, table, after);
         table_gradient(m, step, table, before);
-        /* A word is its row times the root of the width. */
+        /* a word is its row times the square root of the width */
         const double scale = loss_slope(m, step) * sqrt(width);
         for (int s = 0; s < length; s++) {
             double sum = 0;

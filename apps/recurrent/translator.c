@@ -1,5 +1,5 @@
-/* translator.c - one interface to recurrent models and the Transformer; training with a shared
-   schedule of the learning rate. */
+/* translator.c - one interface to recurrent models and the Transformer, and their training with a
+   shared learning-rate schedule. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "kit/demo.h"
 #include "recurrent.h"
@@ -32,7 +32,7 @@ bool translator_attends(const struct translator *translator)
     return translator->transformer || recurrent_attends(translator->recurrent);
 }
 
-/* Processor time of this thread. */
+/* Returns the processor time of this thread. */
 static double seconds(void)
 {
     struct timespec time;
