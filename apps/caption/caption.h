@@ -1,6 +1,6 @@
-/* caption.h - interface header of caption: scenes of two objects, their captions, an
-   encoder-decoder that attends over image patches, softly or hard, and its evaluation. The program
-   and a lesson use it. */
+/* caption.h - interface header of caption: scenes of two objects and their captions, an
+   encoder-decoder with soft or hard attention to image patches, and its evaluation. The program and
+   a lesson use it. */
 #ifndef CAPTION_H
 #define CAPTION_H
 
@@ -12,34 +12,34 @@
 
 /* ---- scene.c ---- */
 enum {
-    SIDE = 5,             /* patches on a side */
-    PIXELS = 6,           /* pixels on a side of a patch */
-    SIZE = SIDE * PIXELS, /* of the picture */
+    SIDE = 5,             /* patches per side */
+    PIXELS = 6,           /* pixels per side of a patch */
+    SIZE = SIDE * PIXELS, /* pixels per side of the picture */
     PATCHES = SIDE * SIDE,
-    PATCH = PIXELS * PIXELS * 3, /* values of a patch: red, green and blue of its pixels */
+    PATCH = PIXELS * PIXELS * 3, /* numbers of a patch: red, green and blue of its pixels */
     COLORS = 4,
     SHAPES = 3,
-    MAX_WORDS = 9, /* "a red square left of a blue circle", and the end */
+    MAX_WORDS = 9, /* "a red square left of a blue circle", including the end */
     WORDS = 16     /* capacity of the vocabulary */
 };
 struct object {
-    int color, shape, x, y; /* the center, in pixels */
+    int color, shape, x, y; /* center in pixels */
 };
 struct scene {
-    struct object objects[2]; /* in the order in which the caption names them */
-    int above;                /* the first is above the second; else left of it */
-    int words[MAX_WORDS];     /* and the end, then 0 */
+    struct object objects[2]; /* in the order of the caption */
+    int above;                /* the first object is above the second; otherwise left of it */
+    int words[MAX_WORDS];     /* including the end, then 0 */
     int count;                /* words before the end */
-    int named[MAX_WORDS];     /* the object whose color or shape a word states; -1: none */
+    int named[MAX_WORDS];     /* the object whose color or shape the word names; -1: none */
 };
 enum { BEGIN = 0, END = 1 };
 extern const char *const caption_words[WORDS];
-/* held_out: draws only pairs of objects that no training scene has; else only others. */
+/* held_out: draws only pairs of objects that no training scene has; otherwise only other pairs. */
 void scene_draw(struct scene *scene, struct random *random, bool held_out);
 void scene_paint(const struct scene *scene, struct random *noise, float *patches); /* [25][PATCH] */
 int scene_object(const struct scene *scene, int x, int y); /* -1: background */
 bool scene_covers(const struct scene *scene, int object,
-                  int patch);       /* a tenth of the patch or more */
+                  int patch);       /* covers at least a tenth of the patch */
 const char *scene_color(int color); /* "#D62728" */
 
 /* ---- model.c ----
@@ -48,22 +48,22 @@ const char *scene_color(int color); /* "#D62728" */
                                           y += ffn(norm y),  logits = (norm y) W */
 enum { HEADS = 2 };
 struct captioner;
-/* normalizer: of cross-attention. In `steps` steps the arg-max is reached, if it is that. */
+/* normalizer: of cross-attention. Argmax is reached after `steps` steps, from softmax. */
 struct captioner *captioner_create(rapt_normalizer normalizer, int steps, int batch, uint64_t seed);
 void captioner_free(struct captioner *model);
 size_t captioner_parameters(const struct captioner *model);
-/* One training step; returns the loss per word. patches: [batch][25][PATCH]. */
+/* Makes one training step; returns the loss per word. patches: [batch][25][PATCH]. */
 double captioner_learn(struct captioner *model, const struct scene *scenes, const float *patches,
                        int count, float rate);
-/* Greedy captions, out [count][MAX_WORDS], END after the last word; weights, if not NULL:
-   [count][MAX_WORDS][PATCHES], the cross-attention weights when it chose each word, the mean of
-   HEADS heads: hard attention has weights of 1 and 0 in each. */
+/* Writes greedy captions out [count][MAX_WORDS], with END after the last word. weights may be NULL;
+   otherwise [count][MAX_WORDS][PATCHES], the cross-attention weights of each word, the mean of
+   HEADS heads. With hard attention the weights of a head are 1 and 0. */
 void captioner_describe(struct captioner *model, const float *patches, int count, int *out,
                         float *weights);
 
 /* ---- measure.c ---- */
 struct caption_setup {
-    rapt_normalizer normalizer; /* of hard attention; softmax: there is none */
+    rapt_normalizer normalizer; /* of hard attention; softmax: no hard model */
     int steps, batch, tests;
     int threads; /* 0: one per processor */
     uint64_t seed;
@@ -72,12 +72,13 @@ struct caption_setup {
 struct caption_result { /* of one model */
     rapt_normalizer normalizer;
     size_t parameters;
-    double exact, exact_seen; /* share of exact captions: of held-out pairs, of others */
+    double exact, exact_seen; /* share of exact captions: of held-out pairs, of other pairs */
     double colors, shapes;    /* mean weight on the object's patches at its color and shape word */
-    double chance;            /* the same of uniform weights: the share of patches it covers */
-    double read;              /* patches with a weight above 0.01, mean over these words */
+    double chance; /* the same if all weights were equal: the share of patches that the object
+                      covers */
+    double read;   /* patches with a weight above 0.01, mean over these words */
 };
-/* The same picture, as each model sees it. */
+/* One picture, as each model sees it. */
 enum { SOFT, HARD, KINDS };
 struct caption_view {
     int out[MAX_WORDS];
@@ -89,7 +90,7 @@ struct caption_example {
 };
 enum { EXAMPLES = 3 };
 struct caption_study {
-    int kinds; /* 1: soft attention alone */
+    int kinds; /* 1: only soft attention */
     struct caption_result results[KINDS];
     struct caption_example examples[EXAMPLES];
     double seconds;
@@ -97,24 +98,25 @@ struct caption_study {
 /* Trains both models on the same scenes, each in a thread of its own, and measures them. */
 void caption_study_make(struct caption_study *study, const struct caption_setup *setup);
 bool caption_is_hard(const struct caption_result *result);
-/* Soft: at least 80 % of the captions of held-out pairs are exact, and an object's patches get at
-   least twice the weight of uniform attention, at its color word and at its shape word. Hard: 70 %,
-   twice the weight in the mean of both words, and a patch per head is all it attends to. */
+/* The claim. Soft: at least 80 % of the captions of held-out pairs are exact, and an object's
+   patches get at least twice the weight of uniform attention, both at its color word and at its
+   shape word. Hard: 70 %, twice the weight in the mean of both words, and attention to one patch
+   per head. */
 bool caption_claim(const struct caption_result *result);
-bool caption_claims(const struct caption_study *study); /* of all */
+bool caption_claims(const struct caption_study *study); /* all claims */
 
 /* ---- show.c, picture.c ---- */
-int caption_length(const int *out); /* words before the end */
+int caption_length(const int *out); /* number of words before the end */
 void caption_spell(char *text, size_t size, const int *out);
 void caption_print(const struct caption_study *study);
 void caption_print_json(const struct caption_study *study);
 enum { CAPTION_SIZE = SIZE * 3, CAPTION_GAP = 14, CAPTION_HEAD = 34 };
-/* The picture in pixels of that size; weights [PATCHES]: opacity of each patch relative to the
-   maximum; NULL: opaque. */
+/* Draws the picture with sides of that many pixels. weights [PATCHES]: the opacity of each patch,
+   relative to the largest weight; NULL: opaque. */
 void caption_draw_scene(struct svg *svg, const struct scene *scene, double x, double y,
                         double pixel, const float *weights);
-/* A copy for each word, CAPTION_SIZE wide, shaded by its weights, the word above it; so many in a
-   row, then the next row. A caption that is wrong is marked, with the right one. */
+/* Draws a copy for each word, CAPTION_SIZE wide and shaded by its weights, with the word above it,
+   in rows of several. A wrong caption is marked, and the right one added. */
 void caption_draw_view(struct svg *svg, const struct scene *scene, const struct caption_view *view,
                        double x, double y, int columns);
 int caption_draw(const struct caption_study *study, const char *path);

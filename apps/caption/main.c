@@ -1,4 +1,4 @@
-/* main.c - caption: cross-attention from words to image patches; options and output. */
+/* main.c - caption: options and output of the program. */
 #include "caption.h"
 #include <string.h>
 
@@ -25,7 +25,7 @@ static int run(const struct caption_setup *setup, bool json, const char *path)
     return code == EXIT_OK ? finish_output() : code;
 }
 
-/* The normalizer of that name. */
+/* Finds the normalizer of that name. */
 static rapt_normalizer normalizer_of(const char *name)
 {
     int i = 0;

@@ -1,10 +1,10 @@
-/* measure.c - trains the models; then exact captions and attention weights on scenes of held-out
-   pairs. */
+/* measure.c - trains the models and measures exact captions and attention weights on scenes of
+   held-out pairs. */
 #include "caption.h"
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t TEST_STREAM = UINT64_MAX / 2; /* training draws from 0 .. steps - 1 */
+static const uint64_t TEST_STREAM = UINT64_MAX / 2; /* training draws from streams 0 .. steps - 1 */
 
 static void draw(struct scene *scenes, float *patches, int count, struct random random,
                  bool held_out)
@@ -15,7 +15,7 @@ static void draw(struct scene *scenes, float *patches, int count, struct random 
     }
 }
 
-/* One model of the study: trained and measured by a thread of its own. */
+/* One model of the study, which a thread of its own trains and measures. */
 struct job {
     const struct caption_setup *setup;
     struct caption_study *study;
@@ -61,7 +61,7 @@ static void add_weights(struct caption_result *result, const struct scene *scene
     }
 }
 
-/* The share of exact captions; with counts also the attention weights. */
+/* Returns the share of exact captions; with counts, also adds up the attention weights. */
 static double evaluate(struct caption_result *result, struct captioner *model,
                        const struct caption_setup *setup, bool held_out, int counts[2])
 {
@@ -102,7 +102,7 @@ static void measure(const struct job *job)
     r->shapes /= counts[1] ? counts[1] : 1;
 }
 
-/* The scenes of the examples: random ones of held-out pairs. */
+/* Describes the scenes of the examples, random ones of held-out pairs. */
 static void describe_examples(const struct job *job)
 {
     static const uint64_t shown[EXAMPLES] = {14, 11, 22};

@@ -1,5 +1,6 @@
-/* model.c - a pre-norm Transformer of the library whose source is vectors: an encoder over patches,
-   a decoder over words. Scenes and patches in; losses, captions and cross-attention weights out. */
+/* model.c - a pre-norm Transformer of the library whose source is vectors: the encoder reads
+   patches, the decoder words. Scenes and patches in; losses, captions and cross-attention weights
+   out. */
 #include "caption.h"
 
 #include <rapt/rapt.h>
@@ -39,7 +40,7 @@ static rapt_config config_of(rapt_normalizer normalizer)
                          .cross_normalizer = normalizer};
 }
 
-/* Hard attention needs help to learn: see the table in apps/README.md. */
+/* Hard attention learns with the options that apps/README.md compares in a table. */
 static rapt_train_options options_of(rapt_normalizer normalizer, int steps)
 {
     rapt_train_options o;

@@ -1,12 +1,17 @@
-/* picture.c - an SVG figure: each scene, and for each kind of attention a copy for every word,
-   shaded by attention weight. */
+/* picture.c - an SVG figure: each scene, and for each kind of attention one copy per word, shaded
+   by attention weight. */
 #include "caption.h"
 #include <string.h>
 
-enum { BIG = 5, SMALL = CAPTION_SIZE / SIZE, LEFT = 30, WIDE = 1150 }; /* pixel sizes; margins */
+enum {
+    BIG = 5,
+    SMALL = CAPTION_SIZE / SIZE,
+    LEFT = 30,
+    WIDE = 1150
+}; /* sizes and margins in pixels */
 enum { ROW = CAPTION_SIZE + CAPTION_HEAD + 6 };
 
-/* The color of an object or the background, with opacity `share` over white. */
+/* Computes the color of an object or of the background with the opacity `share` on white. */
 static void mix(char color[8], const struct scene *scene, int object, float share)
 {
     unsigned rgb = 0xC8C8C8;
@@ -19,7 +24,7 @@ static void mix(char color[8], const struct scene *scene, int object, float shar
     snprintf(color, 8, "#%06X", out);
 }
 
-/* Of the patches; above 0. */
+/* Returns the largest weight of a patch, at least a little more than 0. */
 static float largest(const float *weights)
 {
     float max = 1e-9F;
@@ -27,7 +32,7 @@ static float largest(const float *weights)
     return max;
 }
 
-/* Runs of one color are one rectangle. */
+/* Each run of pixels of one color becomes one rectangle. */
 void caption_draw_scene(struct svg *svg, const struct scene *scene, double x, double y,
                         double pixel, const float *weights)
 {
@@ -52,7 +57,7 @@ void caption_draw_scene(struct svg *svg, const struct scene *scene, double x, do
 
 static const char wrong[] = "#C04A00";
 
-/* Above a caption that is not that of the scene: what it should be. */
+/* Writes the right caption above a wrong one. */
 static void put_reference(struct svg *svg, const struct scene *scene,
                           const struct caption_view *view, double x, double y)
 {

@@ -1,7 +1,7 @@
 /* scene.c - random pictures of two objects as patches of pixels, and their reference captions.
 
-   The caption names the left object first or, if their vertical distance is greater, the upper one;
-   so the model must compare positions before it emits the first word. */
+   The caption names the left object first or, if their vertical distance is greater, the upper one.
+   The model therefore has to compare positions before it emits the first word. */
 #include "caption.h"
 #include <stdlib.h>
 
@@ -77,7 +77,7 @@ static void describe(struct scene *scene)
     scene->words[scene->count] = END;
 }
 
-/* About one pair of objects in six, chosen by a hash, occurs only in tests, in either order. */
+/* About one pair of objects in six, selected by a hash, occurs only in tests, in either order. */
 static bool is_held_out(const struct object *objects)
 {
     int a = objects[0].color * SHAPES + objects[0].shape;
@@ -96,7 +96,7 @@ void scene_draw(struct scene *scene, struct random *random, bool held_out)
                                          RADIUS + STEP * random_below(random, POSITIONS),
                                          RADIUS + STEP * random_below(random, POSITIONS)};
         dx = abs(objects[1].x - objects[0].x), dy = abs(objects[1].y - objects[0].y);
-        /* Disjoint, with horizontal and vertical distances that differ clearly. */
+        /* The objects are disjoint, and one of the distances is clearly larger. */
     } while ((dx < 2 * RADIUS + 3 && dy < 2 * RADIUS + 3) || abs(dx - dy) < 5 ||
              is_held_out(objects) != held_out);
     scene->above = dy > dx;

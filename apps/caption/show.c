@@ -19,7 +19,7 @@ void caption_spell(char *text, size_t size, const int *out)
             (size_t)snprintf(text + at, size - at, "%s%s", t > 0 ? " " : "", caption_words[out[t]]);
 }
 
-/* Two by two characters for each patch of the picture. */
+/* Prints two by two characters for each patch of the picture. */
 static void print_picture_row(const struct scene *scene, int row)
 {
     for (int x = 0; x < 2 * SIDE; x++) {
@@ -28,7 +28,7 @@ static void print_picture_row(const struct scene *scene, int row)
     }
 }
 
-/* Words [from, to) of the caption. */
+/* Prints the words [from, to) of the caption. */
 static void print_words(const struct scene *scene, const struct caption_view *view, int from,
                         int to)
 {
@@ -51,7 +51,7 @@ static void print_words(const struct scene *scene, const struct caption_view *vi
     putchar('\n');
 }
 
-/* As many words beside one another as fit. */
+/* Prints as many words side by side as fit. */
 static void print_view(const struct scene *scene, const struct caption_view *view)
 {
     const int count = caption_length(view->out);

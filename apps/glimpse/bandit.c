@@ -2,8 +2,8 @@
 
      J = p[0] r[0] + p[1] r[1]      dJ/dq = sum over s of p[s] (r[s] - J) key[s] / sqrt(2)
 
-   The mean of the estimates of many draws must agree with it. A baseline, here J itself, keeps
-   their mean and reduces their variance. */
+   The mean of the estimates of many draws must agree with it. A baseline, here J itself, does not
+   change the mean and reduces the variance. */
 #include "glimpse.h"
 #include <math.h>
 #include <stdlib.h>
@@ -26,12 +26,12 @@ static float find_exact(struct bandit *bandit)
 }
 
 struct draws {
-    float *query, *dquery, *out, *dout, *lse, *reward, *baseline; /* one row for each draw */
+    float *query, *dquery, *out, *dout, *lse, *reward, *baseline; /* one row per draw */
     int *chosen;
     struct workspace workspace;
 };
 
-/* Mean and standard error over all rows [2] of the ascent direction. */
+/* Computes mean and standard error of the ascent direction over all rows [2]. */
 static void summarize(struct bandit *bandit, int with, const float *gradient)
 {
     for (int i = 0; i < 2; i++) {
@@ -49,7 +49,7 @@ static void summarize(struct bandit *bandit, int with, const float *gradient)
     }
 }
 
-/* One row per draw, all with the same query. */
+/* Makes one row per draw, all with the same query. */
 static rapt_status draw(struct bandit *bandit, struct draws *d, uint64_t seed)
 {
     static const float value[2] = {0, 1};

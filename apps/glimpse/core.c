@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Attention of glimpses [first, glimpses) to all up to themselves; strides: time-major rows. */
+/* Describes attention of glimpses [first, glimpses) to all glimpses up to themselves. Strides:
+   time-major rows. */
 static rapt_attention over_glimpses(const struct setup *s, int first, int glimpses)
 {
     const int width = s->width / HEADS;
@@ -68,7 +69,7 @@ static void add(float *to, const float *from, size_t count)
     for (size_t i = 0; i < count; i++) to[i] += from[i];
 }
 
-/* All glimpses at once: the same bits as one query at a time. */
+/* Processes all glimpses at once, with the same bits as one query at a time. */
 static void attention_backward(struct network *n)
 {
     const struct tape *v = &n->tape, *d = &n->gradient;

@@ -1,4 +1,4 @@
-/* draw.c - random pictures: a digit drawn as strokes at a random position, among clutter strokes.
+/* draw.c - random pictures: the strokes of a digit at a random position, among strokes of clutter.
  */
 #include "glimpse.h"
 #include <math.h>
@@ -32,7 +32,7 @@ static float distance(const struct line *l, float x, float y)
     return sqrtf(ax * ax + ay * ay);
 }
 
-/* Anti-aliased: ink falls off over one pixel. */
+/* Draws with anti-aliasing: the ink falls off over one pixel. */
 static void put_line(const struct setup *setup, struct picture *picture, const struct line *l)
 {
     const float max_x = fmaxf(l->x1, l->x2) + 2, max_y = fmaxf(l->y1, l->y2) + 2;
@@ -50,7 +50,7 @@ static float between(struct random *random, float min, float max)
     return min + (max - min) * random_unit(random);
 }
 
-/* Line i of a digit with its center at (x, y), in pixels. */
+/* Returns line i of a digit with its center at (x, y), in pixels. */
 static struct line line_of(const char *shape, int i, float x, float y, float size, float slant)
 {
     struct line l;
@@ -62,7 +62,7 @@ static struct line line_of(const char *shape, int i, float x, float y, float siz
     return l;
 }
 
-/* A stroke of a random digit, shortened and perhaps mirrored, away from (x, y). */
+/* Draws a stroke of a random digit, shortened and sometimes mirrored, away from (x, y). */
 static void put_clutter(const struct setup *setup, struct picture *picture, struct random *random,
                         float x, float y)
 {

@@ -1,11 +1,11 @@
-/* figure.c - an SVG figure: glimpse paths of both policies on the same pictures, success while
-   training, the gradient estimates of the bandit, and what the sensor reads. */
+/* figure.c - an SVG figure: glimpse paths of both policies on the same pictures, success during
+   training, gradient estimates of the bandit, and what the sensor reads. */
 #include "glimpse.h"
 #include <stdio.h>
 
 enum { SHOWN = 6, SIDE = 186, GAP = 20, LEFT = 36, TOP = 96, ROW = SIDE + 58 };
 
-/* The first pictures with distinct digits, as far as there are enough digits. */
+/* Chooses the first pictures with different digits, as long as there are enough digits. */
 static void choose_pictures(const struct viewer *l, int shown[SHOWN])
 {
     const int different = l->setup->digits < SHOWN ? l->setup->digits : SHOWN;
@@ -16,12 +16,13 @@ static void choose_pictures(const struct viewer *l, int shown[SHOWN])
             if (l->pictures[shown[i]].label == l->pictures[b].label) new = false;
         if (new || count >= different) shown[count++] = b;
     }
-    while (count < SHOWN) shown[count++] = 0; /* a small batch may lack a digit */
+    while (count < SHOWN) shown[count++] = 0; /* a small batch may not contain all digits */
 }
 
 static const char good[] = "#007A55", bad[] = "#C04A00";
 
-/* The digits predicted after each glimpse; the heading of the figure says what they are. */
+/* Writes the digits that were predicted after each glimpse, which the heading of the figure
+   explains. */
 static void put_predictions(struct svg *svg, const struct viewer *l, int b, double x, double y)
 {
     const int label = l->pictures[b].label;
@@ -109,7 +110,7 @@ static void put_bandit(struct svg *svg, const struct bandit *bandit, double x, d
              "A baseline keeps the mean and reduces the variance.");
 }
 
-/* What the sensor gives of the first picture shown, and what that is of all there is. */
+/* Draws what the sensor reads from the first picture, and how much that is of everything. */
 static void put_sensor(struct svg *svg, const struct viewer *l, double y)
 {
     const struct setup *s = l->setup;

@@ -15,8 +15,8 @@
 
 enum { DIGITS = 10, MAX_SIDE = 64, MAX_GLIMPSES = 8, PREVIEW_CELLS = 9, KEY = 16, HEADS = 4 };
 
-/* What is rewarded, and nothing else differs: the probability of the right digit after the last
-   glimpse; or that the last glimpse is at the digit, whichever it is. */
+/* What is rewarded, and the only difference between the tasks: the probability of the right digit
+   after the last glimpse, or a last glimpse at the digit, whichever digit it is. */
 enum aim { READ, FIND, AIMS };
 extern const char *const aim_names[AIMS];
 
@@ -24,11 +24,11 @@ struct setup {
     enum aim aim;
     int digits;      /* classes */
     int side;        /* a picture has side x side pixels */
-    int clutter;     /* random strokes in it */
-    int window;      /* a glimpse is window x window pixels at full resolution, */
+    int clutter;     /* number of random strokes */
+    int window;      /* a glimpse has window x window pixels at full resolution */
     int cells, blur; /* and cells x cells averages over blur x blur pixels around them */
     int grid, pitch; /* candidate locations: grid x grid, pitch pixels apart */
-    int glimpses;    /* glimpses of a picture, the first at its center */
+    int glimpses;    /* glimpses per picture, the first at its center */
     int width;       /* of the network */
     int steps, batch;
     float rate;
@@ -48,10 +48,10 @@ static inline int rows_of(const struct setup *setup)
 
 /* ---- setup.c ---- */
 extern const struct setup setup_full, setup_quick; /* quick: fewer digits, a smaller network */
-/* Numbers read for one picture, and those there are. */
+/* How many numbers are read from a picture, and how many it has. */
 struct pixels {
     int sharp, blurred; /* by all glimpses: pixels, and averages around them */
-    int preview;        /* averages that the policy knows before the first glimpse */
+    int preview;        /* averages that the policy reads before the first glimpse */
     int there;          /* pixels of a picture */
 };
 struct pixels pixels_of(const struct setup *setup);
@@ -62,7 +62,7 @@ struct picture {
     float x, y;                     /* center of the digit */
     float ink[MAX_SIDE * MAX_SIDE]; /* [side][side], 0 to 1 */
 };
-/* Random streams: training and held-out pictures come from different ones. */
+/* Streams of random numbers: training and held-out pictures come from different ones. */
 enum stream { STREAM_WEIGHTS = 1, STREAM_TRAINING, STREAM_TESTS, STREAM_LOCATIONS };
 void picture_make(const struct setup *setup, enum stream stream, uint64_t index,
                   struct picture *picture);
@@ -73,10 +73,10 @@ int location_center(const struct setup *setup); /* the location of the first gli
 /* coordinates [locations][2]: x, y in pixels */
 void location_coordinates(const struct setup *setup, float *coordinates);
 /* previews[locations][PREVIEW_CELLS]: the 3 x 3 blurred cells around each location, which the
-   policy knows before the first glimpse. */
+   policy reads before the first glimpse. */
 void retina_preview(const struct setup *setup, const struct picture *picture,
                     const float *coordinates, float *previews);
-/* x[retina_width]: the glimpse of a picture centered at a point. */
+/* x[retina_width]: the glimpse of a picture, centered at a point. */
 void retina_sample(const struct setup *setup, const struct picture *picture, const float *point,
                    float *x);
 
@@ -87,7 +87,7 @@ struct tape {                   /* activations of a batch, or their gradients */
     float *features;            /* [rows][2 width]    relu(retina W + b) */
     float *glimpse;             /* [rows][width]      features W + embedding[location] */
     float *attention_in;        /* [rows][width]      norm(glimpse) */
-    float *query, *key, *value; /* [rows][width]      of attention over glimpses */
+    float *query, *key, *value; /* [rows][width]      of attention to glimpses */
     float *context;             /* [rows][width]      its result */
     float *attended;            /* [rows][width]      glimpse + context W */
     float *ffn_input;           /* [rows][width]      norm(attended) */
@@ -98,7 +98,7 @@ struct tape {                   /* activations of a batch, or their gradients */
     float *baseline;            /* [rows]             state W + b: the expected reward */
     float *policy_query;        /* [rows][KEY]        state W: the query of hard attention */
     float *policy_keys;         /* [batch][locations][KEY]  previews W + b + embedding[location] */
-    float *block;               /* all of these */
+    float *block;               /* holds all of these */
     size_t count;
 };
 struct network {
@@ -114,25 +114,26 @@ struct network {
     float *coordinates; /* [locations][2] */
     float *fixation;    /* [rows][2] coordinates of each glimpse: the output of hard attention */
     int *chosen;        /* [rows] its location */
-    float *lse;         /* [rows] of hard attention */
-    float *context_lse; /* [heads][rows] of attention over glimpses */
+    float *lse;         /* [rows] hard attention */
+    float *context_lse; /* [heads][rows] attention to glimpses */
     float *reward;      /* [rows] */
     struct workspace workspace;
 };
 void network_create(struct network *network, const struct setup *setup);
 void network_free(struct network *network);
-/* From previews to the policy's keys. */
+/* Computes the policy's keys from previews. */
 void network_preview(struct network *network);
-/* From the retina values of glimpse t to its state, logits and baseline. */
+/* Computes state, logits and baseline of glimpse t from its retina values. */
 void network_glimpse(struct network *network, int t);
-/* Gradients of all parameters, from those of logits, baseline, policy_query and policy_keys. */
+/* Computes the gradients of all parameters from those of logits, baseline, policy_query and
+   policy_keys. */
 void network_backward(struct network *network);
 
 /* ---- policy.c: the next location, by hard attention over all locations ---- */
 enum policy { LEARNED, RANDOM, POLICIES };
 extern const char *const policy_names[POLICIES];
-/* Sets chosen and fixation of glimpse t + 1 from the states of glimpse t. greedy: the most probable
-   location, else one drawn. */
+/* Sets chosen and fixation of glimpse t + 1 from the states of glimpse t. greedy: takes the most
+   probable location; otherwise draws one. */
 void policy_choose(struct network *network, enum policy policy, bool greedy, int t, uint64_t seed);
 /* Adds the REINFORCE gradient of all choices, given reward and baseline. */
 void policy_backward(struct network *network);
@@ -147,11 +148,12 @@ struct viewer {
     int *labels;              /* [rows] */
     int reports;
     double steps[MAX_REPORTS], success_curve[MAX_REPORTS]; /* on training batches */
-    double accuracy;  /* share of held-out pictures classified correctly after the last glimpse */
-    double hit_rate;  /* share of glimpses after the first that are at the digit */
-    double last_rate; /* share of last glimpses that are */
+    double accuracy;  /* share of held-out pictures that are classified correctly after the last
+                         glimpse */
+    double hit_rate;  /* share of glimpses at the digit, without the first */
+    double last_rate; /* share of last glimpses at the digit */
 };
-double viewer_success(const struct viewer *viewer); /* by the aim: accuracy, or last_rate */
+double viewer_success(const struct viewer *viewer); /* accuracy or last_rate, as the aim demands */
 void viewer_create(struct viewer *viewer, enum policy policy, const struct setup *setup);
 void viewer_free(struct viewer *viewer);
 void viewer_train(struct viewer *viewer);
@@ -161,31 +163,33 @@ void viewer_test(struct viewer *viewer);
 bool viewer_found(const struct viewer *viewer, int picture); /* is the last glimpse at the digit? */
 int viewer_prediction(const struct viewer *viewer, int picture, int glimpse); /* a digit */
 
-/* ---- whole.c: without attention, a network with one hidden layer over all pixels ---- */
+/* ---- whole.c: a network without attention, with one hidden layer over all pixels ---- */
 struct whole {
     const struct setup *setup;
-    double accuracy; /* share of held-out pictures classified correctly */
+    double accuracy; /* share of held-out pictures that are classified correctly */
     size_t parameters;
 };
-/* Trains it on the pictures of a viewer's training, and tests it; NULL. For run_threads. */
+/* Trains it on the same pictures as a viewer and tests it. Returns NULL, for run_threads. */
 void *whole_train(void *whole);
 
-/* ---- bandit.c: the gradient estimator against the exact gradient of a two-armed bandit ---- */
+/* ---- bandit.c: compares the gradient estimator with the exact gradient of a two-armed bandit ----
+ */
 struct bandit {
     int draws;
-    double probability[2], exact[2]; /* of the arms; d E[reward] / d query */
-    double mean[2][2], error[2][2]; /* of the draws, without and with a baseline; standard errors */
-    double worst;                   /* largest |mean - exact| in standard errors */
+    double probability[2], exact[2]; /* per arm; d E[reward] / d query */
+    double mean[2][2],
+        error[2][2]; /* of the draws, without and with a baseline; their standard errors */
+    double worst;    /* largest |mean - exact| in standard errors */
 };
 int bandit_run(struct bandit *bandit, int draws, uint64_t seed);
 
 /* ---- sensor.c ---- */
 enum { SENSOR_PANELS = 3 };
-/* Three squares of this side, each `gap` right of the other: the pixels of the window around a
+/* Draws three squares of this side, with gaps between them: the pixels of the window around a
    point, the averages around it, and those of the preview. */
 void sensor_draw(struct svg *svg, const struct setup *setup, const struct picture *picture,
                  const float *point, double x, double y, double side, double gap);
-/* A picture of the last viewer_run and the windows of its glimpses, numbered, in a square. */
+/* Draws a picture of the last viewer_run and the numbered windows of its glimpses in a square. */
 void path_draw(struct svg *svg, const struct viewer *viewer, int picture, double x, double y,
                double side);
 const char *glimpse_color(int glimpse);

@@ -1,5 +1,4 @@
-/* main.c - glimpse: hard attention as a sequence of decisions trained by REINFORCE; options,
- * output. */
+/* main.c - glimpse: options and output of the program. */
 #include "glimpse.h"
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "glimpse.h"
 #include <stdlib.h>
 
-/* One block for all arrays, so that one memset clears them. */
+/* All arrays are in one block, so that one memset clears them. */
 static void tape_create(struct tape *tape, const struct setup *setup)
 {
     const size_t rows = (size_t)rows_of(setup), width = (size_t)setup->width;

@@ -4,8 +4,8 @@
      score[s] = query . key[s]             one location is drawn from softmax(score)
      fixation = the coordinates of that location, which are the values attended to
 
-   The draw is not differentiable, the expected reward is (Williams 1992; Mnih et al. 2014, section
-   3.2):
+   The draw is not differentiable, but the expected reward is (Williams 1992; Mnih et al. 2014,
+   section 3.2):
 
      d E[reward] = E[(reward - baseline) d log p(location)]
 
@@ -40,7 +40,7 @@ static void choose_randomly(struct network *n, int t, uint64_t seed)
     }
 }
 
-/* What the choice after glimpse t leaves for backward. */
+/* Returns what the choice after glimpse t saved for the backward pass. */
 static rapt_attention_saved saved_of(const struct network *n, int t)
 {
     const int next = (t + 1) * n->setup->batch;
@@ -68,7 +68,7 @@ void policy_backward(struct network *n)
 {
     const int rows = n->setup->batch;
     float *zero =
-        xcalloc((size_t)rows, 2 * sizeof(float)); /* dout: the reward is no function of out */
+        xcalloc((size_t)rows, 2 * sizeof(float)); /* dout is 0: the reward does not depend on out */
     rapt_attention a = over_locations(n->setup);
     for (int t = 0; t + 1 < n->setup->glimpses; t++) {
         const rapt_gradients to = {.size = sizeof to,

@@ -1,5 +1,5 @@
 /* retina.c - the glimpse sensor of Mnih et al. 2014, section 3.1: a small window at full resolution
-   and a wider one blurred. Pixels outside the picture are 0. */
+   and a wider one that is blurred. Pixels outside the picture are 0. */
 #include "glimpse.h"
 
 int retina_width(const struct setup *setup)
@@ -9,7 +9,7 @@ int retina_width(const struct setup *setup)
 
 int location_center(const struct setup *setup)
 {
-    return locations_of(setup) / 2; /* of an odd grid */
+    return locations_of(setup) / 2; /* the middle of an odd grid */
 }
 
 void location_coordinates(const struct setup *setup, float *points)
@@ -21,8 +21,8 @@ void location_coordinates(const struct setup *setup, float *points)
     }
 }
 
-/* The ink of a square of `size` pixels with this corner. A blurred square is scaled so that a line
-   through it gives 1/2, of the same magnitude as a pixel. */
+/* Returns the ink in a square of `size` pixels with this corner. A blurred square is scaled so that
+   a line through it gives 1/2, the magnitude of a pixel. */
 static float ink_of(const struct setup *setup, const struct picture *picture, int left, int top,
                     int size)
 {

@@ -1,5 +1,4 @@
-/* sensor.c - what the glimpse sensor reads, drawn at the resolution that it has; and where it read.
- */
+/* sensor.c - draws what the glimpse sensor reads, in its resolution, and where it reads. */
 #include "glimpse.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@ const char *glimpse_color(int glimpse)
     return colors[glimpse % 4];
 }
 
-/* values [count][count], 0 to 1, `skip` apart, as squares of ink. */
+/* Draws values [count][count], 0 to 1 and `skip` apart, as squares of ink. */
 static void put_cells(struct svg *svg, const float *values, int count, int skip, double x, double y,
                       double side)
 {
@@ -48,7 +47,7 @@ void sensor_draw(struct svg *svg, const struct setup *s, const struct picture *p
     free(glimpse), free(coordinates), free(previews);
 }
 
-/* The windows, numbered, and a line from each to the next. */
+/* Draws the numbered windows, and a line from each one to the next. */
 static void put_windows(struct svg *svg, const struct viewer *l, int picture, double x, double y,
                         double side)
 {
@@ -68,7 +67,7 @@ static void put_windows(struct svg *svg, const struct viewer *l, int picture, do
         svg_polyline(svg, 5, corners, glimpse_color(t), 2, 0);
     }
     for (int t = 0; t < s->glimpses; t++) {
-        /* Numbers of glimpses at one location stand side by side. */
+        /* Numbers of glimpses at the same location are side by side. */
         double middle = path[2 * t] - half + 2 * half * (t + 0.5) / s->glimpses;
         double top = path[2 * t + 1] - half;
         svg_circle(svg, middle, top, 6.5, glimpse_color(t), "white");

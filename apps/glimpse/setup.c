@@ -1,4 +1,5 @@
-/* setup.c - the sizes of pictures, sensor and network, and what they come to in pixels. */
+/* setup.c - the sizes of pictures, sensor and network, and the numbers of pixels that follow from
+   them. */
 #include "glimpse.h"
 
 const char *const aim_names[AIMS] = {"read", "find"};

@@ -1,9 +1,9 @@
 /* train.c - training and testing of network and policy.
 
-   The policy is learned from the reward alone, by REINFORCE; its baseline is the reward that the
-   network predicts, learned by squared error. To READ, the digit is learned at every glimpse, by
-   cross-entropy, and its probability after the last glimpse is the reward. To FIND, nothing is told
-   but the reward, which is 1 if the last glimpse is at the digit. */
+   The policy learns only from the reward, by REINFORCE. Its baseline is the reward that the network
+   predicts, which is learned by squared error. READ: the digit is learned at every glimpse, by
+   cross-entropy, and the reward is its probability after the last glimpse. FIND: the only signal is
+   the reward, which is 1 if the last glimpse is at the digit. */
 #include "glimpse.h"
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void rollout(struct viewer *l, bool greedy, uint64_t seed)
     }
 }
 
-/* Is the glimpse within a third of the window of the digit? */
+/* True if the glimpse is within a third of the window of the digit. */
 static bool hits_digit(const struct viewer *l, int picture, int glimpse)
 {
     const float *at = l->network.fixation + 2 * (glimpse * l->setup->batch + picture);
@@ -69,7 +69,7 @@ bool viewer_found(const struct viewer *l, int picture)
     return hits_digit(l, picture, l->setup->glimpses - 1);
 }
 
-/* Rewards of all choices; the gradient of (baseline - reward)^2 / 2. */
+/* Sets the rewards of all choices, and the gradient of (baseline - reward)^2 / 2. */
 static void set_rewards(struct viewer *l)
 {
     struct network *n = &l->network;
@@ -87,7 +87,8 @@ static void set_rewards(struct viewer *l)
     }
 }
 
-/* The gradient of the logits; returns how many pictures are classified correctly at the end. */
+/* Sets the gradient of the logits; returns how many pictures are classified correctly at the end.
+ */
 static int learn_digits(struct viewer *l)
 {
     struct network *n = &l->network;
@@ -100,7 +101,7 @@ static int learn_digits(struct viewer *l)
     return correct;
 }
 
-/* Returns how many pictures end as the aim has it. */
+/* Makes a training step; returns how many pictures end as the aim demands. */
 static int step(struct viewer *l, int number)
 {
     struct network *n = &l->network;
@@ -131,7 +132,7 @@ void viewer_train(struct viewer *l)
         int counted = i % part + 1;
         l->steps[l->reports] = i + 1;
         l->success_curve[l->reports] = (double)successes / (counted * l->setup->batch);
-        if (!l->setup->quiet && l->policy == LEARNED) /* one of two threads */
+        if (!l->setup->quiet && l->policy == LEARNED) /* only one of two threads reports */
             print_progress("%s policy: step %d of %d, %.1f %% right", policy_names[l->policy],
                            i + 1, l->setup->steps, 100 * l->success_curve[l->reports]);
         l->reports++;

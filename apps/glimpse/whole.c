@@ -1,5 +1,5 @@
-/* whole.c - what reads a picture without attention: a network with one hidden layer over all of its
-   pixels, which learns the digit from the same pictures as a viewer. */
+/* whole.c - reading a picture without attention: a network with one hidden layer over all pixels,
+   which learns the digit from the same pictures as a viewer. */
 #include "glimpse.h"
 #include <math.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void dense_free(struct dense *n)
     free(n->labels);
 }
 
-/* The first layer of one picture, most of whose pixels are 0. */
+/* Computes the first layer for one picture, most of whose pixels are 0. */
 static void pixels_forward(const struct dense *n, const float *ink, float *y)
 {
     memcpy(y, n->in.bias, HIDDEN * sizeof *y);

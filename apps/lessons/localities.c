@@ -104,7 +104,7 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
 /* ---- all combinations ---- */
 enum { CELL = 5, MAP = CELL * WORDS, GAP = 7, LABELS = 106, TOP = 44 };
 enum {
-    ALL_WIDTH = LABELS + RAPT_SCORE_COUNT * (MAP + GAP),
+    ALL_WIDTH = LABELS + RAPT_SCORE_COUNT * (MAP + GAP) + 16,
     BLOCK = RAPT_NORMALIZER_COUNT * (MAP + GAP) + 22,
     ALL_HEIGHT = TOP + RAPT_LOCALITY_COUNT * BLOCK
 };
