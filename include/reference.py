@@ -16,15 +16,15 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 def inlined(text, folder):
     """Members and enumerators from config.def and learned.def."""
-    fields = re.findall(r"^RAPT_CONFIG_FIELD\((\w+), +(\w+), +\w+, +(\w+), +(.+?), +(.+?), +([^ ]+), +\"(.*)\"\)$",
+    fields = re.findall(r"^CONFIG_FIELD\((\w+), +(\w+), +\w+, +(\w+), +(.+?), +(.+?), +([^ ]+), +\"(.*)\"\)$",
                         (folder / "config.def").read_text(), re.M)
     members = "".join(f"    {kind} {name}; /* {meaning}. From {low.rstrip()} to {high.rstrip()}. */\n"
                       for kind, name, _, low, high, _, meaning in fields)
-    text = re.sub(r"#define RAPT_CONFIG_FIELD\(ctype, name, \.\.\.\) \+1\n#include \"config.def\"\n", "", text)
-    text = re.sub(r"#define RAPT_CONFIG_FIELD\(ctype, name, \.\.\.\) ctype name;\n#include \"config.def\"\n", lambda m: members, text)
-    rows = re.findall(r"^RAPT_LEARNED\((\w+), /\* (.*?) \*/", (folder / "learned.def").read_text(), re.M)
+    text = re.sub(r"#define CONFIG_FIELD\(ctype, name, \.\.\.\) \+1\n#include \"config.def\"\n", "", text)
+    text = re.sub(r"#define CONFIG_FIELD\(ctype, name, \.\.\.\) ctype name;\n#include \"config.def\"\n", lambda m: members, text)
+    rows = re.findall(r"^ATTENTION_PARAMETER\((\w+), /\* (.*?) \*/", (folder / "learned.def").read_text(), re.M)
     enumerators = "".join(f"    {name}, /* {shape} */\n" for name, shape in rows)
-    return re.sub(r"#define RAPT_LEARNED\(.*?\n#include \"learned.def\"\n", lambda m: enumerators, text, flags=re.S)
+    return re.sub(r"#define ATTENTION_PARAMETER\(.*?\n#include \"learned.def\"\n", lambda m: enumerators, text, flags=re.S)
 
 
 def body(comment):
@@ -69,7 +69,7 @@ def converted(text, name):
             out.append(f"/** @file {name}\n{said} */")
         elif before.strip():
             out.append(f"/**< {said} */")
-        elif re.match(r"\n[ \t]*([A-Za-z_}]|#define)", after) and not re.match(r"\s*(RAPT_CONFIG|RAPT_LEARNED)\(", after):
+        elif re.match(r"\n[ \t]*([A-Za-z_}]|#define)", after) and not re.match(r"\s*(RAPT_CONFIG|ATTENTION_PARAMETER)\(", after):
             out.append(f"/** {said} */")
         else:
             out.append(f"/** @file {name}\n@par\n{said} */")

@@ -89,16 +89,17 @@ static void run_tanh(void *argument, int count)
 static void learn(struct kind_job *j, float *values, float *gradients)
 {
     size_t square = (size_t)HEADS * WIDTH * WIDTH, largest = (size_t)HEADS * ROWS * WIDTH;
-    rapt_learned *l = &j->a.learned;
-    *l = (rapt_learned){.hidden = WIDTH,
-                        .positions = j->a.keys,
-                        .channels = CHANNELS,
-                        .filter_width = FILTER_WIDTH,
-                        .center_hidden = WIDTH};
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
-        bool second = i == RAPT_LEARNED_KEY_WEIGHT || i == RAPT_LEARNED_FEATURE_WEIGHT;
+    rapt_attention_parameters *l = &j->a.parameters;
+    *l = (rapt_attention_parameters){.hidden = WIDTH,
+                                     .positions = j->a.keys,
+                                     .channels = CHANNELS,
+                                     .filter_width = FILTER_WIDTH,
+                                     .center_hidden = WIDTH};
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) {
+        bool second = i == RAPT_ATTENTION_PARAMETER_KEY_WEIGHT ||
+                      i == RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT;
         l->array[i] = second ? values + square : values;
-        j->d.learned[i] = gradients + (size_t)i * largest;
+        j->d.parameters[i] = gradients + (size_t)i * largest;
     }
 }
 
@@ -147,7 +148,7 @@ static void measure(struct bench *b, const struct kind *kind, int threads)
     int batch = !kind->sentences ? 1 : b->check ? 2 : SENTENCES;
     int width = extras[kind->extra].width ? extras[kind->extra].width : WIDTH;
     size_t all = (size_t)batch * (size_t)heads * (size_t)rows, size = all * WIDTH,
-           learned = (size_t)RAPT_LEARNED_COUNT * HEADS * WIDTH * ROWS;
+           learned = (size_t)RAPT_ATTENTION_PARAMETER_COUNT * HEADS * WIDTH * ROWS;
     struct kind_job j = {.saved = {.size = sizeof j.saved},
                          .reinforce = {.size = sizeof j.reinforce},
                          .d = {.size = sizeof j.d}};

@@ -19,7 +19,7 @@ rapt_tokens training_tokens(int pairs, int length, int vocab, uint64_t key)
     for (int i = 0; i <= pairs; i++) starts[i] = i * length;
     for (int i = 0; i < pairs * length; i++)
         ids[i] = (int32_t)(rapt__uniform(key, (uint64_t)i) * vocab);
-    return (rapt_tokens){pairs, ids, starts};
+    return (rapt_tokens){.batch = pairs, .ids = ids, .starts = starts};
 }
 
 void training_tokens_free(const rapt_tokens *t)

@@ -210,7 +210,7 @@ static rapt_tokens draw_sources(const struct subject *m, int batch, int length)
         ids[i] = (int32_t)(2 + rapt__uniform(1, (uint64_t)i) * (m->c.source_vocab - 2));
         if (m->source_end >= 0 && (i + 1) % length == 0) ids[i] = m->source_end;
     }
-    return (rapt_tokens){batch, ids, starts};
+    return (rapt_tokens){.batch = batch, .ids = ids, .starts = starts};
 }
 
 static void begin_job(struct job *j, const struct subject *m, const struct shape *s, int threads)

@@ -119,8 +119,9 @@ double captioner_learn(struct captioner *m, const struct scene *scenes, const fl
         for (int t = 0; t <= scenes[b].count; t++) m->target[at++] = scenes[b].words[t];
         m->target_starts[b + 1] = at;
     }
-    const rapt_tokens source = rapt_vectors(count, patches, m->source_starts);
-    const rapt_tokens target = {count, m->target, m->target_starts};
+    const rapt_tokens source =
+        (rapt_tokens){.batch = count, .vectors = patches, .starts = m->source_starts};
+    const rapt_tokens target = {.batch = count, .ids = m->target, .starts = m->target_starts};
     rapt_trainer_set_rate(m->trainer, rate);
     check(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
     check(rapt_train_step(m->trainer, NULL, &why), &why);
@@ -131,8 +132,9 @@ void captioner_describe(struct captioner *m, const float *patches, int count, in
                         float *weights)
 {
     rapt_message why = {""};
-    const rapt_tokens source = rapt_vectors(count, patches, m->source_starts);
-    const rapt_tokens inputs = {count, m->target, m->step_starts};
+    const rapt_tokens source =
+        (rapt_tokens){.batch = count, .vectors = patches, .starts = m->source_starts};
+    const rapt_tokens inputs = {.batch = count, .ids = m->target, .starts = m->step_starts};
     const float *logits = NULL;
     check(rapt_encode(m->session, &source, NULL, &why), &why);
     for (int t = 0; t < MAX_WORDS; t++) {

@@ -28,7 +28,8 @@ int main(void)
     rapt_limits space = {.size = sizeof space, .batch = 1, .target_length = MAX};
     int32_t ids[LINES * MAX], prompt[MAX], out[MAX] = {0};
     int starts[LINES + 1] = {0}, prompt_starts[] = {0, 0}, count = 0;
-    const rapt_tokens target = {LINES, ids, starts}, nothing = {.batch = LINES}, one = {.batch = 1};
+    const rapt_tokens target = {.batch = LINES, .ids = ids, .starts = starts}, nothing = {.batch = LINES},
+                      one = {.batch = 1};
     rapt_generate_outputs outputs = {.size = sizeof outputs, .ids = out, .counts = &count};
     rapt_train_options options;
     rapt_generate_options search;
@@ -49,7 +50,7 @@ int main(void)
         ok(rapt_train_step(trainer, NULL, &why));
     }
     prompt_starts[1] = put("Up ab", prompt);
-    const rapt_tokens prefix = {1, prompt, prompt_starts};
+    const rapt_tokens prefix = {.batch = 1, .ids = prompt, .starts = prompt_starts};
     rapt_generate_options_default(&search, sizeof search, BEGIN, END);
     search.prefix = &prefix;
     ok(rapt_session_create(&session, model, &space, NULL, &why));

@@ -38,10 +38,13 @@ int main(void)
     rapt_attention_init(&a, sizeof a, 2, 1, 3, 3, WIDTH); /* 2 sequences, the longest of 3 */
     a.query_starts = a.key_starts = starts;
     a.score = RAPT_SCORE_ADDITIVE;
-    a.learned.hidden = HIDDEN;
-    a.learned.array[RAPT_LEARNED_QUERY_WEIGHT] = W, d.learned[RAPT_LEARNED_QUERY_WEIGHT] = dW;
-    a.learned.array[RAPT_LEARNED_KEY_WEIGHT] = U, d.learned[RAPT_LEARNED_KEY_WEIGHT] = dU;
-    a.learned.array[RAPT_LEARNED_HIDDEN_VECTOR] = v, d.learned[RAPT_LEARNED_HIDDEN_VECTOR] = dv;
+    a.parameters.hidden = HIDDEN;
+    a.parameters.array[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT] = W,
+    d.parameters[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT] = dW;
+    a.parameters.array[RAPT_ATTENTION_PARAMETER_KEY_WEIGHT] = U,
+    d.parameters[RAPT_ATTENTION_PARAMETER_KEY_WEIGHT] = dU;
+    a.parameters.array[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] = v,
+    d.parameters[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] = dv;
     workspace = aligned_alloc(64, rapt_attention_workspace(&a));
     printf("sum of all outputs %.3f\n", loss());
     for (int i = 0; i < ROWS * WIDTH; i++) ones[i] = 1;

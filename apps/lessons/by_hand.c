@@ -136,24 +136,24 @@ void by_hand_problem(struct by_hand_result *r, const struct by_hand *s, struct v
     a->temperature = 0.5F;
     a->seed = seed;
     a->threads = 1;
-    a->learned =
-        (rapt_learned){.hidden = BY_HAND_HIDDEN,
-                       .positions = BY_HAND_WORDS,
-                       .channels = 1,
-                       .filter_width = 3,
-                       .center_hidden = 1,
-                       .array = {[RAPT_LEARNED_QUERY_WEIGHT] = s->query_weight,
-                                 [RAPT_LEARNED_KEY_WEIGHT] = s->key_weight,
-                                 [RAPT_LEARNED_HIDDEN_BIAS] = s->hidden_bias,
-                                 [RAPT_LEARNED_HIDDEN_VECTOR] = s->hidden_vector,
-                                 [RAPT_LEARNED_INVERSE_TEMPERATURE] = s->inverse_temperature,
-                                 [RAPT_LEARNED_POSITION] = s->position,
-                                 [RAPT_LEARNED_FILTERS] = s->filter,
-                                 [RAPT_LEARNED_FEATURE_WEIGHT] = s->feature_weight,
-                                 [RAPT_LEARNED_CENTER_WEIGHT] = s->center_weight,
-                                 [RAPT_LEARNED_CENTER_VECTOR] = s->center_vector}};
+    a->parameters = (rapt_attention_parameters){
+        .hidden = BY_HAND_HIDDEN,
+        .positions = BY_HAND_WORDS,
+        .channels = 1,
+        .filter_width = 3,
+        .center_hidden = 1,
+        .array = {[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT] = s->query_weight,
+                  [RAPT_ATTENTION_PARAMETER_KEY_WEIGHT] = s->key_weight,
+                  [RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS] = s->hidden_bias,
+                  [RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] = s->hidden_vector,
+                  [RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE] = s->inverse_temperature,
+                  [RAPT_ATTENTION_PARAMETER_POSITION] = s->position,
+                  [RAPT_ATTENTION_PARAMETER_FILTERS] = s->filter,
+                  [RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT] = s->feature_weight,
+                  [RAPT_ATTENTION_PARAMETER_CENTER_WEIGHT] = s->center_weight,
+                  [RAPT_ATTENTION_PARAMETER_CENTER_VECTOR] = s->center_vector}};
     if (variant.score == RAPT_SCORE_GENERAL)
-        a->learned.array[RAPT_LEARNED_QUERY_WEIGHT] = s->general;
+        a->parameters.array[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT] = s->general;
 }
 
 void by_hand_attend(struct by_hand_result *r, const float *query, const float *key,

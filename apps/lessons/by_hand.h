@@ -18,7 +18,7 @@ struct by_hand {
     float query[BY_HAND_WORDS * BY_HAND_WIDTH]; /* what a word looks for, and at which position */
     float key[BY_HAND_WORDS * BY_HAND_WIDTH];   /* what a word is, and its position */
     float value[BY_HAND_WORDS * 2];             /* points of the plane */
-    /* Parameters of scores and localities, see rapt_learned. */
+    /* Parameters of scores and localities, see rapt_attention_parameters. */
     float general[BY_HAND_WIDTH * BY_HAND_WIDTH], query_weight[BY_HAND_HIDDEN * BY_HAND_WIDTH],
         key_weight[BY_HAND_HIDDEN * BY_HAND_WIDTH];
     float hidden_bias[BY_HAND_HIDDEN], hidden_vector[BY_HAND_HIDDEN], inverse_temperature[1],

@@ -110,13 +110,14 @@ rapt_tokens learner_sources(const struct learner *l)
 {
     if (l->setup.config.kind == RAPT_KIND_DECODER_ONLY) return (rapt_tokens){.batch = l->sequences};
     if (l->setup.config.source_width > 0)
-        return rapt_vectors(l->sequences, l->vectors, l->source_starts);
-    return (rapt_tokens){l->sequences, l->ids, l->source_starts};
+        return (rapt_tokens){
+            .batch = l->sequences, .vectors = l->vectors, .starts = l->source_starts};
+    return (rapt_tokens){.batch = l->sequences, .ids = l->ids, .starts = l->source_starts};
 }
 
 rapt_tokens learner_targets(const struct learner *l)
 {
-    return (rapt_tokens){l->sequences, l->targets, l->target_starts};
+    return (rapt_tokens){.batch = l->sequences, .ids = l->targets, .starts = l->target_starts};
 }
 
 double learner_step(struct learner *l)

@@ -39,7 +39,7 @@ static void continue_prompts(struct language *t)
     for (int i = 0; i < 2; i++) {
         int32_t prompt[PROMPT];
         const int starts[2] = {0, PROMPT};
-        const rapt_tokens prefix = {1, prompt, starts};
+        const rapt_tokens prefix = {.batch = 1, .ids = prompt, .starts = starts};
         for (int k = 0; k < PROMPT; k++) prompt[k] = prompts[i][k];
         learner_end(l);
         learner_generate(l, BEGIN, STOP, &prefix, t->said[i], &t->said_count[i], NULL);

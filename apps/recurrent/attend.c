@@ -42,11 +42,11 @@ static rapt_attention problem(const struct recurrent *m, int count, int length, 
         .noiseless = m->greedy,
         .seed = m->config.seed + m->noise * 1000003 + (uint64_t)(rows > 1 ? 0 : t),
         .threads = 1,
-        .learned = m->learned_widths,
+        .parameters = m->learned_widths,
     };
     if (m->config.locality == RAPT_LOCALITY_LOCAL_M)
         a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) a.learned.array[i] = m->learned[i];
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) a.parameters.array[i] = m->learned[i];
     return a;
 }
 
@@ -55,7 +55,8 @@ static void initialize(float *x, int which, int rows, int columns, struct random
 {
     enum { ZERO, TABLE, INVERSE_TEMPERATURE };
     static const int kinds[] = {
-#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
+#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
+                            initial)                                                               \
     initial,
 #include <rapt/learned.def>
     };
@@ -66,13 +67,14 @@ static void initialize(float *x, int which, int rows, int columns, struct random
 }
 
 void learned_create(struct recurrent *m, const rapt_attention *a, struct random *random,
-                    float *learned[RAPT_LEARNED_COUNT], float *dlearned[RAPT_LEARNED_COUNT])
+                    float *learned[RAPT_ATTENTION_PARAMETER_COUNT],
+                    float *dlearned[RAPT_ATTENTION_PARAMETER_COUNT])
 {
-    rapt_learned_layout layout = {.size = sizeof layout};
+    rapt_attention_parameters_layout layout = {.size = sizeof layout};
     rapt_message why = {""};
-    if (rapt_attention_learned(a, &layout, &why) != RAPT_OK)
+    if (rapt_attention_parameters_lay_out(a, &layout, &why) != RAPT_OK)
         exit(failed("attention: %s", why.text));
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) {
         const int rows = layout.rows[i], columns = layout.columns[i];
         if (rows == 0) continue;
         learned[i] = params_take(&m->params, (size_t)rows * (size_t)columns, &dlearned[i]);
@@ -82,11 +84,11 @@ void learned_create(struct recurrent *m, const rapt_attention *a, struct random 
 
 void attend_create(struct recurrent *m, struct random *random)
 {
-    m->learned_widths = (rapt_learned){.hidden = m->config.width,
-                                       .positions = m->config.words + 1,
-                                       .channels = 4,
-                                       .filter_width = 5,
-                                       .center_hidden = m->config.width};
+    m->learned_widths = (rapt_attention_parameters){.hidden = m->config.width,
+                                                    .positions = m->config.words + 1,
+                                                    .channels = 4,
+                                                    .filter_width = 5,
+                                                    .center_hidden = m->config.width};
     rapt_attention a = problem(m, 1, 1, 0);
     learned_create(m, &a, random, m->learned, m->dlearned);
 }
@@ -166,7 +168,7 @@ void attend_backward(struct recurrent *m, int count, int length, int t)
                                       .reward = several ? m->earlier_reward
                                                         : at_step(m->reward, t, count, 1)};
     rapt_gradients d = {.size = sizeof d, .q = asked.dq, .k = m->keys.d, .v = m->values.d};
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) d.learned[i] = m->dlearned[i];
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) d.parameters[i] = m->dlearned[i];
     must(rapt_attention_backward(&a, asked.q, m->keys.x, m->values.x, asked.out, &asked.saved,
                                  several ? m->dearlier
                                          : at_step(m->contexts.d, t, count, m->context),

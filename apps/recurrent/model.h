@@ -18,8 +18,8 @@ struct states { /* [(T + 1) B][width]; c only in an LSTM */
     struct cell_state x, d;
 };
 struct past { /* of a direction that reads its past; V: K, or 2 K in an LSTM */
-    float *learned[RAPT_LEARNED_COUNT], *dlearned[RAPT_LEARNED_COUNT];
-    rapt_learned widths;
+    float *learned[RAPT_ATTENTION_PARAMETER_COUNT], *dlearned[RAPT_ATTENTION_PARAMETER_COUNT];
+    rapt_attention_parameters widths;
     struct series queries; /* [T B][E + K] word, previous mixture */
     struct series values;  /* [(T + 1) B][V] states: h, in an LSTM also c */
     struct series out;     /* [T B][V] mixtures of them */
@@ -48,8 +48,9 @@ struct recurrent {
     struct linear output, context_output;  /* H -> words, C -> words: added */
     struct linear hidden, initial[2]; /* PASS_NETWORK: A -> H -> H, the last one for h and for c */
     struct linear projection[3];      /* W^q: H -> Q, W^k, W^v: A -> C */
-    float *learned[RAPT_LEARNED_COUNT], *dlearned[RAPT_LEARNED_COUNT]; /* as the score needs */
-    rapt_learned learned_widths;
+    float *learned[RAPT_ATTENTION_PARAMETER_COUNT],
+        *dlearned[RAPT_ATTENTION_PARAMETER_COUNT]; /* as the score needs */
+    rapt_attention_parameters learned_widths;
     /* Activations of a batch. */
     int *source_ids, *positions, *target_ids, *labels; /* [T B] the first two, [U B] the others */
     struct series embedded;                            /* [T B][E] */
@@ -106,7 +107,8 @@ void initial_backward(struct recurrent *m, int count);
 /* ---- attend.c ---- */
 /* Takes and initializes the parameters of a problem's score. */
 void learned_create(struct recurrent *m, const rapt_attention *problem, struct random *random,
-                    float *learned[RAPT_LEARNED_COUNT], float *dlearned[RAPT_LEARNED_COUNT]);
+                    float *learned[RAPT_ATTENTION_PARAMETER_COUNT],
+                    float *dlearned[RAPT_ATTENTION_PARAMETER_COUNT]);
 void attend_create(struct recurrent *m, struct random *random);
 void attend_forward(struct recurrent *m, int count, int length, int t);
 void attend_backward(struct recurrent *m, int count, int length, int t);

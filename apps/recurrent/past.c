@@ -40,16 +40,17 @@ static rapt_attention problem(const struct recurrent *m, int count, int t)
         .out = {.batch = v, .row = (ptrdiff_t)v * count},
         .score = RAPT_SCORE_ADDITIVE,
         .threads = 1,
-        .learned = past->widths,
+        .parameters = past->widths,
     };
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) a.learned.array[i] = past->learned[i];
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++)
+        a.parameters.array[i] = past->learned[i];
     return a;
 }
 
 void past_create(struct recurrent *m, struct random *random)
 {
     struct past *past = &m->sides[0].past;
-    past->widths = (rapt_learned){.hidden = m->config.width};
+    past->widths = (rapt_attention_parameters){.hidden = m->config.width};
     const rapt_attention a = problem(m, 1, 0);
     learned_create(m, &a, random, past->learned, past->dlearned);
 }
@@ -139,7 +140,7 @@ void past_backward(struct recurrent *m, int count, int t)
                                         .lse = at_step(past->lse, t, count, 1)};
     rapt_attention a = problem(m, count, t);
     rapt_gradients d = {.size = sizeof d, .q = dquery, .k = side->states.d.h, .v = past->values.d};
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) d.learned[i] = past->dlearned[i];
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) d.parameters[i] = past->dlearned[i];
     join(count, k, v - k, dmixed.h, dmixed.c, dout);
     must(rapt_attention_backward(&a, at_step(past->queries.x, t, count, e + k), side->states.x.h,
                                  past->values.x, at_step(past->out.x, t, count, v), &saved, dout,

@@ -111,8 +111,8 @@ double transformer_step(struct transformer *m, const struct sentence *sentences,
     rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
     fill(m, sentences, count);
-    rapt_tokens source = {count, m->source, m->source_starts};
-    rapt_tokens target = {count, m->target, m->target_starts};
+    rapt_tokens source = {.batch = count, .ids = m->source, .starts = m->source_starts};
+    rapt_tokens target = {.batch = count, .ids = m->target, .starts = m->target_starts};
     rapt_trainer_set_rate(m->trainer, rate);
     check(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
     check(rapt_train_step(m->trainer, &report, &why), &why);
@@ -128,7 +128,8 @@ static void read_weights(struct transformer *m, const struct sentence *sentence,
     int starts[2] = {0, out->count + 1};
     fill(m, sentence, 1);
     for (int i = 0; i < out->count; i++) m->target[i + 1] = out->tokens[i];
-    rapt_tokens source = {1, m->source, m->source_starts}, target = {1, m->target, starts};
+    rapt_tokens source = {.batch = 1, .ids = m->source, .starts = m->source_starts},
+                target = {.batch = 1, .ids = m->target, .starts = starts};
     check(rapt_encode(m->session, &source, NULL, &why), &why);
     check(rapt_decode(m->session, &target, NULL, &why), &why);
     check(rapt_session_alignment(m->session, m->config.layers - 1, -1, weights, &why), &why);
@@ -145,7 +146,7 @@ void transformer_translate(struct transformer *m, const struct sentence *sentenc
     int32_t *ids = xcalloc((size_t)count * 2 * columns, sizeof *ids);
     int counts[MAX_BATCH];
     fill(m, sentences, count);
-    rapt_tokens source = {count, m->source, m->source_starts};
+    rapt_tokens source = {.batch = count, .ids = m->source, .starts = m->source_starts};
     const rapt_generate_outputs found = {.size = sizeof found, .ids = ids, .counts = counts};
     check(rapt_generate(m->session, &source, &options, &found, &why), &why);
     for (int b = 0; b < count; b++) {
@@ -190,7 +191,8 @@ static void table_gradient(struct transformer *m, int steps, int table, float *g
     memset(gradient, 0, (size_t)tensor.rows * (size_t)tensor.columns * sizeof *gradient);
     if (steps == 0) return;
     int starts[2] = {0, steps + 1};
-    rapt_tokens source = {1, m->source, m->source_starts}, target = {1, m->target, starts};
+    rapt_tokens source = {.batch = 1, .ids = m->source, .starts = m->source_starts},
+                target = {.batch = 1, .ids = m->target, .starts = starts};
     check(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
     check(rapt_trainer_read_gradient(m->trainer, table, gradient, &why), &why);
     memset(block, 0, count * sizeof *block);
@@ -205,7 +207,8 @@ static double loss_slope(struct transformer *m, int step)
     float slope[sizeof m->language->target.words / sizeof *m->language->target.words];
     rapt_message why = {""};
     int starts[2] = {0, step + 1};
-    rapt_tokens source = {1, m->source, m->source_starts}, target = {1, m->target, starts};
+    rapt_tokens source = {.batch = 1, .ids = m->source, .starts = m->source_starts},
+                target = {.batch = 1, .ids = m->target, .starts = starts};
     check(rapt_encode(m->session, &source, NULL, &why), &why);
     check(rapt_decode(m->session, &target, &logits, &why), &why);
     cross_entropy(1, words, logits + step * words, (const int *)&m->target[step + 1], slope, NULL);

@@ -103,29 +103,32 @@ typedef struct rapt_mask {
     uint64_t reserved[4];       /* 0 */
 } rapt_mask;
 
-/* The arrays that scores and localities learn: RAPT_LEARNED_QUERY_WEIGHT, ... Which score reads
-   which, and their shapes: learned.def. */
-typedef enum rapt_learned_array {
-#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
+/* The arrays that scores and localities learn: RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT, ... Which
+   score reads which, and their shapes: learned.def. */
+typedef enum rapt_attention_parameter {
+#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
+                            initial)                                                               \
     enumerator,
 #include "learned.def"
-    RAPT_LEARNED_COUNT /* how many there are */
-} rapt_learned_array;
-enum { RAPT_LEARNED_CAPACITY = 32 }; /* with space for arrays of later versions, NULL until then */
+    RAPT_ATTENTION_PARAMETER_COUNT /* how many there are */
+} rapt_attention_parameter;
+enum {
+    RAPT_ATTENTION_PARAMETER_CAPACITY = 32
+}; /* with space for arrays of later versions, NULL until then */
 /* "query_weight", ..; static. NULL: no such array. */
-RAPT_API const char *rapt_learned_name(rapt_learned_array array);
+RAPT_API const char *rapt_attention_parameter_name(rapt_attention_parameter array);
 
 /* What the chosen score and locality have learned; other arrays may be NULL and are not read.
    Widths and the number of filters are 1 to 65536 where they are read. */
-typedef struct rapt_learned {
+typedef struct rapt_attention_parameters {
     int hidden;                 /* width of the hidden layer: additive, location-aware */
     int positions;              /* location: most keys of a sequence */
     int channels, filter_width; /* location-aware: how many filters; their width (odd): f[s][c] =
                            sum over j of F[c][j] weight[s + j - filter_width/2], 0 outside */
     int center_hidden;          /* local-p: width of the hidden layer that predicts centers */
-    const float *array[RAPT_LEARNED_CAPACITY]; /* by rapt_learned_array */
-    uint64_t reserved[4];                      /* 0 */
-} rapt_learned;
+    const float *array[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* by rapt_attention_parameter */
+    uint64_t reserved[4];                                  /* 0 */
+} rapt_attention_parameters;
 
 /* What depends on the distance of a key s from the position of a query; all of it needs
    mask.causal_alignment. All zero: nothing. */
@@ -183,8 +186,8 @@ typedef struct rapt_attention {
     int threads;       /* see base.h */
     uint64_t seed;  /* equal seeds drop equal weights and draw equal keys, whatever the threads */
     rapt_mask mask; /* which keys a query sees, and biases */
-    rapt_relative relative;        /* what depends on distances */
-    rapt_learned learned;          /* what score and locality have learned */
+    rapt_relative relative;               /* what depends on distances */
+    rapt_attention_parameters parameters; /* what score and locality have learned */
     const float *previous_weights; /* location-aware: weights, before the first query, of the keys
                                       that exist [batch][heads][keys]; NULL: 0. No gradient */
     const uint8_t *expected; /* [batch] of SAMPLE, not 0: this sequence has the weights p and the
@@ -239,24 +242,27 @@ RAPT_API rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, 
 /* What the score and locality of a problem learn: the shapes of the arrays, and offsets at which
    they fit into one block, of parameters, gradients or moments alike. An array that the problem
    does not read has 0 rows.
-       rapt_learned_layout l = {.size = sizeof l};
-       rapt_attention_learned(&a, &l, &why);
+       rapt_attention_parameters_layout l = {.size = sizeof l};
+       rapt_attention_parameters_lay_out(&a, &l, &why);
        float *x = calloc(l.floats, sizeof *x), *dx = calloc(l.floats, sizeof *dx);
-       for (int i = 0; i < RAPT_LEARNED_COUNT; i++)
-           if (l.rows[i]) a.learned.array[i] = x + l.offset[i], d.learned[i] = dx + l.offset[i];
+       for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++)
+           if (l.rows[i]) a.parameters.array[i] = x + l.offset[i], d.parameters[i] = dx +
+   l.offset[i];
  */
-typedef struct rapt_learned_layout {      /* size-first, see base.h; overwritten but for size */
-    size_t size;                          /* sizeof(rapt_learned_layout) */
-    size_t floats;                        /* of all, a multiple of 16 */
-    size_t offset[RAPT_LEARNED_CAPACITY]; /* floats before an array, a multiple of 16 */
-    int rows[RAPT_LEARNED_CAPACITY];      /* of an array; 0: it is not read */
-    int columns[RAPT_LEARNED_CAPACITY];   /* of an array; 0: it is not read */
-} rapt_learned_layout;
-/* The arrays of a->learned may be NULL. RAPT_BAD_ARGUMENT, and the field in *why: the shapes of the
-   problem, its score, its locality or the widths in a->learned are out of range, as
+typedef struct rapt_attention_parameters_layout {     /* size-first, see base.h; overwritten but for
+                                                         size */
+    size_t size;                                      /* sizeof(rapt_attention_parameters_layout) */
+    size_t floats;                                    /* of all, a multiple of 16 */
+    size_t offset[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* floats before an array, a multiple of 16 */
+    int rows[RAPT_ATTENTION_PARAMETER_CAPACITY];      /* of an array; 0: it is not read */
+    int columns[RAPT_ATTENTION_PARAMETER_CAPACITY];   /* of an array; 0: it is not read */
+} rapt_attention_parameters_layout;
+/* The arrays of a->parameters may be NULL. RAPT_BAD_ARGUMENT, and the field in *why: the shapes of
+   the problem, its score, its locality or the widths in a->parameters are out of range, as
    rapt_attention_check would find. */
-RAPT_API rapt_status rapt_attention_learned(const rapt_attention *a, rapt_learned_layout *layout,
-                                            rapt_message *why);
+RAPT_API rapt_status rapt_attention_parameters_lay_out(const rapt_attention *a,
+                                                       rapt_attention_parameters_layout *layout,
+                                                       rapt_message *why);
 
 /* RAPT_OK, or RAPT_BAD_ARGUMENT and a message that names the field. */
 RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message *why);
@@ -303,10 +309,10 @@ typedef struct rapt_reinforce {
 /* Where gradients are added, in the layout of what they belong to; NULL: not wanted. What the
    problem has no array of has no gradient; what the score does not read has a gradient of 0. */
 typedef struct rapt_gradients {
-    size_t size;                           /* sizeof(rapt_gradients) */
-    float *q, *k, *v, *bias;               /* of argument q; of k; of v; of mask.bias */
-    float *slopes, *table;                 /* of relative.slopes; of relative.table */
-    float *learned[RAPT_LEARNED_CAPACITY]; /* by rapt_learned_array */
+    size_t size;             /* sizeof(rapt_gradients) */
+    float *q, *k, *v, *bias; /* of argument q; of k; of v; of mask.bias */
+    float *slopes, *table;   /* of relative.slopes; of relative.table */
+    float *parameters[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* by rapt_attention_parameter */
 } rapt_gradients;
 
 /* Adds to what d names. q, k and v are those of forward, out and saved what it has written, dout

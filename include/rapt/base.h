@@ -19,10 +19,10 @@ extern "C" {
 
 /* CMakeLists.txt reads these three lines. */
 #define RAPT_VERSION_MAJOR 0 /* of these headers */
-#define RAPT_VERSION_MINOR 2 /* while MAJOR is 0, as MAJOR */
+#define RAPT_VERSION_MINOR 3 /* while MAJOR is 0, as MAJOR */
 #define RAPT_VERSION_PATCH 0 /* changes no interface */
 
-/* The version of the library that is linked, such as "0.2.0"; static. Any thread may ask. */
+/* The version of the library that is linked, such as "0.3.0"; static. Any thread may ask. */
 RAPT_API const char *rapt_version(void);
 
 /* Every function that can fail returns one of these. A failed call changes nothing. A NULL pointer

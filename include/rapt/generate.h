@@ -52,20 +52,20 @@ typedef int rapt_stop_fn(void *user);
    all tokens, before some are suppressed or forbidden; the others among those that are left.
    Sources: marian-dev 1.12 (beam_search.cpp, history.h), transformers 4.57 (generation/utils.py,
    early_stopping False), CTranslate2 4.8 (decoding.cc). Ties: see rapt_generate_outputs. */
-typedef enum rapt_like {
-    RAPT_LIKE_MODEL,  /* a translator's: that of the project its model is from; else RAPT */
-    RAPT_LIKE_RAPT,   /* this library's own */
-    RAPT_LIKE_MARIAN, /* Marian's; Bergamot's, in Firefox */
-    RAPT_LIKE_HF,     /* that of Hugging Face's transformers */
-    RAPT_LIKE_CT2     /* CTranslate2's */
-} rapt_like;
+typedef enum rapt_search_rules {
+    RAPT_SEARCH_RULES_MODEL,  /* a translator's: that of the project its model is from; else RAPT */
+    RAPT_SEARCH_RULES_RAPT,   /* this library's own */
+    RAPT_SEARCH_RULES_MARIAN, /* Marian's; Bergamot's, in Firefox */
+    RAPT_SEARCH_RULES_HF,     /* that of Hugging Face's transformers */
+    RAPT_SEARCH_RULES_CT2     /* CTranslate2's */
+} rapt_search_rules;
 
 typedef struct rapt_generate_options { /* size-first, see base.h */
     size_t size;                       /* sizeof(rapt_generate_options) */
     int32_t begin, end; /* first input of the decoder; the token that ends a sequence */
     int max_length;     /* tokens of a sequence, end included; 0: the session's target_length */
-    /* and at most max_ratio * source length + max_extra, rounded down (with RAPT_LIKE_MARIAN: up);
-       0: no such limit */
+    /* and at most max_ratio * source length + max_extra, rounded down (with
+       RAPT_SEARCH_RULES_MARIAN: up); 0: no such limit */
     float max_ratio;
     int max_extra;        /* tokens, 0 or more */
     int beams;            /* 0 or 1: greedy, or sampling if temperature > 0 */
@@ -83,14 +83,14 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
        are in its ids, and add nothing to scores; length in length_penalty is without them. NULL:
        none. */
     const rapt_tokens *prefix;
-    int min_length;         /* no end before so many tokens (the end not counted) */
-    int no_repeat_ngram;    /* n: no n tokens in a row twice in a sequence; 0: they may */
-    rapt_token_fn *token;   /* NULL, here and below: not wanted */
-    rapt_logits_fn *logits; /* changes logits before a token is chosen */
-    rapt_stop_fn *stop;     /* ends the call early */
-    void *user;             /* passed to these three */
-    rapt_like like;         /* whose beam search */
-    int reserved;           /* 0 */
+    int min_length;                 /* no end before so many tokens (the end not counted) */
+    int no_repeat_ngram;            /* n: no n tokens in a row twice in a sequence; 0: they may */
+    rapt_token_fn *token;           /* NULL, here and below: not wanted */
+    rapt_logits_fn *logits;         /* changes logits before a token is chosen */
+    rapt_stop_fn *stop;             /* ends the call early */
+    void *user;                     /* passed to these three */
+    rapt_search_rules search_rules; /* whose beam search */
+    int reserved;                   /* 0 */
     /* Tokens of a target are those for its own source, and the end: probabilities are divided among
        them alone. The call then allocates the rows of the output matrix that all of its sources
        need, and computes no others unless `logits` wants them. Not with temperature. NULL: none. */
@@ -116,8 +116,8 @@ typedef struct rapt_generate_outputs { /* size-first */
     float *alignments;
     /* [B * nbest][max_length] of each token, and of the end after them, given those before it, in
        nats; 0 for those of the prefix. They are normalized over the tokens that are neither
-       suppressed nor forbidden by an option, with RAPT_LIKE_MARIAN and HF over all. NULL: not
-       wanted. */
+       suppressed nor forbidden by an option, with RAPT_SEARCH_RULES_MARIAN and HF over all. NULL:
+       not wanted. */
     float *log_probabilities;
     int *ended; /* [B * nbest] 1: with the end; 0: truncated by its limit, or stopped. NULL: not
                    wanted */

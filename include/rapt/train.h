@@ -200,7 +200,7 @@ RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int
    a shard nor when changes a bit. On one machine: rapt_train_shard for 0 .. S-1, then
    rapt_train_shards_step. On many, each with a trainer of the same model, options and number of
    shards, however its caller moves bytes: rapt_train_shard for the shards of a range of its own;
-   records and rapt_train_shards_held meet; rapt_shards_sum adds the subtrees, whole or in pieces of
+   records and rapt_train_shard_sums meet; rapt_shards_sum adds the subtrees, whole or in pieces of
    their floats; the sum goes to rapt_trainer_gradients of every machine, and each makes the same
    rapt_train_shards_step. A trainer that makes steps of one shard has the bits of one that calls
    rapt_train_gradient and rapt_train_step. With RAPT_PRODUCTS_AUTO each trainer measures for itself
@@ -252,7 +252,7 @@ RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
 /* The largest subtrees of the shards computed since the last step, in the order of their shards:
    the first `capacity` of them into list. Returns how many there are; they and their gradients last
    until the next call with the trainer, and the caller may change those. */
-RAPT_API int rapt_train_shards_held(const rapt_trainer *trainer, rapt_subtree *list, int capacity);
+RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *list, int capacity);
 /* The sum of the tree over subtrees that cover all of `shards` in order; of each, floats
    [0, floats) behind `gradient`. It goes into list[0].gradient; the other gradients become
    unspecified. RAPT_BAD_ARGUMENT: they do not cover all shards in order. */

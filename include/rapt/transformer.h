@@ -91,12 +91,12 @@ typedef enum rapt_recurrence {
    key, GUMBEL_SOFTMAX adds no noise. */
 enum {
     RAPT_CONFIG_FIELDS = 0 /* how many fields there are */
-#define RAPT_CONFIG_FIELD(ctype, name, ...) +1
+#define CONFIG_FIELD(ctype, name, ...) +1
 #include "config.def"
 };
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
-#define RAPT_CONFIG_FIELD(ctype, name, ...) ctype name;
+#define CONFIG_FIELD(ctype, name, ...) ctype name;
 #include "config.def"
     int reserved[2 - RAPT_CONFIG_FIELDS % 2]; /* 0; no padding follows */
 } rapt_config;
@@ -253,18 +253,18 @@ RAPT_API rapt_status rapt_model_write(rapt_model *model, int index, const float 
 /* Sequences of tokens stored back to back: sequence b is ids[starts[b]] .. ids[starts[b+1] - 1];
    starts[0] is 0. Nothing is padded. */
 typedef struct rapt_tokens {
-    int batch;          /* sequences */
-    const int32_t *ids; /* of all sequences, back to back; or vectors, see rapt_vectors */
-    const int *starts;  /* [batch + 1] */
+    int batch;            /* sequences */
+    const int32_t *ids;   /* of all sequences, back to back; NULL with vectors */
+    const int *starts;    /* [batch + 1] */
+    const float *vectors; /* instead of ids, of an encoder that reads vectors: see below */
 } rapt_tokens;
 
-/* The source of a model whose encoder reads vectors (config.source_width): image patches, frames,
-   embeddings of the caller's own. Row r of sequence b is vectors[(starts[b] + r) * source_width];
-   what is said of source tokens holds for rows. The model multiplies them by
-   "encoder.source.weight" [width][source_width], adds "encoder.source.bias" and its positional
-   embedding. Every function that takes a source takes this; a model that reads tokens must not be
-   given vectors, nor one that reads vectors tokens. Copies nothing. */
-RAPT_API rapt_tokens rapt_vectors(int batch, const float *vectors, const int *starts);
+/* A model whose encoder reads vectors (config.source_width) takes rapt_tokens with `vectors`
+   instead of `ids` wherever it takes a source: image patches, frames, embeddings of your own. Row r
+   of sequence b is vectors[(starts[b] + r) * source_width]. The model multiplies each row by
+   "encoder.source.weight" [width][source_width] and adds "encoder.source.bias" and its positional
+   embedding. Vectors for a model that reads tokens, and tokens for one that reads vectors, are
+   RAPT_BAD_ARGUMENT. */
 
 /* The largest inputs of a session; its memory follows from them. */
 typedef struct rapt_limits { /* size-first, see base.h */

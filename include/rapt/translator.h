@@ -33,11 +33,11 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     int threads;                         /* see base.h */
     int min_length;                      /* as in rapt_generate_options; 0: none */
     int no_repeat_ngram;                 /* as in rapt_generate_options; 0: none */
-    rapt_like like;                      /* whose beam search, limits and suppressed tokens */
+    rapt_search_rules search_rules;      /* whose beam search, limits and suppressed tokens */
     rapt_preprocess preprocess;          /* of sources, and of targets that are scored */
     /* A target has at most this many tokens for each token of its source, the end counted in both.
-       0: as the model's metadata "rapt.max_length_factor" say for RAPT_LIKE_MARIAN, else as the
-       project has it: 2 and 16 more (RAPT), 3 (MARIAN), 511 (HF) or 256 (CT2) in all */
+       0: as the model's metadata "rapt.max_length_factor" say for RAPT_SEARCH_RULES_MARIAN, else as
+       the project has it: 2 and 16 more (RAPT), 3 (MARIAN), 511 (HF) or 256 (CT2) in all */
     float max_length_factor;
 } rapt_translator_options;
 

@@ -124,10 +124,11 @@ static rapt_status check_wanted_gradients(const struct call *c, rapt_message *wh
     const rapt_attention *a = &c->a;
     const rapt_gradients *d = &c->d;
     const char *array = NULL;
-    for (int i = 0; i < RAPT_LEARNED_CAPACITY; i++)
-        if (d->learned[i] && !a->learned.array[i])
-            array = i < RAPT_LEARNED_COUNT ? rapt_learned_name((rapt_learned_array)i)
-                                           : "an array of a later version";
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_CAPACITY; i++)
+        if (d->parameters[i] && !a->parameters.array[i])
+            array = i < RAPT_ATTENTION_PARAMETER_COUNT
+                        ? rapt_attention_parameter_name((rapt_attention_parameter)i)
+                        : "an array of a later version";
     if (d->bias && !a->mask.bias) array = "bias";
     if (d->slopes && !a->relative.slopes) array = "slopes";
     if (d->table && !a->relative.table) array = "table";

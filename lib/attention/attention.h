@@ -91,7 +91,7 @@ void rapt__score_centers(struct team *team, const rapt_attention *spec, const fl
 bool rapt__score_recurrent(const rapt_attention *a);
 bool rapt__score_is_additive(rapt_score score); /* a tanh layer rather than a dot product */
 /* Whether the score learns a row for each position, so that sequences of keys are at most
-   learned.positions long. False for an invalid score. */
+   parameters.positions long. False for an invalid score. */
 bool rapt__score_has_positions(rapt_score score);
 /* Whether each query predicts the center of the keys it attends to (local-p). */
 bool rapt__locality_centered(const rapt_attention *a);

@@ -158,16 +158,18 @@ static rapt_status check_width(const char *field, int width, rapt_message *why)
    version. */
 static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
 {
-    for (int i = RAPT_LEARNED_COUNT; i < RAPT_LEARNED_CAPACITY; i++)
-        if (a->learned.array[i])
+    for (int i = RAPT_ATTENTION_PARAMETER_COUNT; i < RAPT_ATTENTION_PARAMETER_CAPACITY; i++)
+        if (a->parameters.array[i])
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "learned.array[%d] is not NULL: this version has no such array", i);
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++)
+                              "parameters.array[%d] is not NULL: this version has no such array",
+                              i);
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++)
         if (rapt__learned_missing(a, i))
-            return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "learned.array of %s is NULL, but score %s with locality %s needs it",
-                              rapt_learned_name((rapt_learned_array)i), rapt_score_name(a->score),
-                              rapt_locality_name(a->locality));
+            return rapt__fail(
+                why, RAPT_BAD_ARGUMENT,
+                "parameters.array of %s is NULL, but score %s with locality %s needs it",
+                rapt_attention_parameter_name((rapt_attention_parameter)i),
+                rapt_score_name(a->score), rapt_locality_name(a->locality));
     return RAPT_OK;
 }
 
@@ -176,20 +178,20 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
     if ((unsigned)a->score >= RAPT_SCORE_COUNT)
         return bad_field(why, "score", a->score, "a rapt_score");
     const struct score *score = rapt__score(a->score);
-    const rapt_learned *l = &a->learned;
+    const rapt_attention_parameters *l = &a->parameters;
     rapt_status s = RAPT_OK;
-    if (score->additive) s = check_width("learned.hidden", l->hidden, why);
-    if (s == RAPT_OK && score->recurrent) s = check_width("learned.channels", l->channels, why);
+    if (score->additive) s = check_width("parameters.hidden", l->hidden, why);
+    if (s == RAPT_OK && score->recurrent) s = check_width("parameters.channels", l->channels, why);
     if (s == RAPT_OK && score->recurrent)
-        s = check_width("learned.filter_width", l->filter_width, why);
+        s = check_width("parameters.filter_width", l->filter_width, why);
     if (s != RAPT_OK) return s;
     if (score->recurrent && l->filter_width % 2 == 0)
-        return bad_field(why, "learned.filter_width", l->filter_width, "odd");
+        return bad_field(why, "parameters.filter_width", l->filter_width, "odd");
     if (score->recurrent && a->keys > ATTENTION_ROWS - 2 * l->filter_width)
         return bad_field(why, "keys, and filter_width at both ends,",
                          a->keys + 2.0 * l->filter_width, "at most 2147483519");
     if (score->keyless && l->positions < a->keys)
-        return bad_field(why, "learned.positions", l->positions, "at least keys");
+        return bad_field(why, "parameters.positions", l->positions, "at least keys");
     bool projected = score->keyless || score->queries.weights;
     if (!projected && rapt__query_width(a) != a->key_width)
         return bad_field(why, "query_width", a->query_width, "0 or key_width");
@@ -204,7 +206,7 @@ static rapt_status check_locality(const rapt_attention *a, rapt_message *why)
     if ((windowed || centered) && (!(a->radius > 0) || !isfinite(a->radius)))
         return bad_field(why, "radius", (double)a->radius, "finite and above 0");
     if (windowed) return check_causal_alignment(a, rapt_locality_name(a->locality), why);
-    if (centered) return check_width("learned.center_hidden", a->learned.center_hidden, why);
+    if (centered) return check_width("parameters.center_hidden", a->parameters.center_hidden, why);
     return RAPT_OK;
 }
 
@@ -307,7 +309,7 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
 {
     rapt_status s = check_reserved("mask.reserved", a->mask.reserved, why);
     if (s == RAPT_OK) s = check_reserved("relative.reserved", a->relative.reserved, why);
-    if (s == RAPT_OK) s = check_reserved("learned.reserved", a->learned.reserved, why);
+    if (s == RAPT_OK) s = check_reserved("parameters.reserved", a->parameters.reserved, why);
     if (s == RAPT_OK) s = check_sizes(a, why);
     if (s == RAPT_OK)
         s = check_row_starts("query_starts", a->query_starts, a->batch, a->queries, why);

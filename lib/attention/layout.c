@@ -89,17 +89,18 @@ rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, int batch
 
 /* ---- learned arrays ---- */
 
-static rapt_status lay_out_learned(const rapt_attention *a, rapt_learned_layout *l,
+static rapt_status lay_out_learned(const rapt_attention *a, rapt_attention_parameters_layout *l,
                                    rapt_message *why)
 {
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) {
         if (!rapt__learned_read(a, i)) continue;
         const struct learned_shape s = rapt__learned_shape(a, i);
         size_t floats;
         if (s.rows > INT_MAX || !rapt__times((size_t)s.rows, (size_t)s.columns, &floats) ||
             floats > PTRDIFF_MAX / sizeof(float) / 2 - l->floats - LANES)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s of %lld rows does not fit into memory",
-                              rapt_learned_name((rapt_learned_array)i), (long long)s.rows);
+                              rapt_attention_parameter_name((rapt_attention_parameter)i),
+                              (long long)s.rows);
         l->rows[i] = (int)s.rows, l->columns[i] = (int)s.columns;
         l->offset[i] = l->floats;
         l->floats += rapt__round_up_size(floats, LANES);
@@ -107,14 +108,17 @@ static rapt_status lay_out_learned(const rapt_attention *a, rapt_learned_layout 
     return RAPT_OK;
 }
 
-rapt_status rapt_attention_learned(const rapt_attention *a, rapt_learned_layout *layout,
-                                   rapt_message *why)
+rapt_status rapt_attention_parameters_lay_out(const rapt_attention *a,
+                                              rapt_attention_parameters_layout *layout,
+                                              rapt_message *why)
 {
     rapt_attention own;
-    rapt_learned_layout l = {.size = sizeof l};
+    rapt_attention_parameters_layout l = {.size = sizeof l};
     rapt_status status = rapt__struct_read(&own, sizeof own, a, "rapt_attention", why);
-    if (!status) status = rapt__struct_check(layout, "rapt_learned_layout", why);
+    if (!status) status = rapt__struct_check(layout, "rapt_attention_parameters_layout", why);
     if (!status) status = rapt__shapes_check(&own, why);
     if (!status) status = lay_out_learned(&own, &l, why);
-    return status ? status : rapt__struct_write(layout, &l, sizeof l, "rapt_learned_layout", why);
+    return status
+               ? status
+               : rapt__struct_write(layout, &l, sizeof l, "rapt_attention_parameters_layout", why);
 }

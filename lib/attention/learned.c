@@ -8,18 +8,19 @@ static const struct {
     unsigned scores, localities;
     enum { REQUIRED, OPTIONAL } need;
     enum learned_gradient gradient;
-} table[RAPT_LEARNED_COUNT] = {
-#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
+} table[RAPT_ATTENTION_PARAMETER_COUNT] = {
+#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
+                            initial)                                                               \
     [enumerator] = {name, scores, localities, need, LEARNED_FROM_##gradient},
 #include <rapt/learned.def>
 };
 
-_Static_assert((int)RAPT_LEARNED_COUNT <= (int)RAPT_LEARNED_CAPACITY,
+_Static_assert((int)RAPT_ATTENTION_PARAMETER_COUNT <= (int)RAPT_ATTENTION_PARAMETER_CAPACITY,
                "the public structs have no more");
 
-const char *rapt_learned_name(rapt_learned_array array)
+const char *rapt_attention_parameter_name(rapt_attention_parameter array)
 {
-    return (unsigned)array < RAPT_LEARNED_COUNT ? table[array].name : NULL;
+    return (unsigned)array < RAPT_ATTENTION_PARAMETER_COUNT ? table[array].name : NULL;
 }
 
 bool rapt__learned_read(const rapt_attention *a, int i)
@@ -29,26 +30,27 @@ bool rapt__learned_read(const rapt_attention *a, int i)
 
 bool rapt__learned_missing(const rapt_attention *a, int i)
 {
-    return rapt__learned_read(a, i) && table[i].need == REQUIRED && !a->learned.array[i] &&
+    return rapt__learned_read(a, i) && table[i].need == REQUIRED && !a->parameters.array[i] &&
            rapt__learned_shape(a, i).rows > 0;
 }
 
 bool rapt__learned_wanted(const rapt_gradients *d, enum learned_gradient from)
 {
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++)
-        if (table[i].gradient == from && d->learned[i]) return true;
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++)
+        if (table[i].gradient == from && d->parameters[i]) return true;
     return false;
 }
 
 struct learned_shape rapt__learned_shape(const rapt_attention *a, int i)
 {
-    const rapt_learned *l = &a->learned;
+    const rapt_attention_parameters *l = &a->parameters;
     const int64_t H = a->heads, G = rapt__key_heads_of(a), Q = rapt__query_width(a),
                   K = a->key_width, W = rapt__score(a->score)->width(a), hidden = l->hidden,
                   positions = l->positions, channels = l->channels, filter_width = l->filter_width,
                   center_hidden = l->center_hidden;
     const struct learned_shape shapes[] = {
-#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
+#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
+                            initial)                                                               \
     [enumerator] = {rows, columns},
 #include <rapt/learned.def>
     };

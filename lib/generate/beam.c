@@ -4,8 +4,8 @@
    A step takes the beams + 1 most likely next tokens of every live hypothesis (one of them may be
    the end) and ranks them all by the log-probability of the whole sequence. Ties go to the earlier
    hypothesis, then to the lower token. An end among the first `beams` finishes its hypothesis; the
-   first `beams` other candidates live on. rapt_like documents where other projects differ, and
-   finish.c handles the hypotheses that end. Greedy search is beams = 1. */
+   first `beams` other candidates live on. rapt_search_rules documents where other projects differ,
+   and finish.c handles the hypotheses that end. Greedy search is beams = 1. */
 #include "generate/generate.h"
 
 #include "generate/search.h"
@@ -132,15 +132,16 @@ static int width_of(const struct search *s, int source)
 {
     const struct search_memory *m = s->m;
     bool first = m->count[source] == m->given[source];
-    return s->like == RAPT_LIKE_MARIAN && !first ? m->live_count[source] : s->beams;
+    return s->search_rules == RAPT_SEARCH_RULES_MARIAN && !first ? m->live_count[source] : s->beams;
 }
 
 void rapt__search_choose(struct search *s, int source, int row)
 {
     struct search_memory *m = s->m;
-    bool ct2 = s->like == RAPT_LIKE_CT2, last = m->count[source] + 1 >= m->limit[source];
+    bool ct2 = s->search_rules == RAPT_SEARCH_RULES_CT2,
+         last = m->count[source] + 1 >= m->limit[source];
     bool after_prefix = ct2 && m->given[source] > 0 && m->count[source] == m->given[source];
-    if (last && s->like == RAPT_LIKE_HF) {
+    if (last && s->search_rules == RAPT_SEARCH_RULES_HF) {
         force_end(s, source);
         return;
     }
@@ -149,7 +150,8 @@ void rapt__search_choose(struct search *s, int source, int row)
         rapt__search_truncate(s, source);
         return;
     }
-    if (s->like == RAPT_LIKE_MARIAN || (ct2 && last)) candidates = rapt__min(candidates, width);
+    if (s->search_rules == RAPT_SEARCH_RULES_MARIAN || (ct2 && last))
+        candidates = rapt__min(candidates, width);
     for (int i = 0; i < candidates && live < open; i++) {
         const struct candidate *c = &m->candidates[i];
         if (c->token != s->options->end) {

@@ -46,7 +46,8 @@ static const float *read_group(const struct exec_context *c, const struct readin
     for (int i = 0; c->team->rank == 0 && i <= s->limits.batch; i++)
         s->group_starts[i] = all[i < first ? first : i > end ? end : i] - all[first];
     rapt__team_barrier(c->team);
-    struct pass pass = {.ids = r->ids + all[first]};
+    struct pass pass = {0};
+    if (r->ids) pass.ids = r->ids + all[first];
     if (r->vectors)
         pass.vectors = r->vectors + (ptrdiff_t)all[first] * s->model->config.source_width;
     pass.rows = rapt__rows(end - first, s->group_starts + first);
@@ -187,7 +188,7 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
         status = rapt__tokens_check(source, &limits, why);
     else if (!source)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "source is NULL");
-    else if (source->ids || source->starts)
+    else if (source->ids || source->vectors || source->starts)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
             "source: with a decoder-only model only batch is set; ids and starts must "
@@ -215,7 +216,7 @@ static rapt_status encode_source(struct reading *r, rapt_session *s, const rapt_
         begin_targets(s, source->batch, target_capacity);
         r->encoder = rapt__session_stack(s, false);
         r->ids = source->ids;
-        r->vectors = rapt__vectors_of(&s->model->config, source);
+        r->vectors = source->vectors;
         rapt__team_run(s->limits.threads, work_on_source, r);
     } else {
         begin_targets(s, source->batch, target_capacity);

@@ -25,5 +25,5 @@ rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *f)
         }
         m->starts[i + 1] = rows;
     }
-    return (rapt_tokens){s->targets, m->inputs, m->starts};
+    return (rapt_tokens){.batch = s->targets, .ids = m->inputs, .starts = m->starts};
 }

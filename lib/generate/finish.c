@@ -1,6 +1,6 @@
 /* finish.c - finished hypotheses: their scores, which of them are kept, and when a source needs no
-   further step. rapt_like documents how this library, Marian, Hugging Face's transformers and
-   CTranslate2 differ. */
+   further step. rapt_search_rules documents how this library, Marian, Hugging Face's transformers
+   and CTranslate2 differ. */
 #include "generate/search.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static double score_of(const struct search *s, double sum, int n)
 /* Returns the length that length_penalty applies to: without the prefix, but for CTranslate2. */
 static int scored(const struct search *s, int source, int count)
 {
-    int given = s->like == RAPT_LIKE_CT2 ? 0 : s->m->given[source];
+    int given = s->search_rules == RAPT_SEARCH_RULES_CT2 ? 0 : s->m->given[source];
     return rapt__max(count - given, 1);
 }
 
@@ -50,7 +50,7 @@ static int slot_for(struct search *s, int source, double score)
     int first = source * s->stride;
     if (m->done_count[source] < s->beams) return first + m->done_count[source]++;
     int worst = worst_of(s, source), end = first + s->beams;
-    if (s->like == RAPT_LIKE_RAPT || score <= m->done_score[worst]) return -1;
+    if (s->search_rules == RAPT_SEARCH_RULES_RAPT || score <= m->done_score[worst]) return -1;
     for (int i = worst; i + 1 < end; i++) move_done(s, i + 1, i);
     return end - 1;
 }
@@ -89,9 +89,9 @@ static bool none_better(const struct search *s, int source, int live)
 bool rapt__search_ended(const struct search *s, int source, int live)
 {
     const struct search_memory *m = s->m;
-    if (s->like == RAPT_LIKE_MARIAN) return false;
-    if (s->like == RAPT_LIKE_HF) return none_better(s, source, live);
-    if (s->like == RAPT_LIKE_RAPT) return m->done_count[source] == s->beams;
+    if (s->search_rules == RAPT_SEARCH_RULES_MARIAN) return false;
+    if (s->search_rules == RAPT_SEARCH_RULES_HF) return none_better(s, source, live);
+    if (s->search_rules == RAPT_SEARCH_RULES_RAPT) return m->done_count[source] == s->beams;
     if (m->count[source] + 1 >= m->limit[source]) return false; /* all will be truncated */
     if (s->options->length_penalty == 0)
         return m->top_ended[source] && m->ended_count[source] >= s->nbest;

@@ -11,7 +11,8 @@ static int limit_of(const struct search *s, int source_length)
     const rapt_generate_options *o = s->options;
     if (o->max_ratio <= 0) return s->max_length;
     double limit = (double)o->max_ratio * source_length + o->max_extra;
-    if (s->like == RAPT_LIKE_MARIAN) limit = ceil(limit); /* it ends once that many are reached */
+    if (s->search_rules == RAPT_SEARCH_RULES_MARIAN)
+        limit = ceil(limit); /* it ends once that many are reached */
     if (limit < 1) return 1;
     return limit < s->max_length ? (int)limit : s->max_length;
 }
@@ -23,7 +24,7 @@ static struct search search_begin(rapt_session *session, const rapt_generate_opt
     struct search s = {.session = session, .m = m, .options = o};
     s.beams = o->beams ? o->beams : 1;
     s.nbest = o->nbest ? o->nbest : 1;
-    s.like = o->like ? o->like : RAPT_LIKE_RAPT;
+    s.search_rules = o->search_rules ? o->search_rules : RAPT_SEARCH_RULES_RAPT;
     s.stride = session->limits.beams;
     s.length = s.max_length = session->target_capacity;
     s.picks = (struct picks){.max = s.beams + 1,
@@ -37,7 +38,8 @@ static struct search search_begin(rapt_session *session, const rapt_generate_opt
                              .stride = s.stride,
                              .suppressed = o->suppressed,
                              .suppressed_count = o->suppressed_count,
-                             .sum_all = s.like == RAPT_LIKE_MARIAN || s.like == RAPT_LIKE_HF,
+                             .sum_all = s.search_rules == RAPT_SEARCH_RULES_MARIAN ||
+                                        s.search_rules == RAPT_SEARCH_RULES_HF,
                              .keep = o->temperature > 0};
     bool decoder_only = session->model->config.kind == RAPT_KIND_DECODER_ONLY;
     for (int b = 0; b < session->sources; b++) {
@@ -97,7 +99,7 @@ static rapt_tokens inputs_of(struct search *s)
         }
         m->starts[i + 1] = rows;
     }
-    return (rapt_tokens){slots, m->inputs, m->starts};
+    return (rapt_tokens){.batch = slots, .ids = m->inputs, .starts = m->starts};
 }
 
 /* The chosen continuations become the live hypotheses; the caches are reordered to match. */

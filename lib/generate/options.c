@@ -40,15 +40,16 @@ static rapt_status check_numbers(const rapt_generate_options *o, int vocab, rapt
     const struct {
         const char *name;
         int value, min, max;
-    } ints[] = {{"begin", (int)o->begin, 0, vocab - 1},
-                {"end", (int)o->end, 0, vocab - 1},
-                {"max_extra", o->max_extra, 0, INT32_MAX},
-                {"top_k", o->top_k, 0, INT32_MAX},
-                {"min_length", o->min_length, 0, INT32_MAX},
-                {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
-                {"like", (int)o->like, RAPT_LIKE_MODEL, RAPT_LIKE_CT2},
-                {"suppressed_count", o->suppressed_count, 0, INT32_MAX},
-                {"reserved", o->reserved, 0, 0}};
+    } ints[] = {
+        {"begin", (int)o->begin, 0, vocab - 1},
+        {"end", (int)o->end, 0, vocab - 1},
+        {"max_extra", o->max_extra, 0, INT32_MAX},
+        {"top_k", o->top_k, 0, INT32_MAX},
+        {"min_length", o->min_length, 0, INT32_MAX},
+        {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
+        {"search_rules", (int)o->search_rules, RAPT_SEARCH_RULES_MODEL, RAPT_SEARCH_RULES_CT2},
+        {"suppressed_count", o->suppressed_count, 0, INT32_MAX},
+        {"reserved", o->reserved, 0, 0}};
     const struct {
         const char *name;
         float value, min, max;

@@ -10,7 +10,7 @@ struct search {
     const rapt_generate_options *options;
     struct picks picks;
     int beams, nbest;
-    rapt_like like;                        /* never RAPT_LIKE_MODEL */
+    rapt_search_rules search_rules;        /* never RAPT_SEARCH_RULES_MODEL */
     int stride;                            /* slots per source: limits.beams */
     int length;                            /* capacity of a hypothesis in tokens */
     int max_length;                        /* row length of the caller's ids in tokens */

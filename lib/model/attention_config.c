@@ -3,14 +3,15 @@
 #include "model/sublayer.h"
 
 /* No arrays, only widths. */
-static rapt_learned learned_of(const rapt_config *c)
+static rapt_attention_parameters learned_of(const rapt_config *c)
 {
     int K = c->width / c->heads;
-    return (rapt_learned){.hidden = c->score_hidden ? c->score_hidden : K,
-                          .positions = c->positions,
-                          .channels = rapt__config_int(c, CONFIG_location_channels),
-                          .filter_width = rapt__config_int(c, CONFIG_location_filter_width),
-                          .center_hidden = c->center_hidden ? c->center_hidden : K};
+    return (rapt_attention_parameters){.hidden = c->score_hidden ? c->score_hidden : K,
+                                       .positions = c->positions,
+                                       .channels = rapt__config_int(c, CONFIG_location_channels),
+                                       .filter_width =
+                                           rapt__config_int(c, CONFIG_location_filter_width),
+                                       .center_hidden = c->center_hidden ? c->center_hidden : K};
 }
 
 bool rapt__attention_normalizes(const rapt_config *c, rapt_normalizer by)
@@ -22,8 +23,8 @@ bool rapt__attention_normalizes(const rapt_config *c, rapt_normalizer by)
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients)
 {
     rapt_gradients d = {0};
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++)
-        if (offset->array[i]) d.learned[i] = gradients + offset->array[i];
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++)
+        if (offset->array[i]) d.parameters[i] = gradients + offset->array[i];
     return d;
 }
 
@@ -63,9 +64,9 @@ rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_u
     a.mask.causal = which->decoder && !cross;
     a.cap = c->score_cap;
     if (!cross) a.relative = relative_of(c, which);
-    a.learned = learned_of(c);
-    for (int i = 0; which->offset && i < RAPT_LEARNED_COUNT; i++)
-        if (which->offset->array[i]) a.learned.array[i] = which->block + which->offset->array[i];
+    a.parameters = learned_of(c);
+    for (int i = 0; which->offset && i < RAPT_ATTENTION_PARAMETER_COUNT; i++)
+        if (which->offset->array[i]) a.parameters.array[i] = which->block + which->offset->array[i];
     return a;
 }
 

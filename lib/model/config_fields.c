@@ -97,13 +97,13 @@ static const char *word_rapt_normalizer(int value)
 #define word_float NULL
 
 static const rapt_config_field fields[] = {
-#define RAPT_CONFIG_FIELD(ctype, name, type, file, min, max, zero, meaning)                        \
+#define CONFIG_FIELD(ctype, name, type, file, min, max, zero, meaning)                             \
     {#name,  RAPT_FIELD_TYPE_##type, offsetof(rapt_config, name), min, max, zero, word_##ctype,    \
      meaning},
 #include <rapt/config.def>
 };
 
-#define RAPT_CONFIG_FIELD(ctype, name, ...)                                                        \
+#define CONFIG_FIELD(ctype, name, ...)                                                             \
     _Static_assert(sizeof(ctype) == sizeof(int), #name ": read and written as 4 bytes");
 #include <rapt/config.def>
 _Static_assert(sizeof(rapt_config) ==

@@ -22,7 +22,7 @@ struct config_pairs {
 
 enum presence { REQUIRED, OPTIONAL };
 static const enum presence presence[] = {
-#define RAPT_CONFIG_FIELD(ctype, name, type, file, ...) file,
+#define CONFIG_FIELD(ctype, name, type, file, ...) file,
 #include <rapt/config.def>
 };
 

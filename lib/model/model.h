@@ -20,7 +20,7 @@ struct norm_offsets {
     size_t gain, bias; /* [D] each; bias 0: there is none */
 };
 struct score_offsets { /* of what score and locality learn; 0: not there */
-    size_t array[RAPT_LEARNED_COUNT];
+    size_t array[RAPT_ATTENTION_PARAMETER_COUNT];
 };
 struct attention_offsets { /* rows of qkv: H*K queries, then key_heads*K keys, then as many values
                             */
@@ -111,7 +111,7 @@ void rapt__positions_fill(const rapt_config *config, float *table);
 
 /* ---- config_fields.c: the fields of a configuration by number ---- */
 enum config_field {
-#define RAPT_CONFIG_FIELD(ctype, name, ...) CONFIG_##name,
+#define CONFIG_FIELD(ctype, name, ...) CONFIG_##name,
 #include <rapt/config.def>
 };
 int rapt__config_get(const rapt_config *config, int field); /* a float's bits */
@@ -424,8 +424,6 @@ static inline int rapt__batch_max(const rapt_config *config)
 /* Returns RAPT_BAD_ARGUMENT if tokens are NULL, out of range or more than the limits. */
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
                                rapt_message *why);
-/* Returns the vectors of a source if the model reads vectors, or NULL if it reads tokens. */
-const float *rapt__vectors_of(const rapt_config *config, const rapt_tokens *source);
 
 /* The output matrix as an op reads it. */
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block);

@@ -72,7 +72,8 @@ static void lay_out_once(struct layout_pass *w, const rapt_config *c)
 }
 
 static const enum initial learned_initial[] = {
-#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
+#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
+                            initial)                                                               \
     [enumerator] = INITIAL_##initial,
 #include <rapt/learned.def>
 };
@@ -84,11 +85,12 @@ static void lay_out_learned(struct layout_pass *w, const rapt_config *c, bool cr
 {
     const struct attention_use which = {.cross = cross};
     const rapt_attention a = rapt__attention_of(c, &which);
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) {
         if (!rapt__learned_read(&a, i)) continue;
         const struct learned_shape shape = rapt__learned_shape(&a, i);
         char name[44];
-        snprintf(name, sizeof name, "%s%s", prefix, rapt_learned_name((rapt_learned_array)i));
+        snprintf(name, sizeof name, "%s%s", prefix,
+                 rapt_attention_parameter_name((rapt_attention_parameter)i));
         to->array[i] = offset(w, scope, layer, name, (int)shape.rows, (int)shape.columns, IN_ROWS,
                               learned_initial[i]);
     }

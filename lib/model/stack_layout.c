@@ -43,7 +43,8 @@ static void cached_layout(struct sublayer *u, const rapt_config *c, enum part pa
         u->projected_keys = rapt__arena_floats(arena, part == PART_CROSS ? source_rows : rows,
                                                (size_t)rapt__key_heads(c) * W);
     if (rapt__locality_centered(&spec))
-        u->center_hidden = rapt__arena_floats(arena, rows, H * (size_t)spec.learned.center_hidden);
+        u->center_hidden =
+            rapt__arena_floats(arena, rows, H * (size_t)spec.parameters.center_hidden);
 }
 
 static bool normalizes_hard(const rapt_config *c, enum part part)

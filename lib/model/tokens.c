@@ -38,8 +38,11 @@ rapt_status rapt__tokens_check(const rapt_tokens *t, const struct token_limits *
                           t->batch, l->batch);
     rapt_status status = check_token_starts(t, l, why);
     if (status) return status;
+    if (l->vectors ? t->ids != NULL : t->vectors != NULL)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: it has %s, but must have %s", l->what,
+                          l->vectors ? "ids" : "vectors", l->vectors ? "vectors" : "ids");
     int count = t->starts[t->batch];
-    if (count > 0 && !t->ids)
+    if (count > 0 && !t->ids && !t->vectors)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: its %s are NULL", l->what,
                           l->vectors ? "vectors" : "ids");
     for (int i = 0; i < count && !l->vectors; i++)
@@ -48,14 +51,4 @@ rapt_status rapt__tokens_check(const rapt_tokens *t, const struct token_limits *
                               "%s: ids[%d] is %d, the vocabulary has %d tokens", l->what, i,
                               (int)t->ids[i], l->vocab);
     return RAPT_OK;
-}
-
-rapt_tokens rapt_vectors(int batch, const float *vectors, const int *starts)
-{
-    return (rapt_tokens){batch, (const void *)vectors, starts};
-}
-
-const float *rapt__vectors_of(const rapt_config *c, const rapt_tokens *source)
-{
-    return c->source_width ? (const void *)source->ids : NULL;
 }

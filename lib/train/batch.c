@@ -168,7 +168,7 @@ static struct batch batch_prepare(rapt_trainer *t, const rapt_tokens *source,
     b.source.rows = b.target.rows = (struct rows){0, 0, none, 0};
     if (kind != RAPT_KIND_DECODER_ONLY) {
         b.source.ids = source->ids;
-        b.source.vectors = rapt__vectors_of(&t->model->config, source);
+        b.source.vectors = source->vectors;
         b.source.rows = rapt__rows(source->batch, source->starts);
     }
     if (kind == RAPT_KIND_ENCODER_ONLY) {

@@ -235,7 +235,7 @@ rapt_status rapt_train_shard_early(rapt_trainer *t, int shard, const rapt_tokens
     return rapt__struct_write(record, &own, sizeof own, "rapt_shard", why);
 }
 
-int rapt_train_shards_held(const rapt_trainer *t, rapt_subtree *list, int capacity)
+int rapt_train_shard_sums(const rapt_trainer *t, rapt_subtree *list, int capacity)
 {
     if (!t) return 0;
     for (int i = 0; list && i < t->shards.count && i < capacity; i++) list[i] = t->shards.held[i];

@@ -113,8 +113,10 @@ static rapt_status score_batch(struct text_pairs *p, int first, int n, rapt_mess
         p->source_starts[i + 1] = p->source_starts[i] + from[i].source_count;
         p->target_starts[i + 1] = p->target_starts[i] + from[i].target_count;
     }
-    const rapt_tokens source = {n, p->ids + from->source, p->source_starts};
-    const rapt_tokens target = {n, p->ids + from->target, p->target_starts};
+    const rapt_tokens source = {
+        .batch = n, .ids = p->ids + from->source, .starts = p->source_starts};
+    const rapt_tokens target = {
+        .batch = n, .ids = p->ids + from->target, .starts = p->target_starts};
     return rapt_score_targets(p->t->session, &source, &target, p->t->begin, p->t->end,
                               p->log_probabilities, p->sums, why);
 }

@@ -20,15 +20,16 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
     const struct {
         const char *name;
         int value, min, max;
-    } ranges[] = {{"beams", o->beams, 1, 1024},
-                  {"nbest", o->nbest, 1, o->beams},
-                  {"batch", o->batch, 1, 1 << 16},
-                  {"batch_tokens", o->batch_tokens, 1, INT32_MAX},
-                  {"threads", o->threads, 0, INT32_MAX},
-                  {"min_length", o->min_length, 0, INT32_MAX},
-                  {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
-                  {"like", (int)o->like, RAPT_LIKE_MODEL, RAPT_LIKE_CT2},
-                  {"preprocess", (int)o->preprocess, 0, RAPT_PREPROCESS_OPUS}};
+    } ranges[] = {
+        {"beams", o->beams, 1, 1024},
+        {"nbest", o->nbest, 1, o->beams},
+        {"batch", o->batch, 1, 1 << 16},
+        {"batch_tokens", o->batch_tokens, 1, INT32_MAX},
+        {"threads", o->threads, 0, INT32_MAX},
+        {"min_length", o->min_length, 0, INT32_MAX},
+        {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
+        {"search_rules", (int)o->search_rules, RAPT_SEARCH_RULES_MODEL, RAPT_SEARCH_RULES_CT2},
+        {"preprocess", (int)o->preprocess, 0, RAPT_PREPROCESS_OPUS}};
     rapt_status status = RAPT_OK;
     for (size_t i = 0; !status && i < sizeof ranges / sizeof *ranges; i++)
         status =
@@ -64,13 +65,13 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
     const char *fixed = own->batch          ? "batch"
                         : own->batch_tokens ? "batch_tokens"
                         : own->threads      ? "threads"
-                        : own->like         ? "like"
+                        : own->search_rules ? "search_rules"
                                             : "preprocess";
-    if (own->batch || own->batch_tokens || own->threads || own->like || own->preprocess)
+    if (own->batch || own->batch_tokens || own->threads || own->search_rules || own->preprocess)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "options.%s cannot change between calls: it must be 0", fixed);
     own->batch = t->options.batch, own->batch_tokens = t->options.batch_tokens;
-    own->threads = t->options.threads, own->like = t->options.like;
+    own->threads = t->options.threads, own->search_rules = t->options.search_rules;
     own->preprocess = t->options.preprocess;
     if (!own->beams) own->beams = t->options.beams;
     fill_in(own);
@@ -144,17 +145,19 @@ int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target)
 }
 
 /* Returns the project that a model was imported from, according to metadata of the importers. */
-static rapt_like origin_of(const rapt_model *model)
+static rapt_search_rules origin_of(const rapt_model *model)
 {
     static const struct {
         const char *begin;
-        rapt_like like;
-    } origins[] = {
-        {"MarianMT", RAPT_LIKE_HF}, {"Marian", RAPT_LIKE_MARIAN}, {"CTranslate2", RAPT_LIKE_CT2}};
+        rapt_search_rules search_rules;
+    } origins[] = {{"MarianMT", RAPT_SEARCH_RULES_HF},
+                   {"Marian", RAPT_SEARCH_RULES_MARIAN},
+                   {"CTranslate2", RAPT_SEARCH_RULES_CT2}};
     const char *text = rapt_model_metadata(model, "rapt.origin");
     for (size_t i = 0; text && i < sizeof origins / sizeof *origins; i++)
-        if (strncmp(text, origins[i].begin, strlen(origins[i].begin)) == 0) return origins[i].like;
-    return RAPT_LIKE_RAPT;
+        if (strncmp(text, origins[i].begin, strlen(origins[i].begin)) == 0)
+            return origins[i].search_rules;
+    return RAPT_SEARCH_RULES_RAPT;
 }
 
 /* Sets *factor if the text, which may come from anywhere, is a usable number. */
@@ -168,13 +171,14 @@ static void read_factor(const char *text, float *factor)
 static void follow_project(rapt_translator *t)
 {
     const char *factor = rapt_model_metadata(t->model, LENGTH_KEY);
-    static const struct target_limit limits[] = {[RAPT_LIKE_RAPT] = {2, 16, 0},
-                                                 [RAPT_LIKE_MARIAN] = {3, 0, 0},
-                                                 [RAPT_LIKE_HF] = {0, 511, 0},
-                                                 [RAPT_LIKE_CT2] = {0, 256, 1}};
-    if (!t->options.like) t->options.like = origin_of(t->model);
-    t->limit = limits[t->options.like];
-    if (factor && t->options.like == RAPT_LIKE_MARIAN) read_factor(factor, &t->limit.per_source);
+    static const struct target_limit limits[] = {[RAPT_SEARCH_RULES_RAPT] = {2, 16, 0},
+                                                 [RAPT_SEARCH_RULES_MARIAN] = {3, 0, 0},
+                                                 [RAPT_SEARCH_RULES_HF] = {0, 511, 0},
+                                                 [RAPT_SEARCH_RULES_CT2] = {0, 256, 1}};
+    if (!t->options.search_rules) t->options.search_rules = origin_of(t->model);
+    t->limit = limits[t->options.search_rules];
+    if (factor && t->options.search_rules == RAPT_SEARCH_RULES_MARIAN)
+        read_factor(factor, &t->limit.per_source);
 }
 
 enum { SPECIALS = 3 }; /* pad, begin, unknown */
@@ -212,12 +216,12 @@ static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt
         return rapt__fail(
             why, otherwise, "decoder_start is %s, but the tokenizer has no such token",
             rapt_config_field_at(CONFIG_decoder_start)->word((int)t->model->config.decoder_start));
-    if (t->options.like == RAPT_LIKE_CT2) return RAPT_OK;
+    if (t->options.search_rules == RAPT_SEARCH_RULES_CT2) return RAPT_OK;
     rapt_status status = suppress_nameless(t, why);
     if (status) return status;
     suppress(t, rapt_tokenizer_special(t->target, RAPT_TOKEN_PAD));
     suppress(t, t->begin);
-    if (t->options.like == RAPT_LIKE_MARIAN)
+    if (t->options.search_rules == RAPT_SEARCH_RULES_MARIAN)
         suppress(t, rapt_tokenizer_special(t->target, RAPT_TOKEN_UNKNOWN));
     return RAPT_OK;
 }

@@ -22,7 +22,7 @@ static int limit_of(const struct window *w, int source_count)
 {
     const struct target_limit rule = rule_of(w);
     double limit = (double)rule.per_source * source_count + rule.extra;
-    if (w->t->options.like == RAPT_LIKE_MARIAN) limit = ceil(limit);
+    if (w->t->options.search_rules == RAPT_SEARCH_RULES_MARIAN) limit = ceil(limit);
     if (limit < 1) return 1;
     return limit < w->t->model->config.positions ? (int)limit : w->t->model->config.positions;
 }
@@ -311,7 +311,8 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
     int longest = w->order[first]->limit;
     fill_batch(w, first, n);
     const struct target_limit rule = rule_of(w);
-    const rapt_tokens source = {n, b->ids, b->starts}, given = {n, b->given, b->given_starts};
+    const rapt_tokens source = {.batch = n, .ids = b->ids, .starts = b->starts},
+                      given = {.batch = n, .ids = b->given, .starts = b->given_starts};
     const rapt_generate_options o = {.size = sizeof o,
                                      .begin = t->begin,
                                      .end = t->end,
@@ -322,7 +323,7 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
                                      .nbest = options->nbest,
                                      .length_penalty = options->length_penalty,
                                      .min_length = rapt__max(options->min_length, t->limit.min),
-                                     .like = t->options.like,
+                                     .search_rules = t->options.search_rules,
                                      .shortlist = t->shortlist,
                                      .no_repeat_ngram = options->no_repeat_ngram,
                                      .suppressed = t->suppressed,

@@ -37,7 +37,7 @@ static rapt_tokens draw_tokens(int batch, int length, int vocab, uint64_t key)
     for (int i = 0; i <= batch; i++) starts[i] = i * length;
     for (int i = 0; i < batch * length; i++)
         ids[i] = (int32_t)(2 + rapt__uniform(key, (uint64_t)i) * (vocab - 2));
-    return (rapt_tokens){batch, ids, starts};
+    return (rapt_tokens){.batch = batch, .ids = ids, .starts = starts};
 }
 
 static struct model_work *create(const struct model_shape *s)
@@ -163,7 +163,7 @@ const float *ours_translate_logits(struct model_work *w)
     int32_t *ids = bench_alloc((size_t)batch * sizeof *ids);
     for (int i = 0; i <= batch; i++) starts[i] = i;
     for (int i = 0; i < batch; i++) ids[i] = BEGIN;
-    const rapt_tokens first = {batch, ids, starts};
+    const rapt_tokens first = {.batch = batch, .ids = ids, .starts = starts};
     check(rapt_encode(w->session, &w->source, NULL, &why), &why);
     check(rapt_decode(w->session, &first, &logits, &why), &why);
     bench_free(starts);

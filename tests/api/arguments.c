@@ -22,7 +22,7 @@ static void test_session(void **state)
     rapt_session *session = NULL;
     const int starts[] = {0, 2, 3}, parents[] = {0, 1};
     const int32_t ids[] = {3, 4, 5};
-    const rapt_tokens two = {2, ids, starts};
+    const rapt_tokens two = {.batch = 2, .ids = ids, .starts = starts};
     float weights[9];
     refused(rapt_session_create(NULL, model, &limits, NULL, &why), "session");
     refused(rapt_session_create(&session, NULL, &limits, NULL, &why), "model");
@@ -57,7 +57,8 @@ static void test_generate(void **state)
     rapt_limits limits = {
         .size = sizeof limits, .batch = 1, .source_tokens = 9, .target_length = 5, .threads = 1};
     rapt_session *session = NULL;
-    const rapt_tokens source = {1, (const int32_t[]){3, 4}, (const int[]){0, 2}};
+    const rapt_tokens source = {
+        .batch = 1, .ids = (const int32_t[]){3, 4}, .starts = (const int[]){0, 2}};
     int32_t ids[5];
     int count;
     float alignments[12];
@@ -98,7 +99,8 @@ static void test_trainer(void **state)
     rapt_train_options o, unsized = {0};
     rapt_report report = {.size = sizeof report, .loss = 7}, no_size = {.loss = 7};
     rapt_trainer *trainer = NULL;
-    const rapt_tokens tokens = {1, (const int32_t[]){1, 4, 2}, (const int[]){0, 3}};
+    const rapt_tokens tokens = {
+        .batch = 1, .ids = (const int32_t[]){1, 4, 2}, .starts = (const int[]){0, 3}};
     float data[1];
     rapt_train_options_default(NULL, sizeof o);
     rapt_train_options_default(&o, sizeof o);

@@ -44,10 +44,10 @@ static rapt_status attention_init_ragged(struct world *w, int null, rapt_message
                                       arg(null, 2, world_starts), 5);
 }
 
-static rapt_status attention_learned(struct world *w, int null, rapt_message *why)
+static rapt_status attention_parameters_lay_out(struct world *w, int null, rapt_message *why)
 {
-    rapt_learned_layout l = {.size = sizeof l};
-    return rapt_attention_learned(arg(null, 0, &w->attention), arg(null, 1, &l), why);
+    rapt_attention_parameters_layout l = {.size = sizeof l};
+    return rapt_attention_parameters_lay_out(arg(null, 0, &w->attention), arg(null, 1, &l), why);
 }
 
 static rapt_status attention_check(struct world *w, int null, rapt_message *why)
@@ -357,16 +357,6 @@ static rapt_status decode(struct world *w, int null, rapt_message *why)
     assert_int_equal(rapt_encode(w->session, &w->tokens, NULL, NULL), RAPT_OK);
     return rapt_decode(arg(null, 0, w->session), arg(null, 1, &w->tokens), arg(null, 2, &logits),
                        why);
-}
-
-/* Keeps two pointers, whatever they are. */
-static rapt_status vectors(struct world *w, int null, rapt_message *why)
-{
-    (void)why;
-    const float *x = arg(null, 0, w->parameter);
-    const int *starts = arg(null, 1, world_starts);
-    const rapt_tokens t = rapt_vectors(2, x, starts);
-    return found(t.batch == 2 && t.starts == starts && (const void *)t.ids == (const void *)x);
 }
 
 /* What an encoder-only model of the same sizes answers. */

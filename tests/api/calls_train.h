@@ -139,12 +139,12 @@ static rapt_status train_shard_early(struct world *w, int null, rapt_message *wh
     return status;
 }
 
-static rapt_status train_shards_held(struct world *w, int null, rapt_message *why)
+static rapt_status train_shard_sums(struct world *w, int null, rapt_message *why)
 {
     (void)why;
     rapt_subtree held;
     assert_int_equal(compute_shard(w, -1, NULL), RAPT_OK);
-    int count = rapt_train_shards_held(arg(null, 0, w->trainer), arg(null, 1, &held), 1);
+    int count = rapt_train_shard_sums(arg(null, 0, w->trainer), arg(null, 1, &held), 1);
     rapt_train_shards_discard(w->trainer);
     return found(count == 1);
 }

@@ -85,7 +85,7 @@ static inline void world_options(struct world *w)
     w->allocator = (rapt_allocator){world_alloc, world_release, NULL};
     w->report.size = sizeof w->report;
     w->note = (rapt_metadata){"note", "kept"};
-    w->tokens = (rapt_tokens){2, world_ids, world_starts};
+    w->tokens = (rapt_tokens){.batch = 2, .ids = world_ids, .starts = world_starts};
     for (int i = 0; i < COUNT(w->texts); i++)
         w->texts[i] = (rapt_text){small_lines[i], strlen(small_lines[i])};
 }

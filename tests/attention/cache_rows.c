@@ -157,7 +157,7 @@ static void one(rapt_score score, rapt_locality locality, rapt_normalizer normal
     judge_forward(&s.judge);
     s.spec = s.x.a;
     s.width = rapt__score_width(&s.spec);
-    assert_true(s.spec.learned.center_hidden <= 8);
+    assert_true(s.spec.parameters.center_hidden <= 8);
     lay_out(&s);
     assert_int_equal(rapt__arena_reserve(&s.arena, NULL), RAPT_OK);
     lay_out(&s);

@@ -129,9 +129,9 @@ static rapt_attention rich(rapt_score score)
     a.score = score;
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.radius = 2;
-    a.learned = (rapt_learned){
+    a.parameters = (rapt_attention_parameters){
         .hidden = 5, .positions = 5, .channels = 2, .filter_width = 3, .center_hidden = 3};
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) a.learned.array[i] = some;
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) a.parameters.array[i] = some;
     return a;
 }
 
@@ -145,13 +145,14 @@ struct need { /* an invalid value, and the name of its field in the message */
 #define AT(field) offsetof(rapt_attention, field)
 
 static const struct need needs[] = {
-    {RAPT_SCORE_ADDITIVE, 0, AT(learned.hidden), -1, "learned.hidden"},
-    {RAPT_SCORE_ADDITIVE, 0, AT(learned.hidden), 1 << 17, "learned.hidden"},
-    {RAPT_SCORE_LOCATION, 0, AT(learned.positions), 4, "learned.positions"},
-    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.channels), -2, "learned.channels"},
-    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.filter_width), 4, "learned.filter_width"},
-    {RAPT_SCORE_LOCATION_AWARE, 0, AT(learned.filter_width), -3, "learned.filter_width"},
-    {RAPT_SCORE_DOT, RAPT_LOCALITY_LOCAL_P, AT(learned.center_hidden), -1, "learned.center_hidden"},
+    {RAPT_SCORE_ADDITIVE, 0, AT(parameters.hidden), -1, "parameters.hidden"},
+    {RAPT_SCORE_ADDITIVE, 0, AT(parameters.hidden), 1 << 17, "parameters.hidden"},
+    {RAPT_SCORE_LOCATION, 0, AT(parameters.positions), 4, "parameters.positions"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(parameters.channels), -2, "parameters.channels"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(parameters.filter_width), 4, "parameters.filter_width"},
+    {RAPT_SCORE_LOCATION_AWARE, 0, AT(parameters.filter_width), -3, "parameters.filter_width"},
+    {RAPT_SCORE_DOT, RAPT_LOCALITY_LOCAL_P, AT(parameters.center_hidden), -1,
+     "parameters.center_hidden"},
     {RAPT_SCORE_DOT, 0, AT(query_width), 9, "query_width"},
     {RAPT_SCORE_COSINE, 0, AT(query_width), 7, "query_width"},
     {RAPT_SCORE_GENERAL, 0, AT(query_width), -1, "query_width"},
@@ -183,19 +184,21 @@ static void arrays(void **state)
         int need;
     } table[] = {
 #define BY(kind) (1u << (kind))
-#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
+#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
+                            initial)                                                               \
     [enumerator] = {scores, localities, need},
 #include <rapt/learned.def>
     };
-    for (int n = 0; n < RAPT_SCORE_COUNT * RAPT_LOCALITY_COUNT * RAPT_LEARNED_COUNT; n++) {
-        int i = n % RAPT_LEARNED_COUNT, kind = n / RAPT_LEARNED_COUNT;
+    for (int n = 0; n < RAPT_SCORE_COUNT * RAPT_LOCALITY_COUNT * RAPT_ATTENTION_PARAMETER_COUNT;
+         n++) {
+        int i = n % RAPT_ATTENTION_PARAMETER_COUNT, kind = n / RAPT_ATTENTION_PARAMETER_COUNT;
         rapt_attention a = rich((rapt_score)(kind / RAPT_LOCALITY_COUNT));
         a.locality = (rapt_locality)(kind % RAPT_LOCALITY_COUNT);
         bool read = table[i].scores & BY(a.score) || table[i].localities & BY(a.locality);
         assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
-        a.learned.array[i] = NULL;
+        a.parameters.array[i] = NULL;
         if (read && table[i].need == REQUIRED)
-            refuse(&a, rapt_learned_name((rapt_learned_array)i));
+            refuse(&a, rapt_attention_parameter_name((rapt_attention_parameter)i));
         else
             assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
     }
@@ -285,11 +288,12 @@ static void absent(void **state)
     (void)state;
     float to[4000] = {0};
     rapt_message why = {""};
-    for (int i = -3; i <= RAPT_LEARNED_COUNT; i++) {
+    for (int i = -3; i <= RAPT_ATTENTION_PARAMETER_COUNT; i++) {
         rapt_gradients d = {.size = sizeof d};
-        *(i == -3 ? &d.bias : i == -2 ? &d.slopes : i == -1 ? &d.table : &d.learned[i]) = to;
+        *(i == -3 ? &d.bias : i == -2 ? &d.slopes : i == -1 ? &d.table : &d.parameters[i]) = to;
         assert_int_equal(backward(&good, NULL, &d, &why), RAPT_BAD_ARGUMENT);
-        const char *name = i < 0 ? NULL : rapt_learned_name((rapt_learned_array)i);
+        const char *name =
+            i < 0 ? NULL : rapt_attention_parameter_name((rapt_attention_parameter)i);
         if (name) assert_non_null(strstr(why.text, name));
         rapt_attention a = rich(RAPT_SCORE_DOT);
         if (name) assert_int_equal(backward(&a, NULL, &d, NULL), RAPT_OK);
@@ -436,10 +440,10 @@ static void versions(void **state)
     refuse(&a, "mask.reserved");
     a = good, a.relative.reserved[0] = 1;
     refuse(&a, "relative.reserved");
-    a = good, a.learned.reserved[2] = 1;
-    refuse(&a, "learned.reserved");
-    a = good, a.learned.array[RAPT_LEARNED_COUNT] = some;
-    refuse(&a, "learned.array");
+    a = good, a.parameters.reserved[2] = 1;
+    refuse(&a, "parameters.reserved");
+    a = good, a.parameters.array[RAPT_ATTENTION_PARAMETER_COUNT] = some;
+    refuse(&a, "parameters.array");
     assert_int_equal(rapt_attention_init(NULL, sizeof a, 1, 1, 1, 1, 1), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_attention_init(&a, 0, 1, 1, 1, 1, 1), RAPT_BAD_ARGUMENT);
     memset(&b, 0x55, sizeof b);

@@ -77,14 +77,14 @@ static inline void measure(struct contest *n)
     const struct trial *x = &n->x;
     const rapt_attention *a = &x->a;
     size_t T = (size_t)a->queries, S = (size_t)a->keys, K = (size_t)a->key_width;
-    size_t V = (size_t)a->value_width, N = (size_t)a->learned.hidden;
+    size_t V = (size_t)a->value_width, N = (size_t)a->parameters.hidden;
     const size_t size[] = {T * V, T * K, S * K, S * V}, row[] = {V, K, K, V};
     const ptrdiff_t step[] = {a->out.row, a->q.row, a->k.row, a->v.row};
     const float *in[] = {x->dout, x->q, x->k, x->v}, *to[] = {x->out, x->dq, x->dk, x->dv};
     const size_t buffers[NET_BUFFERS] = {T * S, S, K + N, S * N, K + N, S * N, S};
     memcpy(n->buffers, buffers, sizeof buffers);
     for (int i = 0; i < NET_ARRAYS; i++) {
-        int l = i - NET_W + RELATIVE_LEARNED + RAPT_LEARNED_QUERY_WEIGHT;
+        int l = i - NET_W + RELATIVE_LEARNED + RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT;
         n->array[i].n = i < NET_W ? size[i] : x->nlearned[l];
         n->array[i].row = i < NET_W ? row[i] : n->array[i].n;
         n->array[i].step = i < NET_W ? (size_t)step[i] : n->array[i].n;
@@ -137,7 +137,7 @@ static inline struct contest make_contest(const struct choice *c, uint64_t seed)
 {
     struct contest n = {.x = make_trial(c, seed)};
     scale_inputs(&n.x);
-    const rapt_learned *l = &n.x.a.learned;
+    const rapt_attention_parameters *l = &n.x.a.parameters;
     n.f = (struct float_net){.score = (int)c->score, .T = c->queries, .S = c->keys};
     n.d = (struct double_net){.score = (int)c->score, .T = c->queries, .S = c->keys};
     n.f.K = n.d.K = c->key_width, n.f.V = n.d.V = c->value_width;

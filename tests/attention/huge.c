@@ -93,10 +93,10 @@ static void filters(void **state)
     const float some = 0;
     assert_int_equal(rapt_attention_init(&a, sizeof a, 1, 1, 1, INT_MAX - 128 - 65534, 1), RAPT_OK);
     a.score = RAPT_SCORE_LOCATION_AWARE;
-    a.learned.hidden = a.learned.channels = 1, a.learned.filter_width = 32769;
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) a.learned.array[i] = &some;
+    a.parameters.hidden = a.parameters.channels = 1, a.parameters.filter_width = 32769;
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) a.parameters.array[i] = &some;
     refused(&a, "filter_width");
-    a.learned.filter_width = 32767;
+    a.parameters.filter_width = 32767;
     assert_true(decided(&a));
 }
 

@@ -208,8 +208,8 @@ static rapt_attention learner(rapt_score score, rapt_locality locality)
     a.score = score, a.locality = locality, a.radius = 2;
     a.key_heads = 2, a.k = a.v = (rapt_stride){(ptrdiff_t)S * 2 * W, W, 2 * W};
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
-    a.learned.hidden = 6, a.learned.positions = S + 1, a.learned.channels = 2;
-    a.learned.filter_width = 5, a.learned.center_hidden = 7;
+    a.parameters.hidden = 6, a.parameters.positions = S + 1, a.parameters.channels = 2;
+    a.parameters.filter_width = 5, a.parameters.center_hidden = 7;
     return a;
 }
 
@@ -217,7 +217,7 @@ static rapt_attention learner(rapt_score score, rapt_locality locality)
 static void shape_of(rapt_score score, int array, int shape[2])
 {
     const int query_rows = score == RAPT_SCORE_GENERAL ? H * W : H * 6;
-    const int all[RAPT_LEARNED_COUNT][2] = {
+    const int all[RAPT_ATTENTION_PARAMETER_COUNT][2] = {
         {query_rows, W},  {2 * 6, W}, {H, 6},     {H, 6},     {1, H},
         {2 * (S + 1), W}, {H * 2, 5}, {H * 6, 2}, {H * 7, W}, {H, 7}};
     shape[0] = all[array][0], shape[1] = all[array][1];
@@ -226,27 +226,27 @@ static void shape_of(rapt_score score, int array, int shape[2])
 static void test_learned(void **state)
 {
     (void)state;
-    int seen[RAPT_LEARNED_COUNT] = {0};
+    int seen[RAPT_ATTENTION_PARAMETER_COUNT] = {0};
     for (int s = 0; s < RAPT_SCORE_COUNT; s++)
         for (int l = 0; l < RAPT_LOCALITY_COUNT; l++) {
             rapt_attention a = learner((rapt_score)s, (rapt_locality)l);
-            rapt_learned_layout layout = {.size = sizeof layout};
+            rapt_attention_parameters_layout layout = {.size = sizeof layout};
             rapt_message why = {""};
             size_t end = 0;
-            if (rapt_attention_learned(&a, &layout, &why)) fail_msg("%s", why.text);
+            if (rapt_attention_parameters_lay_out(&a, &layout, &why)) fail_msg("%s", why.text);
             float *block = calloc(layout.floats + 1, sizeof *block);
-            for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+            for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) {
                 if (!layout.rows[i]) continue;
                 int shape[2];
                 shape_of(a.score, i, shape);
                 assert_true(layout.rows[i] == shape[0] && layout.columns[i] == shape[1]);
                 assert_true(layout.offset[i] == end && end % 16 == 0);
                 end += (size_t)(shape[0] * shape[1] + 15) / 16 * 16;
-                a.learned.array[i] = block + layout.offset[i];
+                a.parameters.array[i] = block + layout.offset[i];
                 seen[i]++;
             }
             assert_true(layout.floats == end);
-            for (int i = RAPT_LEARNED_COUNT; i < RAPT_LEARNED_CAPACITY; i++)
+            for (int i = RAPT_ATTENTION_PARAMETER_COUNT; i < RAPT_ATTENTION_PARAMETER_CAPACITY; i++)
                 assert_int_equal(layout.rows[i], 0);
             if (rapt_attention_check(&a, &why)) fail_msg("%s", why.text);
             static struct arrays x;
@@ -254,25 +254,25 @@ static void test_learned(void **state)
             compute(&a, &x);
             free(block);
         }
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) assert_true(seen[i] > 0);
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) assert_true(seen[i] > 0);
 }
 
 static void test_learned_refusals(void **state)
 {
     (void)state;
-    rapt_learned_layout layout = {.size = sizeof layout, .floats = 3};
+    rapt_attention_parameters_layout layout = {.size = sizeof layout, .floats = 3};
     rapt_message why = {""};
     rapt_attention a = learner(RAPT_SCORE_ADDITIVE, RAPT_LOCALITY_GLOBAL);
-    a.learned.hidden = 0;
-    assert_int_equal(rapt_attention_learned(&a, &layout, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "learned.hidden"));
-    a.learned.hidden = 65536, a.heads = a.key_heads = INT32_MAX;
-    assert_int_equal(rapt_attention_learned(&a, &layout, &why), RAPT_BAD_ARGUMENT);
+    a.parameters.hidden = 0;
+    assert_int_equal(rapt_attention_parameters_lay_out(&a, &layout, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "parameters.hidden"));
+    a.parameters.hidden = 65536, a.heads = a.key_heads = INT32_MAX;
+    assert_int_equal(rapt_attention_parameters_lay_out(&a, &layout, &why), RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "query_weight"));
     assert_true(layout.floats == 3);
     layout.size = 0;
-    assert_int_equal(rapt_attention_learned(&a, &layout, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "rapt_learned_layout"));
+    assert_int_equal(rapt_attention_parameters_lay_out(&a, &layout, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "rapt_attention_parameters_layout"));
 }
 
 /* An array without rows, such as the positions of no keys, takes no space in a block and may be
@@ -282,17 +282,17 @@ static void test_no_positions(void **state)
     (void)state;
     float q[T * W] = {0}, out[T * W];
     rapt_attention a;
-    rapt_learned_layout l = {.size = sizeof l};
+    rapt_attention_parameters_layout l = {.size = sizeof l};
     rapt_attention_init(&a, sizeof a, 1, 1, T, 0, W);
     a.score = RAPT_SCORE_LOCATION;
-    assert_int_equal(rapt_attention_learned(&a, &l, NULL), RAPT_OK);
-    assert_int_equal(l.rows[RAPT_LEARNED_POSITION], 0);
+    assert_int_equal(rapt_attention_parameters_lay_out(&a, &l, NULL), RAPT_OK);
+    assert_int_equal(l.rows[RAPT_ATTENTION_PARAMETER_POSITION], 0);
     assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
     void *workspace = aligned_alloc(64, (rapt_attention_workspace(&a) + 63) / 64 * 64);
     assert_int_equal(rapt_attention_forward(&a, q, NULL, NULL, out, NULL, workspace, NULL),
                      RAPT_OK);
     for (int i = 0; i < T * W; i++) assert_true(out[i] == 0);
-    a.keys = a.learned.positions = 1;
+    a.keys = a.parameters.positions = 1;
     refused(&a, "array of position");
     free(workspace);
 }

@@ -9,7 +9,7 @@
 enum { HEADS = 2, ROWS = 70, WIDTH = 6, HIDDEN = 5, MAX = HEADS * ROWS * 32 };
 
 struct weights { /* large enough for the shape of any array */
-    float array[RAPT_LEARNED_COUNT][HEADS * 100 * 32];
+    float array[RAPT_ATTENTION_PARAMETER_COUNT][HEADS * 100 * 32];
 };
 
 static void fill(float *x, size_t n, uint64_t *r)
@@ -20,14 +20,15 @@ static void fill(float *x, size_t n, uint64_t *r)
 static rapt_attention spec_of(rapt_score score, struct weights *w)
 {
     uint64_t r = 5 + (uint64_t)score;
-    rapt_attention a = {.heads = HEADS,
-                        .key_width = WIDTH,
-                        .value_width = 3,
-                        .score = score,
-                        .learned = {.hidden = HIDDEN, .positions = 100, .center_hidden = HIDDEN}};
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+    rapt_attention a = {
+        .heads = HEADS,
+        .key_width = WIDTH,
+        .value_width = 3,
+        .score = score,
+        .parameters = {.hidden = HIDDEN, .positions = 100, .center_hidden = HIDDEN}};
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) {
         fill(w->array[i], sizeof w->array[i] / sizeof(float), &r);
-        a.learned.array[i] = w->array[i];
+        a.parameters.array[i] = w->array[i];
     }
     return a;
 }
@@ -86,23 +87,24 @@ static double projected(const float *weight, const float *x, int head, int out, 
 static double defined(const rapt_attention *a, bool keys, const float *x, int head, int position,
                       int n)
 {
-    const rapt_learned *l = &a->learned;
+    const rapt_attention_parameters *l = &a->parameters;
     switch (a->score) {
     case RAPT_SCORE_GENERAL:
         return keys ? (double)x[n]
-                    : projected(l->array[RAPT_LEARNED_QUERY_WEIGHT], x, head, WIDTH, n);
+                    : projected(l->array[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT], x, head, WIDTH, n);
     case RAPT_SCORE_COSINE:
         return (double)x[n] / norm(x) *
-               (keys ? 1 : (double)l->array[RAPT_LEARNED_INVERSE_TEMPERATURE][head]);
+               (keys ? 1 : (double)l->array[RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE][head]);
     case RAPT_SCORE_LOCATION:
-        return (double)(keys ? l->array[RAPT_LEARNED_POSITION]
+        return (double)(keys ? l->array[RAPT_ATTENTION_PARAMETER_POSITION]
                                        [(head * l->positions + position) * WIDTH + n]
                              : x[n]);
     case RAPT_SCORE_ADDITIVE:
     case RAPT_SCORE_LOCATION_AWARE:
-        return keys ? projected(l->array[RAPT_LEARNED_KEY_WEIGHT], x, head, HIDDEN, n)
-                    : projected(l->array[RAPT_LEARNED_QUERY_WEIGHT], x, head, HIDDEN, n) +
-                          (double)l->array[RAPT_LEARNED_HIDDEN_BIAS][head * HIDDEN + n];
+        return keys ? projected(l->array[RAPT_ATTENTION_PARAMETER_KEY_WEIGHT], x, head, HIDDEN, n)
+                    : projected(l->array[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT], x, head, HIDDEN,
+                                n) +
+                          (double)l->array[RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS][head * HIDDEN + n];
     default:
         return (double)x[n];
     }
@@ -225,8 +227,8 @@ static void centers(void **state)
         for (int t = 0; t < 8; t++) {
             double u = 0;
             for (int n = 0; n < HIDDEN; n++)
-                u += (double)w->array[RAPT_LEARNED_CENTER_VECTOR][h * HIDDEN + n] *
-                     tanh(projected(w->array[RAPT_LEARNED_CENTER_WEIGHT],
+                u += (double)w->array[RAPT_ATTENTION_PARAMETER_CENTER_VECTOR][h * HIDDEN + n] *
+                     tanh(projected(w->array[RAPT_ATTENTION_PARAMETER_CENTER_WEIGHT],
                                     x + (t * HEADS + h) * WIDTH, h, HIDDEN, n));
             double wanted = counts[t < 3 ? 0 : 2] / (1 + exp(-u));
             assert_true(within_roundings((double)c[h * 8 + t], wanted, 8, 1 + wanted));

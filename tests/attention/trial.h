@@ -50,15 +50,17 @@ struct learned {
     const char *name;
     size_t in_problem, in_gradients, in_inputs;
 };
-enum { RELATIVE_LEARNED = 2, LEARNED = RELATIVE_LEARNED + RAPT_LEARNED_COUNT };
+enum { RELATIVE_LEARNED = 2, LEARNED = RELATIVE_LEARNED + RAPT_ATTENTION_PARAMETER_COUNT };
 static const struct learned learned[LEARNED] = {
     {"slopes", offsetof(rapt_attention, relative.slopes), offsetof(rapt_gradients, slopes),
      offsetof(struct oracle_inputs, slopes)},
     {"table", offsetof(rapt_attention, relative.table), offsetof(rapt_gradients, table),
      offsetof(struct oracle_inputs, table)},
-#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
-    [RELATIVE_LEARNED + enumerator] = {name, offsetof(rapt_attention, learned.array[enumerator]),  \
-                                       offsetof(rapt_gradients, learned[enumerator]),              \
+#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
+                            initial)                                                               \
+    [RELATIVE_LEARNED + enumerator] = {name,                                                       \
+                                       offsetof(rapt_attention, parameters.array[enumerator]),     \
+                                       offsetof(rapt_gradients, parameters[enumerator]),           \
                                        offsetof(struct oracle_inputs, learned[enumerator])},
 #include <rapt/learned.def>
 };
@@ -192,7 +194,7 @@ static inline void set_pointer(void *base, size_t offset, const void *to)
 static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
                                 const rapt_attention *a)
 {
-    const rapt_learned *l = &a->learned;
+    const rapt_attention_parameters *l = &a->parameters;
     size_t H = (size_t)a->heads, G = (size_t)(a->key_heads ? a->key_heads : a->heads);
     size_t K = (size_t)a->key_width, Q = (size_t)(a->query_width ? a->query_width : a->key_width);
     size_t hidden = (size_t)l->hidden, channels = (size_t)l->channels;
@@ -201,7 +203,8 @@ static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
     const size_t all[LEARNED] = {
         c->slopes ? H : 0,
         H * (size_t)c->buckets,
-#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
+#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
+                            initial)                                                               \
     [RELATIVE_LEARNED + enumerator] = (rows) * (columns),
 #include <rapt/learned.def>
     };
@@ -217,11 +220,11 @@ static inline void make_learned(struct trial *x, const struct choice *c)
                                   .rotary = c->rotary,
                                   .rotary_width = c->rotary_width};
     if (c->learned) {
-        a->learned = (rapt_learned){.hidden = c->hidden ? c->hidden : 5,
-                                    .positions = c->keys + 2,
-                                    .channels = 2,
-                                    .filter_width = 3,
-                                    .center_hidden = 3};
+        a->parameters = (rapt_attention_parameters){.hidden = c->hidden ? c->hidden : 5,
+                                                    .positions = c->keys + 2,
+                                                    .channels = 2,
+                                                    .filter_width = 3,
+                                                    .center_hidden = 3};
         if (c->previous) {
             size_t n = (size_t)(c->batch * c->heads) * (size_t)c->keys;
             a->previous_weights = x->previous = draw_floats(&x->random, n, 0.3f);

@@ -69,7 +69,7 @@ static rapt_model *create_model(int vocab)
 
 static void train(rapt_model *model)
 {
-    const rapt_tokens tokens = {SENTENCES, ids, starts};
+    const rapt_tokens tokens = {.batch = SENTENCES, .ids = ids, .starts = starts};
     const rapt_train_limits limits = {.size = sizeof limits,
                                       .batch = SENTENCES,
                                       .source_tokens = TOKENS,
@@ -93,7 +93,7 @@ static void train(rapt_model *model)
 
 static void generate(const rapt_model *model)
 {
-    const rapt_tokens tokens = {SENTENCES, ids, starts};
+    const rapt_tokens tokens = {.batch = SENTENCES, .ids = ids, .starts = starts};
     const rapt_limits limits = {.size = sizeof limits,
                                 .batch = SENTENCES,
                                 .beams = BEAMS,

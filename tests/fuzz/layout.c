@@ -197,13 +197,13 @@ static int take_any(struct feed *in)
 /* Arrays that are learned lie one behind the other. */
 static void check_learned(const rapt_attention *a)
 {
-    rapt_learned_layout l = {.size = sizeof l};
+    rapt_attention_parameters_layout l = {.size = sizeof l};
     rapt_message why = {""};
-    rapt_status status = rapt_attention_learned(a, &l, &why);
+    rapt_status status = rapt_attention_parameters_lay_out(a, &l, &why);
     size_t at = 0;
     require(status == RAPT_OK || (status == RAPT_BAD_ARGUMENT && why.text[0]), "a reason");
     if (status) return;
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) {
         if (!l.rows[i]) continue;
         size_t floats = (size_t)l.rows[i] * (size_t)l.columns[i];
         require(l.offset[i] == at && at % 16 == 0 && l.columns[i] > 0, "one behind the other");
@@ -225,9 +225,9 @@ static void check_any(struct problem *p, struct feed *in)
     a.score = (rapt_score)take_below(in, RAPT_SCORE_COUNT + 1);
     a.locality = (rapt_locality)take_below(in, RAPT_LOCALITY_COUNT + 1);
     a.radius = 2;
-    a.learned.hidden = take_any(in), a.learned.positions = take_any(in);
-    a.learned.channels = take_any(in), a.learned.filter_width = take_any(in);
-    a.learned.center_hidden = take_any(in);
+    a.parameters.hidden = take_any(in), a.parameters.positions = take_any(in);
+    a.parameters.channels = take_any(in), a.parameters.filter_width = take_any(in);
+    a.parameters.center_hidden = take_any(in);
     check_learned(&a);
     a.threads = 1;
     rapt_status status = rapt_attention_check(&a, &why);

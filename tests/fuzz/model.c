@@ -87,7 +87,8 @@ static void compute(const rapt_model *model)
     rapt_session *session = NULL;
     rapt_message why = {""};
     const float *out = NULL;
-    rapt_tokens source = {2, c->source_vocab ? ids : NULL, c->source_vocab ? starts : NULL};
+    rapt_tokens source = {
+        .batch = 2, .ids = c->source_vocab ? ids : NULL, .starts = c->source_vocab ? starts : NULL};
     rapt_status status = rapt_session_create(&session, model, &limits, NULL, &why);
     if (status) { /* its memory may be more than there is */
         require(status == RAPT_NO_MEMORY && why.text[0], "a session, or a reason");
@@ -95,7 +96,7 @@ static void compute(const rapt_model *model)
     }
     require(rapt_encode(session, &source, &out, &why) == RAPT_OK, "encoding");
     if (c->decoder_layers > 0) {
-        const rapt_tokens target = {2, ids, starts};
+        const rapt_tokens target = {.batch = 2, .ids = ids, .starts = starts};
         for (int i = 0; i < 8; i++) ids[i] %= c->target_vocab;
         require(rapt_decode(session, &target, &out, &why) == RAPT_OK, "decoding");
         bool finite = true;

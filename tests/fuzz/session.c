@@ -20,7 +20,7 @@ static const float *encode(rapt_session *session, const struct subject *s,
 {
     const float *out = NULL;
     rapt_message why = {""};
-    rapt_tokens none = {source->batch, NULL, NULL};
+    rapt_tokens none = {.batch = source->batch};
     require(rapt_encode(session, reads(s) ? source : &none, &out, &why) == RAPT_OK, why.text);
     return out;
 }
@@ -52,7 +52,7 @@ static void check_alone(const struct subject *s, int i, const float *states, con
         same(out, states + (size_t)s->source.starts[i] * width, (size_t)one[1] * width,
              "a sentence alone");
     for (int t = s->target.starts[i]; logits && t < s->target.starts[i + 1]; t++) {
-        rapt_tokens token = {1, s->target.ids + t, step};
+        rapt_tokens token = {.batch = 1, .ids = s->target.ids + t, .starts = step};
         float *row = decode(session, s, &token);
         same(row, logits + (size_t)t * vocab, vocab, "one token at a time");
         free(row);
@@ -76,7 +76,7 @@ static void check_reorder(const struct subject *s, const float *logits)
     free(decode(session, s, &two.tokens));
     require(rapt_session_reorder(session, parents, NULL) == RAPT_OK, "reordering");
     const int32_t last[2] = {s->target.ids[n - 1], s->target.ids[n - 1]};
-    const rapt_tokens next = {2, last, starts};
+    const rapt_tokens next = {.batch = 2, .ids = last, .starts = starts};
     float *rows = decode(session, s, &next);
     for (size_t i = 0; i < 2; i++)
         same(rows + i * vocab, logits + (size_t)(n - 1) * vocab, vocab, "a reordered target");
@@ -89,10 +89,14 @@ static void check_definition(const struct subject *s, int i, const float *states
 {
     const int *starts = s->source.starts, *firsts = s->target.starts;
     size_t width = (size_t)s->config.width, vocab = (size_t)s->config.target_vocab;
-    const struct oracle_sentence source = {i, starts[i], starts[i + 1] - starts[i],
-                                           s->source.ids + starts[i]};
-    const struct oracle_sentence target = {i, firsts[i], firsts[i + 1] - firsts[i],
-                                           s->target.ids + firsts[i]};
+    const struct oracle_sentence source = {.number = i,
+                                           .first = starts[i],
+                                           .count = starts[i + 1] - starts[i],
+                                           .ids = s->source.ids + starts[i]};
+    const struct oracle_sentence target = {.number = i,
+                                           .first = firsts[i],
+                                           .count = firsts[i + 1] - firsts[i],
+                                           .ids = s->target.ids + firsts[i]};
     const struct definition_outputs got = {states ? states + (size_t)starts[i] * width : NULL,
                                            logits ? logits + (size_t)firsts[i] * vocab : NULL,
                                            (size_t)source.count * width,

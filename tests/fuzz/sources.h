@@ -51,14 +51,14 @@ static inline void take_source(struct feed *in, struct source *s, const rapt_con
     s->width = (size_t)c->source_width, s->size = rows * s->width;
     if (s->width) {
         s->x = array_uniform(s->size, s->shift, seed);
-        s->tokens = rapt_vectors(s->batch, s->x, s->starts);
+        s->tokens = (rapt_tokens){.batch = s->batch, .vectors = s->x, .starts = s->starts};
         return;
     }
     s->ids = malloc(rows * sizeof *s->ids + 1);
     require(s->ids != NULL, "memory for the test itself");
     for (size_t i = 0; i < rows; i++)
         s->ids[i] = (int32_t)(next_random(&seed) % (uint64_t)c->source_vocab);
-    s->tokens = (rapt_tokens){s->batch, s->ids, s->starts};
+    s->tokens = (rapt_tokens){.batch = s->batch, .ids = s->ids, .starts = s->starts};
 }
 
 static inline void drop_source(struct source *s)
@@ -71,15 +71,21 @@ static inline void drop_source(struct source *s)
 static inline rapt_tokens source_one(const struct source *s, int b, int starts[2])
 {
     starts[0] = 0, starts[1] = s->starts[b + 1] - s->starts[b];
-    if (s->width) return rapt_vectors(1, s->x + (size_t)s->starts[b] * s->width, starts);
-    return (rapt_tokens){1, s->ids + s->starts[b], starts};
+    if (s->width)
+        return (rapt_tokens){
+            .batch = 1, .vectors = s->x + (size_t)s->starts[b] * s->width, .starts = starts};
+    return (rapt_tokens){.batch = 1, .ids = s->ids + s->starts[b], .starts = starts};
 }
 
 /* As the definition reads it. */
 static inline struct oracle_sentence source_sentence(const struct source *s, int b)
 {
     int first = s->starts[b];
-    return (struct oracle_sentence){b, first, s->starts[b + 1] - first, s->tokens.ids + first};
+    return (struct oracle_sentence){.number = b,
+                                    .first = first,
+                                    .count = s->starts[b + 1] - first,
+                                    .ids = s->width ? NULL : s->ids + first,
+                                    .vectors = s->tokens.vectors};
 }
 
 /* Nothing of it jumps. Of two columns a norm gives hardly more than their order. */

@@ -81,7 +81,7 @@ static void check_attention(const union any *given)
     a.query_starts = a.key_starts = a.mask.key_counts = NULL;
     a.mask.allowed = NULL, a.mask.bias = NULL;
     a.relative.slopes = a.relative.table = a.previous_weights = NULL;
-    memset(a.learned.array, 0, sizeof a.learned.array);
+    memset(a.parameters.array, 0, sizeof a.parameters.array);
     rapt_status status = rapt_attention_check(&a, &why);
     require(status == RAPT_OK || (status == RAPT_BAD_ARGUMENT && why.text[0]), "a reason");
     size_t bytes = rapt_attention_workspace(&a);

@@ -47,7 +47,7 @@ static void check_not_finite(const struct subject *s, rapt_session *session, con
         int row = (int)(i / o->width);
         if (row >= o->starts[which] && row < o->starts[which + 1]) x[i] = i % 3 ? NAN : -INFINITY;
     }
-    const rapt_tokens tokens = rapt_vectors(o->batch, x, o->starts);
+    const rapt_tokens tokens = (rapt_tokens){.batch = o->batch, .vectors = x, .starts = o->starts};
     float *got = encode(session, s, &tokens);
     for (int b = 0; b < o->batch; b++) {
         size_t at = (size_t)o->starts[b] * s->width;
@@ -67,8 +67,10 @@ static void check_definition(const struct subject *s, rapt_session *session, con
     for (int b = 0; b < s->source.batch; b++) {
         const struct oracle_sentence source = source_sentence(&s->source, b);
         size_t first = (size_t)s->target.starts[b];
-        const struct oracle_sentence target = {b, (int)first, s->target.starts[b + 1] - (int)first,
-                                               s->target.ids + first};
+        const struct oracle_sentence target = {.number = b,
+                                               .first = (int)first,
+                                               .count = s->target.starts[b + 1] - (int)first,
+                                               .ids = s->target.ids + first};
         const struct definition_outputs got = {
             states + (size_t)source.first * s->width, logits ? logits + first * s->vocab : NULL,
             (size_t)source.count * s->width, (size_t)target.count * s->vocab};
@@ -94,9 +96,10 @@ static void check_refusals(const struct subject *s, rapt_session *session, struc
     int starts[SOURCES + 1];
     memcpy(starts, o->starts, sizeof starts);
     starts[take_flag(in) ? o->batch : take_below(in, o->batch + 1)] = values[take_below(in, 4)];
-    const rapt_tokens bad = rapt_vectors(o->batch, o->x, starts),
-                      none = rapt_vectors(o->batch, NULL, o->starts),
-                      more = rapt_vectors(MODEL_BATCH + 1, o->x, o->starts);
+    const rapt_tokens bad = (rapt_tokens){.batch = o->batch, .vectors = o->x, .starts = starts},
+                      none = (rapt_tokens){.batch = o->batch, .starts = o->starts},
+                      more = (rapt_tokens){
+                          .batch = MODEL_BATCH + 1, .vectors = o->x, .starts = o->starts};
     check_refused(session, &bad), check_refused(session, &more);
     if (o->size) check_refused(session, &none);
 }

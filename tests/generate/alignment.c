@@ -34,7 +34,9 @@ static void force(rapt_session *probe, int layer, const rapt_tokens *source, con
     memcpy(inputs + 1, ids, sizeof *ids * (size_t)count);
     memset(weights, 0, sizeof *weights * (size_t)((count + 1) * S));
     assert_int_equal(rapt_encode(probe, source, NULL, NULL), RAPT_OK);
-    assert_int_equal(rapt_decode(probe, &(rapt_tokens){1, inputs, starts}, NULL, NULL), RAPT_OK);
+    assert_int_equal(
+        rapt_decode(probe, &(rapt_tokens){.batch = 1, .ids = inputs, .starts = starts}, NULL, NULL),
+        RAPT_OK);
     assert_int_equal(rapt_session_alignment(probe, layer - 1, layer ? 0 : -1, weights, NULL),
                      RAPT_OK);
 }

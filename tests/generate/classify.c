@@ -17,8 +17,10 @@ static rapt_session *asked_session(const rapt_model *model, int threads)
 
 static struct oracle_sentence sentence(const rapt_tokens *t, int b)
 {
-    return (struct oracle_sentence){b, t->starts[b], t->starts[b + 1] - t->starts[b],
-                                    t->ids + t->starts[b]};
+    return (struct oracle_sentence){.number = b,
+                                    .first = t->starts[b],
+                                    .count = t->starts[b + 1] - t->starts[b],
+                                    .ids = t->ids + t->starts[b]};
 }
 
 static void near(const float *got, const double *wanted, int n)
@@ -260,7 +262,7 @@ static void test_refusals(void **state)
     const rapt_train_limits limits = {.size = sizeof limits, .batch = 9, .source_tokens = 99};
     assert_int_equal(rapt_trainer_create(&trainer, model, &o, &limits, NULL, NULL), RAPT_OK);
     const int starts[] = {0, 2, 5};
-    const rapt_tokens two = {2, source.ids, starts};
+    const rapt_tokens two = {.batch = 2, .ids = source.ids, .starts = starts};
     assert_int_equal(rapt_train_gradient(trainer, &two, &two, NULL, &why), RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "starts[1] is 2, it must be 1: one label for each source "
                                      "sequence"));

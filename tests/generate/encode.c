@@ -42,7 +42,9 @@ static const float *decode(rapt_session *session, int batch)
     int starts[SOURCES + 1];
     const float *logits;
     for (int i = 0; i <= batch; i++) starts[i] = i;
-    assert_int_equal(rapt_decode(session, &(rapt_tokens){batch, ids, starts}, &logits, NULL),
+    assert_int_equal(rapt_decode(session,
+                                 &(rapt_tokens){.batch = batch, .ids = ids, .starts = starts},
+                                 &logits, NULL),
                      RAPT_OK);
     return logits;
 }
@@ -57,7 +59,7 @@ static void compare(const rapt_model *model, const rapt_tokens *all, int threads
     const float *logits = decode(many, SOURCES);
     for (int i = 0; i < SOURCES; i++) {
         int starts[] = {0, all->starts[i + 1] - all->starts[i]};
-        rapt_tokens source = {1, all->ids + all->starts[i], starts};
+        rapt_tokens source = {.batch = 1, .ids = all->ids + all->starts[i], .starts = starts};
         assert_int_equal(rapt_encode(one, &source, &alone, NULL), RAPT_OK);
         assert_memory_equal(kept + all->starts[i] * WIDTH, alone,
                             sizeof *alone * (size_t)(starts[1] * WIDTH));
@@ -80,7 +82,7 @@ static void test_groups(void **state)
             for (int i = 0; i < SOURCES; i++) starts[i + 1] = starts[i] + lengths[i];
             for (int i = 0; i < starts[SOURCES]; i++)
                 ids[i] = (int32_t)(small_random(9, (uint64_t)i) % 70);
-            compare(model, &(rapt_tokens){SOURCES, ids, starts}, threads);
+            compare(model, &(rapt_tokens){.batch = SOURCES, .ids = ids, .starts = starts}, threads);
         }
     rapt_model_free(model);
 }

@@ -308,7 +308,8 @@ static void test_exhausted(void **state)
         float scores[3];
         rapt_generate_options_default(&o, sizeof o, BEGIN, END);
         o.min_length = 10, o.no_repeat_ngram = 1, o.beams = o.nbest = way % 2 ? 3 : 1;
-        o.like = (rapt_like)(way < 8 ? RAPT_LIKE_RAPT + way / 2 : RAPT_LIKE_RAPT);
+        o.search_rules = (rapt_search_rules)(way < 8 ? RAPT_SEARCH_RULES_RAPT + way / 2
+                                                     : RAPT_SEARCH_RULES_RAPT);
         o.temperature = way == 8 ? 1 : 0, o.token = count_tokens, o.user = &told;
         assert_int_equal(generate(session, source, &o, ids, counts, scores, NULL), RAPT_OK);
         for (int i = 0; i < o.nbest; i++) assert_int_equal(counts[i], 4);
@@ -377,9 +378,15 @@ static void test_options(void **state)
     REFUSE(min_length, -1);
     REFUSE(no_repeat_ngram, -1);
     const int two[] = {0, 1, 2}, long_one[] = {0, 9}, back[] = {1, 1};
-    const rapt_tokens prefixes[] = {{2, high, two},       {1, high, two},   {1, low, two},
-                                    {1, NULL, two},       {1, high, NULL},  {-1, NULL, two},
-                                    {1, b.ids, long_one}, {1, b.ids, back}, {2, b.ids, two}};
+    const rapt_tokens prefixes[] = {{.batch = 2, .ids = high, .starts = two},
+                                    {.batch = 1, .ids = high, .starts = two},
+                                    {.batch = 1, .ids = low, .starts = two},
+                                    {.batch = 1, .starts = two},
+                                    {.batch = 1, .ids = high},
+                                    {.batch = -1, .starts = two},
+                                    {.batch = 1, .ids = b.ids, .starts = long_one},
+                                    {.batch = 1, .ids = b.ids, .starts = back},
+                                    {.batch = 2, .ids = b.ids, .starts = two}};
     for (int i = 0; i < COUNT(prefixes); i++) REFUSE(prefix, &prefixes[i]);
 #undef REFUSE
     rapt_generate_options o = good;
@@ -390,8 +397,9 @@ static void test_options(void **state)
     o = good, o.temperature = 1, o.beams = 2;
     refuse(session, source, o);
     refuse(session, NULL, good);
-    refuse(session, &(rapt_tokens){3, b.ids, (const int[]){0, 1, 1, 1}}, good);
-    refuse(session, &(rapt_tokens){-1, b.ids, (const int[]){0, 1}}, good);
+    refuse(session, &(rapt_tokens){.batch = 3, .ids = b.ids, .starts = (const int[]){0, 1, 1, 1}},
+           good);
+    refuse(session, &(rapt_tokens){.batch = -1, .ids = b.ids, .starts = (const int[]){0, 1}}, good);
     refuse(half, source, good);
     const rapt_limits limits = {.size = sizeof limits,
                                 .batch = 2,
@@ -410,7 +418,7 @@ static void test_options(void **state)
     int counts[2];
     o = good, o.max_length = 1, o.max_ratio = INFINITY, o.temperature = FLT_MAX, o.top_p = 1;
     assert_int_equal(generate(session, source, &o, ids, counts, NULL, NULL), RAPT_OK);
-    rapt_tokens nobody = {0, NULL, (const int[]){0}};
+    rapt_tokens nobody = {.batch = 0, .starts = (const int[]){0}};
     assert_int_equal(generate(session, &nobody, &good, ids, counts, NULL, NULL), RAPT_OK);
     rapt_session_free(session);
     rapt_session_free(half);

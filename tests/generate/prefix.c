@@ -62,7 +62,7 @@ static rapt_tokens one_of(const rapt_tokens *all, int b, int starts[2])
 static const float *decode(rapt_session *session, const int32_t *ids, int count, int vocab)
 {
     const float *logits;
-    const rapt_tokens more = {1, ids, (const int[]){0, count}};
+    const rapt_tokens more = {.batch = 1, .ids = ids, .starts = (const int[]){0, count}};
     assert_int_equal(rapt_decode(session, &more, &logits, NULL), RAPT_OK);
     return logits + (ptrdiff_t)(count - 1) * vocab;
 }
@@ -126,7 +126,7 @@ static void test_by_hand(void **state)
                 assert_int_equal(got.counts[b], n);
                 assert_int_equal(got.ended[b], ended);
                 assert_memory_equal(got.ids + b * LENGTH, ids, sizeof *ids * (size_t)n);
-                const rapt_tokens whole = {1, ids, (const int[]){0, n}};
+                const rapt_tokens whole = {.batch = 1, .ids = ids, .starts = (const int[]){0, n}};
                 assert_int_equal(rapt_score_targets(session, &one, &whole, BEGIN, ended ? END : -1,
                                                     logs, NULL, NULL),
                                  RAPT_OK);
@@ -174,7 +174,8 @@ static void test_batches(void **state)
                 assert_memory_equal(alone.logs, all.logs + b * LENGTH,
                                     sizeof(float) * (size_t)(count + all.ended[b]));
                 if (kind == 1 || count <= begun.starts[1]) continue;
-                begun = (rapt_tokens){1, alone.ids, (const int[]){0, begun.starts[1] + 1}};
+                begun = (rapt_tokens){
+                    .batch = 1, .ids = alone.ids, .starts = (const int[]){0, begun.starts[1] + 1}};
                 generate_all(session, &one, &o, &again);
                 assert_int_equal(again.counts[0], count);
                 assert_memory_equal(again.ids, alone.ids, sizeof *again.ids * (size_t)count);

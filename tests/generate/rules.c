@@ -209,7 +209,8 @@ static void test_plain_search(void **state)
         struct list wanted;
         struct heard heard = {.stop_after = r.stop_after};
         const rapt_tokens *source = one_source(&b, 7, 1 + (int)(seed % 5), seed);
-        const rapt_tokens prefix = {1, r.prefix, (const int[]){0, r.given}};
+        const rapt_tokens prefix = {
+            .batch = 1, .ids = r.prefix, .starts = (const int[]){0, r.given}};
         int known[MAX + 1] = {0}, counts[BEAMS], ended[BEAMS];
         int32_t ids[BEAMS * MAX];
         float scores[BEAMS], logs[BEAMS * MAX];

@@ -35,7 +35,8 @@ static void judge_draws(int vocab)
         memcpy(many.ids + 2 * b, one.ids, 2 * sizeof *one.ids);
         many.starts[b + 1] = 2 * b + 2;
     }
-    many.tokens = (rapt_tokens){50, many.ids, many.starts}; /* 100 tokens, the capacity */
+    many.tokens = (rapt_tokens){
+        .batch = 50, .ids = many.ids, .starts = many.starts}; /* 100 tokens, the capacity */
     next(probe, source, NULL, 0, vocab, log_p);
     for (int i = 0; i < vocab; i++) order[i] = i;
     for (int i = 0; i < vocab; i++)

@@ -47,7 +47,9 @@ static void by_logits(const rapt_model *model, const rapt_tokens *source, const 
     const float *logits;
     if (n) memcpy(fed + 1, ids, sizeof *fed * (size_t)n);
     assert_int_equal(rapt_encode(session, &one, NULL, NULL), RAPT_OK);
-    assert_int_equal(rapt_decode(session, &(rapt_tokens){1, fed, rows}, &logits, NULL), RAPT_OK);
+    assert_int_equal(
+        rapt_decode(session, &(rapt_tokens){.batch = 1, .ids = fed, .starts = rows}, &logits, NULL),
+        RAPT_OK);
     *sum = 0;
     for (int p = 0; p <= n; p++, logits += vocab) {
         double all = 0, own = (double)logits[p < n ? ids[p] : END];
@@ -98,7 +100,8 @@ static void frame(const rapt_tokens *target, struct small_batch *framed)
         framed->ids[n++] = END;
     }
     framed->starts[target->batch] = n;
-    framed->tokens = (rapt_tokens){target->batch, framed->ids, framed->starts};
+    framed->tokens =
+        (rapt_tokens){.batch = target->batch, .ids = framed->ids, .starts = framed->starts};
 }
 
 static void test_training(void **state)
@@ -191,7 +194,7 @@ static void test_generated(void **state)
         float score;
         double sum;
         assert_int_equal(generate(session, source, &o, ids, &count, &score, NULL), RAPT_OK);
-        const rapt_tokens target = {1, ids, (const int[]){0, count}};
+        const rapt_tokens target = {.batch = 1, .ids = ids, .starts = (const int[]){0, count}};
         assert_int_equal(rapt_score_targets(session, source, &target, BEGIN, count < 20 ? END : -1,
                                             NULL, &sum, NULL),
                          RAPT_OK);

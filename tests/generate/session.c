@@ -65,8 +65,10 @@ static void compare_alignments(rapt_session *session, const rapt_config *c, int 
 
 static struct oracle_sentence sentence(const rapt_tokens *t, int b)
 {
-    return (struct oracle_sentence){b, t->starts[b], t->starts[b + 1] - t->starts[b],
-                                    t->ids + t->starts[b]};
+    return (struct oracle_sentence){.number = b,
+                                    .first = t->starts[b],
+                                    .count = t->starts[b + 1] - t->starts[b],
+                                    .ids = t->ids + t->starts[b]};
 }
 
 static void test_definition(void **state)
@@ -256,7 +258,7 @@ static void test_one_by_one(void **state)
                     memcpy(ids + starts[b], target.ids + target.starts[b] + at[b],
                            sizeof *ids * (size_t)callback[b]);
                 }
-                rapt_tokens fed = {2, ids, starts};
+                rapt_tokens fed = {.batch = 2, .ids = ids, .starts = starts};
                 assert_int_equal(rapt_decode(session, &fed, &logits, NULL), RAPT_OK);
                 for (int b = 0; b < 2; at[b] += callback[b], b++)
                     assert_memory_equal(logits + (size_t)starts[b] * row,
@@ -313,7 +315,7 @@ static void judge_reorder(const rapt_config *config)
     for (int half = 0; half < 2; half++) { /* more rows than the session takes at once */
         int part[7] = {0};
         for (int i = 0; i < 6; i++) part[i + 1] = part[i] + (i / 3 == half ? others[i] : 0);
-        rapt_tokens one = {6, ids + (half ? starts[3] : 0), part};
+        rapt_tokens one = {.batch = 6, .ids = ids + (half ? starts[3] : 0), .starts = part};
         assert_int_equal(rapt_decode(fresh, &one, NULL, NULL), RAPT_OK);
     }
     assert_int_equal(rapt_decode(fresh, &now.tokens, &wanted, NULL), RAPT_OK);

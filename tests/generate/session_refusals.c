@@ -42,7 +42,7 @@ static void test_limits(void **state)
 
 static void refuse_source(rapt_session *session, int batch, const int32_t *ids, const int *starts)
 {
-    rapt_tokens t = {batch, ids, starts};
+    rapt_tokens t = {.batch = batch, .ids = ids, .starts = starts};
     const float *memory = (const float *)(uintptr_t)8;
     rapt_message why = {""};
     assert_int_equal(rapt_encode(session, &t, &memory, &why), RAPT_BAD_ARGUMENT);
@@ -51,7 +51,7 @@ static void refuse_source(rapt_session *session, int batch, const int32_t *ids, 
 
 static void refuse_target(rapt_session *session, int batch, const int32_t *ids, const int *starts)
 {
-    rapt_tokens t = {batch, ids, starts};
+    rapt_tokens t = {.batch = batch, .ids = ids, .starts = starts};
     const float *logits = (const float *)(uintptr_t)8;
     rapt_message why = {""};
     assert_int_equal(rapt_decode(session, &t, &logits, &why), RAPT_BAD_ARGUMENT);
@@ -87,7 +87,7 @@ static void test_wrong_tokens(void **state)
     refuse_source(session, 1, min, one);
     assert_int_equal(rapt_encode(session, NULL, NULL, NULL), RAPT_BAD_ARGUMENT);
     refuse_target(session, 2, ids, two); /* nothing has been encoded */
-    rapt_tokens good = {2, ids, two};
+    rapt_tokens good = {.batch = 2, .ids = ids, .starts = two};
     const float *logits;
     assert_int_equal(rapt_encode(session, &good, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_decode(session, &good, &logits, NULL), RAPT_OK);
@@ -107,15 +107,16 @@ static void test_wrong_tokens(void **state)
     assert_int_equal(rapt_session_alignment(session, -2, 0, weights, NULL), RAPT_BAD_ARGUMENT);
     assert_true(weights[0] == 7);
     /* refused calls had no effect */
-    rapt_tokens rest = {2, ids + 4, two};
+    rapt_tokens rest = {.batch = 2, .ids = ids + 4, .starts = two};
     assert_int_equal(rapt_decode(session, &rest, &logits, NULL), RAPT_OK);
     float *kept = small_copy(logits, sizeof(float) * 13 * 4);
-    rapt_tokens all = {2, (int32_t[]){1, 2, 5, 6, 3, 4, 7, 8}, (const int[]){0, 4, 8}};
+    rapt_tokens all = {
+        .batch = 2, .ids = (int32_t[]){1, 2, 5, 6, 3, 4, 7, 8}, .starts = (const int[]){0, 4, 8}};
     assert_int_equal(rapt_encode(session, &good, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_decode(session, &all, &logits, NULL), RAPT_OK);
     assert_memory_equal(kept, logits + 13 * 2, sizeof(float) * 13 * 2);
     assert_memory_equal(kept + 13 * 2, logits + 13 * 6, sizeof(float) * 13 * 2);
-    rapt_tokens nothing = {2, NULL, empty}, nobody = {0, NULL, empty};
+    rapt_tokens nothing = {.batch = 2, .starts = empty}, nobody = {.batch = 0, .starts = empty};
     assert_int_equal(rapt_decode(session, &nothing, &logits, NULL), RAPT_OK);
     assert_int_equal(rapt_encode(session, &nothing, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_encode(session, &nobody, NULL, NULL), RAPT_OK);
@@ -134,7 +135,7 @@ static void test_halves(void **state)
     static const int strange[] = {0, 5, 5000, INT32_MAX, -3};
     const int starts[] = {0, 3, 4};
     int32_t ids[] = {1, 2, 3, 4};
-    rapt_tokens two = {2, ids, starts};
+    rapt_tokens two = {.batch = 2, .ids = ids, .starts = starts};
     const float *memory, *logits;
     for (int i = 0; i < COUNT(strange); i++) {
         rapt_limits limits = {
@@ -180,7 +181,7 @@ static void test_after_a_search(void **state)
     int32_t ids[] = {1, 2, 3, 4}, out[12];
     const int starts[] = {0, 2, 4};
     int counts[2], steps = 0;
-    const rapt_tokens two = {2, ids, starts};
+    const rapt_tokens two = {.batch = 2, .ids = ids, .starts = starts};
     const float *logits;
     double sums[2];
     rapt_generate_options o;

@@ -72,14 +72,15 @@ struct results {
     float scores[SOURCES * NBEST], log_p[SOURCES * NBEST * LENGTH];
 };
 
-static void run(const rapt_model *model, const rapt_tokens *source, rapt_like like, int threads,
-                const rapt_shortlist *list, rapt_logits_fn *hook, void *user, struct results *r)
+static void run(const rapt_model *model, const rapt_tokens *source, rapt_search_rules like,
+                int threads, const rapt_shortlist *list, rapt_logits_fn *hook, void *user,
+                struct results *r)
 {
     rapt_session *session = session_of(model, SOURCES, NBEST, LENGTH, threads);
     rapt_generate_options o;
     rapt_message why = {""};
     rapt_generate_options_default(&o, sizeof o, BEGIN, END);
-    o.beams = o.nbest = NBEST, o.length_penalty = 1, o.like = like, o.shortlist = list;
+    o.beams = o.nbest = NBEST, o.length_penalty = 1, o.search_rules = like, o.shortlist = list;
     o.logits = hook, o.user = user, o.min_length = 2, o.no_repeat_ngram = 2;
     const rapt_generate_outputs out = {.size = sizeof out,
                                        .ids = r->ids,
@@ -148,7 +149,7 @@ static void test_search(void **state)
     (void)state;
     static const int lengths[SOURCES] = {3, 1, 5, 2};
     for (uint64_t seed = 1; seed <= 12; seed++) {
-        rapt_like like = (rapt_like)(seed % 5);
+        rapt_search_rules like = (rapt_search_rules)(seed % 5);
         rapt_model *model = small_model(&larger, seed);
         struct small_batch b;
         struct results full, all, some, forbidden, hooked, alone;
@@ -166,7 +167,8 @@ static void test_search(void **state)
         check_same(&some, &forbidden, 0, SOURCES, 1e-5);
         for (int i = 0; i < SOURCES; i++) {
             const int starts[] = {0, lengths[i]};
-            const rapt_tokens one = {1, b.tokens.ids + b.tokens.starts[i], starts};
+            const rapt_tokens one = {
+                .batch = 1, .ids = b.tokens.ids + b.tokens.starts[i], .starts = starts};
             run(model, &one, like, 1, few, NULL, NULL, &alone);
             check_same(&some, &alone, i, 1, 0);
         }
@@ -238,8 +240,8 @@ static void test_refusals(void **state)
     rapt_model *alone = small_model(&decoder_alone, 1);
     session = session_of(alone, 1, 1, LENGTH, 1);
     o.temperature = 0;
-    assert_int_equal(generate(session, &(rapt_tokens){1, NULL, (const int[]){0, 0}}, &o, ids,
-                              &count, NULL, &why),
+    assert_int_equal(generate(session, &(rapt_tokens){.batch = 1, .starts = (const int[]){0, 0}},
+                              &o, ids, &count, NULL, &why),
                      RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "the model has no source tokens"));
     assert_int_equal(rapt_encode(session, NULL, NULL, &why), RAPT_BAD_ARGUMENT);

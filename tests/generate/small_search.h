@@ -71,7 +71,9 @@ static inline void next(rapt_session *probe, const rapt_tokens *source, const in
     double sum = 0;
     if (n) memcpy(fed + 1, tokens, sizeof *fed * (size_t)n);
     assert_int_equal(rapt_encode(probe, source, NULL, NULL), RAPT_OK);
-    assert_int_equal(rapt_decode(probe, &(rapt_tokens){1, fed, starts}, &logits, NULL), RAPT_OK);
+    assert_int_equal(
+        rapt_decode(probe, &(rapt_tokens){.batch = 1, .ids = fed, .starts = starts}, &logits, NULL),
+        RAPT_OK);
     logits += n * vocab;
     for (int i = 0; i < vocab; i++) sum += exp((double)logits[i]);
     for (int i = 0; i < vocab; i++) log_p[i] = (double)logits[i] - log(sum);

@@ -76,8 +76,10 @@ static void near(const struct trial *t, const char *what, const float *got, cons
 
 static struct oracle_sentence sentence(const rapt_tokens *t, int b)
 {
-    return (struct oracle_sentence){b, t->starts[b], t->starts[b + 1] - t->starts[b],
-                                    t->ids + t->starts[b]};
+    return (struct oracle_sentence){.number = b,
+                                    .first = t->starts[b],
+                                    .count = t->starts[b + 1] - t->starts[b],
+                                    .ids = t->ids + t->starts[b]};
 }
 
 /* Compares logits and weights of cross-attention of sentence b; at: its first weight. */
@@ -145,7 +147,7 @@ static void run_alone(const struct trial *t, int b, int piece, const float *logi
     for (int at = 0; at < T; at += step) {
         const float *part;
         step = T - at < piece ? T - at : piece;
-        rapt_tokens some = {1, target.ids + at, (const int[]){0, step}};
+        rapt_tokens some = {.batch = 1, .ids = target.ids + at, .starts = (const int[]){0, step}};
         assert_int_equal(rapt_decode(session, &some, &part, NULL), RAPT_OK);
         if (memcmp(part, logits + at * N, sizeof *part * (size_t)(step * N)) != 0)
             fail_msg("%s: sentence %d in pieces of %d, token %d", t->name, b, piece, at);
@@ -203,7 +205,7 @@ static void test_decoder(void **state)
         near(&t, "logit", whole, wanted, MAX * N);
         assert_int_equal(rapt_encode(session, &none, NULL, NULL), RAPT_OK);
         for (int n = 0; n < MAX; n++) {
-            rapt_tokens one = {1, t.target.ids + n, (const int[]){0, 1}};
+            rapt_tokens one = {.batch = 1, .ids = t.target.ids + n, .starts = (const int[]){0, 1}};
             assert_int_equal(rapt_decode(session, &one, &got, NULL), RAPT_OK);
             if (memcmp(got, whole + n * N, N * sizeof *got) != 0)
                 fail_msg("%s: token %d alone", t.name, n);

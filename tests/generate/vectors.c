@@ -35,14 +35,14 @@ static void vectors_fill(struct vectors *v, int width, const int *lengths, int b
     for (int b = 0; b < batch; b++) v->starts[b + 1] = v->starts[b] + lengths[b];
     assert_true(v->starts[batch] * width <= CAPACITY);
     for (int i = 0; i < v->starts[batch] * width; i++) v->x[i] = small_uniform(seed, (uint64_t)i);
-    v->tokens = rapt_vectors(batch, v->x, v->starts);
+    v->tokens = (rapt_tokens){.batch = batch, .vectors = v->x, .starts = v->starts};
 }
 
 /* Returns sequence b by itself. */
 static rapt_tokens vectors_one(const struct vectors *v, int width, int b, int starts[2])
 {
     starts[0] = 0, starts[1] = v->starts[b + 1] - v->starts[b];
-    return rapt_vectors(1, v->x + v->starts[b] * width, starts);
+    return (rapt_tokens){.batch = 1, .vectors = v->x + v->starts[b] * width, .starts = starts};
 }
 
 static const int *target_lengths_of(const rapt_config *c)
@@ -157,10 +157,14 @@ static void test_definition(void **state)
         assert_int_equal(rapt_encode(session, &source.tokens, &states, NULL), RAPT_OK);
         if (decodes) assert_int_equal(rapt_decode(session, &target.tokens, &logits, NULL), RAPT_OK);
         for (int b = 0; b < BATCH; b++) {
-            struct oracle_sentence s = {b, source.starts[b], source_lengths[b],
-                                        source.tokens.ids + source.starts[b]};
-            struct oracle_sentence t = {b, target.starts[b], target_lengths[b],
-                                        target.ids + target.starts[b]};
+            struct oracle_sentence s = {.number = b,
+                                        .first = source.starts[b],
+                                        .count = source_lengths[b],
+                                        .vectors = source.x};
+            struct oracle_sentence t = {.number = b,
+                                        .first = target.starts[b],
+                                        .count = target_lengths[b],
+                                        .ids = target.ids + target.starts[b]};
             double wanted[MAX * 16], out[MAX * 16];
             oracle_encode(oracle, NULL, &s, wanted);
             near(states + s.first * c->width, wanted, s.count * c->width);
@@ -216,13 +220,19 @@ static void test_refusals(void **state)
     rapt_model *model = small_model(&configs[0], 1);
     rapt_session *session = any_session(model, 1);
     const int starts[] = {0, 2};
-    const rapt_tokens none = rapt_vectors(1, NULL, starts);
+    const rapt_tokens none = (rapt_tokens){.batch = 1, .starts = starts};
     rapt_message why = {""};
     assert_int_equal(rapt_encode(session, &none, NULL, &why), RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "vectors are NULL"));
     const float negative[10] = {-1, -2, -3, INFINITY};
-    const rapt_tokens any = rapt_vectors(1, negative, starts);
+    const rapt_tokens any = (rapt_tokens){.batch = 1, .vectors = negative, .starts = starts};
     assert_int_equal(rapt_encode(session, &any, NULL, &why), RAPT_OK);
+    const int32_t ids[] = {1, 2};
+    const rapt_tokens tokens = {.batch = 1, .ids = ids, .starts = starts};
+    assert_int_equal(rapt_encode(session, &tokens, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "source: it has ids, but must have vectors"));
+    assert_int_equal(rapt_decode(session, &any, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "target: it has vectors, but must have ids"));
     rapt_session_free(session);
     rapt_model_free(model);
 }
@@ -242,7 +252,7 @@ static void draw_task(uint64_t seed, struct vectors *source, struct small_batch 
     }
     for (int i = 0; i < starts[LEARNED] * WIDE; i++)
         source->x[i] = small_uniform(seed + 1, (uint64_t)i);
-    source->tokens = rapt_vectors(LEARNED, source->x, starts);
+    source->tokens = (rapt_tokens){.batch = LEARNED, .vectors = source->x, .starts = starts};
     small_fill(target, END, framed, LEARNED, seed);
     for (int b = 0; b < LEARNED; b++) {
         int32_t *ids = target->ids + target->starts[b];
@@ -300,7 +310,7 @@ static void test_learning(void **state)
     int32_t ids[MAX];
     int count, starts[] = {0, source.tokens.starts[1]};
     const rapt_generate_outputs out = {.size = sizeof out, .ids = ids, .counts = &count};
-    const rapt_tokens first = rapt_vectors(1, source.x, starts);
+    const rapt_tokens first = (rapt_tokens){.batch = 1, .vectors = source.x, .starts = starts};
     rapt_generate_options_default(&g, sizeof g, BEGIN, END);
     assert_int_equal(rapt_generate(session, &first, &g, &out, NULL), RAPT_OK);
     assert_int_equal(count, starts[1]);

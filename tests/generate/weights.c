@@ -31,8 +31,10 @@ static void weights_of(rapt_session *session, rapt_weights which, int layer, int
 
 static struct oracle_sentence sentence(const rapt_tokens *t, int b)
 {
-    return (struct oracle_sentence){b, t->starts[b], t->starts[b + 1] - t->starts[b],
-                                    t->ids + t->starts[b]};
+    return (struct oracle_sentence){.number = b,
+                                    .first = t->starts[b],
+                                    .count = t->starts[b + 1] - t->starts[b],
+                                    .ids = t->ids + t->starts[b]};
 }
 
 static void near(const rapt_config *c, const float *got, const double *wanted, int n)
@@ -228,8 +230,10 @@ static void compare_alone(rapt_session *session, const rapt_tokens *all, int b, 
         step = t % 2 ? 5 : 1;
         if (step > n - t) step = n - t;
         const int piece[] = {0, step};
-        assert_int_equal(rapt_decode(session, &(rapt_tokens){1, one.ids + t, piece}, NULL, NULL),
-                         RAPT_OK);
+        assert_int_equal(
+            rapt_decode(session, &(rapt_tokens){.batch = 1, .ids = one.ids + t, .starts = piece},
+                        NULL, NULL),
+            RAPT_OK);
         weights_of(session, RAPT_WEIGHTS_DECODER, layer, head, weights);
         for (int r = 0; r < step; r++) {
             const float *row = decoder + (t + r) * n;

@@ -120,8 +120,10 @@ static void forward(const char *name, const rapt_model *model)
     for (int b = 0; b < 3; b++) {
         int s = source_starts[b + 1] - source_starts[b],
             t = target_starts[b + 1] - target_starts[b] - 1;
-        rapt_tokens source = {1, source_ids + source_starts[b], (int[]){0, s}};
-        rapt_tokens target = {1, target_ids + target_starts[b], (int[]){0, t}};
+        rapt_tokens source = {
+            .batch = 1, .ids = source_ids + source_starts[b], .starts = (int[]){0, s}};
+        rapt_tokens target = {
+            .batch = 1, .ids = target_ids + target_starts[b], .starts = (int[]){0, t}};
         char record[32];
         assert_int_equal(rapt_encode(session, &source, &memory, NULL), RAPT_OK);
         assert_int_equal(rapt_decode(session, &target, &logits, NULL), RAPT_OK);
@@ -138,7 +140,8 @@ static void learn(const char *name, rapt_model *model)
     rapt_train_options o;
     rapt_train_options_default(&o, sizeof o);
     rapt_train_limits limits = {sizeof limits, 3, 11, 12, .threads = 2};
-    rapt_tokens source = {3, source_ids, source_starts}, target = {3, target_ids, target_starts};
+    rapt_tokens source = {.batch = 3, .ids = source_ids, .starts = source_starts},
+                target = {.batch = 3, .ids = target_ids, .starts = target_starts};
     rapt_trainer *trainer;
     o.dropout = 0, o.rate = 0.01f, o.warmup = 0, o.schedule = RAPT_SCHEDULE_CONSTANT;
     assert_int_equal(rapt_trainer_create(&trainer, model, &o, &limits, NULL, NULL), RAPT_OK);

@@ -160,8 +160,9 @@ static void with_prefix(const rapt_translator *t, const char *source, const char
                                            LENGTH, &n, NULL),
                      RAPT_OK);
     given_starts[1] = (int)n;
-    const rapt_tokens tokens = {1, ids, starts}, before = {1, given, given_starts};
-    o.like = RAPT_LIKE_CT2;
+    const rapt_tokens tokens = {.batch = 1, .ids = ids, .starts = starts},
+                      before = {.batch = 1, .ids = given, .starts = given_starts};
+    o.search_rules = RAPT_SEARCH_RULES_CT2;
     o.beams = beams, o.prefix = &before, o.length_penalty = 1;
     const rapt_generate_outputs outputs = {.size = sizeof outputs, .ids = found, .counts = &count};
     assert_int_equal(rapt_session_create(&session, rapt_translator_model(t), &limits, NULL, NULL),

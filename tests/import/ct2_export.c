@@ -127,7 +127,7 @@ static float *logits_of(const rapt_model *model, size_t *count)
     enum { N = 4 };
     static const int32_t ids[N] = {1, 3, 2, 4};
     static const int starts[] = {0, N};
-    const rapt_tokens tokens = {1, ids, starts};
+    const rapt_tokens tokens = {.batch = 1, .ids = ids, .starts = starts};
     const rapt_limits limits = {.size = sizeof limits,
                                 .batch = 1,
                                 .source_tokens = N,

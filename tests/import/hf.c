@@ -202,7 +202,8 @@ static void judge_logits(const rapt_model *model, const struct weights *w, const
                                 .target_tokens = T,
                                 .threads = 1};
     const int s_starts[] = {0, S}, t_starts[] = {0, T};
-    const rapt_tokens from = {1, source, s_starts}, to = {1, target, t_starts};
+    const rapt_tokens from = {.batch = 1, .ids = source, .starts = s_starts},
+                      to = {.batch = 1, .ids = target, .starts = t_starts};
     double *wanted = calloc((size_t)(T * vocab), sizeof *wanted);
     rapt_session *session;
     const float *logits;

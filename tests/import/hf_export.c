@@ -140,7 +140,8 @@ static void logits_of(const rapt_model *model, const int32_t *target, float *log
                                 .target_tokens = T,
                                 .threads = 1};
     const int s_starts[] = {0, S}, t_starts[] = {0, T};
-    const rapt_tokens from = {1, sources, s_starts}, to = {1, target, t_starts};
+    const rapt_tokens from = {.batch = 1, .ids = sources, .starts = s_starts},
+                      to = {.batch = 1, .ids = target, .starts = t_starts};
     rapt_session *session;
     const float *all;
     assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);

@@ -5,8 +5,9 @@
 
 static rapt_tokens source_of(const struct trial *t)
 {
-    return t->encoder.block ? rapt_vectors(BATCH, t->encoder.x, source_starts)
-                            : (rapt_tokens){.batch = BATCH};
+    return t->encoder.block
+               ? (rapt_tokens){.batch = BATCH, .vectors = t->encoder.x, .starts = source_starts}
+               : (rapt_tokens){.batch = BATCH};
 }
 
 /* With post-norm the rows of the layers are those of the model, bit for bit. */
@@ -34,7 +35,7 @@ static void compare_values(struct trial *t)
         int32_t inputs[TARGETS];
         for (int b = 0, r = 0; b < BATCH; b++)
             for (int i = t->starts[b]; i + 1 < t->starts[b + 1]; i++) inputs[r++] = t->ids[i];
-        const rapt_tokens target = {BATCH, inputs, target_starts};
+        const rapt_tokens target = {.batch = BATCH, .ids = inputs, .starts = target_starts};
         if (rapt_decode(session, &target, &logits, &why)) fail_msg("%s", why.text);
         same("logits", t->decoder.out, logits, (size_t)(TARGETS * t->config.width), limit);
     }
@@ -81,7 +82,8 @@ static void compare_gradients(struct trial *t)
     if (rapt_trainer_create(&t->trainer, t->model, &options, &limits, NULL, &why))
         fail_msg("%s", why.text);
     const rapt_tokens source = source_of(t);
-    const rapt_tokens target = {BATCH, t->ids, t->decoder.block ? t->starts : source_starts};
+    const rapt_tokens target = {
+        .batch = BATCH, .ids = t->ids, .starts = t->decoder.block ? t->starts : source_starts};
     if (rapt_train_gradient(t->trainer, &source, &target, &report, &why)) fail_msg("%s", why.text);
     forward(t, 1);
     backward(t);

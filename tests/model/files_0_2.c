@@ -71,9 +71,10 @@ static void check_use(const struct bits *wanted, const rapt_model *model)
                           .target_tokens = 8,
                           .threads = 2};
     rapt_session *session = NULL;
-    rapt_tokens source = {2, ids, source_starts}, target = {2, ids, target_starts};
+    rapt_tokens source = {.batch = 2, .ids = ids, .starts = source_starts},
+                target = {.batch = 2, .ids = ids, .starts = target_starts};
     const float *got = NULL;
-    if (c->kind == RAPT_KIND_DECODER_ONLY) source = (rapt_tokens){2, NULL, NULL};
+    if (c->kind == RAPT_KIND_DECODER_ONLY) source = (rapt_tokens){.batch = 2};
     assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_encode(session, &source, &got, NULL), RAPT_OK);
     if (c->kind != RAPT_KIND_ENCODER_ONLY)
@@ -119,7 +120,7 @@ static void check_step(const char *line, const char *path, rapt_model *model)
         .size = sizeof limits, .batch = 2, .source_tokens = 8, .target_tokens = 8, .threads = 2};
     rapt_trainer *trainer = NULL;
     rapt_report report = {.size = sizeof report};
-    rapt_tokens source = {2, NULL, NULL}, target = {2, ids, target_starts};
+    rapt_tokens source = {.batch = 2}, target = {.batch = 2, .ids = ids, .starts = target_starts};
     rapt_message why = {""};
     rapt_train_options_default(&options, sizeof options);
     options.warmup = 3, options.seed = 9, options.attention_dropout = 0.1f;

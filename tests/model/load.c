@@ -233,7 +233,8 @@ static void works(rapt_model *model)
     }
     if (c.positions < 3) return;
     assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);
-    rapt_tokens source = {1, ids, (const int[]){0, 3}}, target = {1, ids, (const int[]){0, 2}};
+    rapt_tokens source = {.batch = 1, .ids = ids, .starts = (const int[]){0, 3}},
+                target = {.batch = 1, .ids = ids, .starts = (const int[]){0, 2}};
     assert_int_equal(rapt_encode(session, &source, NULL, NULL), RAPT_OK);
     if (c.kind != RAPT_KIND_ENCODER_ONLY)
         assert_int_equal(rapt_decode(session, &target, NULL, NULL), RAPT_OK);

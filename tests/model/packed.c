@@ -104,8 +104,12 @@ static void train_once(rapt_model *model)
     rapt_train_options_default(&options, sizeof options);
     const rapt_train_limits limits = {
         .size = sizeof limits, .batch = 2, .source_tokens = 8, .target_tokens = 8, .threads = 1};
-    const rapt_tokens source = {2, (const int32_t[]){3, 4, 5, 6}, (const int[]){0, 1, 4}},
-                      target = {2, (const int32_t[]){5, 4, 3, 2, 1}, (const int[]){0, 3, 5}};
+    const rapt_tokens source = {.batch = 2,
+                                .ids = (const int32_t[]){3, 4, 5, 6},
+                                .starts = (const int[]){0, 1, 4}},
+                      target = {.batch = 2,
+                                .ids = (const int32_t[]){5, 4, 3, 2, 1},
+                                .starts = (const int[]){0, 3, 5}};
     if (rapt_trainer_create(&trainer, model, &options, &limits, NULL, &why))
         fail_msg("%s", why.text);
     if (rapt_train_gradient(trainer, &source, &target, NULL, &why)) fail_msg("%s", why.text);

@@ -160,14 +160,14 @@ static inline void small_fill(struct small_batch *b, int vocab, const int *lengt
     for (int i = 0; i < batch; i++) b->starts[i + 1] = b->starts[i] + lengths[i];
     for (int i = 0; i < b->starts[batch]; i++)
         b->ids[i] = (int32_t)(small_random(seed, (uint64_t)i) % (uint64_t)vocab);
-    b->tokens = (rapt_tokens){batch, b->ids, b->starts};
+    b->tokens = (rapt_tokens){.batch = batch, .ids = b->ids, .starts = b->starts};
 }
 
 /* Sequence b of tokens alone; starts: [2] of the caller's. */
 static inline rapt_tokens small_one(const rapt_tokens *t, int b, int starts[2])
 {
     starts[0] = 0, starts[1] = t->starts[b + 1] - t->starts[b];
-    return (rapt_tokens){1, t->ids + t->starts[b], starts};
+    return (rapt_tokens){.batch = 1, .ids = t->ids + t->starts[b], .starts = starts};
 }
 
 /* What a model reads of sources: of a decoder-only model how many. */

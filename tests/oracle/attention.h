@@ -36,7 +36,7 @@ double oracle_keep(const rapt_attention *a, int b, int h, int t, int s);
 /* Inputs in double, in the layouts that a describes; pointers in a only tell which arrays exist. */
 struct oracle_inputs {
     const double *q, *k, *v, *bias, *slopes, *table;
-    const double *learned[RAPT_LEARNED_COUNT], *previous;
+    const double *learned[RAPT_ATTENTION_PARAMETER_COUNT], *previous;
     const float *reward, *baseline; /* for sampled keys; NULL: 0 */
     double entropy;
 };

@@ -7,7 +7,7 @@
 /* Sets the center c = keys sigmoid(z . tanh(C q)). */
 void oracle_center(struct oracle_row *r)
 {
-    const rapt_learned *l = &r->a->learned;
+    const rapt_attention_parameters *l = &r->a->parameters;
     const double *q = oracle_query(r);
     int Q = oracle_query_width(r->a);
     double sum = 0, error = 0;
@@ -16,11 +16,11 @@ void oracle_center(struct oracle_row *r)
         ptrdiff_t at = (ptrdiff_t)r->h * l->center_hidden + i;
         double x = 0, size = 0;
         for (int j = 0; j < Q; j++) {
-            x += r->in->learned[RAPT_LEARNED_CENTER_WEIGHT][at * Q + j] * q[j];
-            size += fabs(r->in->learned[RAPT_LEARNED_CENTER_WEIGHT][at * Q + j] * q[j]);
+            x += r->in->learned[RAPT_ATTENTION_PARAMETER_CENTER_WEIGHT][at * Q + j] * q[j];
+            size += fabs(r->in->learned[RAPT_ATTENTION_PARAMETER_CENTER_WEIGHT][at * Q + j] * q[j]);
         }
-        sum += r->in->learned[RAPT_LEARNED_CENTER_VECTOR][at] * tanh(x);
-        error += fabs(r->in->learned[RAPT_LEARNED_CENTER_VECTOR][at]) * (2 + size);
+        sum += r->in->learned[RAPT_ATTENTION_PARAMETER_CENTER_VECTOR][at] * tanh(x);
+        error += fabs(r->in->learned[RAPT_ATTENTION_PARAMETER_CENTER_VECTOR][at]) * (2 + size);
     }
     int keys = r->existing;
     if (r->a->mask.causal && r->position + 1 < keys)

@@ -57,8 +57,8 @@ static double general(const struct oracle_row *r, int s, double *size)
     int K = r->a->key_width, Q = oracle_query_width(r->a);
     double y[ORACLE_WIDEST] = {0}, sizes[ORACLE_WIDEST], sum;
     const double *k = oracle_key(r, s);
-    product(r->in->learned[RAPT_LEARNED_QUERY_WEIGHT] + (ptrdiff_t)r->h * K * Q, oracle_query(r), K,
-            Q, y, sizes);
+    product(r->in->learned[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT] + (ptrdiff_t)r->h * K * Q,
+            oracle_query(r), K, Q, y, sizes);
     sum = rotated_dot(r, y, s, k, K, size);
     for (int i = 0; i < K; i++) *size += fabs(k[i]) * sizes[i];
     return sum;
@@ -85,8 +85,8 @@ static double cosine(const struct oracle_row *r, int s, double *size)
 {
     int K = r->a->key_width;
     const double *q = oracle_query(r), *k = oracle_key(r, s);
-    double beta = r->in->learned[RAPT_LEARNED_INVERSE_TEMPERATURE]
-                      ? r->in->learned[RAPT_LEARNED_INVERSE_TEMPERATURE][r->h]
+    double beta = r->in->learned[RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE]
+                      ? r->in->learned[RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE][r->h]
                       : 1,
            x, scale = beta / norm(q, K) / norm(k, K);
     x = rotated_dot(r, q, s, k, K, size) * scale;
@@ -98,16 +98,16 @@ static double location(const struct oracle_row *r, int s, double *size)
 {
     const rapt_attention *a = r->a;
     int Q = oracle_query_width(a);
-    const double *P =
-        r->in->learned[RAPT_LEARNED_POSITION] + ((ptrdiff_t)r->g * a->learned.positions + s) * Q;
+    const double *P = r->in->learned[RAPT_ATTENTION_PARAMETER_POSITION] +
+                      ((ptrdiff_t)r->g * a->parameters.positions + s) * Q;
     return rotated_dot(r, oracle_query(r), s, P, Q, size);
 }
 
 /* Returns feature c at key s: a filter over the weights of the previous query. */
 static double feature(const struct oracle_row *r, int c, int s)
 {
-    const rapt_learned *l = &r->a->learned;
-    const double *F = r->in->learned[RAPT_LEARNED_FILTERS] +
+    const rapt_attention_parameters *l = &r->a->parameters;
+    const double *F = r->in->learned[RAPT_ATTENTION_PARAMETER_FILTERS] +
                       ((ptrdiff_t)r->h * l->channels + c) * l->filter_width;
     double sum = 0;
     for (int j = 0; j < l->filter_width; j++) {
@@ -119,20 +119,22 @@ static double feature(const struct oracle_row *r, int c, int s)
 
 static double hidden_layer(const struct oracle_row *r, int s, int with_features, double *size)
 {
-    const rapt_learned *l = &r->a->learned;
+    const rapt_attention_parameters *l = &r->a->parameters;
     int K = r->a->key_width, Q = oracle_query_width(r->a);
     double x[ORACLE_WIDEST], y[ORACLE_WIDEST], xs[ORACLE_WIDEST], ys[ORACLE_WIDEST], sum = 0;
-    const double *v = r->in->learned[RAPT_LEARNED_HIDDEN_VECTOR] + (ptrdiff_t)r->h * l->hidden;
-    product(r->in->learned[RAPT_LEARNED_QUERY_WEIGHT] + (ptrdiff_t)r->h * l->hidden * Q,
+    const double *v =
+        r->in->learned[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] + (ptrdiff_t)r->h * l->hidden;
+    product(r->in->learned[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT] + (ptrdiff_t)r->h * l->hidden * Q,
             oracle_query(r), l->hidden, Q, x, xs);
-    product(r->in->learned[RAPT_LEARNED_KEY_WEIGHT] + (ptrdiff_t)r->g * l->hidden * K,
+    product(r->in->learned[RAPT_ATTENTION_PARAMETER_KEY_WEIGHT] + (ptrdiff_t)r->g * l->hidden * K,
             oracle_key(r, s), l->hidden, K, y, ys);
     for (int i = 0; i < l->hidden; i++) {
         double z = x[i] + y[i], error = xs[i] + ys[i];
-        if (r->in->learned[RAPT_LEARNED_HIDDEN_BIAS])
-            z += r->in->learned[RAPT_LEARNED_HIDDEN_BIAS][(ptrdiff_t)r->h * l->hidden + i];
+        if (r->in->learned[RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS])
+            z += r->in->learned[RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS]
+                               [(ptrdiff_t)r->h * l->hidden + i];
         for (int c = 0; with_features && c < l->channels; c++) {
-            double L = r->in->learned[RAPT_LEARNED_FEATURE_WEIGHT]
+            double L = r->in->learned[RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT]
                                      [((ptrdiff_t)r->h * l->hidden + i) * l->channels + c];
             double f = feature(r, c, s);
             z += L * f;

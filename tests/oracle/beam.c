@@ -37,7 +37,8 @@ static double log_sum(const double *x, int count)
 static void next(const struct beam_problem *p, const struct beam_hypothesis *h, double *log_p)
 {
     double logits[BEAM_VOCAB], all;
-    bool after = p->like == RAPT_LIKE_MARIAN || p->like == RAPT_LIKE_HF;
+    bool after =
+        p->search_rules == RAPT_SEARCH_RULES_MARIAN || p->search_rules == RAPT_SEARCH_RULES_HF;
     p->logits(p->user, h->ids, h->count, logits);
     all = log_sum(logits, p->vocab);
     if (p->banned >= 0) logits[p->banned] = -INFINITY;
@@ -69,7 +70,7 @@ static void expand(const struct beam_problem *p, const struct list *live, struct
 
 static void score(const struct beam_problem *p, struct beam_hypothesis *h)
 {
-    int n = h->count + h->ended - (p->like == RAPT_LIKE_CT2 ? 0 : p->prefix_count);
+    int n = h->count + h->ended - (p->search_rules == RAPT_SEARCH_RULES_CT2 ? 0 : p->prefix_count);
     h->score = h->sum / pow(n > 1 ? n : 1, p->penalty);
 }
 
@@ -175,14 +176,14 @@ int oracle_beam(const struct beam_problem *p, struct beam_hypothesis best[BEAM_M
     live.items[0] = (struct beam_hypothesis){.count = p->prefix_count};
     if (p->prefix_count)
         memcpy(live.items[0].ids, p->prefix, sizeof *p->prefix * (size_t)p->prefix_count);
-    switch (p->like) {
-    case RAPT_LIKE_CT2:
+    switch (p->search_rules) {
+    case RAPT_SEARCH_RULES_CT2:
         search_ct2(p, &live, &done);
         break;
-    case RAPT_LIKE_HF:
+    case RAPT_SEARCH_RULES_HF:
         search_hf(p, &live, &done);
         break;
-    case RAPT_LIKE_MARIAN:
+    case RAPT_SEARCH_RULES_MARIAN:
         search_marian(p, &live, &done);
         break;
     default:

@@ -10,7 +10,7 @@
 enum { BEAM_LENGTH = 16, BEAM_VOCAB = 12, BEAM_MAX = 6 };
 
 struct beam_problem {
-    rapt_like like;
+    rapt_search_rules search_rules;
     int vocab, beams, nbest;
     int max_length; /* of a sequence, including prefix and end */
     int min_length; /* no end before this many tokens */

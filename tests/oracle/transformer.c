@@ -57,15 +57,14 @@ static double kept(const struct side *s, int row, int column)
     return oracle_dropout(key_of(s, SITE_OUTPUT), s->drop->output, s->rows->first + row, column);
 }
 
-/* Returns element j of W v + b, where v is row r of a source of vectors: ids points to `first`
-   numbers after the beginning of the batch (rapt_vectors). */
+/* Returns element j of W v + b, where v is row r of a source of vectors. */
 static double projected(const struct side *s, int r, int j)
 {
-    int width = s->m->config.source_width, first = s->rows->first;
-    const float *all = (const float *)(const void *)(s->rows->ids - first);
+    int width = s->m->config.source_width;
+    const float *v = s->rows->vectors + (ptrdiff_t)(s->rows->first + r) * width;
     const double *w = oracle_find(s->m, "encoder.source.weight");
     double sum = oracle_find(s->m, "encoder.source.bias")[j];
-    for (int i = 0; i < width; i++) sum += w[j * width + i] * (double)all[(first + r) * width + i];
+    for (int i = 0; i < width; i++) sum += w[j * width + i] * (double)v[i];
     return sum;
 }
 
@@ -105,15 +104,15 @@ struct heads {
 };
 
 /* Returns the widths of rapt_config, with their defaults. */
-static rapt_learned learned_of(const rapt_config *c)
+static rapt_attention_parameters learned_of(const rapt_config *c)
 {
     int K = c->width / c->heads;
-    return (rapt_learned){.hidden = c->score_hidden > 0 ? c->score_hidden : K,
-                          .positions = c->positions,
-                          .channels = c->location_channels > 0 ? c->location_channels : 4,
-                          .filter_width =
-                              c->location_filter_width > 0 ? c->location_filter_width : 7,
-                          .center_hidden = c->center_hidden > 0 ? c->center_hidden : K};
+    return (rapt_attention_parameters){
+        .hidden = c->score_hidden > 0 ? c->score_hidden : K,
+        .positions = c->positions,
+        .channels = c->location_channels > 0 ? c->location_channels : 4,
+        .filter_width = c->location_filter_width > 0 ? c->location_filter_width : 7,
+        .center_hidden = c->center_hidden > 0 ? c->center_hidden : K};
 }
 
 static int power_of_two(int n)
@@ -188,7 +187,7 @@ static rapt_attention problem_of(const struct side *s, const struct heads *h, in
     a.temperature = h->cross ? c->cross_temperature : c->self_temperature;
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.mask.causal = s->decoder && !h->cross;
-    a.learned = learned_of(c);
+    a.parameters = learned_of(c);
     a.cap = c->score_cap;
     if (!h->cross) a.relative = relative_of(s);
     a.noiseless = s->drop == NULL;
@@ -439,8 +438,11 @@ void oracle_decode(struct oracle_model *m, const struct oracle_drop *drop,
 
 static struct oracle_sentence sentence(const rapt_tokens *t, int b)
 {
-    return (struct oracle_sentence){b, t->starts[b], t->starts[b + 1] - t->starts[b],
-                                    t->ids + t->starts[b]};
+    return (struct oracle_sentence){.number = b,
+                                    .first = t->starts[b],
+                                    .count = t->starts[b + 1] - t->starts[b],
+                                    .ids = t->ids ? t->ids + t->starts[b] : NULL,
+                                    .vectors = t->vectors};
 }
 
 /* Returns the summed loss; that of each row is in losses. */

@@ -56,7 +56,8 @@ struct oracle_drop {
 /* One sentence. first: its first row in the batch (any value if drop is NULL, as it may be). */
 struct oracle_sentence {
     int number, first, count;
-    const int32_t *ids;
+    const int32_t *ids;   /* [count] */
+    const float *vectors; /* instead, of all sentences: row `first` is the first one of this */
 };
 
 /* Computes the encoder's output [count][width]. */

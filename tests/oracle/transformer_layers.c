@@ -28,8 +28,9 @@ void oracle_find_pair(const struct oracle_model *m, const char *scope, const cha
     pair[1] = oracle_find(m, full);
 }
 
-static const char *const learned_names[RAPT_LEARNED_COUNT] = {
-#define RAPT_LEARNED(enumerator, name, scores, localities, need, gradient, rows, columns, initial) \
+static const char *const learned_names[RAPT_ATTENTION_PARAMETER_COUNT] = {
+#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
+                            initial)                                                               \
     [enumerator] = name,
 #include <rapt/learned.def>
 };
@@ -38,7 +39,7 @@ static struct oracle_inputs find_scores(const struct oracle_model *m, const char
                                         const char *part)
 {
     struct oracle_inputs in = {0};
-    for (int i = 0; i < RAPT_LEARNED_COUNT; i++) {
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) {
         char full[128];
         snprintf(full, sizeof full, "%s%s.score.%s", layer, part, learned_names[i]);
         in.learned[i] = oracle_find(m, full);

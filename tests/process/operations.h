@@ -24,7 +24,7 @@ static rapt_status do_names(struct scene *s, uint64_t *h, rapt_message *why)
         add_text(h, i < 0 ? NULL : rapt_score_name((rapt_score)i));
         add_text(h, i < 0 ? NULL : rapt_locality_name((rapt_locality)i));
         add_text(h, i < 0 ? NULL : rapt_normalizer_name((rapt_normalizer)i));
-        add_text(h, i < 0 ? NULL : rapt_learned_name((rapt_learned_array)i));
+        add_text(h, i < 0 ? NULL : rapt_attention_parameter_name((rapt_attention_parameter)i));
         const rapt_config_field *field = rapt_config_field_at(i);
         add_text(h, field ? field->name : NULL);
     }
@@ -54,12 +54,12 @@ static rapt_status do_attention(struct scene *s, uint64_t *h, rapt_message *why)
         rapt_attention_init(&a, sizeof a, 1, 1, ATTENTION_ROWS, ATTENTION_ROWS, ATTENTION_WIDTH);
     const int starts[] = {0, ATTENTION_ROWS};
     rapt_attention other;
-    rapt_learned_layout learned = {.size = sizeof learned};
+    rapt_attention_parameters_layout learned = {.size = sizeof learned};
     if (!status) status = rapt_attention_init_rows(&other, sizeof other, 1, 2, 3, 4, 5);
     if (!status) status = rapt_attention_init_packed(&other, sizeof other, 1, 2, 1, 4, 5);
     if (!status) status = rapt_attention_init_ragged(&other, sizeof other, 1, 2, starts, NULL, 5);
     other.score = RAPT_SCORE_GENERAL;
-    if (!status) status = rapt_attention_learned(&other, &learned, why);
+    if (!status) status = rapt_attention_parameters_lay_out(&other, &learned, why);
     add(h, &learned, sizeof learned);
     a.threads = s->threads, a.normalizer = s->variant % 2 ? RAPT_NORMALIZER_STRAIGHT_THROUGH : 0;
     int chosen[ATTENTION_ROWS];
@@ -245,8 +245,6 @@ static rapt_status do_session(struct scene *s, uint64_t *h, rapt_message *why)
 
 static rapt_status do_classify(struct scene *s, uint64_t *h, rapt_message *why)
 {
-    const rapt_tokens vectors = rapt_vectors(3, s->x, s->source.starts);
-    add(h, &vectors.batch, sizeof vectors.batch);
     const float *rows = NULL;
     const rapt_config *c = rapt_model_config(s->classifier);
     size_t answers = (size_t)(c->pooling ? 3 : s->source.starts[3]);
@@ -261,7 +259,7 @@ static rapt_status do_decode(struct scene *s, uint64_t *h, rapt_message *why)
 {
     const int starts[] = {0, 1, 2, 3, 4, 5, 6}, parents[] = {1, 0, 2, 2, 5, 4};
     const int32_t ids[] = {1, 2, 3, 4, 1, 2};
-    const rapt_tokens target = {6, ids, starts};
+    const rapt_tokens target = {.batch = 6, .ids = ids, .starts = starts};
     const float *encoded = NULL, *logits = NULL;
     const rapt_config *c = rapt_model_config(s->shared);
     rapt_status status = rapt_encode(s->session, &s->source.tokens, &encoded, why);
@@ -288,7 +286,8 @@ static rapt_status do_generate(struct scene *s, uint64_t *h, rapt_message *why)
     int counts[6] = {0};
     float scores[6] = {0};
     rapt_status status = RAPT_OK;
-    const rapt_tokens prefix = {3, (const int32_t[]){3, 4}, (const int[]){0, 1, 1, 2}};
+    const rapt_tokens prefix = {
+        .batch = 3, .ids = (const int32_t[]){3, 4}, .starts = (const int[]){0, 1, 1, 2}};
     for (int sampled = 0; !status && sampled < 2; sampled++) {
         rapt_generate_options o;
         rapt_generate_options_default(&o, sizeof o, 1, 2);
@@ -310,7 +309,8 @@ static rapt_status do_generate(struct scene *s, uint64_t *h, rapt_message *why)
 static rapt_status do_score_targets(struct scene *s, uint64_t *h, rapt_message *why)
 {
     double sums[3];
-    const rapt_tokens target = {3, (const int32_t[]){3, 4, 5}, (const int[]){0, 2, 3, 3}};
+    const rapt_tokens target = {
+        .batch = 3, .ids = (const int32_t[]){3, 4, 5}, .starts = (const int[]){0, 2, 3, 3}};
     rapt_status status =
         rapt_score_targets(s->session, &s->source.tokens, &target, 1, 2, s->floats, sums, why);
     if (status) return status;

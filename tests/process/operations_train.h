@@ -66,7 +66,7 @@ static rapt_status do_train_shards(struct scene *s, uint64_t *h, rapt_message *w
     if (!status)
         status = rapt_train_shard_early(s->trainer, end - 1, &s->source.tokens, &s->target.tokens,
                                         &records[1], NULL, NULL, why);
-    s->changed |= rapt_train_shards_held(s->trainer, &held, 1) != 1;
+    s->changed |= rapt_train_shard_sums(s->trainer, &held, 1) != 1;
     if (!status) status = rapt_train_shards_step(s->trainer, records, &report, why);
     add(h, &report, sizeof report);
     add(h, records, sizeof records);

@@ -67,7 +67,7 @@ static void forgets(const rapt_config *c, int shard)
                   : rapt_train_shard(trainer, shard, &source.tokens, &target.tokens, &record, NULL);
     assert_int_equal(status, RAPT_OK);
     assert_int_equal(rapt_trainer_load(trainer, path, NULL), RAPT_OK);
-    assert_int_equal(rapt_train_shards_held(trainer, NULL, 0), 0);
+    assert_int_equal(rapt_train_shard_sums(trainer, NULL, 0), 0);
     for (int i = 1; i < 3; i++) resumed = one_step(trainer, c, i);
     float *got = small_parameters(model);
     assert_true(resumed == straight);
@@ -150,7 +150,8 @@ static void test_gradient_of_no_token(void **state)
         .size = sizeof limits, .batch = 1, .source_tokens = 4, .threads = 1, .shards = 1};
     int32_t ids[] = {1, 2, 3, 4}, labels[] = {-1, -1, -1, -1};
     const int starts[] = {0, 4};
-    const rapt_tokens source = {1, ids, starts}, target = {1, labels, starts};
+    const rapt_tokens source = {.batch = 1, .ids = ids, .starts = starts},
+                      target = {.batch = 1, .ids = labels, .starts = starts};
     rapt_train_options o;
     rapt_shard record = {.size = sizeof record};
     rapt_trainer *trainer;

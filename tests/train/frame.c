@@ -16,7 +16,7 @@ static void frame(const struct small_batch *bare, struct small_batch *framed)
         framed->ids[n++] = END;
     }
     framed->starts[BATCH] = n;
-    framed->tokens = (rapt_tokens){BATCH, framed->ids, framed->starts};
+    framed->tokens = (rapt_tokens){.batch = BATCH, .ids = framed->ids, .starts = framed->starts};
 }
 
 static void test_same(void **state)

@@ -62,8 +62,8 @@ static double learn(rapt_normalizer normalizer, const rapt_train_options *o)
     const rapt_train_limits limits = {
         .size = sizeof limits, .batch = SEQUENCES, .source_tokens = MAX, .target_tokens = MAX};
     static struct pairs p;
-    const rapt_tokens source = {SEQUENCES, p.source, p.source_starts},
-                      target = {SEQUENCES, p.target, p.target_starts};
+    const rapt_tokens source = {.batch = SEQUENCES, .ids = p.source, .starts = p.source_starts},
+                      target = {.batch = SEQUENCES, .ids = p.target, .starts = p.target_starts};
     rapt_model *model = small_model(&config, 1);
     rapt_trainer *trainer;
     rapt_report report = {.size = sizeof report};

@@ -31,7 +31,7 @@ static void fill(struct tokens *t, int vocab, uint64_t seed)
     for (int i = 0; i < ROWS; i++)
         t->ids[i] = (int32_t)((small_uniform(seed, (uint64_t)i) + 1) / 2 * (float)vocab) % vocab;
     for (int b = 0; b <= SEQUENCES; b++) t->starts[b] = b * PER_SEQUENCE;
-    t->tokens = (rapt_tokens){SEQUENCES, t->ids, t->starts};
+    t->tokens = (rapt_tokens){.batch = SEQUENCES, .ids = t->ids, .starts = t->starts};
 }
 
 static rapt_trainer *trainer_by(rapt_model *model, rapt_products products, int threads)

@@ -25,7 +25,7 @@ static void exchange(struct machine *machines, int count, int shards)
     rapt_trainer_gradients(machines[0].trainer, &floats, NULL);
     float *sum = malloc(floats * sizeof *sum);
     for (int m = 0; m < count; m++)
-        have += rapt_train_shards_held(machines[m].trainer, list + have, SHARDS - have);
+        have += rapt_train_shard_sums(machines[m].trainer, list + have, SHARDS - have);
     assert_true(have <= SHARDS);
     for (size_t at = 0; at < floats; at += floats / 3 + 1) {
         size_t size = floats - at < floats / 3 + 1 ? floats - at : floats / 3 + 1;
@@ -162,7 +162,7 @@ static void test_tree(void **state)
     for (int k = 0; k < 8; k++) {
         assert_int_equal(compute(&m, &wide, 0, k, 8, &record), RAPT_OK);
         assert_int_equal(record.shard, k);
-        assert_int_equal(rapt_train_shards_held(m.trainer, held, SHARDS), 1);
+        assert_int_equal(rapt_train_shard_sums(m.trainer, held, SHARDS), 1);
         assert_true(held[0].first == k && held[0].count == 1);
         leaves[k] = small_copy(held[0].gradient, floats * sizeof(float));
         rapt_train_shards_discard(m.trainer);
@@ -170,7 +170,7 @@ static void test_tree(void **state)
     for (int o = 0; o < COUNT(orders); o++) {
         for (int k = 0; k < 8; k++)
             assert_int_equal(compute(&m, &wide, 0, orders[o][k], 8, &record), RAPT_OK);
-        assert_int_equal(rapt_train_shards_held(m.trainer, held, 1), 1);
+        assert_int_equal(rapt_train_shard_sums(m.trainer, held, 1), 1);
         assert_int_equal(held[0].count, 8);
         assert_ptr_equal(held[0].gradient, rapt_trainer_gradients(m.trainer, NULL, NULL));
         size_t apart = 0;
@@ -199,7 +199,7 @@ static void parts_of(struct machine *m, int shards, int machines)
         rapt_subtree held[SHARDS];
         for (int k = first; k < end; k++)
             assert_int_equal(rapt_train_shard(m->trainer, k, NULL, NULL, &record, NULL), RAPT_OK);
-        int count = rapt_train_shards_held(m->trainer, held, SHARDS);
+        int count = rapt_train_shard_sums(m->trainer, held, SHARDS);
         assert_true(count <= SHARDS);
         for (int h = 0; end - first < shards && h < count; h++)
             assert_ptr_not_equal(held[h].gradient, rapt_trainer_gradients(m->trainer, NULL, NULL));
@@ -242,7 +242,7 @@ static void test_dropped(void **state)
     rapt_subtree held;
     for (int k = 0; k < 4; k++) compute(&a, &sampling, 2, k, 4, &records[k]);
     for (int k = 0; k < 2; k++) compute(&b, &sampling, 2, k, 4, &records[k]);
-    assert_int_equal(rapt_train_shards_held(b.trainer, &held, 1), 1);
+    assert_int_equal(rapt_train_shard_sums(b.trainer, &held, 1), 1);
     held.gradient[3] = NAN, records[1].loss = (double)NAN;
     assert_int_equal(rapt_train_shards_step(a.trainer, records, &report, &why), RAPT_NOT_FINITE);
     assert_non_null(strstr(why.text, "shard 1"));

@@ -48,8 +48,8 @@ static void compare_early(const rapt_config *c, int threads)
         compute_one(&a, &b, c, k, empty, &reported);
         assert_int_equal(reported.times, empty ? 1 : 1 + layers);
         assert_true(reported.from == 0);
-        int count = rapt_train_shards_held(a.trainer, x, SHARDS);
-        assert_int_equal(rapt_train_shards_held(b.trainer, y, SHARDS), count);
+        int count = rapt_train_shard_sums(a.trainer, x, SHARDS);
+        assert_int_equal(rapt_train_shard_sums(b.trainer, y, SHARDS), count);
         assert_memory_equal(&x[count - 1], &reported.tree, sizeof *x);
         assert_memory_equal(copy, reported.tree.gradient, floats * sizeof *copy);
         for (int h = 0; h < count; h++)

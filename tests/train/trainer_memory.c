@@ -114,28 +114,35 @@ static void test_wrong_batches(void **state)
     rapt_train_options_default(&o, sizeof o);
     rapt_trainer *trainer = trainer_of(model, &o, 1);
     int32_t ids[40] = {1, 2, 3, 4, 5}, high[] = {12, 12}, low[] = {1, -1};
-    rapt_tokens good = {1, ids, (const int[]){0, 3}}, two = {2, ids, (const int[]){0, 3, 5}};
+    rapt_tokens good = {.batch = 1, .ids = ids, .starts = (const int[]){0, 3}},
+                two = {.batch = 2, .ids = ids, .starts = (const int[]){0, 3, 5}};
     const rapt_tokens wrong[] = {
-        {1, ids, (const int[]){1, 3}},
-        {1, ids, (const int[]){0, -1}},
-        {1, ids, (const int[]){0, 24}},
-        {1, ids, NULL},
-        {1, NULL, (const int[]){0, 3}},
-        {-1, ids, (const int[]){0, 3}},
-        {5, ids, (const int[]){0, 1, 2, 3, 4, 5}},
-        {2, ids, (const int[]){0, 3, 2}},
-        {1, low, (const int[]){0, 2}},
-        {1, ids, (const int[]){0, 14}}, /* 12 positions; 13 target tokens are 12 inputs */
+        {.batch = 1, .ids = ids, .starts = (const int[]){1, 3}},
+        {.batch = 1, .ids = ids, .starts = (const int[]){0, -1}},
+        {.batch = 1, .ids = ids, .starts = (const int[]){0, 24}},
+        {.batch = 1, .ids = ids},
+        {.batch = 1, .starts = (const int[]){0, 3}},
+        {.batch = -1, .ids = ids, .starts = (const int[]){0, 3}},
+        {.batch = 5, .ids = ids, .starts = (const int[]){0, 1, 2, 3, 4, 5}},
+        {.batch = 2, .ids = ids, .starts = (const int[]){0, 3, 2}},
+        {.batch = 1, .ids = low, .starts = (const int[]){0, 2}},
+        {.batch = 1,
+         .ids = ids,
+         .starts = (const int[]){0, 14}}, /* 12 positions; 13 target tokens are 12 inputs */
     };
     for (int i = 0; i < COUNT(wrong); i++) {
-        rapt_tokens as_many = {wrong[i].batch, ids, (const int[]){0, 1, 2, 3, 4, 5}};
+        rapt_tokens as_many = {
+            .batch = wrong[i].batch, .ids = ids, .starts = (const int[]){0, 1, 2, 3, 4, 5}};
         refuse_batch(trainer, &wrong[i], &as_many);
         refuse_batch(trainer, &as_many, &wrong[i]);
     }
     refuse_batch(trainer, &good, &two);
-    refuse_batch(trainer, &(rapt_tokens){1, high, (const int[]){0, 2}}, &good);
-    refuse_batch(trainer, &(rapt_tokens){1, ids, (const int[]){0, 13}}, &good);
-    refuse_batch(trainer, &(rapt_tokens){1, ids, (const int[]){0, 0}}, &good);
+    refuse_batch(trainer, &(rapt_tokens){.batch = 1, .ids = high, .starts = (const int[]){0, 2}},
+                 &good);
+    refuse_batch(trainer, &(rapt_tokens){.batch = 1, .ids = ids, .starts = (const int[]){0, 13}},
+                 &good);
+    refuse_batch(trainer, &(rapt_tokens){.batch = 1, .ids = ids, .starts = (const int[]){0, 0}},
+                 &good);
     refuse_batch(trainer, NULL, &good);
     refuse_batch(trainer, &good, NULL);
     float data[1] = {7};
@@ -147,9 +154,12 @@ static void test_wrong_batches(void **state)
     rapt_model_free(model);
     rapt_model *encoder = small_model(&small_configs[7], 1);
     trainer = trainer_of(encoder, &o, 1);
-    refuse_batch(trainer, &good, &(rapt_tokens){1, ids, (const int[]){0, 2}});
-    refuse_batch(trainer, &good, &(rapt_tokens){1, NULL, (const int[]){0, 3}});
-    refuse_batch(trainer, &good, &(rapt_tokens){1, (int32_t[]){0, 4, 0}, (const int[]){0, 3}});
+    refuse_batch(trainer, &good,
+                 &(rapt_tokens){.batch = 1, .ids = ids, .starts = (const int[]){0, 2}});
+    refuse_batch(trainer, &good, &(rapt_tokens){.batch = 1, .starts = (const int[]){0, 3}});
+    refuse_batch(
+        trainer, &good,
+        &(rapt_tokens){.batch = 1, .ids = (int32_t[]){0, 4, 0}, .starts = (const int[]){0, 3}});
     rapt_trainer_free(trainer);
     rapt_model_free(encoder);
 }
@@ -163,9 +173,11 @@ static void test_edges(void **state)
     rapt_train_options_default(&o, sizeof o);
     rapt_trainer *trainer = trainer_of(model, &o, 2);
     int32_t ids[13] = {1, 2, 3, 4, 5};
-    rapt_tokens nobody = {0, NULL, (const int[]){0}}, source = {1, ids, (const int[]){0, 12}};
-    rapt_tokens begins = {1, ids, (const int[]){0, 1}}, empty = {1, ids, (const int[]){0, 0}},
-                longest = {1, ids, (const int[]){0, 13}};
+    rapt_tokens nobody = {.batch = 0, .starts = (const int[]){0}},
+                source = {.batch = 1, .ids = ids, .starts = (const int[]){0, 12}};
+    rapt_tokens begins = {.batch = 1, .ids = ids, .starts = (const int[]){0, 1}},
+                empty = {.batch = 1, .ids = ids, .starts = (const int[]){0, 0}},
+                longest = {.batch = 1, .ids = ids, .starts = (const int[]){0, 13}};
     rapt_report report = {.size = sizeof report};
     assert_int_equal(rapt_train_gradient(trainer, &nobody, &nobody, &report, NULL), RAPT_OK);
     assert_true(report.loss == 0 && report.tokens == 0);

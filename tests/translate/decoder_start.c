@@ -39,7 +39,8 @@ static double first_log(const rapt_model *model, const rapt_tokenizer *tokenizer
                      RAPT_OK);
     if (!rapt_model_config(model)->no_source_end) ids[count++] = RAPT_TOKEN_END;
     const int starts[] = {0, (int)count}, one[] = {0, 1};
-    const rapt_tokens source = {1, ids, starts}, target = {1, &begin, one};
+    const rapt_tokens source = {.batch = 1, .ids = ids, .starts = starts},
+                      target = {.batch = 1, .ids = &begin, .starts = one};
     assert_int_equal(rapt_encode(session, &source, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_decode(session, &target, &logits, NULL), RAPT_OK);
     double sum = 0, log_p = (double)logits[next];

@@ -65,8 +65,8 @@ static double by_tokens(const rapt_translator *t, rapt_text a, rapt_text b, floa
         assert_int_equal(rapt_tokenizer_encode(d, b, target, NULL, TOKENS, &targets, NULL),
                          RAPT_OK);
     source[sources++] = rapt_tokenizer_special(s, RAPT_TOKEN_END);
-    const rapt_tokens from = {1, source, (const int[]){0, (int)sources}};
-    const rapt_tokens to = {1, target, (const int[]){0, (int)targets}};
+    const rapt_tokens from = {.batch = 1, .ids = source, .starts = (const int[]){0, (int)sources}};
+    const rapt_tokens to = {.batch = 1, .ids = target, .starts = (const int[]){0, (int)targets}};
     assert_int_equal(
         rapt_score_targets(session, &from, &to, rapt_tokenizer_special(d, RAPT_TOKEN_BEGIN),
                            rapt_tokenizer_special(d, RAPT_TOKEN_END), logs, &sum, NULL),
@@ -133,7 +133,7 @@ static void test_long(void **state)
     small_translator_file(small_path(path, "long"), LONG, 4);
     for (int batch = 1; batch <= 2; batch++) {
         const rapt_translator_options o = {
-            .size = sizeof o, .batch = batch, .beams = 1, .like = RAPT_LIKE_CT2};
+            .size = sizeof o, .batch = batch, .beams = 1, .search_rules = RAPT_SEARCH_RULES_CT2};
         rapt_translator *t = NULL;
         rapt_message why = {""};
         assert_int_equal(rapt_translator_load(&t, path, &o, NULL, NULL), RAPT_OK);

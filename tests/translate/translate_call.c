@@ -142,8 +142,9 @@ static void by_tokens(const rapt_translator *t, rapt_session *session, rapt_text
         one->status = RAPT_BAD_ARGUMENT;
         return;
     }
-    const rapt_tokens source = {1, ids, (const int[]){0, (int)count}};
-    const rapt_tokens begin = {1, given, (const int[]){0, (int)given_count}};
+    const rapt_tokens source = {.batch = 1, .ids = ids, .starts = (const int[]){0, (int)count}};
+    const rapt_tokens begin = {
+        .batch = 1, .ids = given, .starts = (const int[]){0, (int)given_count}};
     rapt_generate_options_default(&o, sizeof o, specials[1], ids[count - 1]);
     o.beams = 3, o.suppressed = specials, o.suppressed_count = 2, o.prefix = &begin;
     o.max_ratio = 2, o.max_extra = 16;

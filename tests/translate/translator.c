@@ -139,7 +139,7 @@ static int count_of_target(void *user, const rapt_translation *translation)
 /* Returns the tokens of a translation, its end included, of `source` tokens by a model that never
    (end: -1e6) or always (1e6) wants to end. factor: in the options; metadata: of the model, or
    NULL. */
-static int length_by(rapt_like like, int positions, int source, float end, float factor,
+static int length_by(rapt_search_rules like, int positions, int source, float end, float factor,
                      const char *metadata)
 {
     rapt_config c = config;
@@ -150,8 +150,11 @@ static int length_by(rapt_like like, int positions, int source, float end, float
     rapt_model *model = small_model(&c, 1);
     rapt_tokenizer *names = list_of(whole);
     rapt_translator *t = NULL;
-    const rapt_translator_options o = {
-        .size = sizeof o, .beams = 1, .threads = 1, .like = like, .max_length_factor = factor};
+    const rapt_translator_options o = {.size = sizeof o,
+                                       .beams = 1,
+                                       .threads = 1,
+                                       .search_rules = like,
+                                       .max_length_factor = factor};
     const rapt_metadata pair = {"rapt.max_length_factor", metadata};
     int index = rapt_model_find(model, "output.bias");
     if (metadata) {
@@ -173,7 +176,7 @@ static int length_by(rapt_like like, int positions, int source, float end, float
     return count;
 }
 
-static int length_of(rapt_like like, int positions, int source, float end)
+static int length_of(rapt_search_rules like, int positions, int source, float end)
 {
     return length_by(like, positions, source, end, 0, NULL);
 }
@@ -183,22 +186,28 @@ static void test_factor(void **state)
 {
     (void)state;
     static const struct {
-        rapt_like like;
+        rapt_search_rules search_rules;
         float factor;
         const char *metadata;
         int limits[2]; /* of sources of 1 and 20 tokens, and their ends */
-    } all[] = {{RAPT_LIKE_RAPT, 2, NULL, {4, 42}},        {RAPT_LIKE_RAPT, 1.4f, NULL, {2, 29}},
-               {RAPT_LIKE_MARIAN, 1.4f, NULL, {3, 30}},   {RAPT_LIKE_MARIAN, 0, "2.5", {5, 53}},
-               {RAPT_LIKE_MARIAN, 2, "2.5", {4, 42}},     {RAPT_LIKE_RAPT, 0, "2.5", {20, 58}},
-               {RAPT_LIKE_HF, 0.1f, NULL, {1, 2}},        {RAPT_LIKE_HF, 0, "2.5", {511, 511}},
-               {RAPT_LIKE_CT2, 3, NULL, {6, 63}},         {RAPT_LIKE_MARIAN, 0, "0", {6, 63}},
-               {RAPT_LIKE_MARIAN, 0, "x", {6, 63}},       {RAPT_LIKE_MARIAN, 0, "1e9", {6, 63}},
-               {RAPT_LIKE_MARIAN, 1e9f, NULL, {600, 600}}};
+    } all[] = {{RAPT_SEARCH_RULES_RAPT, 2, NULL, {4, 42}},
+               {RAPT_SEARCH_RULES_RAPT, 1.4f, NULL, {2, 29}},
+               {RAPT_SEARCH_RULES_MARIAN, 1.4f, NULL, {3, 30}},
+               {RAPT_SEARCH_RULES_MARIAN, 0, "2.5", {5, 53}},
+               {RAPT_SEARCH_RULES_MARIAN, 2, "2.5", {4, 42}},
+               {RAPT_SEARCH_RULES_RAPT, 0, "2.5", {20, 58}},
+               {RAPT_SEARCH_RULES_HF, 0.1f, NULL, {1, 2}},
+               {RAPT_SEARCH_RULES_HF, 0, "2.5", {511, 511}},
+               {RAPT_SEARCH_RULES_CT2, 3, NULL, {6, 63}},
+               {RAPT_SEARCH_RULES_MARIAN, 0, "0", {6, 63}},
+               {RAPT_SEARCH_RULES_MARIAN, 0, "x", {6, 63}},
+               {RAPT_SEARCH_RULES_MARIAN, 0, "1e9", {6, 63}},
+               {RAPT_SEARCH_RULES_MARIAN, 1e9f, NULL, {600, 600}}};
     for (int i = 0; i < COUNT(all); i++)
         for (int n = 0; n < 2; n++)
-            assert_int_equal(
-                length_by(all[i].like, 600, n ? 20 : 1, -1e6f, all[i].factor, all[i].metadata),
-                all[i].limits[n]);
+            assert_int_equal(length_by(all[i].search_rules, 600, n ? 20 : 1, -1e6f, all[i].factor,
+                                       all[i].metadata),
+                             all[i].limits[n]);
 }
 
 /* Each project's limit, at most the positions; and CTranslate2's one token before the end. */
@@ -206,18 +215,19 @@ static void test_limits(void **state)
 {
     (void)state;
     static const struct {
-        rapt_like like;
+        rapt_search_rules search_rules;
         int limits[2], min; /* for sources of 1 and 20 tokens */
-    } all[] = {{RAPT_LIKE_RAPT, {20, 58}, 1},
-               {RAPT_LIKE_MARIAN, {6, 63}, 1},
-               {RAPT_LIKE_HF, {511, 511}, 1},
-               {RAPT_LIKE_CT2, {256, 256}, 2}};
+    } all[] = {{RAPT_SEARCH_RULES_RAPT, {20, 58}, 1},
+               {RAPT_SEARCH_RULES_MARIAN, {6, 63}, 1},
+               {RAPT_SEARCH_RULES_HF, {511, 511}, 1},
+               {RAPT_SEARCH_RULES_CT2, {256, 256}, 2}};
     for (int i = 0; i < COUNT(all); i++)
         for (int n = 0; n < 2; n++) {
             int source = n ? 20 : 1, limit = all[i].limits[n];
-            assert_int_equal(length_of(all[i].like, 600, source, -1e6f), limit);
-            assert_int_equal(length_of(all[i].like, 50, source, -1e6f), limit < 50 ? limit : 50);
-            assert_int_equal(length_of(all[i].like, 600, source, 1e6f), all[i].min);
+            assert_int_equal(length_of(all[i].search_rules, 600, source, -1e6f), limit);
+            assert_int_equal(length_of(all[i].search_rules, 50, source, -1e6f),
+                             limit < 50 ? limit : 50);
+            assert_int_equal(length_of(all[i].search_rules, 600, source, 1e6f), all[i].min);
         }
 }
 
@@ -231,7 +241,7 @@ static void test_unknown(void **state)
         rapt_translator_options o = {.size = sizeof o, .beams = 1, .threads = 1};
         translate(seed, &o, text);
         unknown += strstr(text, "<unk>") != NULL;
-        o.like = RAPT_LIKE_MARIAN;
+        o.search_rules = RAPT_SEARCH_RULES_MARIAN;
         translate(seed, &o, text);
         assert_null(strstr(text, "<unk>"));
     }

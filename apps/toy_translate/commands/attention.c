@@ -88,8 +88,8 @@ static int read_weights(const rapt_model *model, const struct found *found,
                           .threads = 1,
                           .self_weights = choice->which != RAPT_WEIGHTS_CROSS};
     int source_starts[2] = {0, sources}, target_starts[2] = {0, targets};
-    rapt_tokens source = {1, found->source + 1, source_starts};
-    rapt_tokens target = {1, found->target, target_starts};
+    rapt_tokens source = {.batch = 1, .ids = found->source + 1, .starts = source_starts};
+    rapt_tokens target = {.batch = 1, .ids = found->target, .starts = target_starts};
     rapt_session *session = NULL;
     rapt_message why = {""};
     rapt_status status = rapt_session_create(&session, model, &limits, NULL, &why);

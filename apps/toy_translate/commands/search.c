@@ -37,18 +37,18 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
 }
 
 /* Without a word, the rules of the project that the model comes from are used. */
-static rapt_like like_of(const char *word)
+static rapt_search_rules like_of(const char *word)
 {
     static const struct {
         const char *word;
-        rapt_like like;
-    } all[] = {{"rapt", RAPT_LIKE_RAPT},
-               {"marian", RAPT_LIKE_MARIAN},
-               {"hf", RAPT_LIKE_HF},
-               {"ct2", RAPT_LIKE_CT2}};
+        rapt_search_rules search_rules;
+    } all[] = {{"rapt", RAPT_SEARCH_RULES_RAPT},
+               {"marian", RAPT_SEARCH_RULES_MARIAN},
+               {"hf", RAPT_SEARCH_RULES_HF},
+               {"ct2", RAPT_SEARCH_RULES_CT2}};
     for (size_t i = 0; word != NULL && i < sizeof all / sizeof *all; i++)
-        if (strcmp(word, all[i].word) == 0) return all[i].like;
-    return RAPT_LIKE_MODEL;
+        if (strcmp(word, all[i].word) == 0) return all[i].search_rules;
+    return RAPT_SEARCH_RULES_MODEL;
 }
 
 int search_open(const struct search *search, const char *command, rapt_translator **translator)
@@ -65,7 +65,7 @@ int search_open(const struct search *search, const char *command, rapt_translato
         .max_length_factor = (float)search->max_length_factor,
         .batch_tokens = search->batch_tokens,
         .threads = threads_used(search->threads),
-        .like = like_of(search->like),
+        .search_rules = like_of(search->like),
         .preprocess = search->preprocess != NULL && strcmp(search->preprocess, "opus") == 0
                           ? RAPT_PREPROCESS_OPUS
                           : RAPT_PREPROCESS_NONE,

@@ -111,7 +111,7 @@ static int get_examples(struct job *job, size_t first, int n)
 
 static rapt_tokens side_tokens(const struct side *side, int n)
 {
-    return (rapt_tokens){n, side->ids, side->starts};
+    return (rapt_tokens){.batch = n, .ids = side->ids, .starts = side->starts};
 }
 
 /* rows: [target_count][source_count], where row t is what token t + 1 attends to */

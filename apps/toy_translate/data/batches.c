@@ -198,8 +198,10 @@ static int gather_tokens(struct batches *batches, size_t from, size_t end, rapt_
     }
     batches->source_starts[count] = sources;
     batches->target_starts[count] = targets;
-    *source = (rapt_tokens){count, batches->source_ids, batches->source_starts};
-    *target = (rapt_tokens){count, batches->target_ids, batches->target_starts};
+    *source =
+        (rapt_tokens){.batch = count, .ids = batches->source_ids, .starts = batches->source_starts};
+    *target =
+        (rapt_tokens){.batch = count, .ids = batches->target_ids, .starts = batches->target_starts};
     return code;
 }
 

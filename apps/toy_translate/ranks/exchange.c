@@ -194,7 +194,7 @@ void exchange_depart(struct exchange *x, const rapt_trainer *trainer)
     const struct ranks *ranks = x->ranks;
     rapt_subtree *held = xcalloc((size_t)x->shards, sizeof *held);
     float *received = x->received;
-    rapt_train_shards_held(trainer, held, x->shards);
+    rapt_train_shard_sums(trainer, held, x->shards);
     x->flight = ranks_depart(2 * CHUNKS * x->count);
     for (int i = 0; i < x->count; i++) {
         if (x->owner[i] == ranks->rank) continue;
@@ -231,7 +231,7 @@ void exchange_ready(void *user, const rapt_subtree *tree, size_t from, size_t un
 void exchange_depart_whole(struct exchange *x, const rapt_trainer *trainer)
 {
     rapt_subtree *held = xcalloc((size_t)x->shards, sizeof *held);
-    int count = rapt_train_shards_held(trainer, held, x->shards);
+    int count = rapt_train_shard_sums(trainer, held, x->shards);
     exchange_depart(x, trainer);
     exchange_ready(x, &held[count - 1], 0, x->floats);
     free(held);

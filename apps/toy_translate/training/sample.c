@@ -40,7 +40,7 @@ static char *translate_sample(const struct learner *learner, rapt_session *sessi
     const struct vocabulary *v = &learner->vocabulary;
     int starts[2] = {0, count}, length = 0;
     int32_t *target = xcalloc((size_t)limit, sizeof *target);
-    rapt_tokens source = {1, ids, starts};
+    rapt_tokens source = {.batch = 1, .ids = ids, .starts = starts};
     rapt_generate_options options;
     rapt_generate_outputs outputs = {.size = sizeof outputs, .ids = target, .counts = &length};
     char *from = NULL, *to = NULL, *text = NULL;

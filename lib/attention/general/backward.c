@@ -262,7 +262,7 @@ static void add_sums(const struct general_backward *f, int h, float *d, size_t n
 static void add_all_sums(struct team *team, const struct general_backward *f)
 {
     const struct projected *c = f->c;
-    const rapt_learned *l = &c->a->learned;
+    const rapt_attention_parameters *l = &c->a->parameters;
     const struct projected_gradients *d = f->d;
     size_t width = (size_t)c->width, channels = (size_t)l->channels;
     for (int h; (h = rapt__team_take(team)) < c->a->heads;) {

@@ -12,7 +12,7 @@ enum { NOISE = 0x67756d }; /* distinguishes the key of the noise from that of dr
 struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h)
 {
     const rapt_attention *a = c->a;
-    const rapt_learned *l = &a->learned;
+    const rapt_attention_parameters *l = &a->parameters;
     uint64_t key = rapt__attention_drop_key(a, b, h);
     struct row_head head = {.kernels = rapt__kernels(),
                             .width = c->width,
@@ -30,10 +30,10 @@ struct row_head rapt__row_head(const struct projected *c, const struct sequence 
     if (c->vector) head.vector = c->vector + (ptrdiff_t)h * c->width;
     if (c->recurrent) {
         head.channels = l->channels, head.filter_width = l->filter_width;
-        head.filters =
-            l->array[RAPT_LEARNED_FILTERS] + (ptrdiff_t)h * l->channels * l->filter_width;
-        head.feature_weight =
-            l->array[RAPT_LEARNED_FEATURE_WEIGHT] + (ptrdiff_t)h * c->width * l->channels;
+        head.filters = l->array[RAPT_ATTENTION_PARAMETER_FILTERS] +
+                       (ptrdiff_t)h * l->channels * l->filter_width;
+        head.feature_weight = l->array[RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT] +
+                              (ptrdiff_t)h * c->width * l->channels;
     }
     return head;
 }

@@ -6,27 +6,29 @@
 
 static struct projection queries(const rapt_attention *a, const rapt_gradients *d)
 {
-    return (struct projection){.heads = a->heads,
-                               .in = rapt__query_width(a),
-                               .out = a->learned.hidden,
-                               .weight = a->learned.array[RAPT_LEARNED_QUERY_WEIGHT],
-                               .bias = a->learned.array[RAPT_LEARNED_HIDDEN_BIAS],
-                               .dweight = d ? d->learned[RAPT_LEARNED_QUERY_WEIGHT] : NULL,
-                               .dbias = d ? d->learned[RAPT_LEARNED_HIDDEN_BIAS] : NULL};
+    return (struct projection){
+        .heads = a->heads,
+        .in = rapt__query_width(a),
+        .out = a->parameters.hidden,
+        .weight = a->parameters.array[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT],
+        .bias = a->parameters.array[RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS],
+        .dweight = d ? d->parameters[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT] : NULL,
+        .dbias = d ? d->parameters[RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS] : NULL};
 }
 
 static struct projection keys(const rapt_attention *a, const rapt_gradients *d)
 {
     return (struct projection){.heads = rapt__key_heads_of(a),
                                .in = a->key_width,
-                               .out = a->learned.hidden,
-                               .weight = a->learned.array[RAPT_LEARNED_KEY_WEIGHT],
-                               .dweight = d ? d->learned[RAPT_LEARNED_KEY_WEIGHT] : NULL};
+                               .out = a->parameters.hidden,
+                               .weight = a->parameters.array[RAPT_ATTENTION_PARAMETER_KEY_WEIGHT],
+                               .dweight =
+                                   d ? d->parameters[RAPT_ATTENTION_PARAMETER_KEY_WEIGHT] : NULL};
 }
 
 static int hidden_width(const rapt_attention *a)
 {
-    return a->learned.hidden;
+    return a->parameters.hidden;
 }
 
 const struct score rapt__score_additive = {.name = "additive",

@@ -31,8 +31,8 @@ static bool zero(const float *x, int n)
 
 static double inverse_temperature(const rapt_attention *a, int head)
 {
-    return a->learned.array[RAPT_LEARNED_INVERSE_TEMPERATURE]
-               ? (double)a->learned.array[RAPT_LEARNED_INVERSE_TEMPERATURE][head]
+    return a->parameters.array[RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE]
+               ? (double)a->parameters.array[RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE][head]
                : 1;
 }
 
@@ -105,14 +105,14 @@ static double along_rows(const struct score_rows *r, const struct sequence *b, i
 
 static void learned(struct team *team, const struct score_rows *r, const rapt_gradients *d)
 {
-    for (int h; d->learned[RAPT_LEARNED_INVERSE_TEMPERATURE] &&
+    for (int h; d->parameters[RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE] &&
                 (h = rapt__team_take(team)) < r->a->heads;) {
         double sum = 0;
         for (int i = 0; i < r->a->batch; i++) {
             struct sequence b = rapt__sequence(r->a, i);
             sum += along_rows(r, &b, h);
         }
-        d->learned[RAPT_LEARNED_INVERSE_TEMPERATURE][h] += (float)sum;
+        d->parameters[RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE][h] += (float)sum;
     }
     rapt__team_barrier(team);
 }

@@ -13,8 +13,9 @@ static struct projection queries(const rapt_attention *a, const rapt_gradients *
     return (struct projection){.heads = a->heads,
                                .in = rapt__query_width(a),
                                .out = a->key_width,
-                               .weight = a->learned.array[RAPT_LEARNED_QUERY_WEIGHT],
-                               .dweight = d ? d->learned[RAPT_LEARNED_QUERY_WEIGHT] : NULL};
+                               .weight = a->parameters.array[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT],
+                               .dweight =
+                                   d ? d->parameters[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT] : NULL};
 }
 
 const struct score rapt__score_general = {

@@ -17,11 +17,12 @@ enum { BLOCK_ROWS = 64 };
 
 static struct projection center_weights(const rapt_attention *a, const rapt_gradients *d)
 {
-    return (struct projection){.heads = a->heads,
-                               .in = rapt__query_width(a),
-                               .out = a->learned.center_hidden,
-                               .weight = a->learned.array[RAPT_LEARNED_CENTER_WEIGHT],
-                               .dweight = d ? d->learned[RAPT_LEARNED_CENTER_WEIGHT] : NULL};
+    return (struct projection){
+        .heads = a->heads,
+        .in = rapt__query_width(a),
+        .out = a->parameters.center_hidden,
+        .weight = a->parameters.array[RAPT_ATTENTION_PARAMETER_CENTER_WEIGHT],
+        .dweight = d ? d->parameters[RAPT_ATTENTION_PARAMETER_CENTER_WEIGHT] : NULL};
 }
 
 const struct score_side rapt__center_side = {.weights = center_weights};
@@ -43,7 +44,7 @@ static struct center_rows center_rows_of(const rapt_attention *a, const struct s
                                          const int *positions, int h, int first, float *hidden,
                                          float *centers)
 {
-    size_t width = (size_t)a->learned.center_hidden;
+    size_t width = (size_t)a->parameters.center_hidden;
     size_t row = (size_t)h * (size_t)rapt__query_rows(a) + (size_t)(b->query_first + first);
     int left = b->queries - first;
     return (struct center_rows){
@@ -51,7 +52,7 @@ static struct center_rows center_rows_of(const rapt_attention *a, const struct s
         .count = rapt__min(left, BLOCK_ROWS),
         .keys = b->existing,
         .position = positions ? positions[b->index] + first : rapt__query_position(a, b, first),
-        .vector = a->learned.array[RAPT_LEARNED_CENTER_VECTOR] + (size_t)h * width,
+        .vector = a->parameters.array[RAPT_ATTENTION_PARAMETER_CENTER_VECTOR] + (size_t)h * width,
         .hidden = hidden + row * width,
         .centers = centers + row};
 }
@@ -64,7 +65,7 @@ static int keys_of(const struct center_rows *r, int t)
 
 static void centers_of(const struct center_rows *r)
 {
-    int width = r->a->learned.center_hidden;
+    int width = r->a->parameters.center_hidden;
     rapt__kernels()->tanh_row(r->hidden, (size_t)r->count * (size_t)width);
     for (int t = 0; t < r->count; t++) {
         double u = (double)rapt__kernels()->dot(r->vector, r->hidden + (ptrdiff_t)t * width, width);
@@ -74,7 +75,7 @@ static void centers_of(const struct center_rows *r)
 
 static void centers_back(const struct center_rows *r)
 {
-    int width = r->a->learned.center_hidden;
+    int width = r->a->parameters.center_hidden;
     for (int t = 0; t < r->count; t++) {
         if (r->centers[t] == 0) continue;
         double s = sigmoid(
@@ -85,7 +86,7 @@ static void centers_back(const struct center_rows *r)
 
 static void hidden_back(const struct center_rows *r)
 {
-    int width = r->a->learned.center_hidden;
+    int width = r->a->parameters.center_hidden;
     for (int t = 0; t < r->count; t++) {
         float *h = r->hidden + (ptrdiff_t)t * width;
         if (r->centers[t] == 0) memset(h, 0, (size_t)width * sizeof *h);
@@ -121,12 +122,14 @@ void rapt__locality_centers(struct team *team, const rapt_attention *a, const in
 void rapt__locality_backward(struct team *team, const rapt_attention *a, float *hidden,
                              float *dcenters, const rapt_gradients *d)
 {
-    int width = a->learned.center_hidden, rows = rapt__query_rows(a);
+    int width = a->parameters.center_hidden, rows = rapt__query_rows(a);
     for_rows(team, a, NULL, rapt__all_rows, centers_back, hidden, dcenters);
-    for (int h; d->learned[RAPT_LEARNED_CENTER_VECTOR] && (h = rapt__team_take(team)) < a->heads;) {
+    for (int h; d->parameters[RAPT_ATTENTION_PARAMETER_CENTER_VECTOR] &&
+                (h = rapt__team_take(team)) < a->heads;) {
         size_t first = (size_t)h * (size_t)rows;
         rapt__kernels()->gemv(dcenters + first, rows, hidden + first * (size_t)width, width, width,
-                              d->learned[RAPT_LEARNED_CENTER_VECTOR] + (size_t)h * (size_t)width);
+                              d->parameters[RAPT_ATTENTION_PARAMETER_CENTER_VECTOR] +
+                                  (size_t)h * (size_t)width);
     }
     rapt__team_barrier(team);
     for_rows(team, a, NULL, rapt__all_rows, hidden_back, hidden, dcenters);

@@ -40,7 +40,7 @@ void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct 
     }
     if (rapt__locality_centered(a)) {
         t->center_panels = rapt__arena_floats(arena, H, panels_of(a, &rapt__center_side));
-        t->hidden = rapt__arena_floats(arena, QR, (size_t)a->learned.center_hidden);
+        t->hidden = rapt__arena_floats(arena, QR, (size_t)a->parameters.center_hidden);
         t->centers = rapt__arena_floats(arena, QR, 1);
         t->dcenters = rapt__arena_floats(arena, QR, 1);
     }
@@ -54,17 +54,17 @@ static rapt_stride contiguous(ptrdiff_t rows, ptrdiff_t all, ptrdiff_t width)
 struct projected rapt__projected(const rapt_attention *a, const float *q, const float *k)
 {
     const struct score *s = rapt__score(a->score);
-    struct projected c = {.a = a,
-                          .q = q,
-                          .k = k,
-                          .q_stride = a->q,
-                          .k_stride = a->k,
-                          .width = s->width(a),
-                          .scale = rapt__score_scale(a->score, a->scale, a->key_width),
-                          .additive = s->additive,
-                          .recurrent = s->recurrent,
-                          .vector =
-                              s->additive ? a->learned.array[RAPT_LEARNED_HIDDEN_VECTOR] : NULL};
+    struct projected c = {
+        .a = a,
+        .q = q,
+        .k = k,
+        .q_stride = a->q,
+        .k_stride = a->k,
+        .width = s->width(a),
+        .scale = rapt__score_scale(a->score, a->scale, a->key_width),
+        .additive = s->additive,
+        .recurrent = s->recurrent,
+        .vector = s->additive ? a->parameters.array[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] : NULL};
     if (rapt__relative_wanted(a)) {
         bool left = a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
         c.relative_row = a->queries + a->keys;
@@ -107,7 +107,7 @@ static struct score_rows center_rows(const struct transformed *p)
 {
     struct score_rows r = p->queries;
     r.y = p->hidden;
-    r.y_stride = contiguous(p->a->queries, rapt__query_rows(p->a), p->a->learned.center_hidden);
+    r.y_stride = contiguous(p->a->queries, rapt__query_rows(p->a), p->a->parameters.center_hidden);
     return r;
 }
 
@@ -178,11 +178,11 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         .k = p->keys.y ? p->dkeys : d->k,
         .v = d->v,
         .bias = d->bias,
-        .vector = p->score->additive ? d->learned[RAPT_LEARNED_HIDDEN_VECTOR] : NULL,
+        .vector = p->score->additive ? d->parameters[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] : NULL,
         .relative = p->drelative,
         .centers = p->dcenters,
-        .filters = aware ? d->learned[RAPT_LEARNED_FILTERS] : NULL,
-        .feature_weight = aware ? d->learned[RAPT_LEARNED_FEATURE_WEIGHT] : NULL};
+        .filters = aware ? d->parameters[RAPT_ATTENTION_PARAMETER_FILTERS] : NULL,
+        .feature_weight = aware ? d->parameters[RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT] : NULL};
 }
 
 /* Takes the gradient of the projected side, r.y, back to the learned arrays and to dx, the caller's

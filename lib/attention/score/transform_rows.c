@@ -115,7 +115,7 @@ void rapt__score_centers(struct team *team, const rapt_attention *spec, const fl
     const struct packed p = packed_of(spec);
     const rapt_attention view = view_of(spec, given, counts);
     struct score_rows rows = score_rows_of(&view, given, false);
-    ptrdiff_t width = spec->learned.center_hidden;
+    ptrdiff_t width = spec->parameters.center_hidden;
     rows.y_stride = (rapt_stride){0, given->starts[given->sequences] * width, width};
     rapt__side_forward(team, &rapt__center_side, &rows, packed + p.centers, given->positions,
                        rapt__all_rows);

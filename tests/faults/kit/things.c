@@ -54,7 +54,7 @@ static void make(enum version version)
         .size = sizeof limits, .batch = 1, .source_tokens = 4, .target_tokens = 4, .threads = 1};
     const int32_t ids[] = {1, 5, 6, 2};
     const int starts[] = {0, 4};
-    const rapt_tokens tokens = {1, ids, starts};
+    const rapt_tokens tokens = {.batch = 1, .ids = ids, .starts = starts};
     rapt_train_options options;
     rapt_report report = {.size = sizeof report};
     rapt_train_options_default(&options, sizeof options);

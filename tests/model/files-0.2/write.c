@@ -76,9 +76,10 @@ static void print_use(const rapt_model *model)
                           .target_tokens = 8,
                           .threads = 1};
     rapt_session *session;
-    rapt_tokens source = {2, ids, source_starts}, target = {2, ids, target_starts};
+    rapt_tokens source = {.batch = 2, .ids = ids, .starts = source_starts},
+                target = {.batch = 2, .ids = ids, .starts = target_starts};
     const float *values;
-    if (c->kind == RAPT_KIND_DECODER_ONLY) source = (rapt_tokens){2, NULL, NULL};
+    if (c->kind == RAPT_KIND_DECODER_ONLY) source = (rapt_tokens){.batch = 2};
     must(rapt_session_create(&session, model, &limits, NULL, &why));
     must(rapt_encode(session, &source, &values, &why));
     if (c->kind != RAPT_KIND_ENCODER_ONLY) must(rapt_decode(session, &target, &values, &why));
@@ -121,7 +122,7 @@ static void write_checkpoint(const char *name, const rapt_config *config)
     rapt_trainer *trainer;
     rapt_report report = {.size = sizeof report};
     rapt_metadata metadata = {"order", "1 2 3"};
-    rapt_tokens source = {2, NULL, NULL}, target = {2, ids, target_starts};
+    rapt_tokens source = {.batch = 2}, target = {.batch = 2, .ids = ids, .starts = target_starts};
     rapt_train_options_default(&options, sizeof options);
     options.warmup = 3, options.seed = 9, options.attention_dropout = 0.1f;
     must(rapt_trainer_create(&trainer, model, &options, &limits, NULL, &why));

@@ -49,16 +49,16 @@ static void hook(void *user, int source, const int32_t *ids, int count, float *l
 }
 
 struct tried { /* one case */
-    rapt_like like;
+    rapt_search_rules search_rules;
     int beams, nbest, length, min_length, prefix;
     double penalty, end;
     int32_t banned;
 };
 
-static struct tried draw(rapt_like like, uint64_t seed)
+static struct tried draw(rapt_search_rules like, uint64_t seed)
 {
     const double penalties[] = {0, 1, 0.6, -0.5}, ends[] = {0, 1, 2, -1};
-    struct tried c = {.like = like, .beams = 1 + (int)(seed % BEAM_MAX)};
+    struct tried c = {.search_rules = like, .beams = 1 + (int)(seed % BEAM_MAX)};
     c.nbest = 1 + (int)(seed / 7 % (uint64_t)c.beams);
     c.length = 2 + (int)(seed / 5 % 12);
     c.penalty = penalties[seed / 3 % 4];
@@ -85,10 +85,11 @@ static void generate_all(const rapt_model *model, const struct tried *c, const s
     struct small_batch b;
     small_fill(&b, 7, lengths, sources, 5);
     for (int i = 0; i < sources; i++) starts[i + 1] = starts[i] + c->prefix;
-    const rapt_tokens prefix = {sources, given[0], starts};
+    const rapt_tokens prefix = {.batch = sources, .ids = given[0], .starts = starts};
     rapt_generate_options o;
     rapt_generate_options_default(&o, sizeof o, BEGIN, END);
-    o.like = c->like, o.beams = c->beams, o.nbest = c->nbest, o.max_length = c->length;
+    o.search_rules = c->search_rules, o.beams = c->beams, o.nbest = c->nbest,
+    o.max_length = c->length;
     o.min_length = c->min_length, o.length_penalty = (float)c->penalty;
     o.suppressed = &c->banned, o.suppressed_count = c->banned >= 0;
     o.prefix = c->prefix ? &prefix : NULL;
@@ -107,7 +108,7 @@ static void compare(const struct tried *c, const struct table *t, int source, in
                     const struct found *f, uint64_t seed)
 {
     const struct one one = {t, source};
-    const struct beam_problem p = {.like = c->like,
+    const struct beam_problem p = {.search_rules = c->search_rules,
                                    .vocab = VOCAB,
                                    .beams = c->beams,
                                    .nbest = c->nbest,
@@ -134,8 +135,8 @@ static void compare(const struct tried *c, const struct table *t, int source, in
             fabs((double)f->scores[i] - h->score) > 1e-5 * (1 + fabs(h->score)))
             fail_msg("like %d, seed %d, source %d, rank %d: %d tokens with score %g, not %d with "
                      "%g",
-                     (int)c->like, (int)seed, source, rank, f->counts[i], (double)f->scores[i],
-                     h->count, h->score);
+                     (int)c->search_rules, (int)seed, source, rank, f->counts[i],
+                     (double)f->scores[i], h->count, h->score);
     }
 }
 
@@ -155,15 +156,15 @@ static void test_definitions(void **state)
     rapt_model *model = small_model(&nine, 1);
     int different = 0;
     for (uint64_t seed = 1; seed <= 120; seed++) {
-        struct found by[RAPT_LIKE_CT2 + 1];
-        for (int like = RAPT_LIKE_RAPT; like <= RAPT_LIKE_CT2; like++) {
-            const struct tried c = draw((rapt_like)like, seed);
+        struct found by[RAPT_SEARCH_RULES_CT2 + 1];
+        for (int like = RAPT_SEARCH_RULES_RAPT; like <= RAPT_SEARCH_RULES_CT2; like++) {
+            const struct tried c = draw((rapt_search_rules)like, seed);
             const struct table t = {{seed, seed + 1000, seed + 2000}, c.end};
             memset(&by[like], 0, sizeof by[like]);
             generate_all(model, &c, &t, SOURCES, &by[like]);
             for (int source = 0; source < SOURCES; source++)
                 compare(&c, &t, source, source, &by[like], seed);
-            if (like > RAPT_LIKE_RAPT)
+            if (like > RAPT_SEARCH_RULES_RAPT)
                 different += memcmp(by[like].ids, by[like - 1].ids, sizeof by[like].ids) != 0;
         }
     }
@@ -177,8 +178,8 @@ static void test_alone(void **state)
     (void)state;
     rapt_model *model = small_model(&nine, 1);
     for (uint64_t seed = 1; seed <= 60; seed++)
-        for (int like = RAPT_LIKE_RAPT; like <= RAPT_LIKE_CT2; like++) {
-            const struct tried c = draw((rapt_like)like, seed);
+        for (int like = RAPT_SEARCH_RULES_RAPT; like <= RAPT_SEARCH_RULES_CT2; like++) {
+            const struct tried c = draw((rapt_search_rules)like, seed);
             const struct table t = {{seed, seed + 1000, seed + 2000}, c.end};
             struct found all, one;
             generate_all(model, &c, &t, SOURCES, &all);
@@ -205,10 +206,10 @@ static void test_refusals(void **state)
     rapt_generate_options o;
     rapt_message why = {""};
     rapt_generate_options_default(&o, sizeof o, BEGIN, END);
-    o.like = (rapt_like)(RAPT_LIKE_CT2 + 1);
+    o.search_rules = (rapt_search_rules)(RAPT_SEARCH_RULES_CT2 + 1);
     assert_int_equal(generate(session, one_source(&b, 7, 3, 1), &o, ids, &count, NULL, &why),
                      RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "like"));
+    assert_non_null(strstr(why.text, "search_rules"));
     rapt_session_free(session);
     rapt_model_free(model);
 }
