@@ -6,11 +6,27 @@
 #include <rapt/base.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static inline void skipped(const char *what, const char *why)
 {
     printf("\nskipped: %s: %s\n", what, why);
     fflush(stdout);
+}
+
+/* Finds a file among the models of others: the path of RAPT_DATA/models/name. Returns false if it
+   is not there, after saying that the test is skipped. */
+enum { DATA_PATH = 512 };
+static inline bool data_path(const char *test, const char *name, char path[DATA_PATH])
+{
+    const char *folder = getenv("RAPT_DATA");
+    int size = snprintf(path, DATA_PATH, "%s/models/%s", folder ? folder : "/nowhere", name);
+    FILE *file = size < DATA_PATH ? fopen(path, "rb") : NULL;
+    if (file)
+        fclose(file);
+    else
+        skipped(test, "RAPT_DATA names no folder of models");
+    return file != NULL;
 }
 
 /* Instruction sets that promise the same bits. Plain C is one of them where its compiler has a

@@ -168,20 +168,4 @@ static inline int remove_model_path(void **state)
     return rmdir(path);
 }
 
-/* The folder of models and texts of others, or NULL, and it is said that the test is skipped. */
-static inline const char *data_folder(const char *test)
-{
-    const char *folder = getenv("RAPT_DATA");
-    char path[4096];
-    if (folder && snprintf(path, sizeof path, "%s/models/README.md", folder) < (int)sizeof path) {
-        FILE *file = fopen(path, "r");
-        if (file) {
-            fclose(file);
-            return folder;
-        }
-    }
-    printf("skipped: %s: RAPT_DATA names no folder of models\n", test);
-    return NULL;
-}
-
 #endif

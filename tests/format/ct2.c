@@ -2,6 +2,7 @@
    model in three precisions. */
 #define _XOPEN_SOURCE 700
 
+#include "../skips.h"
 #include "containers.h"
 
 #include <math.h>
@@ -227,13 +228,13 @@ static float *read_all(const struct tensor_file *file, const struct tensor_entry
     return data;
 }
 
-static struct tensor_file *open_real(const char *folder, const char *suffix)
+static struct tensor_file *open_real(const char *suffix)
 {
-    char path[4096];
+    char path[DATA_PATH], name[100];
     struct tensor_file *file = NULL;
     rapt_message why = {""};
-    snprintf(path, sizeof path, "%s/models/ct2-aren/aren-transliteration%s/model.bin", folder,
-             suffix);
+    snprintf(name, sizeof name, "ct2-aren/aren-transliteration%s/model.bin", suffix);
+    if (!data_path("format/ct2, a real model", name, path)) return NULL;
     if (rapt__tensors_open_any(&file, path, NULL, &why)) fail_msg("%s", why.text);
     check_any(file);
     assert_string_equal(rapt__tensors_metadata(file, "spec"), "TransformerBase");
@@ -279,10 +280,9 @@ static int compare(const struct tensor_file *exact, const struct tensor_file *na
 static void test_real(void **state)
 {
     (void)state;
-    const char *folder = data_folder("format/ct2, a real model");
-    if (!folder) return;
-    struct tensor_file *exact = open_real(folder, ""), *i16 = open_real(folder, "-i16");
-    struct tensor_file *i8 = open_real(folder, "-i8");
+    struct tensor_file *exact = open_real("");
+    if (!exact) return;
+    struct tensor_file *i16 = open_real("-i16"), *i8 = open_real("-i8");
     assert_int_equal(rapt__tensors_count(exact), 200);
     assert_int_equal(rapt__tensors_count(i8), 269);
     assert_int_equal(rapt__tensors_count(i16), 269);

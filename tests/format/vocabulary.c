@@ -2,6 +2,7 @@
    and real files. */
 #define _XOPEN_SOURCE 700
 
+#include "../skips.h"
 #include "containers.h"
 
 static rapt_status open_text(struct vocabulary **v, enum vocabulary_form form, const char *text,
@@ -119,12 +120,12 @@ static void test_memory(void **state)
     }
 }
 
-static void check_real(const char *folder, const char *name, int count, const char *token, int id)
+static void check_real(const char *name, int count, const char *token, int id)
 {
-    char path[4096];
+    char path[DATA_PATH];
     struct vocabulary *v = NULL;
     rapt_message why = {""};
-    snprintf(path, sizeof path, "%s/models/%s", folder, name);
+    if (!data_path("format/vocabulary, real files", name, path)) return;
     if (rapt__vocabulary_open(&v, path, NULL, &why)) fail_msg("%s", why.text);
     assert_int_equal(rapt__vocabulary_count(v), count);
     assert_int_equal(rapt__vocabulary_find(v, token), id);
@@ -135,14 +136,12 @@ static void check_real(const char *folder, const char *name, int count, const ch
 static void test_real(void **state)
 {
     (void)state;
-    const char *folder = data_folder("format/vocabulary, real files");
-    if (!folder) return;
-    check_real(folder, "opus-mt-hf/en-pt/vocab.json", 54776, "</s>", 44670);
-    check_real(folder, "opus-mt-hf/en-pt/vocab.json", 54776, "<unk>", 52024);
-    check_real(folder, "opus-mt-hf/en-pt/vocab.json", 54776, "<pad>", 54775);
-    check_real(folder, "opus-mt-hf/en-mg/vocab.json", 54688, "</s>", 0);
-    check_real(folder, "ct2-aren/aren-transliteration/source_vocabulary.txt", 50, "<s>", 1);
-    check_real(folder, "ct2-aren/aren-transliteration/target_vocabulary.txt", 42, "</s>", 2);
+    check_real("opus-mt-hf/en-pt/vocab.json", 54776, "</s>", 44670);
+    check_real("opus-mt-hf/en-pt/vocab.json", 54776, "<unk>", 52024);
+    check_real("opus-mt-hf/en-pt/vocab.json", 54776, "<pad>", 54775);
+    check_real("opus-mt-hf/en-mg/vocab.json", 54688, "</s>", 0);
+    check_real("ct2-aren/aren-transliteration/source_vocabulary.txt", 50, "<s>", 1);
+    check_real("ct2-aren/aren-transliteration/target_vocabulary.txt", 42, "</s>", 2);
 }
 
 int main(void)

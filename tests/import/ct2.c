@@ -1,22 +1,21 @@
 /* ct2.c - a real folder of CTranslate2 (Arabic names to Latin letters, in float32, int16 and int8):
    the translations, prefixes, n-best lists and token scores that CTranslate2's own tests expect of
    it (tests/translator_test.cc), the latter to 1e-5. */
+#include "../skips.h"
 #include "model/small.h"
 
 static const char atzmon[] = "\xD8\xA2 \xD8\xAA \xD8\xB2 \xD9\x85 \xD9\x88 \xD9\x86";
 static const char aza[] = "\xD8\xA2 \xD8\xB2 \xD8\xA7";
 static const char ulises[] = "\xD8\xA3 \xD9\x88 \xD9\x84 \xD9\x8A \xD8\xB3 \xD8\xB3";
 
-/* The folder of one precision; NULL, and it is said that the test is skipped. */
-static const char *folder_of(const char *suffix, char path[512])
+/* The folder of one precision; false if it is not there. */
+static bool folder_of(const char *suffix, char path[DATA_PATH])
 {
-    const char *data = getenv("RAPT_DATA");
-    snprintf(path, 512, "%s/models/ct2-aren/aren-transliteration%s", data ? data : "", suffix);
-    char file[600];
-    snprintf(file, sizeof file, "%s/model.bin", path);
-    if (data && access(file, R_OK) == 0) return path;
-    printf("skipped: import/ct2: RAPT_DATA names no folder of models\n");
-    return NULL;
+    char name[100];
+    snprintf(name, sizeof name, "ct2-aren/aren-transliteration%s/model.bin", suffix);
+    if (!data_path("import/ct2", name, path)) return false;
+    *strrchr(path, '/') = 0;
+    return true;
 }
 
 static rapt_translator *translator_with(const char *path, int beams, int nbest, int min_length,

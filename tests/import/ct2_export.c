@@ -2,6 +2,7 @@
    (transformer_spec.py), with their types; read back the same parameters and logits, to the bit. A
    real folder opened and written again has the variables that it had. What CTranslate2 cannot hold
    is refused by its name. */
+#include "../skips.h"
 #include "import/ct2_configs.h"
 #include "import/pieces.h"
 #include "import/read_ct2.h"
@@ -222,14 +223,8 @@ static void test_positions(void **state)
 static void test_real(void **state)
 {
     (void)state;
-    char from[512], folder[256];
-    const char *data = getenv("RAPT_DATA");
-    snprintf(from, sizeof from, "%s/models/ct2-aren/aren-transliteration/model.bin",
-             data ? data : "");
-    if (!data || access(from, R_OK) != 0) {
-        printf("skipped: import/ct2_export: RAPT_DATA names no folder of models\n");
-        return;
-    }
+    char from[DATA_PATH], folder[256];
+    if (!data_path("import/ct2_export", "ct2-aren/aren-transliteration/model.bin", from)) return;
     *strrchr(from, '/') = 0;
     rapt_model *model = folder_import(from);
     export_to(folder_make(folder, "ct2-real"), model);

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* symlink */
 #include "import/folder.h"
 
+#include "../skips.h"
 #include "oracle/marianmt.h"
 
 enum { TENSORS = 256, WIDTH = 16, HEADS = 2, FFN = 24, ENCODER = 2, DECODER = 3 };
@@ -354,17 +355,14 @@ static void test_positions(void **state)
 static void judge_real(const char *name, int vocab, int end, int unknown, const char *language,
                        int language_id)
 {
-    char folder[256], from[600], to[600];
-    const char *data = getenv("RAPT_DATA");
+    char folder[256], from[DATA_PATH], to[600], side[100];
     static const char *const sides[] = {"vocab.json", "source.spm", "target.spm"};
-    snprintf(from, sizeof from, "%s/models/opus-mt-hf/%s/vocab.json", data ? data : "", name);
-    if (!data || access(from, R_OK) != 0) {
-        printf("skipped: import/hf: RAPT_DATA names no folder of models\n");
-        return;
-    }
+    snprintf(side, sizeof side, "opus-mt-hf/%s/vocab.json", name);
+    if (!data_path("import/hf", side, from)) return;
     folder_make(folder, name);
     for (int i = 0; i < COUNT(sides); i++) {
-        snprintf(from, sizeof from, "%s/models/opus-mt-hf/%s/%s", data, name, sides[i]);
+        snprintf(side, sizeof side, "opus-mt-hf/%s/%s", name, sides[i]);
+        assert_true(data_path("import/hf", side, from));
         snprintf(to, sizeof to, "%s/%s", folder, sides[i]);
         unlink(to);
         assert_int_equal(symlink(from, to), 0);

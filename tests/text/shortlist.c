@@ -1,5 +1,6 @@
 /* shortlist.c - lexical shortlists: of pairs, of the text and the binary form, against plain loops;
    written and read again; damaged in every byte; those of real students of Firefox. */
+#include "../skips.h"
 #include "text/help.h"
 
 #include <rapt/shortlist.h>
@@ -251,19 +252,14 @@ static void test_real(void **state)
 {
     (void)state;
     static const char *const all[][2] = {
-        {"ende/lex.50.50.ende.s2t.bin", "ende/vocab.deen.spm"},
-        {"encs/lex.50.50.encs.s2t.bin", "encs/vocab.csen.spm"},
+        {"bergamot/ende/lex.50.50.ende.s2t.bin", "bergamot/ende/vocab.deen.spm"},
+        {"bergamot/encs/lex.50.50.encs.s2t.bin", "bergamot/encs/vocab.csen.spm"},
+        {"firefox-tiny-enpt/lex.50.50.enpt.s2t.bin", "firefox-tiny-enpt/vocab.enpt.spm"},
     };
-    const char *data = getenv("RAPT_DATA");
     for (int i = 0; i < COUNT(all); i++) {
-        char paths[2][512];
+        char paths[2][DATA_PATH];
         for (int n = 0; n < 2; n++)
-            snprintf(paths[n], sizeof paths[n], "%s/models/bergamot/%s", data ? data : "",
-                     all[i][n]);
-        if (!data || access(paths[0], R_OK) != 0) {
-            printf("skipped: text/shortlist: RAPT_DATA names no folder of models\n");
-            return;
-        }
+            if (!data_path("text/shortlist", all[i][n], paths[n])) return;
         rapt_tokenizer *t = NULL;
         rapt_shortlist *l = NULL;
         rapt_message why = {""};
