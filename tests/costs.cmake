@@ -7,6 +7,7 @@ set(costs
     full/sentencepiece 420
     full/attention_errors 370
     full/exchange_marian 350
+    exchange/marian_kinds 100
     full/ulp_gelu_slope 220
     full/ulp_gelu 220
     full/ulp_silu_slope 200

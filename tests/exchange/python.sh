@@ -1,0 +1,19 @@
+#!/bin/sh
+# python.sh PROGRAM FOLDER NAME - runs NAME.py PROGRAM FOLDER with the Python that engines.sh has installed in FOLDER, in a
+# temporary folder.
+engines=$(realpath "$2")
+. "$(dirname "$0")/../apps/kit/script.sh"
+name=$3
+python=$engines/python/bin/python
+skip() {
+    echo "skipped: exchange/$name: $1"
+    exit 77
+}
+[ -r "$engines/python/list" ] || skip "sh tests/run.sh --all installs the programs to compare with"
+case $name in
+hf) "$python" -c "import torch" 2>/dev/null || skip "apt install python3-torch" ;;
+student)
+    [ -r "${RAPT_DATA:-/nowhere}/models/firefox-tiny-enpt/expected.pt" ] || skip "RAPT_DATA names no folder of models"
+    [ -r "$engines/student/list" ] || skip "sh tests/run.sh --all fetches the student" ;;
+esac
+"$python" -B "$scripts/$name.py" "$program" "$engines" 2>err || { tail -20 err; exit 1; }
