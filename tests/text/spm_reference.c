@@ -1,7 +1,7 @@
 /* spm_reference.c - SentencePiece's own programs (Debian's package sentencepiece) against ours: the
    same ids for every line, the same text for these ids. By default crafted models of every kind and
-   random texts; `spm_reference FOLDER` takes every model and every text under a folder, and a
-   quarter of a million random texts for each model. */
+   random texts; `spm_reference FOLDER [N]` takes every model and every text under a folder, and N
+   random texts, by default a quarter of a million, for each model. */
 #define _GNU_SOURCE /* nftw, getline, mkdtemp */
 #include "../skips.h"
 #include "spm_compare.h"
@@ -9,7 +9,9 @@
 
 #include <ftw.h>
 
-enum { RANDOM_LINES = 250000, PARTS = 60 };
+enum { PARTS = 60 };
+
+static int random_lines = 250000; /* for each model of a folder */
 
 static void add_random(struct comparison *c, uint64_t seed, int lines)
 {
@@ -113,10 +115,10 @@ static void compare_model(const char *path)
         fclose(text);
     }
     text_size = c.count;
-    add_random(&c, size, RANDOM_LINES);
+    add_random(&c, size, random_lines);
     comparison_run(&c, path, true);
     printf("%s: %zu lines of texts, %d of random characters: equal\n", path, text_size,
-           RANDOM_LINES);
+           random_lines);
     comparison_free(&c);
     free(line.bytes);
     free(model);
@@ -149,7 +151,8 @@ static int compare_folder(const char *folder)
 
 int main(int count, char **arguments)
 {
-    if (count == 2) return compare_folder(arguments[1]);
+    if (count > 2) random_lines = atoi(arguments[2]);
+    if (count > 1) return compare_folder(arguments[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crafted),
     };
