@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """reference.py HEADER - a public header goes in; the same with its comments in Doxygen's form comes out on standard
 output. A comment behind a declaration on its line, or on lines of its own right before one, belongs to that; any other is
-about the file. Lists in .def files are written out as what they stand for.
+about the file.
 
 reference.py --pages MAN3 - Doxygen's man pages are kept where they are about what begins with rapt_ or RAPT_; those of headers
 become rapt_attention.h(3) and so on.
@@ -14,17 +14,12 @@ import sys
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 
-def inlined(text, folder):
-    """Members and enumerators from config.def and learned.def."""
-    fields = re.findall(r"^CONFIG_FIELD\((\w+), +(\w+), +\w+, +(\w+), +(.+?), +(.+?), +([^ ]+), +\"(.*)\"\)$",
-                        (folder / "config.def").read_text(), re.M)
-    members = "".join(f"    {kind} {name}; /* {meaning}. From {low.rstrip()} to {high.rstrip()}. */\n"
-                      for kind, name, _, low, high, _, meaning in fields)
-    text = re.sub(r"#define CONFIG_FIELD\(ctype, name, \.\.\.\) \+1\n#include \"config.def\"\n", "", text)
-    text = re.sub(r"#define CONFIG_FIELD\(ctype, name, \.\.\.\) ctype name;\n#include \"config.def\"\n", lambda m: members, text)
-    rows = re.findall(r"^ATTENTION_PARAMETER\((\w+), /\* (.*?) \*/", (folder / "learned.def").read_text(), re.M)
-    enumerators = "".join(f"    {name}, /* {shape} */\n" for name, shape in rows)
-    return re.sub(r"#define ATTENTION_PARAMETER\(.*?\n#include \"learned.def\"\n", lambda m: enumerators, text, flags=re.S)
+def completed(text):
+    """Members that their names explain get a comment: size, reserved and _COUNT."""
+    for pattern, comment in ((r"^( +size_t size;)[ \t]*$", "sizeof of this struct"), (r"^( +\w+ reserved(?:\[\w+\])?;)[ \t]*$", "0"),
+                             (r"^( +RAPT_\w+_COUNT)[ \t]*$", "the number of enumerators before this one")):
+        text = re.sub(pattern, rf"\1 /* {comment} */", text, flags=re.M)
+    return text
 
 
 def body(comment):
@@ -69,7 +64,7 @@ def converted(text, name):
             out.append(f"/** @file {name}\n{said} */")
         elif before.strip():
             out.append(f"/**< {said} */")
-        elif re.match(r"\n[ \t]*([A-Za-z_}]|#define)", after) and not re.match(r"\s*(RAPT_CONFIG|ATTENTION_PARAMETER)\(", after):
+        elif re.match(r"\n[ \t]*([A-Za-z_}]|#define)", after):
             out.append(f"/** {said} */")
         else:
             out.append(f"/** @file {name}\n@par\n{said} */")
@@ -78,12 +73,12 @@ def converted(text, name):
 
 
 def convert(path):
-    return converted(raised(split_members(inlined(path.read_text(), path.parent))), path.name)
+    return converted(raised(split_members(completed(path.read_text()))), path.name)
 
 
 def missing(text):
-    """Symbols without a comment of their own in converted text: functions, types, members and enumerators."""
-    found, documented, depth, inside = [], False, 0, ""
+    """Symbols without a comment of their own in converted text: functions, types and members. Enumerators may do with their type's."""
+    found, documented, depth, inside, optional = [], False, 0, "", False
     lines = text.split("\n")
     i = 0
     while i < len(lines):
@@ -106,14 +101,14 @@ def missing(text):
             own = documented or bool(trailing)
             name = re.search(r"\b(rapt_\w+)\s*\(", code) or re.search(r"\b(\w+)\s*(?:\[[^\]]*\])*[;,]?\s*(?:=[^,]*,?)?\s*$", code.strip())
             if code.startswith("typedef") and "{" in code:
-                depth, inside = 1, re.search(r"(rapt_\w+)", code)[1]
+                depth, inside, optional = 1, re.search(r"(rapt_\w+)", code)[1], "enum" in code
                 found += [] if own else [inside]
             elif code.startswith("enum"):
-                depth, inside = 1, "enum"
+                depth, inside, optional = 1, "enum", True
             elif code.startswith("}"):
                 depth = 0
-            elif re.match(r"typedef struct (\w+) \1;|typedef|RAPT_API", code) or depth:
-                found += [] if own or not name else [f"{inside}.{name[1]}" if depth and inside != "enum" else name[1]]
+            elif re.match(r"typedef struct (\w+) \1;|typedef|RAPT_API", code) or depth and not optional:
+                found += [] if own or not name else [f"{inside}.{name[1]}" if depth else name[1]]
             documented = False
         i += 1
     return found

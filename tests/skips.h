@@ -14,14 +14,14 @@ static inline void skipped(const char *what, const char *why)
     fflush(stdout);
 }
 
-/* Finds a file among the models of others: the path of RAPT_DATA/models/name. Returns false if it
-   is not there, after saying that the test is skipped. */
 enum { DATA_PATH = 512 };
-static inline bool data_path(const char *test, const char *name, char path[DATA_PATH])
+/* Writes the path of RAPT_DATA/models/name, a file of another program, to `found`. Returns false if
+   the file does not exist, after reporting that the test is skipped. */
+static inline bool data_path(const char *test, const char *name, char found[DATA_PATH])
 {
-    const char *folder = getenv("RAPT_DATA");
-    int size = snprintf(path, DATA_PATH, "%s/models/%s", folder ? folder : "/nowhere", name);
-    FILE *file = size < DATA_PATH ? fopen(path, "rb") : NULL;
+    const char *data = getenv("RAPT_DATA");
+    int size = snprintf(found, DATA_PATH, "%s/models/%s", data ? data : "/nowhere", name);
+    FILE *file = size < DATA_PATH ? fopen(found, "rb") : NULL;
     if (file)
         fclose(file);
     else

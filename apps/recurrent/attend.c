@@ -50,20 +50,16 @@ static rapt_attention problem(const struct recurrent *m, int count, int length, 
     return a;
 }
 
-/* Sets initial values as learned.def describes them. */
-static void initialize(float *x, int which, int rows, int columns, struct random *random)
+/* Initial values, as models of the library begin: biases 0, inverse temperatures 8, matrices and
+   vectors normal with deviation columns^-1/2. */
+static void initialize(float *x, rapt_attention_parameter which, int rows, int columns,
+                       struct random *random)
 {
-    enum { ZERO, TABLE, INVERSE_TEMPERATURE };
-    static const int kinds[] = {
-#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
-                            initial)                                                               \
-    initial,
-#include <rapt/learned.def>
-    };
     for (int i = 0; i < rows * columns; i++)
-        x[i] = kinds[which] == TABLE  ? random_normal(random) / sqrtf((float)columns)
-               : kinds[which] == ZERO ? 0
-                                      : 8;
+        x[i] = which == RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS ? 0
+               : which == RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE
+                   ? 8
+                   : random_normal(random) / sqrtf((float)columns);
 }
 
 void learned_create(struct recurrent *m, const rapt_attention *a, struct random *random,
@@ -78,7 +74,7 @@ void learned_create(struct recurrent *m, const rapt_attention *a, struct random 
         const int rows = layout.rows[i], columns = layout.columns[i];
         if (rows == 0) continue;
         learned[i] = params_take(&m->params, (size_t)rows * (size_t)columns, &dlearned[i]);
-        initialize(learned[i], i, rows, columns, random);
+        initialize(learned[i], (rapt_attention_parameter)i, rows, columns, random);
     }
 }
 

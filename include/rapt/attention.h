@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/* Scores. What they learn (W, U, b, v, beta, P, F, L) and its shapes: learned.def. */
+/* Scores. What they learn (W, U, b, v, beta, P, F, L): rapt_attention_parameter. */
 typedef enum rapt_score {
     RAPT_SCORE_SCALED_DOT, /* q.k / sqrt(K)                  Vaswani et al. 2017, section 3.2.1 */
     RAPT_SCORE_DOT,        /* q.k                            Luong et al. 2015, section 3.1 */
@@ -103,18 +103,25 @@ typedef struct rapt_mask {
     uint64_t reserved[4];       /* 0 */
 } rapt_mask;
 
-/* The arrays that scores and localities learn: RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT, ... Which
-   score reads which, and their shapes: learned.def. */
+/* The arrays that scores and localities learn. Each is a matrix of floats [rows][columns], row
+   after row without gaps, the rows of head 0 first. In the shapes, H is the number of query heads
+   and G of key heads, Q the floats per row of q and K per row of k; W is K for general scores and
+   `hidden` for additive ones; the other names are fields of rapt_attention_parameters. */
 typedef enum rapt_attention_parameter {
-#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
-                            initial)                                                               \
-    enumerator,
-#include "learned.def"
-    RAPT_ATTENTION_PARAMETER_COUNT /* how many there are */
+    RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT,  /* W [H][W][Q]: general, additive, location-aware */
+    RAPT_ATTENTION_PARAMETER_KEY_WEIGHT,    /* U [G][hidden][K]: additive, location-aware */
+    RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS,   /* b [H][hidden]: additive, location-aware; NULL: 0 */
+    RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR, /* v [H][hidden]: additive, location-aware */
+    RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE, /* beta [1][H]: cosine; NULL: 1 */
+    RAPT_ATTENTION_PARAMETER_POSITION,            /* P [G][positions][Q]: location */
+    RAPT_ATTENTION_PARAMETER_FILTERS,        /* F [H][channels][filter_width]: location-aware */
+    RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT, /* L [H][hidden][channels]: location-aware */
+    RAPT_ATTENTION_PARAMETER_CENTER_WEIGHT,  /* C [H][center_hidden][Q]: local-p */
+    RAPT_ATTENTION_PARAMETER_CENTER_VECTOR,  /* z [H][center_hidden]: local-p */
+    RAPT_ATTENTION_PARAMETER_COUNT
 } rapt_attention_parameter;
-enum {
-    RAPT_ATTENTION_PARAMETER_CAPACITY = 32
-}; /* with space for arrays of later versions, NULL until then */
+/* Length of arrays by rapt_attention_parameter, with space for later versions: NULL until then. */
+enum { RAPT_ATTENTION_PARAMETER_CAPACITY = 32 };
 /* "query_weight", ..; static. NULL: no such array. */
 RAPT_API const char *rapt_attention_parameter_name(rapt_attention_parameter array);
 

@@ -84,21 +84,83 @@ typedef enum rapt_recurrence {
                              V:  "decoder.layers.0.recurrent.input.weight", "...forget.weight" */
 } rapt_recurrence;
 
-/* The fields, one a line, stand in config.def. Those of self-attention hold in both halves;
-   attention.h defines scores, localities, normalizers and what is relative; score_cap holds in
-   cross-attention too. All zero of these: a softmax of scaled dot products over all keys. What they
-   learn are parameters of the model. At inference nothing is drawn: SAMPLE takes the most likely
-   key, GUMBEL_SOFTMAX adds no noise. */
-enum {
-    RAPT_CONFIG_FIELDS = 0 /* how many fields there are */
-#define CONFIG_FIELD(ctype, name, ...) +1
-#include "config.def"
-};
+/* The configuration of a model. Set size and whatever differs from 0, or start from a preset.
+   Fields named self_* apply to self-attention in both halves. At inference nothing is drawn at
+   random: SAMPLE takes the most likely key and GUMBEL_SOFTMAX adds no noise. rapt_config_field_at
+   gives the name, range and default of every field to programs. */
+enum { RAPT_CONFIG_FIELDS = 47 };
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
-#define CONFIG_FIELD(ctype, name, ...) ctype name;
-#include "config.def"
-    int reserved[2 - RAPT_CONFIG_FIELDS % 2]; /* 0; no padding follows */
+    rapt_kind kind;          /* which halves the model has */
+    int source_vocab;   /* tokens of the source vocabulary, 0 to 2^24; 0: there is no encoder, or it
+                           reads vectors (source_width) */
+    int target_vocab;   /* tokens of the target vocabulary, or classes of an encoder-only model, 1
+                           to 2^24 */
+    int positions;      /* tokens of the longest sequence, 1 to 2^24 */
+    int width;          /* elements of a token's vector, 1 to 2^16; Vaswani et al.: 512 */
+    int heads;          /* attention heads, 1 to 2^16; divides width */
+    int key_heads;      /* heads of keys and values, 0 to 2^16; divides heads (Ainslie et al. 2023).
+                           0: one for each query head */
+    int ffn_width;      /* hidden units of the feed-forward layers, 0 to 2^20; 0: no feed-forward
+                           layers. Vaswani et al.: 4 width */
+    int encoder_layers; /* 0 to 2^10; 0: no encoder */
+    int decoder_layers; /* 0 to 2^10; 0: no decoder */
+
+    rapt_score self_score;  /* score function of self-attention */
+    rapt_score cross_score; /* score function of cross-attention */
+
+    rapt_norm_order norm_order; /* whether norms come after the residual sums or before the
+                                   sublayers */
+    rapt_activation activation; /* of the feed-forward layers */
+    rapt_position position;     /* positional embedding */
+    rapt_tie tie;               /* which embeddings and output matrix are the same */
+    int output_bias;            /* 1: the logits have a bias */
+    int plain_embedding;        /* 1: embeddings are not multiplied by sqrt(width) */
+    float norm_epsilon;         /* added to the variance in norms, 0 to below 1; 0: 1e-5 */
+
+    rapt_locality self_locality;      /* which keys self-attention can see */
+    rapt_locality cross_locality;     /* which keys cross-attention can see */
+    rapt_normalizer self_normalizer;  /* how scores become weights in self-attention */
+    rapt_normalizer cross_normalizer; /* how scores become weights in cross-attention */
+    float self_radius;                /* of local self-attention, in tokens, 0 or more; 0: 4 */
+    float cross_radius;               /* of local cross-attention, in tokens, 0 or more; 0: 4 */
+    float self_temperature;           /* of Gumbel-softmax in self-attention, 0 or more; 0: 1 */
+    float cross_temperature;          /* of Gumbel-softmax in cross-attention, 0 or more; 0: 1 */
+
+    int score_hidden;          /* hidden units of additive scores, 0 to 2^16; 0: width / heads */
+    int center_hidden;         /* hidden units of the network that predicts the center of local-p, 0
+                                  to 2^16; 0: width / heads */
+    int location_channels;     /* filters of location-aware scores, 0 to 2^10; 0: 4 */
+    int location_filter_width; /* width of these filters, odd, 0 to 2^10; 0: 7 */
+
+    rapt_pooling pooling; /* of an encoder-only model: one answer per token (none) or one per
+                             sequence */
+
+    rapt_rotary rotary; /* rotary positions in self-attention (Su et al. 2021) */
+    int rotary_width;   /* leading elements of a head that are rotated, even, 0 to 2^16; 0: all */
+    float rotary_base;  /* base of the rotary angles, 0 or more; 0: 10000 */
+
+    rapt_relative_bias relative_bias; /* added to scores of self-attention by distance */
+    int relative_buckets;  /* buckets of T5 biases, even and at least 4, 0 to 2^10; 0: 32 */
+    int relative_distance; /* distance in tokens from which on all keys share the last T5 bucket, 0
+                              to 2^24; 0: 128 */
+
+    float score_cap; /* soft cap of all scores: x becomes cap tanh(x / cap); 0 or more, 0: no
+                        cap (Gemma Team 2024) */
+    rapt_norm_type norm_type; /* layer norm or RMSNorm */
+    int ffn_gated;      /* 1: feed-forward layers compute activation(x W) times x V: SwiGLU with
+                           SiLU, GEGLU with GELU (Shazeer 2020) */
+    int source_width;   /* elements of the vectors that the encoder reads instead of tokens, 0 to
+                           2^16; source_vocab is 0 then. 0: it reads tokens */
+    int first_position; /* position of the first token in sinusoids, 0 to 2^24 */
+
+    rapt_decoder_start decoder_start;   /* first input of the decoder */
+    rapt_recurrence decoder_recurrence; /* unit of the decoder in place of self-attention */
+    int no_source_end;                  /* 1: translators append no end token to the source */
+    int alignment_layer; /* decoder layer, counted from 1, whose first head of cross-attention gives
+                            the alignment of translations, 0 to 2^10; 0: the mean of all layers and
+                            heads */
+    int reserved[1];     /* 0 */
 } rapt_config;
 
 /* What the library knows of one field. Static; the struct may grow at its end. */

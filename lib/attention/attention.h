@@ -96,7 +96,7 @@ bool rapt__score_has_positions(rapt_score score);
 /* Whether each query predicts the center of the keys it attends to (local-p). */
 bool rapt__locality_centered(const rapt_attention *a);
 
-/* ---- learned.c: the rows of rapt/learned.def ---- */
+/* ---- learned.c: the rows of attention/learned.def ---- */
 struct learned_shape {
     int64_t rows, columns;
 };

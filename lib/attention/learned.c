@@ -1,5 +1,5 @@
-/* learned.c - the list of learned arrays (rapt/learned.def) as a table: which arrays a score and
-   locality read, which of them are required, and their shapes. */
+/* learned.c - the list of what scores and localities learn (attention/learned.def) as a table:
+   which arrays a problem reads, which of them must be there, and their shapes. */
 #include "attention/score/score.h"
 
 #define BY(kind) (1u << (kind))
@@ -12,7 +12,7 @@ static const struct {
 #define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
                             initial)                                                               \
     [enumerator] = {name, scores, localities, need, LEARNED_FROM_##gradient},
-#include <rapt/learned.def>
+#include "attention/learned.def"
 };
 
 _Static_assert((int)RAPT_ATTENTION_PARAMETER_COUNT <= (int)RAPT_ATTENTION_PARAMETER_CAPACITY,
@@ -52,7 +52,7 @@ struct learned_shape rapt__learned_shape(const rapt_attention *a, int i)
 #define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
                             initial)                                                               \
     [enumerator] = {rows, columns},
-#include <rapt/learned.def>
+#include "attention/learned.def"
     };
     return shapes[i];
 }

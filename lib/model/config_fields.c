@@ -1,4 +1,4 @@
-/* config_fields.c - the table of rapt_config's fields, made from rapt/config.def, and what follows
+/* config_fields.c - the table of rapt_config's fields, made from model/config.def, and what follows
    from it alone: words of enumerations, ranges, what 0 stands for, equality. */
 #include "model/model.h"
 
@@ -100,14 +100,21 @@ static const rapt_config_field fields[] = {
 #define CONFIG_FIELD(ctype, name, type, file, min, max, zero, meaning)                             \
     {#name,  RAPT_FIELD_TYPE_##type, offsetof(rapt_config, name), min, max, zero, word_##ctype,    \
      meaning},
-#include <rapt/config.def>
+#include "model/config.def"
 };
 
 #define CONFIG_FIELD(ctype, name, ...)                                                             \
-    _Static_assert(sizeof(ctype) == sizeof(int), #name ": read and written as 4 bytes");
-#include <rapt/config.def>
+    _Static_assert(sizeof(ctype) == sizeof(int), #name ": read and written as 4 bytes");           \
+    _Static_assert(_Generic(((rapt_config *)0)->name, ctype : 1, default : 0),                     \
+                   #name ": its type");                                                            \
+    _Static_assert(offsetof(rapt_config, name) == sizeof(size_t) + sizeof(int) * CONFIG_##name,    \
+                   #name ": its place in rapt_config");
+#include "model/config.def"
+_Static_assert(sizeof fields / sizeof *fields == RAPT_CONFIG_FIELDS, "a row for each field");
+_Static_assert(offsetof(rapt_config, reserved) == sizeof(size_t) + sizeof(int) * RAPT_CONFIG_FIELDS,
+               "config.def has a row for each field");
 _Static_assert(sizeof(rapt_config) ==
-                   offsetof(rapt_config, reserved) + sizeof(int) * (2 - RAPT_CONFIG_FIELDS % 2),
+                   offsetof(rapt_config, reserved) + sizeof(((rapt_config *)0)->reserved),
                "rapt_config ends without padding");
 
 const rapt_config_field *rapt_config_field_at(int index)

@@ -1,7 +1,7 @@
 /* config_json.c - the configuration as one flat JSON object, "rapt.config" of a model file:
        {"version":2,"kind":"encoder-decoder","width":128,..,"norm_epsilon":1e-5}
    Enumerations are words, floats the shortest decimal text that reads back exactly. REQUIRED fields
-   (rapt/config.def) must be there once, OPTIONAL ones may be, others may not. */
+   (model/config.def) must be there once, OPTIONAL ones may be, others may not. */
 #include "model/model.h"
 
 #include "format/format.h"
@@ -23,7 +23,7 @@ struct config_pairs {
 enum presence { REQUIRED, OPTIONAL };
 static const enum presence presence[] = {
 #define CONFIG_FIELD(ctype, name, type, file, ...) file,
-#include <rapt/config.def>
+#include "model/config.def"
 };
 
 /* ---- writing ---- */

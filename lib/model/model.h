@@ -112,7 +112,7 @@ void rapt__positions_fill(const rapt_config *config, float *table);
 /* ---- config_fields.c: the fields of a configuration by number ---- */
 enum config_field {
 #define CONFIG_FIELD(ctype, name, ...) CONFIG_##name,
-#include <rapt/config.def>
+#include "model/config.def"
 };
 int rapt__config_get(const rapt_config *config, int field); /* a float's bits */
 float rapt__config_get_float(const rapt_config *config, int field);

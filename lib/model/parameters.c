@@ -75,7 +75,7 @@ static const enum initial learned_initial[] = {
 #define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
                             initial)                                                               \
     [enumerator] = INITIAL_##initial,
-#include <rapt/learned.def>
+#include "attention/learned.def"
 };
 
 /* The arrays that the score and locality of self- or cross-attention learn. */

@@ -174,30 +174,27 @@ static void needed(void **state)
     }
 }
 
-/* Arrays of learned.def that a score or locality requires are missing one by one. */
+#define BY(name) (1u << RAPT_SCORE_##name)
+enum { ADDITIVE = BY(ADDITIVE) | BY(LOCATION_AWARE), LOCAL_P = 1 << RAPT_SCORE_COUNT };
+
+/* The scores and localities that cannot do without an array, in the order of the arrays. */
+static const unsigned required[RAPT_ATTENTION_PARAMETER_COUNT] = {
+    BY(GENERAL) | ADDITIVE, ADDITIVE,           0,       ADDITIVE, 0, BY(LOCATION),
+    BY(LOCATION_AWARE),     BY(LOCATION_AWARE), LOCAL_P, LOCAL_P};
+
+/* Every array is removed from every score and locality: those that need it are refused. */
 static void arrays(void **state)
 {
     (void)state;
-    enum { REQUIRED, OPTIONAL };
-    const struct {
-        unsigned scores, localities;
-        int need;
-    } table[] = {
-#define BY(kind) (1u << (kind))
-#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
-                            initial)                                                               \
-    [enumerator] = {scores, localities, need},
-#include <rapt/learned.def>
-    };
-    for (int n = 0; n < RAPT_SCORE_COUNT * RAPT_LOCALITY_COUNT * RAPT_ATTENTION_PARAMETER_COUNT;
-         n++) {
-        int i = n % RAPT_ATTENTION_PARAMETER_COUNT, kind = n / RAPT_ATTENTION_PARAMETER_COUNT;
+    enum { ARRAYS = RAPT_ATTENTION_PARAMETER_COUNT };
+    for (int n = 0; n < RAPT_SCORE_COUNT * RAPT_LOCALITY_COUNT * ARRAYS; n++) {
+        int i = n % ARRAYS, kind = n / ARRAYS;
         rapt_attention a = rich((rapt_score)(kind / RAPT_LOCALITY_COUNT));
         a.locality = (rapt_locality)(kind % RAPT_LOCALITY_COUNT);
-        bool read = table[i].scores & BY(a.score) || table[i].localities & BY(a.locality);
+        unsigned by = 1u << a.score | (a.locality == RAPT_LOCALITY_LOCAL_P ? LOCAL_P : 0);
         assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
         a.parameters.array[i] = NULL;
-        if (read && table[i].need == REQUIRED)
+        if (required[i] & by)
             refuse(&a, rapt_attention_parameter_name((rapt_attention_parameter)i));
         else
             assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);

@@ -68,7 +68,7 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
     for (int i = 0; i < LEARNED; i++) {
         double *own = x->learned[i] ? doubles(x->learned[i], x->nlearned[i]) : NULL;
         j->inputs[5 + i] =
-            (struct input){learned[i].name, own, x->dlearned[i], x->nlearned[i], STEP};
+            (struct input){learned_name(i), own, x->dlearned[i], x->nlearned[i], STEP};
         set_pointer(&j->in, learned[i].in_inputs, own);
     }
     if (x->chosen) memcpy(j->fixed.chosen, x->chosen, x->nlse * sizeof(int));

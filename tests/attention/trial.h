@@ -45,25 +45,47 @@ struct choice {
     int rotary_width;
 };
 
-/* A learned array of a problem, its gradient, and the oracle's copy. */
+/* The arrays of parameters: ROW(enumerator, heads, rows, columns), shapes as in
+   rapt/attention.h. */
+#define PARAMETERS(ROW)                                                                            \
+    ROW(QUERY_WEIGHT, H, W, Q)                                                                     \
+    ROW(KEY_WEIGHT, G, hidden, K)                                                                  \
+    ROW(HIDDEN_BIAS, H, 1, hidden)                                                                 \
+    ROW(HIDDEN_VECTOR, H, 1, hidden)                                                               \
+    ROW(INVERSE_TEMPERATURE, 1, 1, H)                                                              \
+    ROW(POSITION, G, positions, Q)                                                                 \
+    ROW(FILTERS, H, channels, filter_width)                                                        \
+    ROW(FEATURE_WEIGHT, H, hidden, channels)                                                       \
+    ROW(CENTER_WEIGHT, H, center_hidden, Q)                                                        \
+    ROW(CENTER_VECTOR, H, 1, center_hidden)
+
+/* Where a problem, its gradients and the oracle have what is learned. */
 struct learned {
-    const char *name;
     size_t in_problem, in_gradients, in_inputs;
 };
 enum { RELATIVE_LEARNED = 2, LEARNED = RELATIVE_LEARNED + RAPT_ATTENTION_PARAMETER_COUNT };
 static const struct learned learned[LEARNED] = {
-    {"slopes", offsetof(rapt_attention, relative.slopes), offsetof(rapt_gradients, slopes),
+    {offsetof(rapt_attention, relative.slopes), offsetof(rapt_gradients, slopes),
      offsetof(struct oracle_inputs, slopes)},
-    {"table", offsetof(rapt_attention, relative.table), offsetof(rapt_gradients, table),
+    {offsetof(rapt_attention, relative.table), offsetof(rapt_gradients, table),
      offsetof(struct oracle_inputs, table)},
-#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
-                            initial)                                                               \
-    [RELATIVE_LEARNED + enumerator] = {name,                                                       \
-                                       offsetof(rapt_attention, parameters.array[enumerator]),     \
-                                       offsetof(rapt_gradients, parameters[enumerator]),           \
-                                       offsetof(struct oracle_inputs, learned[enumerator])},
-#include <rapt/learned.def>
+#define AT(i)                                                                                      \
+    {                                                                                              \
+        offsetof(rapt_attention, parameters.array[i]), offsetof(rapt_gradients, parameters[i]),    \
+            offsetof(struct oracle_inputs, learned[i])                                             \
+    }
+#define ROW(name, ...)                                                                             \
+    [RELATIVE_LEARNED + RAPT_ATTENTION_PARAMETER_##name] = AT(RAPT_ATTENTION_PARAMETER_##name),
+    PARAMETERS(ROW)
+#undef ROW
+#undef AT
 };
+
+static inline const char *learned_name(int i)
+{
+    if (i < RELATIVE_LEARNED) return i == 0 ? "slopes" : "table";
+    return rapt_attention_parameter_name((rapt_attention_parameter)(i - RELATIVE_LEARNED));
+}
 
 struct trial {
     rapt_attention a;
@@ -200,13 +222,11 @@ static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
     size_t hidden = (size_t)l->hidden, channels = (size_t)l->channels;
     size_t center_hidden = (size_t)l->center_hidden, positions = (size_t)l->positions;
     size_t filter_width = (size_t)l->filter_width, W = a->score == RAPT_SCORE_GENERAL ? K : hidden;
-    const size_t all[LEARNED] = {
-        c->slopes ? H : 0,
-        H * (size_t)c->buckets,
-#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
-                            initial)                                                               \
-    [RELATIVE_LEARNED + enumerator] = (rows) * (columns),
-#include <rapt/learned.def>
+    const size_t all[LEARNED] = {c->slopes ? H : 0, H * (size_t)c->buckets,
+#define ROW(name, heads, rows, columns)                                                            \
+    [RELATIVE_LEARNED + RAPT_ATTENTION_PARAMETER_##name] = (heads) * (rows) * (columns),
+                                 PARAMETERS(ROW)
+#undef ROW
     };
     for (int i = 0; i < LEARNED; i++) sizes[i] = i < RELATIVE_LEARNED || c->learned ? all[i] : 0;
 }

@@ -28,20 +28,14 @@ void oracle_find_pair(const struct oracle_model *m, const char *scope, const cha
     pair[1] = oracle_find(m, full);
 }
 
-static const char *const learned_names[RAPT_ATTENTION_PARAMETER_COUNT] = {
-#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
-                            initial)                                                               \
-    [enumerator] = name,
-#include <rapt/learned.def>
-};
-
 static struct oracle_inputs find_scores(const struct oracle_model *m, const char *layer,
                                         const char *part)
 {
     struct oracle_inputs in = {0};
     for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) {
         char full[128];
-        snprintf(full, sizeof full, "%s%s.score.%s", layer, part, learned_names[i]);
+        snprintf(full, sizeof full, "%s%s.score.%s", layer, part,
+                 rapt_attention_parameter_name((rapt_attention_parameter)i));
         in.learned[i] = oracle_find(m, full);
     }
     return in;

@@ -27,15 +27,16 @@ BELOW = {  # layers each layer may use
 NESTED = {"attention", "text", "format"}  # layers with folders
 INTERFACES = {layer: {f"{layer}.h"} for layer in BELOW}
 INTERFACES["kernel"] |= {"flash.h", "ahead.h"}  # the problem of the attention kernels
+INTERFACES["attention"] |= {"learned.def"}  # what scores learn, for the layout of models
 INTERFACES["base"] |= {"util.h"}  # for kernels, which need nothing else of it
 
 PUBLIC = {  # public headers each layer may use
     "base": {"base.h"},
     "kernel": {"base.h"},
     "op": {"base.h"},
-    "attention": {"base.h", "attention.h", "learned.def"},
-    "model": {"base.h", "attention.h", "learned.def", "file.h", "transformer.h", "block.h", "config.def"},
-    "import": {"base.h", "file.h", "transformer.h", "config.def", "text.h"},
+    "attention": {"base.h", "attention.h"},
+    "model": {"base.h", "attention.h", "file.h", "transformer.h", "block.h"},
+    "import": {"base.h", "file.h", "transformer.h", "text.h"},
     "generate": {"base.h", "attention.h", "transformer.h", "generate.h", "shortlist.h", "text.h"},
     "train": {"base.h", "attention.h", "transformer.h", "train.h"},
     "translate": {"base.h", "transformer.h", "generate.h", "shortlist.h", "text.h", "translator.h", "rapt.h"},
@@ -52,7 +53,7 @@ FOLDERS = {  # whose interface headers a folder may include; every file, the sha
     "general": set(),
     "cache": {"score", "flash", "general"},
 }
-SHARED = {"attention.h", "problem.h", "projected.h"}
+SHARED = {"attention.h", "problem.h", "projected.h", "learned.def"}
 UPWARD = {("score", "learned.c")}  # the one list of what is learned asks the table of scores
 # apps/toy_translate: the folders whose interface headers each folder may include.
 PROGRAM = {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""reference.py ROOT [DOXYGEN CMAKE] - every public symbol has a comment: functions, types, members and enumerators, as
+"""reference.py ROOT [DOXYGEN CMAKE] - functions, types and members of the public headers have a comment, as
 include/reference.py reads the headers. With Doxygen: it agrees, and writes a page for every public function."""
 import pathlib
 import re
@@ -12,12 +12,20 @@ HEADER = """/* x.h - a header. */
 
 /* What it is. */
 typedef struct rapt_x { /* size-first */
-    size_t size;        /* sizeof(rapt_x) */
+    size_t size;
     int a, b;           /* of a; of
                            b */
     long long c, d;     /* both */
     int bare;
+    int reserved[2];
 } rapt_x;
+
+/* Its kinds. */
+typedef enum rapt_kinds {
+    RAPT_KINDS_A,
+    RAPT_KINDS_B, /* the second */
+    RAPT_KINDS_COUNT
+} rapt_kinds;
 
 /* Of the file. */
 
@@ -35,8 +43,6 @@ def judge(reference):
     with tempfile.TemporaryDirectory() as folder:
         include = pathlib.Path(folder)
         (include / "rapt").mkdir()
-        for name in ("config.def", "learned.def"):
-            (include / "rapt" / name).write_text("")
         (include / "rapt/x.h").write_text(HEADER)
         done = subprocess.run([sys.executable, "-B", reference, "--missing", folder], capture_output=True, text=True)
         assert done.returncode == 1 and done.stdout.split("\n")[:-1] == ["x.h: rapt_x.c", "x.h: rapt_x.d", "x.h: rapt_x.bare", "x.h: rapt_bare"], done.stdout

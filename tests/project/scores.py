@@ -10,7 +10,7 @@ ALLOWED = {  # where: why
     "lib/attention/score/scores.def": "the table of scores",
     "lib/attention/mask.c": "the table of localities",
     "include/rapt/attention.h": "the enumerators",
-    "include/rapt/learned.def": "which of them reads an array",
+    "lib/attention/learned.def": "which of them reads an array",
 }
 
 

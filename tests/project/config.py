@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""config.py ROOT - the public headers and the private tables that mirror them agree: rapt_config with lib/model/config.def
+(fields, types, order, ranges and defaults), rapt_attention_parameter with lib/attention/learned.def (enumerators, order, values,
+whether an array is optional)."""
+import pathlib
+import re
+import sys
+
+POWERS = {str(2 ** n): f"2^{n}" for n in range(10, 25)}
+
+
+def comments_joined(text):
+    """A comment of several lines becomes one line."""
+    return re.sub(r"/\*.*?\*/", lambda m: re.sub(r"\s+", " ", m[0]), text, flags=re.S)
+
+
+def struct_fields(header):
+    """(type, name, comment) of each member between size and reserved, and (RAPT_CONFIG_FIELDS, length of reserved)."""
+    body = re.search(r"typedef struct rapt_config \{(.*?)\n\} rapt_config;", comments_joined(header), re.S)[1]
+    members = re.findall(r"^ +(\w+)\s+(\w+)(\[\d+\])?; */\* (.*?) \*/$", body, re.M)
+    declared = len(re.findall(r";", re.sub(r"/\*.*?\*/", "", body)))
+    count = re.search(r"enum \{ RAPT_CONFIG_FIELDS = (\d+) \}", header)
+    assert declared == len(members), f"{declared} members, {len(members)} with a comment"
+    assert members[0][1] == "size" and members[-1][1] == "reserved", members
+    fields = [(kind, name, comment) for kind, name, _, comment in members[1:-1]]
+    return fields, (int(count[1]), int(members[-1][2][1:-1]))
+
+
+def table_fields(table):
+    """(type, name, FLAG.., least, greatest, default) of each row."""
+    rows = re.findall(r"^CONFIG_FIELD\((\w+), +(\w+), +(\w+), +\w+, +(.+?), +(.+?), +([^ ,]+), +\".*\"\)$", table, re.M)
+    assert len(rows) == len(re.findall(r"^CONFIG_FIELD\(", table, re.M))
+    return [(kind, name, form, low.strip(), high.strip(), zero) for kind, name, form, low, high, zero in rows]
+
+
+def range_said(form, low, high):
+    """The words that the comment of a field must hold for its range."""
+    if form == "INT":
+        return f"{low} to {high.replace('1 << ', '2^')}"
+    return {"FLAG": "1: ", "FLOAT": "0 or more" if "p127" in high else "0 to below 1", "ENUM": ""}[form]
+
+
+def config_differences(header, table):
+    fields, (count, reserved) = struct_fields(header)
+    rows = table_fields(table)
+    if count != len(rows):
+        yield f"RAPT_CONFIG_FIELDS is {count}, config.def has {len(rows)} rows"
+    if reserved != 2 - len(rows) % 2:
+        yield f"reserved has {reserved} elements, with {len(rows)} fields it must have {2 - len(rows) % 2}"
+    if [field[:2] for field in fields] != [row[:2] for row in rows]:
+        yield from (f"{a} in the header, {b} in config.def" for a, b in zip([*fields, *[None] * len(rows)], rows) if (a or (0, 0))[:2] != b[:2])
+        yield f"{len(fields)} fields in rapt_config, {len(rows)} rows in config.def"
+        return
+    for (_, name, comment), (_, _, form, low, high, zero) in zip(fields, rows):
+        if range_said(form, low, high) not in comment:
+            yield f"{name}: the comment does not give the range, {range_said(form, low, high)}"
+        if zero != "0" and not re.search(rf"\b0: {re.escape(zero.rstrip('f'))}\b", comment):
+            yield f"{name}: the comment does not say that 0 stands for {zero}"
+
+
+def array_differences(header, table):
+    body = re.search(r"typedef enum rapt_attention_parameter \{(.*?)\} rapt_attention_parameter;", comments_joined(header), re.S)[1]
+    found = re.findall(r"\b(RAPT_ATTENTION_PARAMETER_\w+)( = \w+)?,?(?: */\* (.*?) \*/)?", body)
+    values = [name for name, value, _ in found if value]
+    names = [name for name, _, _ in found]
+    rows = re.findall(r"^ATTENTION_PARAMETER\((\w+),.*?\b(REQUIRED|OPTIONAL),", table, re.M | re.S)
+    if values:
+        yield f"{values}: enumerators count from 0 without values of their own"
+    if names != [name for name, _ in rows] + ["RAPT_ATTENTION_PARAMETER_COUNT"]:
+        yield f"the header has {names}, learned.def {[name for name, _ in rows]}"
+        return
+    for (name, _, comment), (_, need) in zip(found, rows):
+        if ("NULL: " in comment) != (need == "OPTIONAL"):
+            yield f"{name}: the comment says what NULL means if and only if the array is OPTIONAL"
+
+
+def judge():
+    """The check itself notices what is added, removed, moved or changed on one side."""
+    header = ("enum { RAPT_CONFIG_FIELDS = 2 };\ntypedef struct rapt_config { /* size-first */\n    size_t size; /* sizeof */\n    int a;  /* 0 to\n"
+              "    2^10; 0: 4 */\n    rapt_b b; /* b */\n    int reserved[2]; /* 0 */\n} rapt_config;\n")
+    table = 'CONFIG_FIELD(int,    a, INT,  REQUIRED, 0, 1 << 10,  4, "a")\nCONFIG_FIELD(rapt_b, b, ENUM, OPTIONAL, 0, RAPT_B_C, 0, "b")\n'
+    assert not list(config_differences(header, table)), list(config_differences(header, table))
+    for old, new in (("rapt_b b;", "int b;"), ("int a;", "int c;"), ("= 2", "= 3"), ("2^10", "2^11"), ("0: 4", "0: 5"), ("reserved[2]", "reserved[1]"),
+                     ("    rapt_b b; /* b */\n", ""), ("    rapt_b b;", "    int d; /* 0 to 1 */\n    rapt_b b;")):
+        assert old in header and list(config_differences(header.replace(old, new), table)), old
+    for old, new in (("b, ENUM", "c, ENUM"), ("1 << 10", "1 << 9"), (" 4,", " 5,"), (table.split("\n")[0] + "\n", ""), (table, table * 2)):
+        assert old in table and list(config_differences(header, table.replace(old, new))), old
+    enum = ("typedef enum rapt_attention_parameter {\n    RAPT_ATTENTION_PARAMETER_A, /* [H]; NULL: 0 */\n    RAPT_ATTENTION_PARAMETER_B, /* [H] */\n"
+            "    RAPT_ATTENTION_PARAMETER_COUNT\n} rapt_attention_parameter;\n")
+    rows = "ATTENTION_PARAMETER(RAPT_ATTENTION_PARAMETER_A, \"a\",\n  OPTIONAL, H)\nATTENTION_PARAMETER(RAPT_ATTENTION_PARAMETER_B, \"b\",\n  REQUIRED, H)\n"
+    assert not list(array_differences(enum, rows)), list(array_differences(enum, rows))
+    for old, new in (("_A,", "_B,"), ("_A,", "_A = 1,"), ("; NULL: 0", ""), ("    RAPT_ATTENTION_PARAMETER_B, /* [H] */\n", "")):
+        assert list(array_differences(enum.replace(old, new), rows)), old
+    assert list(array_differences(enum, rows.replace("OPTIONAL", "REQUIRED"))) and list(array_differences(enum, rows + rows))
+
+
+def main(root):
+    wrong = [*config_differences((root / "include/rapt/transformer.h").read_text(), (root / "lib/model/config.def").read_text()),
+             *array_differences((root / "include/rapt/attention.h").read_text(), (root / "lib/attention/learned.def").read_text())]
+    print("\n".join([*wrong, f"{len(wrong)} differences"]))
+    return 1 if wrong else 0
+
+
+judge()
+sys.exit(main(pathlib.Path(sys.argv[1])))
