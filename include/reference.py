@@ -15,9 +15,9 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 
 def completed(text):
-    """Members that their names explain get a comment: size, reserved and _COUNT."""
+    """Members that their names explain get a comment: size, reserved, _count and _COUNT."""
     for pattern, comment in ((r"^( +size_t size;)[ \t]*$", "sizeof of this struct"), (r"^( +\w+ reserved(?:\[\w+\])?;)[ \t]*$", "0"),
-                             (r"^( +RAPT_\w+_COUNT)[ \t]*$", "the number of enumerators before this one")):
+                             (r"^( +int \w+_count;)[ \t]*$", "length of the arrays that name it"), (r"^( +RAPT_\w+_COUNT)[ \t]*$", "the number of enumerators before this one")):
         text = re.sub(pattern, rf"\1 /* {comment} */", text, flags=re.M)
     return text
 

@@ -1,5 +1,5 @@
-/* base.h - what every other header needs: status, messages, memory, threads, instruction sets,
- * version. */
+/* base.h - status codes, messages, memory, threads, instruction sets and the version: what every
+   other header needs, and the conventions that all functions share. */
 #ifndef RAPT_BASE_H
 #define RAPT_BASE_H
 
@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-/* In front of what the library exports. */
+/* Marks a function that the shared library exports. */
 #define RAPT_API __attribute__((visibility("default")))
 #else
 #define RAPT_API
@@ -19,81 +19,91 @@ extern "C" {
 
 /* CMakeLists.txt reads these three lines. */
 #define RAPT_VERSION_MAJOR 0 /* of these headers */
-#define RAPT_VERSION_MINOR 3 /* while MAJOR is 0, as MAJOR */
-#define RAPT_VERSION_PATCH 0 /* changes no interface */
+#define RAPT_VERSION_MINOR 3 /* may break programs while MAJOR is 0 */
+#define RAPT_VERSION_PATCH 0 /* never changes an interface */
 
-/* The version of the library that is linked, such as "0.3.0"; static. Any thread may ask. */
+/* Returns the version of the library that the program is linked with, such as "0.3.0". The string
+   is static. */
 RAPT_API const char *rapt_version(void);
 
-/* Every function that can fail returns one of these. A failed call changes nothing. A NULL pointer
-   where an object or a result is needed is RAPT_BAD_ARGUMENT. */
+/* The result of every function that can fail. A call that fails changes nothing, unless its comment
+   says otherwise. Passing NULL where an object, array or result is needed gives RAPT_BAD_ARGUMENT.
+ */
 typedef enum rapt_status {
-    RAPT_OK = 0,            /* done */
+    RAPT_OK = 0,            /* success */
     RAPT_BAD_ARGUMENT = -1, /* a size, index or option is out of range */
     RAPT_NO_MEMORY = -2,    /* the allocator returned NULL */
     RAPT_NO_FILE = -3,      /* a file cannot be opened, read or written */
-    RAPT_BAD_FILE = -4,     /* a file is not what it should be, or is damaged */
+    RAPT_BAD_FILE = -4,     /* a file is damaged or has another format */
     RAPT_NOT_FINITE = -5    /* a loss, gradient or parameter is infinite or NaN */
 } rapt_status;
 
-/* One short English sentence, constant; never NULL. */
+/* Returns a short English sentence for a status. The string is static and never NULL. */
 RAPT_API const char *rapt_status_text(rapt_status status);
 
-/* Why a call failed: one sentence that names the field, file or tensor. It belongs to the caller:
-   concurrent calls need one each. Functions that take a rapt_message accept NULL; on RAPT_OK it is
-   unchanged. This struct will not grow. */
+/* Explains why a call failed: one sentence that names the field, file or tensor. The caller owns
+   the message; calls that run at the same time need one each. Functions accept NULL instead, and
+   leave the message alone when they succeed. This struct will not grow. */
 typedef struct rapt_message {
-    char text[512]; /* 0-terminated UTF-8 */
+    char text[512]; /* UTF-8, terminated by 0 */
 } rapt_message;
 
-/* Where memory comes from. alloc returns memory aligned to 64 bytes, or NULL; free gets the same
-   number of bytes. The library allocates in functions named *_create, *_load and *_learn, and for
-   the length of a call where the comment says so: never while a model computes. Both functions may
-   be called by every thread that calls the library, at once. NULL instead of an allocator, or one
-   of all zeros, means aligned_alloc and free; one of the two functions alone gives no memory. The
-   struct is copied; it will not grow. */
+/* Provides the library's memory. Only functions named *_create, *_load and *_learn allocate, and
+   those whose comments say that they do so for the length of the call; a model never allocates
+   while it computes. Every thread that calls the library may call both functions at the same time.
+
+   An allocator of NULL, or one whose members are all 0, stands for aligned_alloc and free. If only
+   one of the two functions is set, no memory is available. The struct is copied and will not
+   grow. */
 typedef struct rapt_allocator {
-    void *(*alloc)(void *user, size_t bytes);             /* bytes above 0 */
-    void (*free)(void *user, void *memory, size_t bytes); /* memory is not NULL */
+    void *(*alloc)(void *user, size_t bytes); /* returns memory aligned to 64 bytes, or NULL; bytes
+                                                 is above 0 */
+    void (*free)(void *user, void *memory, size_t bytes); /* gets the size that was allocated;
+                                                             memory is never NULL */
     void *user;                                           /* passed to both */
 } rapt_allocator;
 
-/* Size-first structs. A struct that begins with `size_t size` may get new fields at its end in a
-   later version. The caller sets size to its own sizeof and leaves what it does not need 0, which
-   is the default of every field: rapt_limits limits = {.size = sizeof limits, .batch = 1}. So a
-   program runs with later versions of the library without being compiled again. RAPT_BAD_ARGUMENT:
-   size was not set, or the struct is longer than the library's and not 0 there. */
+/* Structs that begin with `size_t size` are size-first: later versions may append fields. Set size
+   to sizeof the struct and leave what you do not need 0, which is every field's default:
 
-/* sizeof of a public struct by its name, such as "rapt_attention", as this library knows it; 0:
-   there is none of that name. So that a program which declares the structs in another language can
-   check them. Any thread may ask. */
+       rapt_limits limits = {.size = sizeof limits, .batch = 1};
+
+   A program that does so runs with later versions of the library without being recompiled.
+   RAPT_BAD_ARGUMENT means that size was not set, or that the struct is longer than the library's
+   and not 0 in the excess. */
+
+/* Returns the library's sizeof for a public struct, given its name, such as "rapt_attention", or 0
+   if no struct has that name. Bindings in other languages can verify their declarations with it. */
 RAPT_API size_t rapt_struct_size(const char *name);
 
-/* Threads. A field `threads` says how many threads one call may use; 0: as many as OpenMP would
-   use, but not more than there are processors. Results are bit-identical for any number. A call
-   uses one thread inside a parallel region of the caller, and fewer than asked for where OpenMP
-   gives fewer or there are fewer processors (unless OMP_NUM_THREADS is set to more as well, which
-   is slow). A thread that calls needs 64 KB of stack; where OMP_STACKSIZE gives less to the
-   threads of OpenMP, calls use one thread.
+/* Threads. A field named `threads` limits the threads of one call; 0 means as many as OpenMP would
+   use, up to the number of processors. Results are bit-identical for any number of threads. A call
+   uses a single thread inside a parallel region of the caller, and fewer threads than requested
+   where OpenMP provides fewer or the machine has fewer processors (unless OMP_NUM_THREADS exceeds
+   the number of processors as well, which is slow). The calling thread needs 64 KB of stack; if
+   OMP_STACKSIZE gives OpenMP's threads less than that, calls use one thread.
 
-   Functions may be called from any thread, several at once: a constant object (const in the call: a
-   model, a tokenizer) by any number of threads, an object that changes by one thread at a time.
-   Calls that run at once share the processors: ask for 1 thread each then.
+   Any thread may call any function. An object that a call takes as const, such as a model or a
+   tokenizer, may be shared by any number of threads; any other object may be used by one thread at
+   a time. Calls that run at the same time compete for the processors, so give each of them one
+   thread.
 
-   Threads that wait within a call sleep after some microseconds. But GNU's OpenMP lets its threads
-   spin for milliseconds after each call, and on a machine shared with other programs that makes
-   short calls many times slower: set OMP_WAIT_POLICY=passive there, or ask for 1 thread. */
+   Threads that wait within a call go to sleep after a few microseconds. GNU's OpenMP, however, lets
+   its threads spin for milliseconds after each call. On a machine shared with other programs this
+   makes short calls many times slower: set OMP_WAIT_POLICY=passive, or use one thread. */
 
-/* The active instruction set is the best one that both processor and operating system support. It
-   is the one piece of global state. Setting another (rapt_isa_use) is for tests and measurements,
-   while no other call runs; the other two may be called from any thread at any time. All sets with
-   a fused multiply-add compute the same bits: all but plain C (SCALAR) where its compiler has none,
-   which rounds twice. */
+/* The instruction sets of the library's kernels. The active one is the best that both processor and
+   operating system support; it is the library's only global state. All of them compute the same
+   bits except RAPT_ISA_SCALAR (plain C) if its compiler had no fused multiply-add. */
 typedef enum rapt_isa { RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512 } rapt_isa;
-/* The active one. */
+/* Returns the active instruction set. */
 RAPT_API rapt_isa rapt_isa_used(void);
-RAPT_API rapt_status rapt_isa_use(rapt_isa isa);  /* RAPT_BAD_ARGUMENT: not on this machine */
-RAPT_API const char *rapt_isa_name(rapt_isa isa); /* "avx512", static; NULL: no such set */
+/* Activates another instruction set, for tests and measurements. No other call may run meanwhile.
+   RAPT_BAD_ARGUMENT: this machine does not support it. */
+RAPT_API rapt_status rapt_isa_use(rapt_isa isa);
+/* Returns the name of an instruction set, such as "avx512", or NULL for an unknown value. The
+   string is static. */
+RAPT_API const char *rapt_isa_name(rapt_isa isa);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
-/* file.h - files that a program writes: replaced atomically, as models and checkpoints are, and
-   checked before the work whose result they are to hold; and files that a caller reads and writes
-   for the library. */
+/* file.h - files that are replaced atomically, as the library replaces models and checkpoints; a
+   check that a file can be written before the work whose result it will hold; and files that a
+   program reads or writes on the library's behalf. */
 #ifndef RAPT_FILE_H
 #define RAPT_FILE_H
 
@@ -10,49 +10,50 @@
 extern "C" {
 #endif
 
-/* What is true of every file that the library writes. At any moment, also after a crash or a loss
-   of power, path names the old file or the complete new one; once the call has returned RAPT_OK,
-   the new one. Symbolic links are followed; permissions of an old file are kept. A call that fails
-   leaves the old file as it was, and nothing beside it (one exception: "is written, but its folder
-   cannot be synced", when the last call of all has failed).
+/* Every file that the library writes is replaced atomically. At any moment, even after a crash or a
+   loss of power, path names either the old file or the complete new one; once the call has returned
+   RAPT_OK, it names the new one. Symbolic links are followed, and the permissions of an old file
+   are kept. A call that fails leaves the old file as it was and no other file next to it. There is
+   one exception: the message "is written, but its folder cannot be synced" means that only the very
+   last system call failed.
 
-   The new file grows beside the old one as .rapt-*.tmp. Each write into a folder first removes the
-   files of this kind that killed processes left there: those whose names this library made up in
-   this folder, on this host, for this user, and only while no process is writing there (flock of
-   the folder). Any thread or process may write to any path at any time; of two writers of one path
-   the last wins.
+   The new file grows next to the old one as .rapt-*.tmp. Each write into a folder first removes
+   such files that killed processes left there: only those that this library created in this folder,
+   on this host and for this user, and only while no process is writing there (flock of the folder).
+   Any thread or process may write to any path at any time; if two write the same path, the last one
+   wins.
 
-   Windows: paths are UTF-8; the new file gets the permissions that its folder gives; a file that
-   somebody has open cannot be replaced, which is RAPT_NO_FILE.
+   On Windows, paths are UTF-8, the new file gets the permissions that its folder gives, and a file
+   that a process has open cannot be replaced (RAPT_NO_FILE).
 
-   RAPT_NO_FILE, here and below: the path leads into no folder, or to something that is no regular
-   file, or a system call failed; *why says which and why. */
+   RAPT_NO_FILE, here and below, means that the folder does not exist, that path names something
+   other than a regular file, or that a system call failed; *why says which, and why. */
 
 /* Replaces or creates the file at path with data[size]. RAPT_NO_FILE: see above. */
 RAPT_API rapt_status rapt_file_write(const char *path, const void *data, size_t size,
                                      rapt_message *why);
 
-/* Can a file be written at path? Does all that can be done without touching it: follows links,
-   creates a file in its folder and removes it, and checks whether the limits of the process and the
-   disk allow a file of max_size bytes and total_size bytes in all (of several files there at once;
-   at least max_size). What is not known of a disk is no reason to fail. RAPT_NO_FILE: it cannot. */
+/* Checks whether a file can be written at path, without touching it: follows links, creates and
+   removes a file in its folder, and compares max_size, the size of the largest file in bytes, and
+   total_size, that of all files that will exist at the same time (at least max_size), with the
+   limits of the process and the free space. An unknown amount of free space is not an error.
+   RAPT_NO_FILE: the file cannot be written. */
 RAPT_API rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64_t total_size,
                                      rapt_message *why);
 
-/* A file that is not on a disk: in an archive, a database, a resource of the program. Its functions
-   are called on the thread that called the library; anything but 0 says that they failed, and the
-   call returns RAPT_NO_FILE. Will not grow. */
+/* A file that the program reads for the library: from an archive, a database or its own resources.
+   The function runs on the thread that called the library. If it returns anything but 0, the call
+   fails with RAPT_NO_FILE. Will not grow. */
 typedef struct rapt_reader {
-    /* Copies bytes [at, at + count) into data. Never beyond the last one; in any order, maybe
-     * twice.
-     */
+    /* Copies bytes [at, at + count) to data. The range always lies within the file; ranges come in
+       any order and may repeat. */
     int (*read)(void *user, uint64_t at, void *data, size_t count);
     void *user;     /* passed to read */
-    uint64_t bytes; /* of the whole file */
+    uint64_t bytes; /* size of the file */
 } rapt_reader;
-/* The same to be written. Will not grow. */
+/* A file that the program writes for the library, with the same rules. Will not grow. */
 typedef struct rapt_writer {
-    int (*write)(void *user, const void *data, size_t count); /* appends */
+    int (*write)(void *user, const void *data, size_t count); /* appends data[count] */
     void *user;                                               /* passed to write */
 } rapt_writer;
 

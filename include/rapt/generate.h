@@ -1,5 +1,5 @@
-/* generate.h - generation: a session and source tokens go in, target tokens with scores come out;
-   greedy, sampled, or by beam search. */
+/* generate.h - generation of target sequences: greedy search, sampling, batched beam search with
+   n-best lists, and the scores of given targets. */
 #ifndef RAPT_GENERATE_H
 #define RAPT_GENERATE_H
 
@@ -10,33 +10,34 @@
 extern "C" {
 #endif
 
-/* Callbacks of rapt_generate, called on the thread that called it, outside of any parallel region
-   and while nothing else runs on the session, which they must not use. */
+/* The callbacks of rapt_generate run on the thread that called it, outside of any parallel region
+   and while nothing else runs on the session. They must not use the session. */
 
-/* A token of a source's best sequence is known: its id and log-probability, the end included, in
-   order, without those of the prefix. Greedy and sampled: as soon as it is chosen. Beam search: as
-   soon as all live and all ended hypotheses of the source begin with it; what is left once its
-   search has ended. Anything but 0 stops the call, as rapt_stop_fn does. */
+/* Reports that a token of a source's best sequence is final, with its id and its log-probability in
+   nats: in order, including the end, excluding the prefix. Greedy search and sampling report a
+   token when it is chosen. Beam search reports it as soon as all live and all finished hypotheses
+   of the source begin with it, and what is left when the search ends. Anything but 0 stops the
+   call, as rapt_stop_fn does. */
 typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probability);
 
-/* logits[vocab] of the token after ids[count] (prefix included) of one hypothesis of a source: it
-   may change any of them; -INFINITY forbids a token; with NaN or +INFINITY among them the result is
-   some sequence with a score that is NaN, or none. Suppressed tokens, min_length and
-   no_repeat_ngram hold afterwards. */
+/* May change logits [vocab] of the token after ids [count] (including the prefix) of one hypothesis
+   of a source. -INFINITY forbids a token. With NaN or +INFINITY the source gets some sequence with
+   a score of NaN, or none. Suppressed tokens, min_length and no_repeat_ngram are applied
+   afterwards. */
 typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int count, float *logits,
                             int vocab);
 
-/* Asked before every step; anything but 0 stops the call: all sequences end where they are, as if
-   that were their limit, their last tokens are told to `token`, and it returns RAPT_OK. To stop it
-   from another thread, return an atomic flag of yours that the other thread sets: the library
-   itself shares nothing between threads. */
+/* Is asked before every step. Anything but 0 stops the call: all sequences end as if they had
+   reached their limit, their last tokens are reported to `token`, and the call returns RAPT_OK. To
+   stop from another thread, return an atomic flag that the other thread sets; the library itself
+   shares nothing between threads. */
 typedef int rapt_stop_fn(void *user);
 
-/* Whose definition of greedy and beam search holds. A step ranks the continuations of all live
-   hypotheses by their sums of log-probabilities. With `beams` B, and n: the tokens of a hypothesis,
-   its end included:
+/* Which project's search rules to follow: when a hypothesis ends, which ones survive, when a search
+   stops. Each step ranks the continuations of all live hypotheses by their sums of
+   log-probabilities. With B = `beams` and n = the tokens of a hypothesis, including its end:
 
-               an end finishes its hypothesis   those that live on   a source is finished
+               an end finishes its hypothesis   survivors            a source is finished
        RAPT    at ranks below B                 the first B          with B finished ones: the first
        MARIAN  at ranks below the live ones     B less the finished  once none lives
        HF      at ranks below B                 the first B          when the worst of the best B
@@ -46,104 +47,116 @@ typedef int rapt_stop_fn(void *user);
                                                                      without length_penalty: nbest,
                                                                      and once the end had rank 0
 
-   At its limit a sequence ends as it is; with HF the end is its last token, of log-probability 0;
-   with CT2 only ranks below B count then. With CT2 tokens of a prefix count in length_penalty, and
-   directly after a prefix the end counts at rank 0 only. MARIAN and HF divide probabilities among
-   all tokens, before some are suppressed or forbidden; the others among those that are left.
-   Sources: marian-dev 1.12 (beam_search.cpp, history.h), transformers 4.57 (generation/utils.py,
-   early_stopping False), CTranslate2 4.8 (decoding.cc). Ties: see rapt_generate_outputs. */
+   A sequence that reaches its limit ends as it is. With HF its last token then is the end, with
+   log-probability 0; with CT2 only ranks below B count there. With CT2 the tokens of a prefix count
+   in length_penalty, and directly after a prefix the end counts at rank 0 only. MARIAN and HF
+   divide probabilities among all tokens, before some are suppressed or forbidden; the other rules
+   divide them among the tokens that are left. Sources: marian-dev 1.12 (beam_search.cpp,
+   history.h), transformers 4.57 (generation/utils.py, early_stopping False), CTranslate2 4.8
+   (decoding.cc). rapt_generate_outputs says how ties are broken. */
 typedef enum rapt_search_rules {
-    RAPT_SEARCH_RULES_MODEL,  /* a translator's: that of the project its model is from; else RAPT */
+    RAPT_SEARCH_RULES_MODEL,  /* in a translator, those of the project its model is from; else RAPT
+                               */
     RAPT_SEARCH_RULES_RAPT,   /* this library's own */
-    RAPT_SEARCH_RULES_MARIAN, /* Marian's; Bergamot's, in Firefox */
-    RAPT_SEARCH_RULES_HF,     /* that of Hugging Face's transformers */
+    RAPT_SEARCH_RULES_MARIAN, /* Marian's, and those of Bergamot in Firefox */
+    RAPT_SEARCH_RULES_HF,     /* those of Hugging Face's transformers */
     RAPT_SEARCH_RULES_CT2     /* CTranslate2's */
 } rapt_search_rules;
 
+/* How to generate. rapt_generate_options_default fills them in for greedy search. */
 typedef struct rapt_generate_options { /* size-first, see base.h */
-    size_t size;                       /* sizeof(rapt_generate_options) */
-    int32_t begin, end; /* first input of the decoder; the token that ends a sequence */
-    int max_length;     /* tokens of a sequence, end included; 0: the session's target_length */
-    /* and at most max_ratio * source length + max_extra, rounded down (with
-       RAPT_SEARCH_RULES_MARIAN: up); 0: no such limit */
+    size_t size;
+    int32_t begin;  /* first input of the decoder */
+    int32_t end;    /* token that ends a sequence */
+    int max_length; /* tokens of a sequence, including its end; 0: the session's target_length */
+    /* Also at most max_ratio * source length + max_extra, rounded down (up with
+       RAPT_SEARCH_RULES_MARIAN); 0: no such limit. */
     float max_ratio;
     int max_extra;        /* tokens, 0 or more */
-    int beams;            /* 0 or 1: greedy, or sampling if temperature > 0 */
+    int beams;            /* 0 or 1: greedy search, or sampling if temperature is above 0 */
     int nbest;            /* sequences returned per source, at most beams; 0: 1 */
-    float length_penalty; /* score = sum of log-probabilities / length^penalty, end included */
-    float temperature;    /* 0: always the likeliest token; finite */
-    int top_k;            /* sample among the k likeliest; 0: among all */
-    float top_p;          /* sample among the likeliest with this share together; 0: among all */
-    int suppressed_count; /* 0: none */
-    const int32_t *suppressed; /* [suppressed_count] tokens never produced, NULL: none */
+    float length_penalty; /* score = sum of log-probabilities / length^penalty, with the end */
+    float temperature;    /* of sampling, finite; 0: take the most likely token */
+    int top_k;            /* sample among the k most likely tokens; 0: all */
+    float top_p; /* sample among the most likely tokens that together have this probability;
+                    0: all */
+    int suppressed_count;      /* length of suppressed */
+    const int32_t *suppressed; /* [suppressed_count] tokens that are never generated; NULL: none */
     uint64_t seed;             /* sequence b draws from (seed, b + sequence), whatever the batch */
     uint64_t sequence;         /* the number of the batch's first sequence */
-    /* Sequence b begins with these tokens of sequence b (after begin): the prompt of a
-       decoder-only model, the first words of a translation. They count as tokens of the sequence,
-       are in its ids, and add nothing to scores; length in length_penalty is without them. NULL:
+    /* Sequence b begins with the tokens of its sequence b, after `begin`: the prompt of a
+       decoder-only model, or the first words of a translation. They count toward the length limits
+       and are part of the ids, but add nothing to scores and to the length in length_penalty. NULL:
        none. */
     const rapt_tokens *prefix;
-    int min_length;                 /* no end before so many tokens (the end not counted) */
-    int no_repeat_ngram;            /* n: no n tokens in a row twice in a sequence; 0: they may */
+    int min_length;                 /* tokens before the end may come */
+    int no_repeat_ngram;            /* n: no n-gram occurs twice in a sequence; 0: they may */
     rapt_token_fn *token;           /* NULL, here and below: not wanted */
     rapt_logits_fn *logits;         /* changes logits before a token is chosen */
     rapt_stop_fn *stop;             /* ends the call early */
     void *user;                     /* passed to these three */
-    rapt_search_rules search_rules; /* whose beam search */
-    int reserved;                   /* 0 */
-    /* Tokens of a target are those for its own source, and the end: probabilities are divided among
-       them alone. The call then allocates the rows of the output matrix that all of its sources
-       need, and computes no others unless `logits` wants them. Not with temperature. NULL: none. */
+    rapt_search_rules search_rules; /* which project's search to follow */
+    int reserved;
+    /* Limits the tokens of a target to those listed for its own source, and the end: probabilities
+       are divided among them. The call then allocates the rows of the output matrix that all of its
+       sources need, and computes no other logits unless `logits` is set. Not with temperature.
+       NULL: none. */
     const rapt_shortlist *shortlist;
 } rapt_generate_options;
-/* Sets all of *options, which has `size` bytes: begin, end, 1 beam, 1 sequence; all else 0. */
+/* Sets *options, which has `size` bytes, to greedy search: begin, end, 1 beam, 1 sequence, all else
+   0. */
 RAPT_API void rapt_generate_options_default(rapt_generate_options *options, size_t size,
                                             int32_t begin, int32_t end);
 
-/* The caller's arrays, for B sources and ranks n < nbest, best first; i = b * nbest + n. Ties: the
-   higher score, then the earlier hypothesis, then the lower token. */
-typedef struct rapt_generate_outputs { /* size-first */
-    size_t size;                       /* sizeof(rapt_generate_outputs) */
-    /* [B * nbest][max_length] tokens without begin and end; max_length: the session's target_length
-       where the option is 0 */
-    int32_t *ids;
-    int *counts;   /* [B * nbest] how many tokens; -1: there is no such hypothesis */
-    float *scores; /* [B * nbest], -infinity where there is none; NULL: not wanted */
-    /* Cross-attention of each token, and of the end (0 where max_length has truncated the
-       sequence), in the first head of config.alignment_layer, or the mean of all layers and heads
-       where that is 0: [counts + 1][S] in a space of [max_length + 1][S], nbest of them for each
-       source in turn; S: tokens of that source. Needs limits.alignments. NULL: not wanted. */
+/* The caller's arrays for the results. Those of B sources are ordered by source, then from best to
+   worst: the hypothesis of rank r < nbest of source b is number b * nbest + r. Ties go to the
+   higher score, then to the earlier hypothesis, then to the lower token. */
+typedef struct rapt_generate_outputs { /* size-first, see base.h */
+    size_t size;
+    int32_t *ids;  /* [B * nbest][max_length] tokens without begin and end; max_length is the
+                      session's  target_length if the option is 0 */
+    int *counts;   /* [B * nbest] numbers of tokens; -1: there is no such hypothesis */
+    float *scores; /* [B * nbest], -infinity if there is no hypothesis; NULL: not wanted */
+    /* Cross-attention of each token and of the end (0 if the sequence was truncated at max_length),
+       in the first head of config.alignment_layer, or averaged over all layers and heads if that is
+       0. Each hypothesis has [counts + 1][S] in a space of [max_length + 1][S], where S is the
+       number of tokens of its source; the nbest hypotheses of a source follow each other. Needs
+       limits.alignments. NULL: not wanted. */
     float *alignments;
-    /* [B * nbest][max_length] of each token, and of the end after them, given those before it, in
-       nats; 0 for those of the prefix. They are normalized over the tokens that are neither
-       suppressed nor forbidden by an option, with RAPT_SEARCH_RULES_MARIAN and HF over all. NULL:
-       not wanted. */
+    /* [B * nbest][max_length] of each token and then of the end, given what precedes it, in nats; 0
+       for tokens of the prefix. Normalized over the tokens that no option suppresses or forbids, or
+       over all tokens with RAPT_SEARCH_RULES_MARIAN and HF. NULL: not wanted. */
     float *log_probabilities;
-    int *ended; /* [B * nbest] 1: with the end; 0: truncated by its limit, or stopped. NULL: not
-                   wanted */
+    int *ended; /* [B * nbest] 1: the model ended it; 0: a limit or a callback did. NULL: not wanted
+                 */
 } rapt_generate_outputs;
 
-/* Encodes the sources and generates their targets. A sequence truncated by its limit counts as
-   ended; so does one that no token may follow, as all are suppressed or forbidden, or logits are
-   not finite. max_length may exceed the session's target_length where there are fewer sources than
-   limits.batch. A prefix of max_length tokens is a sequence already; a longer one is refused. The
-   next rapt_decode needs a rapt_encode first. RAPT_BAD_ARGUMENT: an option, a token or a number of
-   them is out of range, or an output needs what the session lacks; *why names it. RAPT_NO_MEMORY:
-   with a shortlist alone, after the encoder, so that a rapt_encode comes next here too. */
+/* Encodes the sources and generates their targets. A sequence counts as finished if it reaches its
+   limit, or if no token may follow because all are suppressed or forbidden or the logits are not
+   finite. max_length may exceed the session's target_length if there are fewer sources than
+   limits.batch. A prefix of max_length tokens is a complete sequence; a longer one is refused. The
+   next rapt_decode needs a rapt_encode first.
+
+   RAPT_BAD_ARGUMENT: an option, a token or a count is out of range, or an output needs what the
+   session lacks; *why names it. RAPT_NO_MEMORY: only with a shortlist, after the encoder has run,
+   so that rapt_decode needs a rapt_encode in this case too. */
 RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
                                    const rapt_generate_options *options,
                                    const rapt_generate_outputs *outputs, rapt_message *why);
 
-/* Forced decoding: how likely the model finds given targets, one for each source. They hold neither
-   begin nor end: begin is the decoder's first input; end, the token after each target, is scored
-   too, -1: it is not. The source of a decoder-only model is a batch alone, as for rapt_encode.
-   log_probabilities, for each token and each end, in nats: those of target b are
-   [target->starts[b] + b ..] with its end's as the last, back to back without ends; NULL: not
-   wanted. sums: [batch] over each target, NULL: not wanted. They are logit - log sum exp of the
-   logits that rapt_decode gives, and those of rapt_generate where nothing is suppressed; alone or
-   in any batch and for any limits, the same bits. A target and its end may be as long as max_length
-   of rapt_generate. It uses the session as rapt_generate does. RAPT_BAD_ARGUMENT: a token is in no
-   vocabulary, there are more than fit, or not as many targets as sources. */
+/* Scores given targets, one for each source, by forced decoding. Targets hold neither begin nor
+   end: begin is the decoder's first input, and end, the token after each target, is scored too
+   unless it is -1. A decoder-only model takes a source as in rapt_encode: only a batch.
+
+   log_probabilities gets those of each token and each end in nats, back to back: target b starts at
+   [target->starts[b] + b] and finishes with its end; without ends, at [target->starts[b]]. sums
+   gets [batch] totals. Either may be NULL. The values are logit - log sum exp of the logits that
+   rapt_decode gives, which is what rapt_generate reports if nothing is suppressed; they have the
+   same bits in any batch and for any limits. A target and its end may be as long as max_length of
+   rapt_generate. The session is left as by rapt_generate.
+
+   RAPT_BAD_ARGUMENT: a token is outside the vocabulary, there are more tokens than fit, or the
+   numbers of targets and sources differ. */
 RAPT_API rapt_status rapt_score_targets(rapt_session *session, const rapt_tokens *source,
                                         const rapt_tokens *target, int32_t begin, int32_t end,
                                         float *log_probabilities, double *sums, rapt_message *why);

@@ -1,5 +1,5 @@
-/* metrics.h - corpus scores of translations against references: BLEU and chrF, as sacreBLEU 2.x
-   defines them, to four decimals. */
+/* metrics.h - corpus scores of translations: BLEU and chrF as sacreBLEU 2.x defines them, equal to
+   four decimals. */
 #ifndef RAPT_METRICS_H
 #define RAPT_METRICS_H
 
@@ -9,43 +9,52 @@
 extern "C" {
 #endif
 
-/* One call of *_add per sentence: one hypothesis, one reference, each at most 2^28 bytes. Bytes
-   that are not valid UTF-8 count as characters of their own. The allocator gives memory for the
-   length of the call. A failed call leaves the counts as they were: RAPT_NO_MEMORY, or
-   RAPT_BAD_ARGUMENT for NULL, a text that is too long, an unknown enumerator.
+/* To score a corpus, start with a struct of zeros, call *_add once per sentence with its hypothesis
+   and its reference, then *_score. The structs hold only counts: those of several threads or
+   machines may be added field by field. Two threads must not add to the same struct at once. The
+   structs will not grow.
 
-   The structs hold counts alone: start from all zeros, add those of several threads or machines up
-   field by field. One struct must not be added to by two threads at once. They will not grow. */
+   Each text may have up to 2^28 bytes. Bytes that are not valid UTF-8 count as one character each.
+   Memory is allocated for the length of the call. A call that fails leaves the counts as they were:
+   RAPT_NO_MEMORY, or RAPT_BAD_ARGUMENT for NULL, a text that is too long or an unknown enumerator.
+ */
 
-/* How a text becomes words. */
+/* How a text is split into words. */
 typedef enum rapt_bleu_tokens {
-    RAPT_BLEU_TOKENS_13A, /* mteval-v13a tokenization: sacreBLEU's default */
-    RAPT_BLEU_TOKENS_NONE /* split at white space only: for text that is tokenized already */
+    RAPT_BLEU_TOKENS_13A, /* mteval-v13a tokenization, the default of sacreBLEU */
+    RAPT_BLEU_TOKENS_NONE /* at white space only, for text that is tokenized already */
 } rapt_bleu_tokens;
 
-/* Counts of a corpus; all zeros to begin with. */
+/* Counts for BLEU (Papineni et al. 2002). */
 typedef struct rapt_bleu {
-    long long matches[4]; /* n-grams of order 1..4 of hypotheses that references have, clipped */
-    long long totals[4];  /* all n-grams of hypotheses */
-    long long hypothesis_length, reference_length; /* words of hypotheses; words of references */
+    long long matches[4];        /* n-grams of order 1 to 4 shared with the reference, clipped */
+    long long totals[4];         /* all n-grams of the hypotheses */
+    long long hypothesis_length; /* words of the hypotheses */
+    long long reference_length;  /* words of the references */
 } rapt_bleu;
 
-/* lowercase: not 0 to fold case first: of all Unicode if the library was built with utf8proc, else
-   of Latin, Greek, Cyrillic and Armenian letters. RAPT_NO_MEMORY, RAPT_BAD_ARGUMENT: see above. */
+/* Adds a sentence. lowercase: not 0 to fold case first, for all of Unicode if the library was built
+   with utf8proc, else for Latin, Greek, Cyrillic and Armenian letters. RAPT_NO_MEMORY,
+   RAPT_BAD_ARGUMENT: see above. */
 RAPT_API rapt_status rapt_bleu_add(rapt_bleu *bleu, rapt_bleu_tokens tokens, int lowercase,
                                    rapt_text hypothesis, rapt_text reference,
                                    const rapt_allocator *allocator, rapt_message *why);
-RAPT_API double rapt_bleu_score(const rapt_bleu *bleu); /* 0..100, smoothing "exp"; NULL: 0 */
+/* Returns BLEU, 0 to 100, smoothed as sacreBLEU's "exp"; 0 for NULL. */
+RAPT_API double rapt_bleu_score(const rapt_bleu *bleu);
 
-typedef struct rapt_chrf { /* chrF2: character order 6, no word order, white space removed */
-    long long matches[6];  /* n-grams of order 1..6 that both have */
-    long long hypothesis[6], reference[6]; /* n-grams of hypotheses; of references */
+/* Counts for chrF2 (Popovic 2016): character n-grams up to order 6, no word n-grams, white space
+   removed. */
+typedef struct rapt_chrf {
+    long long matches[6];    /* n-grams of order 1 to 6 that hypothesis and reference share */
+    long long hypothesis[6]; /* n-grams of the hypotheses */
+    long long reference[6];  /* n-grams of the references */
 } rapt_chrf;
 
-/* Adds one sentence, as rapt_bleu_add does. */
+/* Adds a sentence. Errors as rapt_bleu_add. */
 RAPT_API rapt_status rapt_chrf_add(rapt_chrf *chrf, rapt_text hypothesis, rapt_text reference,
                                    const rapt_allocator *allocator, rapt_message *why);
-RAPT_API double rapt_chrf_score(const rapt_chrf *chrf); /* 0..100; NULL: 0 */
+/* Returns chrF2, 0 to 100; 0 for NULL. */
+RAPT_API double rapt_chrf_score(const rapt_chrf *chrf);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-/* shortlist.h - lexical shortlists: for every source token the target tokens that it is likely to
-   become. A search that may choose among these alone computes a small part of the output matrix. */
+/* shortlist.h - lexical shortlists: for every source token, the target tokens that it is likely to
+   become. A search that chooses only among these computes a small part of the output matrix. */
 #ifndef RAPT_SHORTLIST_H
 #define RAPT_SHORTLIST_H
 
@@ -9,60 +9,65 @@
 extern "C" {
 #endif
 
-/* The tokens that a translation of a sentence may have: the first ones of the target's vocabulary,
-   those that belong to its source tokens, these themselves where both sides have one vocabulary,
-   and then, as Marian does, unused ones in order until their number is a multiple of 8; and the end
-   token. Constant: any number of threads may share it. */
+/* A shortlist limits the target tokens of a sentence to the union of: the first tokens of the
+   target vocabulary, the tokens listed for its source tokens, these source tokens themselves if
+   both sides share a vocabulary, the end token, and, as in Marian, unused tokens in ascending order
+   until the number is a multiple of 8 (not counting the end token). It never changes, and any
+   number of threads may share it. */
 typedef struct rapt_shortlist rapt_shortlist;
 
-/* A shortlist file for these vocabularies (the same pointer: one for both sides), in one of two
-   forms:
+/* Reads a shortlist for two vocabularies; pass the same pointer twice for a shared one. The file
+   may have one of two forms:
 
-       binary   as Bergamot and Firefox have it (lex.*.bin)
-       text     lines "target source probability", as the lexicons of fast_align and Marian's
-                lex.s2t; the 100 likeliest of each source token count, and the first 100 tokens.
-                Probabilities are from 0 to 1; lines with NULL or a name that is not in its
-                vocabulary are skipped
+       binary   that of Bergamot and Firefox (lex.*.bin)
+       text     lines "target source probability", like the lexicons of fast_align and the lex.s2t
+   of Marian. Probabilities are from 0 to 1. The 100 most likely target tokens of each source token
+   are kept, and the first 100 of the vocabulary. Lines with NULL or with a word that its vocabulary
+   lacks are skipped
 
-   Nothing in it is trusted. The tokenizers are not needed afterwards. *shortlist is the caller's to
-   free. RAPT_NO_FILE: it cannot be read. RAPT_BAD_FILE: it is damaged, made for other
-   vocabularies, or a text without a pair of these; *why says what is wrong. */
+   The file is not trusted, and the tokenizers are not needed afterwards. *shortlist is the caller's
+   to free. RAPT_NO_FILE: the file cannot be read. RAPT_BAD_FILE: it is damaged, was made for other
+   vocabularies, or is a text without any pair of these vocabularies; *why says which. */
 RAPT_API rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
                                          const rapt_tokenizer *source, const rapt_tokenizer *target,
                                          const rapt_allocator *allocator, rapt_message *why);
-/* The same of the bytes of a file, which are not needed afterwards. */
+/* The same for a file in memory: bytes [size], which are not needed afterwards. */
 RAPT_API rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, const void *bytes,
                                                 size_t size, const rapt_tokenizer *source,
                                                 const rapt_tokenizer *target,
                                                 const rapt_allocator *allocator, rapt_message *why);
 
-/* That a source token becomes a target token. Will not grow. */
+/* A source token and a target token that it may become. Will not grow. */
 typedef struct rapt_lexical_pair {
-    int32_t source, target; /* a source token; the target token that it becomes */
-    float probability;      /* of target, given source; pairs of 0 or less do not count */
+    int32_t source;    /* id in the source vocabulary */
+    int32_t target;    /* id in the target vocabulary */
+    float probability; /* of target given source; pairs of 0 or less are ignored */
 } rapt_lexical_pair;
-/* A shortlist of `count` pairs in any order: the `best` (1 or more) likeliest of each source token
-   (ties: the greater id) and the `first` (0 or more) tokens of the target's vocabulary. Of equal
-   pairs the likeliest counts. *shortlist is the caller's to free. RAPT_BAD_ARGUMENT: a token is in
-   no vocabulary, a probability is not finite. */
+/* Makes a shortlist from `count` pairs in any order. It lists the `best` (1 or more) most likely
+   target tokens of each source token, where ties go to the greater id, and the `first` (0 or more)
+   tokens of the target vocabulary. Of duplicate pairs the most likely one counts. *shortlist is the
+   caller's to free. RAPT_BAD_ARGUMENT: a token is outside its vocabulary, or a probability is not
+   finite. */
 RAPT_API rapt_status rapt_shortlist_create(rapt_shortlist **shortlist,
                                            const rapt_lexical_pair *pairs, size_t count, int first,
                                            int best, const rapt_tokenizer *source,
                                            const rapt_tokenizer *target,
                                            const rapt_allocator *allocator, rapt_message *why);
-/* Tokens of the vocabularies that it is for; 0 for NULL. */
+/* Returns the size of the source vocabulary; 0 for NULL. */
 RAPT_API int rapt_shortlist_source_vocab(const rapt_shortlist *shortlist);
-RAPT_API int rapt_shortlist_target_vocab(const rapt_shortlist *shortlist); /* of the other side */
-RAPT_API void rapt_shortlist_free(rapt_shortlist *shortlist);              /* NULL is allowed */
+/* Returns the size of the target vocabulary; 0 for NULL. */
+RAPT_API int rapt_shortlist_target_vocab(const rapt_shortlist *shortlist);
+RAPT_API void rapt_shortlist_free(rapt_shortlist *shortlist); /* NULL is allowed */
 
 /* Writes the binary form; the file is replaced atomically. RAPT_NO_FILE: it cannot be written.
-   RAPT_NO_MEMORY: it is laid out in memory first. */
+   RAPT_NO_MEMORY: the file is first laid out in memory. */
 RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const char *path,
                                           rapt_message *why);
 
-/* The target tokens for source[count], without the end token unless it is one of these: ascending,
-   in tokens [capacity]; *found: how many there are. They do not depend on the order of the source.
-   RAPT_BAD_ARGUMENT: a source token is in no vocabulary, or capacity is less than *found. */
+/* Lists the target tokens for source[count], whose order does not matter, into tokens [capacity] in
+   ascending order, and sets *found to their number. The end token is among them only if it is
+   listed. RAPT_BAD_ARGUMENT: a source token is outside its vocabulary, or capacity is less than
+   *found. */
 RAPT_API rapt_status rapt_shortlist_tokens(const rapt_shortlist *shortlist, const int32_t *source,
                                            size_t count, int32_t *tokens, int capacity, int *found,
                                            rapt_message *why);

@@ -1,6 +1,6 @@
-/* transformer.h - the Transformer of Vaswani et al. 2017, whole or one of its halves: its
-   configuration, its parameters (a model, constant at inference) and its state while it runs (a
-   session: activations, keys and values of the tokens so far). */
+/* transformer.h - the Transformer of Vaswani et al. 2017, or one of its halves: its configuration,
+   its parameters (a model, constant at inference) and the state of a run (a session, which holds
+   activations, and the keys and values of the tokens so far). */
 #ifndef RAPT_TRANSFORMER_H
 #define RAPT_TRANSFORMER_H
 
@@ -11,77 +11,80 @@
 extern "C" {
 #endif
 
+/* ---- configuration ---- */
+
 /* Which halves a model has. */
 typedef enum rapt_kind {
     RAPT_KIND_ENCODER_DECODER, /* source to target: rapt_encode, rapt_decode, rapt_generate */
-    RAPT_KIND_ENCODER_ONLY,    /* source to classes: rapt_classify, rapt_embed */
-    RAPT_KIND_DECODER_ONLY     /* a language model: rapt_decode, rapt_generate */
+    RAPT_KIND_ENCODER_ONLY,    /* source to classes or vectors: rapt_classify, rapt_embed */
+    RAPT_KIND_DECODER_ONLY     /* language model: rapt_decode, rapt_generate */
 } rapt_kind;
 /* Where the norm of a sublayer f is. */
 typedef enum rapt_norm_order {
     RAPT_NORM_ORDER_POST, /* x = norm(x + f(x))   Vaswani et al. 2017 */
-    RAPT_NORM_ORDER_PRE   /* x = x + f(norm(x)), and a norm after the last layer */
+    RAPT_NORM_ORDER_PRE   /* x = x + f(norm(x)), with a norm after the last layer */
 } rapt_norm_order;
-/* Of the feed-forward layers. */
+/* The activation of feed-forward layers. */
 typedef enum rapt_activation {
     RAPT_ACTIVATION_RELU, /* max(0, x) */
-    RAPT_ACTIVATION_GELU, /* x Phi(x), Phi the normal distribution */
+    RAPT_ACTIVATION_GELU, /* x Phi(x), where Phi is the normal distribution function */
     RAPT_ACTIVATION_SILU  /* x / (1 + exp(-x)) */
 } rapt_activation;
-/* What is added to the embedding of a token at position p, which counts from first_position. */
+/* What is added to the embedding of the token at position p, which counts from first_position. */
 typedef enum rapt_position {
-    /* angle(p, i) = p / 10000^(2i / width), i = 0 .. width/2 - 1 */
+    /* Sinusoids with angle(p, i) = p / 10000^(2i / width) for i = 0 .. width/2 - 1: */
     RAPT_POSITION_INTERLEAVED,     /* columns sin cos sin cos ...      Vaswani et al. 2017, 3.5 */
     RAPT_POSITION_CONCATENATED,    /* all sines, then all cosines */
     RAPT_POSITION_CONCATENATED_N1, /* the same with i / (width/2 - 1): tensor2tensor, Marian */
     RAPT_POSITION_LEARNED,         /* a row of a learned table */
     RAPT_POSITION_NONE             /* nothing */
 } rapt_position;
-/* Which tables are one. */
+/* Which of the source embeddings, the target embeddings and the output matrix are the same. */
 typedef enum rapt_tie {
-    RAPT_TIE_NONE,   /* source table, target table and output matrix are three */
-    RAPT_TIE_OUTPUT, /* the target table is the output matrix */
-    RAPT_TIE_ALL     /* one table for all three; the vocabularies are one */
+    RAPT_TIE_NONE,   /* all three differ */
+    RAPT_TIE_OUTPUT, /* the target embeddings are the output matrix */
+    RAPT_TIE_ALL     /* all three are one matrix, for one vocabulary */
 } rapt_tie;
-/* Of all norms. */
+/* The type of all norms. */
 typedef enum rapt_norm_type {
-    RAPT_NORM_TYPE_LAYER, /* Ba, Kiros and Hinton 2016 */
+    RAPT_NORM_TYPE_LAYER, /* layer norm           Ba, Kiros and Hinton 2016 */
     RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
 } rapt_norm_type;
-/* Added to the scores of self-attention by the distance of key and query; a stack has one for all
-   of its layers. */
+/* What is added to the scores of self-attention by the distance of key and query. All layers of a
+   stack share it. */
 typedef enum rapt_relative_bias {
-    RAPT_RELATIVE_BIAS_NONE,  /* nothing is added */
-    RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance|, slopes 2^(-8 h / heads) for h = 1, 2, ...
-                                 (of a number of heads that is no power of two: those of the
-                                 power below, then every other one of the power above)
-                                                    Press, Smith and Lewis 2022 */
-    RAPT_RELATIVE_BIAS_ALIBI_LEARNED, /* begins there; "encoder.slopes", "decoder.slopes" */
-    RAPT_RELATIVE_BIAS_T5             /* a learned table; "encoder.relative_bias.weight", in the
-                                         encoder half of the buckets for keys after the query
+    RAPT_RELATIVE_BIAS_NONE,  /* nothing */
+    RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slopes 2^(-8 h / heads) for h = 1, 2, ... If
+                                 heads is not a power of two, the slopes are those of the next
+                                 smaller power, then every other one of the next larger. Press,
+                                 Smith and Lewis 2022 */
+    RAPT_RELATIVE_BIAS_ALIBI_LEARNED, /* slopes that start there and are learned: "encoder.slopes",
+                                         "decoder.slopes" */
+    RAPT_RELATIVE_BIAS_T5             /* a learned table, "encoder.relative_bias.weight"; in the
+                                         encoder, half of the buckets are for keys after the query.
                                                             Raffel et al. 2020 */
 } rapt_relative_bias;
-typedef enum rapt_pooling {                     /* of the rows of a sequence to one */
-                            RAPT_POOLING_NONE,  /* each row stays */
-                            RAPT_POOLING_FIRST, /* the first one */
-                            RAPT_POOLING_MEAN   /* the mean */
+/* How the rows of a sequence become one. */
+typedef enum rapt_pooling {
+    RAPT_POOLING_NONE,  /* they do not */
+    RAPT_POOLING_FIRST, /* the first row */
+    RAPT_POOLING_MEAN   /* the mean of all rows */
 } rapt_pooling;
-
-/* What a target begins with. */
+/* The first input of the decoder. */
 typedef enum rapt_decoder_start {
     RAPT_DECODER_START_BEGIN, /* the tokenizer's RAPT_TOKEN_BEGIN */
     RAPT_DECODER_START_END,   /* its RAPT_TOKEN_END: fairseq */
     RAPT_DECODER_START_PAD,   /* its RAPT_TOKEN_PAD: MarianMT of Hugging Face */
-    RAPT_DECODER_START_ZERO   /* any token: the first one of every target is read as zeros, to which
-                                 its position is added: Marian, CTranslate2 */
+    RAPT_DECODER_START_ZERO   /* any token: its embedding counts as zeros, to which its position is
+                                 added: Marian, CTranslate2 */
 } rapt_decoder_start;
-
-/* What a decoder remembers its earlier tokens by, instead of self-attention. */
+/* The recurrent unit by which a decoder remembers earlier tokens instead of self-attention. */
 typedef enum rapt_recurrence {
     RAPT_RECURRENCE_NONE, /* self-attention */
-    RAPT_RECURRENCE_SSRU  /* y = max(c_t, 0), c_t = f c_(t-1) + (1 - f) W x, f = 1 / (1 + exp(-V x -
-                             b)), c_0 = 0: the simpler simple recurrent unit of Kim et al. 2019; W,
-                             V:  "decoder.layers.0.recurrent.input.weight", "...forget.weight" */
+    RAPT_RECURRENCE_SSRU  /* the simpler simple recurrent unit of Kim et al. 2019: y = max(c_t, 0),
+                             c_t = f c_(t-1) + (1 - f) W x, f = 1 / (1 + exp(-V x - b)), c_0 = 0. W
+                             and  V are "decoder.layers.0.recurrent.input.weight", "...forget.weight"
+                           */
 } rapt_recurrence;
 
 /* The configuration of a model. Set size and whatever differs from 0, or start from a preset.
@@ -163,162 +166,188 @@ typedef struct rapt_config { /* size-first, see base.h */
     int reserved[1];     /* 0 */
 } rapt_config;
 
-/* What the library knows of one field. Static; the struct may grow at its end. */
+/* The type of a field of rapt_config. */
 typedef enum rapt_field_type {
     RAPT_FIELD_TYPE_INT,   /* an int */
     RAPT_FIELD_TYPE_FLAG,  /* an int, 0 or 1 */
     RAPT_FIELD_TYPE_FLOAT, /* a float */
     RAPT_FIELD_TYPE_ENUM   /* an enumeration, read and written as int */
 } rapt_field_type;
-/* One field of rapt_config. */
+/* A field of rapt_config, for programs that list, parse or print them. Static; later versions may
+   append members. */
 typedef struct rapt_config_field {
-    const char *name;               /* "ffn_width", as in rapt_config and in model files */
-    rapt_field_type type;           /* of its member */
-    size_t offset;                  /* of 4 bytes in rapt_config */
-    double min, max;                /* the least value; the greatest, of an enumeration too */
-    double zero;                    /* the value that 0 stands for, where that is a fixed one */
-    const char *(*word)(int value); /* of an enumeration: "pre"; NULL: no such value; else NULL */
+    const char *name;               /* as in rapt_config and in model files, such as "ffn_width" */
+    rapt_field_type type;           /* of the member */
+    size_t offset;                  /* of the member's 4 bytes in rapt_config */
+    double min, max;                /* smallest value; largest value, of enumerations too */
+    double zero;                    /* the value that 0 stands for, if that is a constant; else 0 */
+    const char *(*word)(int value); /* names the values of an enumeration, such as "pre", and
+                                       returns NULL for unknown ones; NULL for other types */
     const char *meaning;            /* one line of English */
 } rapt_config_field;
-/* In the order of rapt_config; static. NULL: no such index. */
+/* Returns a field, in the order of rapt_config, or NULL if there is no such index. Static. */
 RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 
-/* Fills *config, whose size is set: "tiny" (4+4 layers, width 128), "small" (6+6, 256) or "base"
-   (6+6, 512; Vaswani et al. 2017, table 3), with one vocabulary of `vocab` tokens and everything
-   tied. RAPT_BAD_ARGUMENT: no such preset. */
+/* Fills in *config, whose size is set, with a preset: "tiny" (4+4 layers, width 128), "small" (6+6,
+   width 256) or "base" (6+6, width 512; Vaswani et al. 2017, table 3), all with one vocabulary of
+   `vocab` tokens and tied embeddings. RAPT_BAD_ARGUMENT: no such preset. */
 RAPT_API rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab,
                                         rapt_message *why);
-/* RAPT_OK, or RAPT_BAD_ARGUMENT and a message that names the field. */
+/* Checks a configuration. RAPT_BAD_ARGUMENT: *why names the field that is wrong. */
 RAPT_API rapt_status rapt_config_check(const rapt_config *config, rapt_message *why);
 
-/* What is learned. Constant while it is used: any number of sessions and threads may share it. */
+/* ---- models ---- */
+
+/* A configuration with its parameters. It is constant while it is used: any number of sessions and
+   threads may share it. */
 typedef struct rapt_model rapt_model;
 
-/* A new model with random parameters. Equal seeds make equal models, on any machine. *model is the
-   caller's to free. RAPT_BAD_ARGUMENT: what rapt_config_check refuses. RAPT_NO_MEMORY. */
+/* Creates a model with random parameters. Equal seeds give equal models on every machine. *model is
+   the caller's to free. RAPT_BAD_ARGUMENT: rapt_config_check refuses the configuration.
+   RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uint64_t seed,
                                        const rapt_allocator *allocator, rapt_message *why);
 RAPT_API void rapt_model_free(rapt_model *model); /* NULL is allowed */
-/* Owned by the model; NULL for NULL. Its size is the library's, so a copy needs its own:
+/* Returns the configuration, owned by the model; NULL for NULL. Its size is that of the library, so
+   set it in a copy:
        rapt_config copy = *rapt_model_config(model); copy.size = sizeof copy; */
 RAPT_API const rapt_config *rapt_model_config(const rapt_model *model);
-RAPT_API size_t rapt_model_parameters(const rapt_model *model); /* how many numbers are learned */
-/* Of memory it holds; those of a file that it has mapped, too. */
+/* Returns the number of learned numbers; 0 for NULL. */
+RAPT_API size_t rapt_model_parameters(const rapt_model *model);
+/* Returns the bytes of memory that the model holds, including a file that it has mapped; 0 for
+   NULL. */
 RAPT_API size_t rapt_model_bytes(const rapt_model *model);
 
-/* Metadata: pairs of strings (UTF-8) in a model file. "rapt.config" is the model's own, the others
-   are the caller's; a translator keeps its tokenizers there. Will not grow. */
+/* A pair of strings, UTF-8 and terminated by 0, in a model file. The library writes "rapt.config",
+   "rapt.layout" and "rapt.trainer" itself. Translators keep their tokenizers under
+   "rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer". All other keys are the
+   caller's. Will not grow. */
 typedef struct rapt_metadata {
-    const char *key, *value; /* its name, UTF-8, 0-terminated; its text, likewise */
+    const char *key;   /* unique in its file */
+    const char *value; /* any text */
 } rapt_metadata;
 
-/* One safetensors file with the configuration and the model's metadata inside; `metadata` adds to
-   these, replaces the value of a key, and drops a key where value is NULL. The file is replaced
-   atomically (temporary file, fsync, rename): after a failure the old one stands. RAPT_NO_FILE: it
-   cannot be written. RAPT_BAD_ARGUMENT: a key is NULL, the library's own or there twice, a text is
-   not UTF-8, or count is negative. RAPT_NO_MEMORY. */
+/* Saves a model as a safetensors file that includes its configuration and its metadata. `metadata`
+   [count] adds pairs, replaces the value of an existing key, or removes a key where value is NULL.
+   The file is replaced atomically (temporary file, fsync, rename), so that a failure leaves the old
+   one. RAPT_NO_FILE: it cannot be written. RAPT_BAD_ARGUMENT: a key is NULL, reserved for the
+   library or given twice, a text is not UTF-8, or count is negative. RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_model_save(const rapt_model *model, const char *path,
                                      const rapt_metadata *metadata, int count, rapt_message *why);
+/* Options of rapt_model_save_with. */
 typedef struct rapt_save_options { /* size-first, see base.h */
-    size_t size;                   /* sizeof(rapt_save_options) */
-    int packed;                    /* not 0: as the library has parameters in memory */
-    int reserved;                  /* 0 */
+    size_t size;
+    int packed; /* not 0: in the library's own layout, see below */
+    int reserved;
 } rapt_save_options;
-/* The same; NULL options: all defaults. Errors as rapt_model_save.
+/* Saves a model with options; NULL stands for the defaults. Errors as rapt_model_save.
 
-   A packed file is opened in milliseconds, whatever its size: it is mapped, not read, and all
-   processes that have opened it share its memory. It is a safetensors file, in which a matrix of
-   the model is [panels][columns][16]: element [p][c][i] is row 16 p + i, column c; other parameters
-   are as long as whole vectors of 16. Metadata "rapt.layout" tells it from others. */
+   A packed file opens in milliseconds, whatever its size: it is mapped instead of read, and all
+   processes that open it share its memory. It is a safetensors file in which a matrix is
+   [panels][columns][16]: element [p][c][i] is row 16 p + i, column c. Other parameters are padded
+   to multiples of 16 floats. The metadata "rapt.layout" identifies such a file. */
 RAPT_API rapt_status rapt_model_save_with(const rapt_model *model, const char *path,
                                           const rapt_save_options *options,
                                           const rapt_metadata *metadata, int count,
                                           rapt_message *why);
-/* Files of version 0.2 are read as well. *model is the caller's to free. RAPT_BAD_FILE: the file is
-   damaged, or a parameter is infinite or NaN. */
+/* Loads a model from a file of rapt_model_save or a checkpoint of rapt_trainer_save, of version 0.2
+   or later. *model is the caller's to free. RAPT_NO_FILE: it cannot be read. RAPT_BAD_FILE: it is
+   damaged, or a parameter is infinite or NaN. RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
+/* Options of rapt_model_load_with. */
 typedef struct rapt_load_options { /* size-first, see base.h */
-    size_t size;                   /* sizeof(rapt_load_options) */
-    int non_finite;                /* not 0: parameters may be infinite or NaN */
-    int no_mapping;                /* not 0: a packed file is read into memory, not mapped */
+    size_t size;
+    int non_finite; /* not 0: parameters may be infinite or NaN */
+    int no_mapping; /* not 0: read a packed file into memory instead of mapping it */
 } rapt_load_options;
-/* NULL options: all defaults, as rapt_model_load.
+/* Loads a model with options; NULL stands for the defaults. Errors as rapt_model_load.
 
-   A packed file on a disk is mapped, read-only, until the model is freed, written to or trained,
-   which copies its parameters first; the file itself never changes. While it is mapped it must not
-   be cut or changed in place, or the process may end by SIGBUS (saving a model to its path is no
-   change: the old file stays until nobody uses it; on Windows a mapped file cannot be replaced).
-   Where a file could change, where a mapping is not possible or of a file that other programs have
-   written, all is read, as no_mapping asks. Sizes, names and offsets are checked whatever happens.
-   That values are finite is believed of a mapped file whose writer has checked them ("rapt.layout":
-   "panels 16, finite"); rapt_model_check does so again. A value that is not finite makes results
-   that are none, and nothing worse. */
+   A packed file on a disk is mapped read-only until the model is freed. Writing to the model or
+   training it first copies the parameters; the file itself never changes. While it is mapped, the
+   file must not be truncated or changed in place, or the process may receive SIGBUS. Saving a model
+   to the same path is safe, since the old file stays until nobody uses it; on Windows a mapped file
+   cannot be replaced. The file is read, as with no_mapping, if it cannot be mapped, if it could
+   change, or if another program wrote it.
+
+   Sizes, names and offsets are always checked. Whether values are finite is taken on trust if a
+   file is mapped and says that its writer checked them ("rapt.layout": "panels 16, finite");
+   rapt_model_check checks them again. If a parameter is infinite or NaN the results are
+   meaningless, but memory stays safe. */
 RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
 
-/* RAPT_NOT_FINITE: a parameter is infinite or NaN; *why names it. Reads all of them. */
+/* Reads all parameters and returns RAPT_NOT_FINITE if one is infinite or NaN; *why names it. */
 RAPT_API rapt_status rapt_model_check(const rapt_model *model, rapt_message *why);
 
-/* The same as rapt_model_load_with of a file in memory, of size bytes, which are copied. */
+/* The same as rapt_model_load_with for a file in memory: bytes [size], which are copied. */
 RAPT_API rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t size,
                                             const rapt_load_options *options,
                                             const rapt_allocator *allocator, rapt_message *why);
-/* The same of a file that the caller reads. */
+/* The same for a file that the caller reads. */
 RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
-/* The bytes that rapt_model_save writes, into memory: bytes [capacity]. *size: how many there are;
-   bytes may be NULL to ask. RAPT_BAD_ARGUMENT, and nothing but *size written: capacity is less. */
+/* Writes what rapt_model_save writes into memory: bytes [capacity]. *size is the number of bytes
+   needed; bytes may be NULL to ask for it. Errors as rapt_model_save; RAPT_BAD_ARGUMENT also if
+   capacity is less than *size, and then only *size is set. */
 RAPT_API rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
                                             size_t *size, const rapt_metadata *metadata, int count,
                                             rapt_message *why);
-/* The same bytes, from the first to the last, to a file that the caller writes. */
+/* The same bytes, in order, through a function of the caller's. */
 RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *writer,
                                         const rapt_metadata *metadata, int count,
                                         rapt_message *why);
 
-/* The metadata a model was loaded with, owned by it, in the order of their keys. NULL: no such key.
-   {NULL, NULL}: no such index. A created model has none. */
+/* Returns the value of a key in the metadata that the model was loaded with, or NULL if there is
+   none. Owned by the model. A created model has no metadata. */
 RAPT_API const char *rapt_model_metadata(const rapt_model *model, const char *key);
-/* How many there are, and each by its index. */
+/* Returns the number of pairs; 0 for NULL. */
 RAPT_API int rapt_model_metadata_count(const rapt_model *model);
-/* {NULL, NULL}: no such index. */
+/* Returns a pair, in the order of keys, or {NULL, NULL} if there is no such index. Owned by the
+   model. */
 RAPT_API rapt_metadata rapt_model_metadata_at(const rapt_model *model, int index);
 
-/* The parameters one by one, by name, as matrices [rows][columns] (a vector is one row). The model
-   holds them in another order, so they are copied out and in. rapt_tensor will not grow. */
+/* A parameter of a model, a matrix [rows][columns]; a vector is one row. Will not grow. */
 typedef struct rapt_tensor {
-    const char *name;  /* "encoder.layers.0.self_attn.qkv.weight", owned by the model */
-    int rows, columns; /* its rows, 1 or more; its columns, 1 or more */
+    const char *name; /* such as "encoder.layers.0.self_attn.qkv.weight", owned by the model */
+    int rows;         /* 1 or more */
+    int columns;      /* 1 or more */
 } rapt_tensor;
-/* How many there are; 0 for NULL. */
+/* Returns the number of parameters; 0 for NULL. */
 RAPT_API int rapt_model_tensors(const rapt_model *model);
-RAPT_API rapt_tensor rapt_model_tensor(const rapt_model *model, int index); /* name NULL: none */
-RAPT_API int rapt_model_find(const rapt_model *model, const char *name);    /* index, or -1 */
-/* data: [rows][columns]. Writing while a session or trainer computes is a data race.
-   RAPT_NO_MEMORY, of a mapped model alone: there is none for a copy. */
+/* Describes a parameter. If there is no such index, name is NULL. */
+RAPT_API rapt_tensor rapt_model_tensor(const rapt_model *model, int index);
+/* Returns the index of a parameter, or -1 if there is no such name. */
+RAPT_API int rapt_model_find(const rapt_model *model, const char *name);
+/* Copies a parameter to data [rows][columns]; the model's own layout differs. RAPT_BAD_ARGUMENT: no
+   such index. */
 RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *data,
                                      rapt_message *why);
-/* How whole numbers of the file that the model was imported from stand for a parameter, row by row:
-   value = q x (1 / scale), |q| at most 127 or 32767; and what the engine of that file multiplies
-   the rows with that meet the matrix, if it knows (alpha of Bergamot). scales and alphas: [rows], 0
-   where there is none; either may be NULL. Training does not change them. They are metadata
-   "rapt.scales", which a saved model keeps. RAPT_BAD_FILE: these metadata are damaged. */
+/* Returns the quantization scales of a parameter, one per row, if the model was imported from a
+   quantized file: value = q (1 / scale) with |q| at most 127 or 32767. alphas are the factors by
+   which the engine of that file multiplies the input rows of the matrix, if the file has them
+   (Bergamot). Both are [rows], 0 where unknown, and may be NULL. They are kept in metadata
+   "rapt.scales"; training does not change them. RAPT_BAD_ARGUMENT: no such index. RAPT_BAD_FILE:
+   the metadata are damaged. */
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
                                        float *alphas, rapt_message *why);
-/* The other way round: data [rows][columns] becomes the parameter. Errors as rapt_model_read. */
+/* Copies data [rows][columns] into a parameter. Doing so while a session or trainer computes is a
+   data race. Errors as rapt_model_read; RAPT_NO_MEMORY also if the model is mapped and cannot be
+   copied. */
 RAPT_API rapt_status rapt_model_write(rapt_model *model, int index, const float *data,
                                       rapt_message *why);
 
-/* Sequences of tokens stored back to back: sequence b is ids[starts[b]] .. ids[starts[b+1] - 1];
-   starts[0] is 0. Nothing is padded. */
+/* ---- sessions ---- */
+
+/* Sequences stored back to back without padding: sequence b is ids[starts[b]] .. ids[starts[b+1] -
+   1], and starts[0] is 0. Zero-initialize what you do not set. */
 typedef struct rapt_tokens {
     int batch;            /* sequences */
-    const int32_t *ids;   /* of all sequences, back to back; NULL with vectors */
+    const int32_t *ids;   /* of all sequences; NULL with vectors */
     const int *starts;    /* [batch + 1] */
-    const float *vectors; /* instead of ids, of an encoder that reads vectors: see below */
+    const float *vectors; /* instead of ids, for an encoder that reads vectors: see below */
 } rapt_tokens;
 
 /* A model whose encoder reads vectors (config.source_width) takes rapt_tokens with `vectors`
@@ -330,93 +359,98 @@ typedef struct rapt_tokens {
 
 /* The largest inputs of a session; its memory follows from them. */
 typedef struct rapt_limits { /* size-first, see base.h */
-    size_t size;             /* sizeof(rapt_limits) */
-    int batch;               /* source sequences at once */
-    int beams;               /* target sequences per source; 0: 1 */
-    int source_tokens;       /* of all source sequences together */
-    int target_length;       /* tokens of one target sequence; memory has space for this rounded up
-                                to a multiple of 16, which searches may use */
-    int target_tokens;       /* of one call of rapt_decode; 0: batch * beams, which is what
-                                rapt_generate needs */
-    int threads;             /* see base.h */
-    int alignments;   /* not 0: rapt_generate can give alignments; their rows are kept while it
-                         searches, which takes target_length * beams * source_tokens floats or more */
-    int self_weights; /* not 0: rapt_session_weights can give self-attention; queries and keys of
-                         every layer are kept, which takes about layers * tokens * 4 * width floats,
-                         and the encoder takes all sequences at once; no time */
+    size_t size;
+    int batch;         /* source sequences per call */
+    int beams;         /* target sequences per source; 0: 1 */
+    int source_tokens; /* of all source sequences together */
+    int target_length; /* tokens of the longest target; memory is reserved for this number rounded
+                          up to a multiple of 16, which searches may use */
+    int target_tokens; /* per call of rapt_decode; 0: batch * beams, which is enough for
+                          rapt_generate */
+    int threads;       /* see base.h */
+    int alignments; /* not 0: rapt_generate can return alignments. Keeps their rows during a search,
+                       target_length * beams * source_tokens floats or more */
+    int self_weights; /* not 0: rapt_session_weights can return self-attention. Keeps the queries
+                         and keys of every layer, about layers * tokens * 4 * width floats, and
+                         encodes all sequences at once; costs no time */
 } rapt_limits;
 
-/* One thread at a time may use a session; a model may serve any number of them. */
+/* The state of one run of a model. One thread at a time may use a session; any number of sessions
+   may share a model. */
 typedef struct rapt_session rapt_session;
-/* Bytes that rapt_session_create allocates; 0: an argument is wrong, or it would not fit into
-   memory. */
+/* Returns the bytes that rapt_session_create allocates, or 0 if an argument is not valid or the
+   number overflows. */
 RAPT_API size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits);
-/* The model is not copied and must outlive the session. *session is the caller's to free; limits
-   are copied. RAPT_BAD_ARGUMENT: one of them is out of range, and *why names it. RAPT_NO_MEMORY. */
+/* Creates a session. The model is not copied and must outlive it; limits are copied. *session is
+   the caller's to free. RAPT_BAD_ARGUMENT: a limit is out of range; *why names it. RAPT_NO_MEMORY.
+ */
 RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
                                          const rapt_limits *limits, const rapt_allocator *allocator,
                                          rapt_message *why);
 RAPT_API void rapt_session_free(rapt_session *session); /* NULL is allowed */
 
-/* Encodes source sequences and drops all target tokens. *encoder_output: [source tokens][width],
-   owned by the session and valid until the next call; encoder_output NULL: not wanted.
-   A decoder-only model has no source: give batch alone (ids and starts NULL) to begin that many
-   targets; a prompt is tokens of rapt_decode, or a prefix of rapt_generate.
-   RAPT_BAD_ARGUMENT: more sequences or tokens than the limits, starts that do not ascend, or a
-   token that is in no vocabulary; *why names its index. */
+/* Encodes source sequences and forgets all targets. *encoder_output becomes [source tokens][width],
+   owned by the session and valid until its next call; encoder_output may be NULL.
+
+   A decoder-only model has no source: set only batch, the number of targets to begin. A prompt is
+   given to rapt_decode, or to rapt_generate as a prefix.
+
+   RAPT_BAD_ARGUMENT: there are more sequences or tokens than the limits allow, starts do not
+   ascend, or a token is outside the vocabulary; *why names its index. */
 RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *source,
                                  const float **encoder_output, rapt_message *why);
 
-/* What an encoder-only model was trained for: encodes the source, as rapt_encode does, and applies
-   the output matrix. *logits: [source tokens][target_vocab], or, where the configuration pools,
-   [source sequences][target_vocab]; owned by the session and valid until the next call. Of an empty
-   sequence with pooling: the output's bias. Other kinds are RAPT_BAD_ARGUMENT: they have targets.
- */
+/* Runs an encoder-only model: encodes the source and applies the output matrix. *logits becomes
+   [source tokens][target_vocab], or [source sequences][target_vocab] if the configuration pools;
+   owned by the session and valid until its next call. With pooling, an empty sequence gets the bias
+   of the output. Errors as rapt_encode; RAPT_BAD_ARGUMENT also for models of another kind. */
 RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *source,
                                    const float **logits, rapt_message *why);
 
-/* One vector for each source sequence: encodes the source, as rapt_encode does, and pools the
-   encoder's output, whatever the configuration says. *embeddings: [source sequences][width], owned
-   by the session and valid until the next call; 0 for an empty sequence. pooling NONE is
-   RAPT_BAD_ARGUMENT, and so is a decoder-only model. */
+/* Computes one vector per source sequence: encodes the source and pools the encoder's output by
+   `pooling`, which must not be RAPT_POOLING_NONE, whatever the configuration says. *embeddings
+   becomes [source sequences][width], owned by the session and valid until its next call; an empty
+   sequence gets 0. Errors as rapt_encode; RAPT_BAD_ARGUMENT also for a decoder-only model. */
 RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source,
                                 rapt_pooling pooling, const float **embeddings, rapt_message *why);
 
-/* Appends tokens to the targets (batch * beams of the last rapt_encode; a sequence may be given
-   0 tokens). *logits: [tokens][target_vocab], owned by the session, valid until the next call.
-   n tokens in one call give the bits of n calls with one. RAPT_BAD_ARGUMENT: as rapt_encode; also
-   if that has not been called. */
+/* Appends tokens to the batch * beams targets of the last rapt_encode; a target may get none.
+   *logits becomes [tokens][target_vocab], owned by the session and valid until its next call. n
+   tokens in one call give the same bits as n calls with one token. RAPT_BAD_ARGUMENT: as
+   rapt_encode; also if that has not been called. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 
-/* Target sequence i continues what was sequence parents[i] (of the same source), parents:
-   [batch * beams]. Weights and alignments of the last rapt_decode cannot be asked for afterwards.
-   RAPT_BAD_ARGUMENT: one of them is none, or of another source; the targets are those of a search
-   (rapt_generate, rapt_score_targets). */
+/* Reorders targets, as a beam search does: target i continues what was target parents[i], which
+   must have the same source. parents is [batch * beams]. The weights and alignments of the last
+   rapt_decode are lost. RAPT_BAD_ARGUMENT: a parent is out of range or has another source, or the
+   targets are those of a search (rapt_generate, rapt_score_targets). */
 RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *parents,
                                           rapt_message *why);
 
-/* Cross-attention weights of the tokens given to the last rapt_decode: layer and head, or -1
-   for the mean over all of them. weights: [tokens][source tokens], one row of the length of its own
-   source for each token, back to back. Those of local-p do not sum to 1. RAPT_BAD_ARGUMENT: the
-   model has no cross-attention, or no such layer or head, or targets were reordered since. */
+/* Copies the cross-attention weights of the tokens given to the last rapt_decode, for a layer and
+   head, or for the mean over all of them if these are -1. weights: [tokens][source tokens], back to
+   back, each row as long as its own source. The rows of local-p do not sum to 1. RAPT_BAD_ARGUMENT:
+   the model has no cross-attention, there is no such layer or head, or targets have been reordered
+   since. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 
-/* Which weights; weights has one row for each query, back to back in the order of sequences. */
+/* Which attention rapt_session_weights returns. There is one row per query, back to back in the
+   order of sequences. */
 typedef enum rapt_weights {
-    RAPT_WEIGHTS_ENCODER, /* self-attention; of each source token of the last rapt_encode a row as
-                             long as its source */
-    RAPT_WEIGHTS_DECODER, /* self-attention; of each token given to the last rapt_decode a row as
-                             long as its target is now, 0 for the tokens after it */
-    RAPT_WEIGHTS_CROSS    /* of the same tokens, as long as the source: rapt_session_alignment */
+    RAPT_WEIGHTS_ENCODER, /* self-attention of the source tokens of the last rapt_encode; a row is
+                             as long as its source */
+    RAPT_WEIGHTS_DECODER, /* self-attention of the tokens given to the last rapt_decode; a row is as
+                             long as its target is now, with 0 for the tokens after it */
+    RAPT_WEIGHTS_CROSS /* cross-attention of the same tokens, as rapt_session_alignment gives it */
 } rapt_weights;
-/* Attention weights of a layer and head, or of their mean (-1), from what the model computed last
-   and the statistics that its own softmax left: those that rapt_attention_weights gives of the same
-   queries and keys, to the bit. Costs one product of queries and keys for each layer and head; with
-   recurrent scores the rows of the call once more. weights: [queries][keys], each row as long as
-   its own sequence. RAPT_BAD_ARGUMENT: limits.self_weights is 0, but self-attention is wanted; or
-   the model has no such part, layer or head. */
+/* Copies the attention weights of a layer and head, or of the mean over all of them if these are
+   -1: weights [queries][keys], each row as long as its own sequence. They are computed again from
+   what the model left in the session, and equal to the bit what rapt_attention_weights gives for
+   the same queries and keys. This costs one product of queries and keys per layer and head;
+   recurrent scores also repeat the rows of the last call. RAPT_BAD_ARGUMENT: self-attention is
+   requested but limits.self_weights is 0, or the model has no such part, layer or head. */
 RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,
                                           int head, float *weights, rapt_message *why);
 
