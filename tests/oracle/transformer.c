@@ -438,11 +438,8 @@ void oracle_decode(struct oracle_model *m, const struct oracle_drop *drop,
 
 static struct oracle_sentence sentence(const rapt_tokens *t, int b)
 {
-    return (struct oracle_sentence){.number = b,
-                                    .first = t->starts[b],
-                                    .count = t->starts[b + 1] - t->starts[b],
-                                    .ids = t->ids ? t->ids + t->starts[b] : NULL,
-                                    .vectors = t->vectors};
+    int first = t->starts[b], count = t->starts[b + 1] - first;
+    return (struct oracle_sentence){b, first, count, t->ids ? t->ids + first : NULL, t->vectors};
 }
 
 /* Returns the summed loss; that of each row is in losses. */
