@@ -13,7 +13,7 @@ static const char purpose[] =
     "together in training (10 of 78 pairs) and the attention weights of each word. Xu et al. "
     "2015, \"Show, attend and tell\", do this with photographs and a recurrent decoder.";
 
-static int run(const struct caption_setup *setup, bool json, const char *path)
+static int caption_run(const struct caption_setup *setup, bool json, const char *path)
 {
     struct caption_study study;
     caption_study_make(&study, setup);
@@ -54,5 +54,5 @@ int main(int argc, char **argv)
     setup.seed = options.seed;
     setup.quiet = options.json;
     setup.threads = options.threads;
-    return run(&setup, options.json, options.svg);
+    return caption_run(&setup, options.json, options.svg);
 }

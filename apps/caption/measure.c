@@ -6,8 +6,8 @@
 
 static const uint64_t TEST_STREAM = UINT64_MAX / 2; /* training draws from streams 0 .. steps - 1 */
 
-static void draw(struct scene *scenes, float *patches, int count, struct random random,
-                 bool held_out)
+static void captions_draw(struct scene *scenes, float *patches, int count, struct random random,
+                          bool held_out)
 {
     for (int i = 0; i < count; i++) {
         scene_draw(&scenes[i], &random, held_out);
@@ -23,14 +23,15 @@ struct job {
     struct captioner *model;
 };
 
-static void train(const struct job *job)
+static void captions_train(const struct job *job)
 {
     const struct caption_setup *setup = job->setup;
     struct scene *scenes = xcalloc((size_t)setup->batch, sizeof *scenes);
     float *patches = xcalloc((size_t)setup->batch * PATCHES * PATCH, sizeof *patches);
     for (int step = 0; step < setup->steps; step++) {
         float rate = 4e-3F * schedule_factor(step, setup->steps, 20, 0.02F);
-        draw(scenes, patches, setup->batch, random_from(setup->seed, (uint64_t)step), false);
+        captions_draw(scenes, patches, setup->batch, random_from(setup->seed, (uint64_t)step),
+                      false);
         double loss = captioner_learn(job->model, scenes, patches, setup->batch, rate);
         if (!setup->quiet && tenth_done(step, setup->steps))
             print_message("%s: %6d scenes, loss %.4f per word",
@@ -72,7 +73,7 @@ static double evaluate(struct caption_result *result, struct captioner *model,
     int exact = 0, batches = setup->tests / setup->batch;
     for (int i = 0; i < batches; i++) {
         struct random random = random_from(setup->seed, TEST_STREAM + (uint64_t)i);
-        draw(scenes, patches, setup->batch, random, held_out);
+        captions_draw(scenes, patches, setup->batch, random, held_out);
         captioner_describe(model, patches, setup->batch, out, weights);
         for (int b = 0; b < setup->batch; b++) {
             const int *caption = out + b * MAX_WORDS;
@@ -89,7 +90,7 @@ static double evaluate(struct caption_result *result, struct captioner *model,
     return (double)exact / (batches * setup->batch);
 }
 
-static void measure(const struct job *job)
+static void captions_measure(const struct job *job)
 {
     int counts[2] = {0};
     struct caption_result *r = &job->study->results[job->kind];
@@ -111,21 +112,22 @@ static void describe_examples(const struct job *job)
         struct caption_example *example = &job->study->examples[i];
         struct caption_view *view = &example->views[job->kind];
         struct scene scene;
-        draw(&scene, patches, 1, random_from(job->setup->seed, TEST_STREAM - 1 - shown[i]), true);
+        captions_draw(&scene, patches, 1, random_from(job->setup->seed, TEST_STREAM - 1 - shown[i]),
+                      true);
         captioner_describe(job->model, patches, 1, view->out, view->weights);
         if (job->kind == SOFT) example->scene = scene;
     }
     free(patches);
 }
 
-static void *work(void *argument)
+static void *captions_work(void *argument)
 {
     struct job *job = argument;
     const struct caption_setup *setup = job->setup;
     job->model = captioner_create(job->study->results[job->kind].normalizer, setup->steps,
                                   setup->batch, setup->seed);
-    train(job);
-    measure(job);
+    captions_train(job);
+    captions_measure(job);
     describe_examples(job);
     captioner_free(job->model);
     return NULL;
@@ -138,7 +140,7 @@ void caption_study_make(struct caption_study *study, const struct caption_setup 
     *study = (struct caption_study){.kinds = setup->normalizer == RAPT_NORMALIZER_SOFTMAX ? 1 : 2};
     study->results[HARD].normalizer = setup->normalizer;
     for (int kind = 0; kind < KINDS; kind++) jobs[kind] = (struct job){setup, study, kind, NULL};
-    run_threads(work, jobs, study->kinds, sizeof *jobs, threads_used(setup->threads));
+    run_threads(captions_work, jobs, study->kinds, sizeof *jobs, threads_used(setup->threads));
     study->seconds = now() - start;
 }
 

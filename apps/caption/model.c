@@ -18,7 +18,7 @@ struct captioner {
     float *weights;                                   /* [batch][PATCHES] of one step */
 };
 
-static void check(rapt_status status, const rapt_message *why)
+static void captioner_check(rapt_status status, const rapt_message *why)
 {
     if (status != RAPT_OK) exit(failed("%s", *why->text ? why->text : rapt_status_text(status)));
 }
@@ -71,9 +71,10 @@ static void make_model(struct captioner *m, rapt_normalizer normalizer, int step
                              .source_tokens = batch * PATCHES,
                              .target_length = MAX_WORDS,
                              .threads = 1};
-    check(rapt_model_create(&m->model, &config, seed, NULL, &why), &why);
-    check(rapt_trainer_create(&m->trainer, m->model, &options, &capacity, NULL, &why), &why);
-    check(rapt_session_create(&m->session, m->model, &use, NULL, &why), &why);
+    captioner_check(rapt_model_create(&m->model, &config, seed, NULL, &why), &why);
+    captioner_check(rapt_trainer_create(&m->trainer, m->model, &options, &capacity, NULL, &why),
+                    &why);
+    captioner_check(rapt_session_create(&m->session, m->model, &use, NULL, &why), &why);
 }
 
 struct captioner *captioner_create(rapt_normalizer normalizer, int steps, int batch, uint64_t seed)
@@ -123,8 +124,8 @@ double captioner_learn(struct captioner *m, const struct scene *scenes, const fl
         (rapt_tokens){.batch = count, .vectors = patches, .starts = m->source_starts};
     const rapt_tokens target = {.batch = count, .ids = m->target, .starts = m->target_starts};
     rapt_trainer_set_rate(m->trainer, rate);
-    check(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
-    check(rapt_train_step(m->trainer, NULL, &why), &why);
+    captioner_check(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
+    captioner_check(rapt_train_step(m->trainer, NULL, &why), &why);
     return report.loss / (double)report.tokens;
 }
 
@@ -136,11 +137,11 @@ void captioner_describe(struct captioner *m, const float *patches, int count, in
         (rapt_tokens){.batch = count, .vectors = patches, .starts = m->source_starts};
     const rapt_tokens inputs = {.batch = count, .ids = m->target, .starts = m->step_starts};
     const float *logits = NULL;
-    check(rapt_encode(m->session, &source, NULL, &why), &why);
+    captioner_check(rapt_encode(m->session, &source, NULL, &why), &why);
     for (int t = 0; t < MAX_WORDS; t++) {
         for (int b = 0; b < count; b++) m->target[b] = t > 0 ? out[b * MAX_WORDS + t - 1] : BEGIN;
-        check(rapt_decode(m->session, &inputs, &logits, &why), &why);
-        check(rapt_session_alignment(m->session, 0, -1, m->weights, &why), &why);
+        captioner_check(rapt_decode(m->session, &inputs, &logits, &why), &why);
+        captioner_check(rapt_session_alignment(m->session, 0, -1, m->weights, &why), &why);
         for (int b = 0; b < count; b++) {
             const int i = b * MAX_WORDS + t, ended = t > 0 && out[i - 1] == END;
             out[i] = ended ? END : argmax(WORDS, logits + b * WORDS);

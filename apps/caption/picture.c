@@ -25,7 +25,7 @@ static void mix(char color[8], const struct scene *scene, int object, float shar
 }
 
 /* Returns the largest weight of a patch, at least a little more than 0. */
-static float largest(const float *weights)
+static float largest_weight(const float *weights)
 {
     float max = 1e-9F;
     for (int p = 0; p < PATCHES; p++) max = weights[p] > max ? weights[p] : max;
@@ -36,7 +36,7 @@ static float largest(const float *weights)
 void caption_draw_scene(struct svg *svg, const struct scene *scene, double x, double y,
                         double pixel, const float *weights)
 {
-    const float max = weights != NULL ? largest(weights) : 1;
+    const float max = weights != NULL ? largest_weight(weights) : 1;
     for (int row = 0; row < SIZE; row++)
         for (int from = 0, to; from < SIZE; from = to) {
             int object = scene_object(scene, from, row),
@@ -80,7 +80,7 @@ void caption_draw_view(struct svg *svg, const struct scene *scene, const struct 
                  view->out[t] == scene->words[t] ? "#222222" : wrong, "%s",
                  caption_words[view->out[t]]);
         svg_text(svg, left + CAPTION_SIZE, top + CAPTION_HEAD - 8, 10, SVG_RIGHT, "#666666", "%.0f",
-                 (double)(100 * largest(view->weights + t * PATCHES)));
+                 (double)(100 * largest_weight(view->weights + t * PATCHES)));
     }
 }
 

@@ -66,7 +66,7 @@ static void append_object(struct scene *scene, int object)
     scene->words[scene->count++] = FIRST_SHAPE + scene->objects[object].shape;
 }
 
-static void describe(struct scene *scene)
+static void scene_describe(struct scene *scene)
 {
     for (int i = 0; i < MAX_WORDS; i++) scene->words[i] = 0, scene->named[i] = -1;
     scene->count = 0;
@@ -105,5 +105,5 @@ void scene_draw(struct scene *scene, struct random *random, bool held_out)
         objects[1] = objects[0];
         objects[0] = first;
     }
-    describe(scene);
+    scene_describe(scene);
 }

@@ -50,7 +50,7 @@ static void summarize(struct bandit *bandit, int with, const float *gradient)
 }
 
 /* Makes one row per draw, all with the same query. */
-static rapt_status draw(struct bandit *bandit, struct draws *d, uint64_t seed)
+static rapt_status bandit_draw(struct bandit *bandit, struct draws *d, uint64_t seed)
 {
     static const float value[2] = {0, 1};
     rapt_attention a;
@@ -98,7 +98,7 @@ int bandit_run(struct bandit *bandit, int draws, uint64_t seed)
         d.query[2 * n + 1] = query[1];
         d.baseline[n] = expected;
     }
-    rapt_status status = draw(bandit, &d, seed);
+    rapt_status status = bandit_draw(bandit, &d, seed);
     free(block);
     free(d.chosen);
     free(d.workspace.data);

@@ -64,7 +64,7 @@ void network_glimpse(struct network *n, int t)
     linear_forward(&n->policy_query, rows, v->state + at, v->policy_query + from * KEY);
 }
 
-static void add(float *to, const float *from, size_t count)
+static void core_add(float *to, const float *from, size_t count)
 {
     for (size_t i = 0; i < count; i++) to[i] += from[i];
 }
@@ -87,7 +87,7 @@ void network_backward(struct network *n)
 {
     const struct setup *s = n->setup;
     const struct tape *v = &n->tape, *d = &n->gradient;
-    const int rows = rows_of(s), keys = s->batch * locations_of(s);
+    const int rows = glimpse_rows(s), keys = s->batch * locations_of(s);
     const size_t all = (size_t)(rows * s->width);
     linear_backward(&n->key_in, keys, n->previews, d->policy_keys, NULL);
     embed_backward(&n->key_embed, keys, n->location_ids, d->policy_keys);
@@ -96,13 +96,13 @@ void network_backward(struct network *n)
     linear_backward(&n->baseline_out, rows, v->state, d->baseline, NULL);
     norm_backward(&n->norm_out, rows, v->output, d->state, d->output);
     linear_backward(&n->ffn_out, rows, v->ffn_hidden, d->output, d->ffn_hidden);
-    add(d->attended, d->output, all);
+    core_add(d->attended, d->output, all);
     float *hidden = xcalloc(2 * all, sizeof *hidden), *what = xcalloc(2 * all, sizeof *what);
     relu_backward(2 * all, v->ffn_hidden, d->ffn_hidden, hidden);
     linear_backward(&n->ffn_in, rows, v->ffn_input, hidden, d->ffn_input);
     norm_backward(&n->norm2, rows, v->attended, d->ffn_input, d->attended);
     linear_backward(&n->attention_out, rows, v->context, d->attended, d->context);
-    add(d->glimpse, d->attended, all);
+    core_add(d->glimpse, d->attended, all);
     attention_backward(n);
     linear_backward(&n->query, rows, v->attention_in, d->query, d->attention_in);
     linear_backward(&n->key, rows, v->attention_in, d->key, d->attention_in);

@@ -41,7 +41,7 @@ static inline int locations_of(const struct setup *setup)
     return setup->grid * setup->grid;
 }
 
-static inline int rows_of(const struct setup *setup)
+static inline int glimpse_rows(const struct setup *setup)
 {
     return setup->glimpses * setup->batch;
 }

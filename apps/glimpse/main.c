@@ -15,7 +15,7 @@ static const char purpose[] =
     "digit that is. "
     "On a two-armed bandit the gradient estimate is compared with the exact gradient.";
 
-static void *train(void *viewer)
+static void *glimpse_train(void *viewer)
 {
     viewer_train(viewer);
     viewer_test(viewer);
@@ -66,7 +66,7 @@ static void print_viewer(const struct viewer *l, bool json)
                          "last_rate", l->last_rate, "curve", curve));
 }
 
-static int run(const struct setup *setup, const struct demo_options *options)
+static int glimpse_run(const struct setup *setup, const struct demo_options *options)
 {
     const bool json = options->json;
     const char *path = options->svg;
@@ -78,7 +78,7 @@ static int run(const struct setup *setup, const struct demo_options *options)
     if (code != EXIT_OK) return code;
     print_bandit(&bandit, json);
     for (int k = 0; k < POLICIES; k++) viewer_create(&viewers[k], (enum policy)k, setup);
-    run_threads(train, viewers, POLICIES, sizeof *viewers, threads_used(options->threads));
+    run_threads(glimpse_train, viewers, POLICIES, sizeof *viewers, threads_used(options->threads));
     const double seconds = now() - start,
                  margin = viewer_success(&viewers[LEARNED]) - viewer_success(&viewers[RANDOM]);
     if (!json) print_message("trained and tested in %.0f seconds", seconds);
@@ -128,5 +128,5 @@ int main(int argc, char **argv)
     setup.seed = options.seed;
     setup.quiet = options.json;
     watch_for_interrupts();
-    return run(&setup, &options);
+    return glimpse_run(&setup, &options);
 }

@@ -6,7 +6,7 @@
 /* All arrays are in one block, so that one memset clears them. */
 static void tape_create(struct tape *tape, const struct setup *setup)
 {
-    const size_t rows = (size_t)rows_of(setup), width = (size_t)setup->width;
+    const size_t rows = (size_t)glimpse_rows(setup), width = (size_t)setup->width;
     const struct {
         float **array;
         size_t columns;
@@ -67,7 +67,7 @@ static void layers_create(struct network *n)
 
 void network_create(struct network *n, const struct setup *setup)
 {
-    const size_t rows = (size_t)rows_of(setup), locations = (size_t)locations_of(setup);
+    const size_t rows = (size_t)glimpse_rows(setup), locations = (size_t)locations_of(setup);
     *n = (struct network){.setup = setup};
     layers_create(n);
     tape_create(&n->tape, setup);

@@ -102,7 +102,7 @@ static int learn_digits(struct viewer *l)
 }
 
 /* Makes a training step; returns how many pictures end as the aim demands. */
-static int step(struct viewer *l, int number)
+static int viewer_step(struct viewer *l, int number)
 {
     struct network *n = &l->network;
     const struct setup *s = l->setup;
@@ -127,7 +127,7 @@ void viewer_train(struct viewer *l)
     const int part = (l->setup->steps + 39) / 40;
     int successes = 0;
     for (int i = 0; i < l->setup->steps && !interrupted(); i++) {
-        successes += step(l, i);
+        successes += viewer_step(l, i);
         if ((i + 1) % part != 0 && i + 1 < l->setup->steps) continue;
         int counted = i % part + 1;
         l->steps[l->reports] = i + 1;

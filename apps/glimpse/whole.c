@@ -65,7 +65,7 @@ static void pixels_backward(const struct dense *n, const float *ink, const float
             n->in.dweight[i * HIDDEN + j] += ink[i] * dy[j];
 }
 
-static void forward(struct dense *n, enum stream stream, int batch)
+static void dense_forward(struct dense *n, enum stream stream, int batch)
 {
     const struct setup *s = n->setup;
     for (int b = 0; b < s->batch; b++) {
@@ -80,12 +80,12 @@ static void forward(struct dense *n, enum stream stream, int batch)
     linear_forward(&n->out, s->batch, n->hidden, n->logits);
 }
 
-static void step(struct dense *n, int number)
+static void dense_step(struct dense *n, int number)
 {
     const struct setup *s = n->setup;
     const size_t floats = (size_t)s->batch * HIDDEN;
     float *dinside = xcalloc(floats, sizeof *dinside);
-    forward(n, STREAM_TRAINING, number);
+    dense_forward(n, STREAM_TRAINING, number);
     cross_entropy(s->batch, s->digits, n->logits, n->labels, n->dlogits, NULL);
     memset(n->dhidden, 0, floats * sizeof(float));
     linear_backward(&n->out, s->batch, n->hidden, n->dlogits, n->dhidden);
@@ -104,9 +104,9 @@ void *whole_train(void *argument)
     struct dense n;
     int correct = 0;
     dense_create(&n, s);
-    for (int i = 0; i < s->steps; i++) step(&n, i);
+    for (int i = 0; i < s->steps; i++) dense_step(&n, i);
     for (int i = 0; i < batches; i++) {
-        forward(&n, STREAM_TESTS, i);
+        dense_forward(&n, STREAM_TESTS, i);
         cross_entropy(s->batch, s->digits, n.logits, n.labels, n.dlogits, &correct);
     }
     whole->accuracy = (double)correct / (batches * s->batch);

@@ -4,7 +4,7 @@
 #include "kit/workspace.h"
 #include <stdlib.h>
 
-static void check(rapt_status status, const rapt_message *why)
+static void attend_check(rapt_status status, const rapt_message *why)
 {
     if (status != RAPT_OK) exit(failed("%s", why->text));
 }
@@ -25,13 +25,13 @@ void attend(const struct attended *a, float *out, float *weights)
     problem.scale = a->scale;
     void *memory = workspace_for(&workspace, &problem);
     const rapt_attention_saved saved = {.size = sizeof saved, .statistics = statistics};
-    check(rapt_attention_forward(&problem, a->q, a->k, a->v, out != NULL ? out : unused, &saved,
-                                 memory, &why),
-          &why);
+    attend_check(rapt_attention_forward(&problem, a->q, a->k, a->v, out != NULL ? out : unused,
+                                        &saved, memory, &why),
+                 &why);
     if (weights != NULL)
-        check(rapt_attention_weights(&problem, a->q, a->k, &saved, 0, 0, 0, a->queries, weights,
-                                     memory, &why),
-              &why);
+        attend_check(rapt_attention_weights(&problem, a->q, a->k, &saved, 0, 0, 0, a->queries,
+                                            weights, memory, &why),
+                     &why);
     free(workspace.data);
     free(statistics);
     free(unused);

@@ -16,7 +16,7 @@ struct problem {
     float query[WIDTH], keys[KEYS * WIDTH], out[WIDTH], weights[KEYS];
 };
 
-static void attend(struct problem *p, rapt_score score, int keys, int width)
+static void problem_attend(struct problem *p, rapt_score score, int keys, int width)
 {
     rapt_attention a;
     float lse;
@@ -30,7 +30,7 @@ static void attend(struct problem *p, rapt_score score, int keys, int width)
                                 NULL));
 }
 
-static void draw(float *x, int count, struct random *random)
+static void draw_vector(float *x, int count, struct random *random)
 {
     for (int i = 0; i < count; i++) x[i] = random_normal(random);
 }
@@ -59,12 +59,12 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
                    "random states of %d elements, and the query is the fourth.",
                    HIDDEN);
     page_formula(page, SHORT, "y^d = y^e(4) ⇒ a_4 → 1, y^a → y^e(4)");
-    draw(states, STATES * HIDDEN, random);
+    draw_vector(states, STATES * HIDDEN, random);
     for (int i = 0; i < SIZES; i++) {
         sizes[i] = 0.125 * (i + 1);
         for (int k = 0; k < STATES * HIDDEN; k++) p->keys[k] = (float)sizes[i] * states[k];
         memcpy(p->query, p->keys + CHOSEN * HIDDEN, HIDDEN * sizeof *p->query);
-        attend(p, RAPT_SCORE_DOT, STATES, HIDDEN);
+        problem_attend(p, RAPT_SCORE_DOT, STATES, HIDDEN);
         weights[i] = (double)p->weights[CHOSEN];
         distances[i] = distance(p, CHOSEN, HIDDEN);
     }
@@ -80,7 +80,7 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
         p->keys[CHOSEN * HIDDEN + i] = p->query[i] = states[CHOSEN * HIDDEN + i];
         p->keys[i] = 1.5F * p->query[i];
     }
-    attend(p, RAPT_SCORE_DOT, STATES, HIDDEN);
+    problem_attend(p, RAPT_SCORE_DOT, STATES, HIDDEN);
     page_paragraph(
         page, MORE,
         "The dot product is largest for the equal key only if all keys have the same length. A key "
@@ -95,9 +95,9 @@ static double entropy(struct problem *p, rapt_score score, int width, struct ran
 {
     double sum = 0;
     for (int query = 0; query < QUERIES_TRIED; query++) {
-        draw(p->query, width, &random);
-        draw(p->keys, KEYS * width, &random);
-        attend(p, score, KEYS, width);
+        draw_vector(p->query, width, &random);
+        draw_vector(p->keys, KEYS * width, &random);
+        problem_attend(p, score, KEYS, width);
         for (int i = 0; i < KEYS; i++)
             if (p->weights[i] > 0) sum -= (double)p->weights[i] * log2((double)p->weights[i]);
     }

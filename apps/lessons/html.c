@@ -211,7 +211,7 @@ static void put_index(FILE *file, const struct page *pages, int count, int p)
 typedef void put_fn(FILE *file, const struct page *pages, int count, int p);
 
 /* Writes one file of the folder and frees its path. */
-static int write_file(char *path, put_fn *put, const struct page *pages, int count, int p)
+static int write_page_file(char *path, put_fn *put, const struct page *pages, int count, int p)
 {
     char *bytes = NULL;
     size_t size = 0;
@@ -235,9 +235,9 @@ int folder_make(const char *option, const char *folder)
 
 int html_write(const char *folder, const struct page *pages, int count)
 {
-    int code = write_file(xasprintf("%s/index.html", folder), put_index, pages, count, 0);
+    int code = write_page_file(xasprintf("%s/index.html", folder), put_index, pages, count, 0);
     for (int p = 0; p < count && code == EXIT_OK; p++)
-        code = write_file(xasprintf("%s/lesson-%d.html", folder, pages[p].lesson->number), put_page,
-                          pages, count, p);
+        code = write_page_file(xasprintf("%s/lesson-%d.html", folder, pages[p].lesson->number),
+                               put_page, pages, count, p);
     return code;
 }

@@ -19,8 +19,8 @@ static int name_tokens(const struct ids *ids, const char *begin, const char *end
     return count;
 }
 
-static void show(struct view *v, enum page_detail detail, const char *title, rapt_weights which,
-                 int layer, int head)
+static void show_weights(struct view *v, enum page_detail detail, const char *title,
+                         rapt_weights which, int layer, int head)
 {
     const bool encoder = which == RAPT_WEIGHTS_ENCODER, decoder = which == RAPT_WEIGHTS_DECODER;
     small_weights(v->small, v->pair, which, layer, head, v->weights);
@@ -62,7 +62,7 @@ static void show_self(struct view *v)
     clearest(v, &layer, &head);
     char *title = xasprintf("Encoder, layer %d, head %d, the clearest: each row reads the columns",
                             layer + 1, head + 1);
-    show(v, SHORT, title, RAPT_WEIGHTS_ENCODER, layer, head);
+    show_weights(v, SHORT, title, RAPT_WEIGHTS_ENCODER, layer, head);
     free(title);
     float heads[HEADS][ROWS * ROWS];
     const int count = v->sources * v->sources;
@@ -70,7 +70,7 @@ static void show_self(struct view *v)
     page_formula(v->page, MORE, "MultiHead(x) = W_o col{head_1}{head_2 …}");
     for (int h = 0; h < HEADS; h++) {
         char *name = xasprintf("Encoder, layer 1, head %d", h + 1);
-        show(v, MORE, name, RAPT_WEIGHTS_ENCODER, 0, h);
+        show_weights(v, MORE, name, RAPT_WEIGHTS_ENCODER, 0, h);
         memcpy(heads[h], v->weights, sizeof heads[h]);
         free(name);
         for (int other = 0; other < h; other++)
@@ -90,8 +90,8 @@ static void show_decoder(struct view *v)
         "The decoder attends to what it has already written. A causal mask hides everything after "
         "a word, so that all words of a translation can be trained at the same time.");
     page_formula(v->page, MORE, "e_{ts} = −∞ text{ for } s > t");
-    show(v, MORE, "Decoder, layer 1, mean of the heads: nothing above the diagonal",
-         RAPT_WEIGHTS_DECODER, 0, -1);
+    show_weights(v, MORE, "Decoder, layer 1, mean of the heads: nothing above the diagonal",
+                 RAPT_WEIGHTS_DECODER, 0, -1);
     for (int t = 0; t < v->targets; t++) {
         double sum = 0;
         for (int s = 0; s < v->targets; s++) {
@@ -107,8 +107,8 @@ static void show_decoder(struct view *v)
                    "Cross-attention is prototype 4 again: the queries come from the decoder, keys "
                    "and values from the encoder. Each row belongs to the step that reads its word "
                    "and predicts the next one.");
-    show(v, MORE, "Cross-attention, last layer, mean of the heads", RAPT_WEIGHTS_CROSS,
-         DECODER_LAYERS - 1, -1);
+    show_weights(v, MORE, "Cross-attention, last layer, mean of the heads", RAPT_WEIGHTS_CROSS,
+                 DECODER_LAYERS - 1, -1);
 }
 
 void see_inside(struct page *page, const struct lesson_options *options)

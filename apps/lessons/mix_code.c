@@ -59,7 +59,7 @@ static void coder_free(struct coder *c)
 }
 
 /* Sets codes [rows][CODE]. */
-static void encode(struct coder *c, int rows, const float *pixels, float *codes)
+static void coder_encode(struct coder *c, int rows, const float *pixels, float *codes)
 {
     memset(c->hidden, 0, (size_t)rows * HIDDEN * sizeof(float));
     memset(codes, 0, (size_t)rows * CODE * sizeof(float));
@@ -69,7 +69,7 @@ static void encode(struct coder *c, int rows, const float *pixels, float *codes)
 }
 
 /* Sets pixels [rows][PIXELS]. */
-static void decode(struct coder *c, int rows, const float *codes, float *pixels)
+static void coder_decode(struct coder *c, int rows, const float *codes, float *pixels)
 {
     memset(c->wide, 0, (size_t)rows * HIDDEN * sizeof(float));
     memset(pixels, 0, (size_t)rows * PIXELS * sizeof(float));
@@ -80,7 +80,7 @@ static void decode(struct coder *c, int rows, const float *codes, float *pixels)
 }
 
 /* Makes one step with a batch of disks; returns the squared error per pixel. */
-static double learn(struct coder *c, struct random *random, float rate)
+static double coder_learn(struct coder *c, struct random *random, float rate)
 {
     float pixels[BATCH * PIXELS];
     double error = 0;
@@ -88,8 +88,8 @@ static double learn(struct coder *c, struct random *random, float rate)
         float x = draw_position(random), y = draw_position(random);
         draw_disk(x, y, pixels + b * PIXELS);
     }
-    encode(c, BATCH, pixels, c->codes);
-    decode(c, BATCH, c->codes, c->logits);
+    coder_encode(c, BATCH, pixels, c->codes);
+    coder_decode(c, BATCH, c->codes, c->logits);
     memset(c->dwide, 0, BATCH * HIDDEN * sizeof(float));
     memset(c->dcodes, 0, BATCH * CODE * sizeof(float));
     memset(c->dhidden, 0, BATCH * HIDDEN * sizeof(float));
@@ -148,13 +148,13 @@ static void mix(struct coder *coder, const float positions[4], struct mixtures *
     float pair[2][PIXELS], codes[2][CODE], mixed[SHARES][CODE];
     draw_disk(positions[0], positions[1], pair[0]);
     draw_disk(positions[2], positions[3], pair[1]);
-    encode(coder, 2, pair[0], codes[0]);
+    coder_encode(coder, 2, pair[0], codes[0]);
     for (int s = 0; s < SHARES; s++) {
         float b = (float)s / (SHARES - 1), a = 1 - b;
         for (int i = 0; i < PIXELS; i++) m->raw[s][i] = a * pair[0][i] + b * pair[1][i];
         for (int i = 0; i < CODE; i++) mixed[s][i] = a * codes[0][i] + b * codes[1][i];
     }
-    decode(coder, SHARES, mixed[0], m->decoded[0]);
+    coder_decode(coder, SHARES, mixed[0], m->decoded[0]);
     m->raw_distance = distance_from_pictures(m->raw[SHARES / 2]);
     m->distance = distance_from_pictures(m->decoded[SHARES / 2]);
 }
@@ -202,7 +202,7 @@ void mix_codes(struct page *page, const struct lesson_options *options)
                    "codes is drawn as one disk between the two.");
     coder_create(&coder, options->seed);
     for (int step = 0; step < steps; step++)
-        error = learn(&coder, &random, 0.01F * schedule_factor(step, steps, 20, 0));
+        error = coder_learn(&coder, &random, 0.01F * schedule_factor(step, steps, 20, 0));
     mix(&coder, far_apart, &shown);
     while (pairs < PAIRS) {
         float positions[4];

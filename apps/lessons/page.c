@@ -38,8 +38,8 @@ static void *copy_memory(const void *from, int count, size_t size)
     return copy;
 }
 
-static struct block *append(struct page *page, enum block_kind kind, enum page_detail detail,
-                            const char *text)
+static struct block *page_append(struct page *page, enum block_kind kind, enum page_detail detail,
+                                 const char *text)
 {
     if (page->count == page->capacity) {
         page->capacity = 2 * page->capacity + 16;
@@ -67,7 +67,7 @@ void page_step(struct page *page, const char *format, ...)
     char *text = formatted(format, list);
     va_end(list);
     if (page->before_step != NULL) page->before_step(page, page->user);
-    append(page, STEP, SHORT, text);
+    page_append(page, STEP, SHORT, text);
     free(text);
 }
 
@@ -77,13 +77,13 @@ void page_paragraph(struct page *page, enum page_detail detail, const char *form
     va_start(list, format);
     char *text = formatted(format, list);
     va_end(list);
-    append(page, PARAGRAPH, detail, text);
+    page_append(page, PARAGRAPH, detail, text);
     free(text);
 }
 
 void page_formula(struct page *page, enum page_detail detail, const char *formula)
 {
-    append(page, FORMULA, detail, formula);
+    page_append(page, FORMULA, detail, formula);
 }
 
 /* Appends the cells of a line to the table. */
@@ -107,7 +107,7 @@ static void add_cells(struct page *page, struct block *table, const char *line)
 
 void page_table(struct page *page, enum page_detail detail, const char *title, const char *heads)
 {
-    add_cells(page, append(page, TABLE, detail, title), heads);
+    add_cells(page, page_append(page, TABLE, detail, title), heads);
 }
 
 void page_row(struct page *page, const char *format, ...)
@@ -123,7 +123,7 @@ void page_row(struct page *page, const char *format, ...)
 void page_map(struct page *page, enum page_detail detail, const char *title, int rows, int columns,
               const char *const *row_names, const char *const *column_names, const float *weights)
 {
-    struct block *map = append(page, MAP, detail, title);
+    struct block *map = page_append(page, MAP, detail, title);
     map->rows = rows;
     map->columns = columns;
     map->row_names = copy_names(row_names, rows);
@@ -134,7 +134,7 @@ void page_map(struct page *page, enum page_detail detail, const char *title, int
 void page_chart(struct page *page, enum page_detail detail, const char *title, const char *x_label,
                 const char *y_label)
 {
-    struct block *chart = append(page, CHART, detail, title);
+    struct block *chart = page_append(page, CHART, detail, title);
     chart->labels[0] = copy_text(x_label);
     chart->labels[1] = copy_text(y_label);
 }
@@ -162,7 +162,7 @@ void page_drawing(struct page *page, enum page_detail detail, const char *title,
     struct svg svg;
     if (svg_part_open(&svg, width, height) != EXIT_OK) exit(EXIT_FAILED);
     draw(&svg, user);
-    struct block *block = append(page, DRAWING, detail, title);
+    struct block *block = page_append(page, DRAWING, detail, title);
     block->description = copy_text(description);
     block->width = width;
     block->height = height;
@@ -189,7 +189,7 @@ static bool is_true(double measured, enum page_relation relation, double bound)
 bool page_claim(struct page *page, const char *statement, double measured,
                 enum page_relation relation, double bound)
 {
-    struct block *claim = append(page, CLAIM, SHORT, statement);
+    struct block *claim = page_append(page, CLAIM, SHORT, statement);
     claim->measured = measured;
     claim->relation = relation;
     claim->bound = bound;

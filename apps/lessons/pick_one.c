@@ -110,7 +110,7 @@ static double sampling_error(const struct line *soft)
     return worst;
 }
 
-static double largest(const double *x)
+static double largest_on_line(const double *x)
 {
     double max = 0;
     for (int i = 0; i < POINTS; i++) max = fmax(max, fabs(x[i]));
@@ -134,8 +134,9 @@ static void show_step(struct page *page)
     page_chart_range(page, 0, 4);
     page_curve(page, "argmax", POINTS, hard.at, hard.out);
     page_curve(page, "softmax", POINTS, soft.at, soft.out);
-    page_claim(page, "argmax: largest gradient in the query", largest(hard.gradient), EQUALS, 0);
-    page_claim(page, "softmax: largest gradient", largest(soft.gradient), ABOVE, 0.5);
+    page_claim(page, "argmax: largest gradient in the query", largest_on_line(hard.gradient),
+               EQUALS, 0);
+    page_claim(page, "softmax: largest gradient", largest_on_line(soft.gradient), ABOVE, 0.5);
     page_claim(page, "argmax: jump of the value halfway between two keys",
                jump(RAPT_NORMALIZER_ARGMAX), AT_LEAST, 1);
     page_claim(page, "softmax: change of the value at the same place",

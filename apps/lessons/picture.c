@@ -66,7 +66,7 @@ static void draw_map(struct svg *svg, const struct block *map)
 }
 
 /* Extends the range to the values that are numbers. */
-static void widen(double range[2], const double *values, int count)
+static void widen_range(double range[2], const double *values, int count)
 {
     for (int i = 0; i < count; i++)
         if (isfinite(values[i])) {
@@ -97,8 +97,8 @@ static struct chart chart_of(const struct block *block)
                           .title = "",
                           .labels = {block->labels[0], block->labels[1]}};
     for (int i = 0; i < block->curves; i++) {
-        widen(x, block->curve[i].xs, block->curve[i].count);
-        widen(y, block->curve[i].ys, block->curve[i].count);
+        widen_range(x, block->curve[i].xs, block->curve[i].count);
+        widen_range(y, block->curve[i].ys, block->curve[i].count);
     }
     y[0] = y[0] > 0 ? 0 : y[0];
     bool given = block->range[1] > block->range[0];
@@ -134,7 +134,7 @@ void picture_draw(struct svg *svg, const struct block *block)
 }
 
 /* ---- all pictures of the pages, one below the other ---- */
-static char *part_of(const struct block *block)
+static char *picture_part(const struct block *block)
 {
     struct svg svg;
     if (svg_part_open(&svg, 0, 0) != EXIT_OK) exit(EXIT_FAILED);
@@ -145,7 +145,7 @@ static char *part_of(const struct block *block)
 enum { TITLE = 34 };
 
 /* Finds the width and height of all pictures together. */
-static void measure(const struct page *pages, int count, double size[2])
+static void measure_pictures(const struct page *pages, int count, double size[2])
 {
     size[0] = 360;
     size[1] = MARGIN;
@@ -164,7 +164,7 @@ int picture_file(const char *path, const struct page *pages, int count)
 {
     struct svg svg;
     double size[2], y = MARGIN;
-    measure(pages, count, size);
+    measure_pictures(pages, count, size);
     char *title = count == 1
                       ? xasprintf("Lesson %d. %s", pages->lesson->number, pages->lesson->title)
                       : xasprintf("Lessons about attention");
@@ -176,7 +176,7 @@ int picture_file(const char *path, const struct page *pages, int count)
             const struct block *block = &pages[p].blocks[i];
             if (!block_is_picture(block)) continue;
             double width, height;
-            char *part = part_of(block);
+            char *part = picture_part(block);
             picture_size(block, &width, &height);
             svg_text(&svg, MARGIN, y + 16, 15, SVG_LEFT, "#222222", "%s", block->text);
             svg_part_put(&svg, 0, y + TITLE - 8, part);

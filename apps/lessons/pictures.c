@@ -13,7 +13,7 @@ struct trained {
 };
 enum { SIDE = 140, GAP = 12, SHOWN = 3 };
 
-static void *train(void *argument)
+static void *train_viewer(void *argument)
 {
     const struct trained *trained = argument;
     if (trained->viewer == NULL) return whole_train(trained->whole);
@@ -128,7 +128,7 @@ static int glimpse(struct page *page, const struct lesson_options *options)
     struct whole whole = {.setup = &setups[READS]};
     struct trained trained[VIEWERS + 1] = {{.whole = &whole}};
     for (int i = 0; i < VIEWERS; i++) trained[i + 1].viewer = &viewers[i];
-    run_threads(train, trained, VIEWERS + 1, sizeof *trained, options->threads);
+    run_threads(train_viewer, trained, VIEWERS + 1, sizeof *trained, options->threads);
     for (int i = 0; i < VIEWERS; i++) viewer_run(&viewers[i], 0);
     show_sensor(page, &viewers[READS], &whole);
     page_step(page, "Another reward, another task");

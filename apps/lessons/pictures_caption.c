@@ -87,7 +87,7 @@ static void show_kinds(struct page *page, const struct caption_study *study)
     page_row(page, "gradient\tdifferentiable\tnone: learns from rewards");
 }
 
-static void judge(struct page *page, const struct caption_study *study)
+static void judge_captions(struct page *page, const struct caption_study *study)
 {
     const struct caption_result *soft = &study->results[SOFT], *hard = &study->results[HARD];
     page_claim(page, "soft attention: share of exact captions", soft->exact, AT_LEAST, 0.7);
@@ -134,6 +134,6 @@ int pictures_caption(struct page *page, const struct lesson_options *options)
     for (int kind = 0; kind < KINDS; kind++) show_view(page, example, kind);
     show_results(page, &study);
     show_kinds(page, &study);
-    judge(page, &study);
+    judge_captions(page, &study);
     return EXIT_OK;
 }

@@ -38,7 +38,8 @@ static void list(const struct program *program)
 }
 
 /* Marks the lessons that the arguments name. */
-static int choose(const struct program *program, const struct command *command, bool *chosen)
+static int program_choose(const struct program *program, const struct command *command,
+                          bool *chosen)
 {
     for (int a = 0; a < command->rest_count; a++) {
         const char *name = command->rest[a];
@@ -86,7 +87,7 @@ static int run_lesson(const struct program *program, struct page *page)
     return EXIT_OK;
 }
 
-static int run(struct program *program)
+static int program_run(struct program *program)
 {
     int claims = 0, failures = 0, code = EXIT_OK;
     for (int i = 0; i < program->count && code == EXIT_OK; i++) {
@@ -109,7 +110,7 @@ static int run(struct program *program)
 static int run_chosen(struct program *program, const struct command *command)
 {
     bool *chosen = xcalloc((size_t)program->lessons_count, sizeof *chosen);
-    int code = choose(program, command, chosen);
+    int code = program_choose(program, command, chosen);
     program->pages = xcalloc((size_t)program->lessons_count, sizeof *program->pages);
     for (int i = 0; i < program->lessons_count; i++)
         if (chosen[i]) program->pages[program->count++].lesson = &program->lessons[i];
@@ -117,7 +118,7 @@ static int run_chosen(struct program *program, const struct command *command)
     if (code == EXIT_OK && program->pause && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
         code = usage_error("--pause waits for Enter: it needs a terminal");
     if (code == EXIT_OK && program->html != NULL) code = folder_make("html", program->html);
-    if (code == EXIT_OK) code = run(program);
+    if (code == EXIT_OK) code = program_run(program);
     for (int i = 0; i < program->count; i++) page_free(&program->pages[i]);
     free(program->pages);
     return code;

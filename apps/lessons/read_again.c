@@ -5,7 +5,7 @@
 
 enum { ONCE, AGAIN };
 
-static void compare(struct page *page, struct study *study)
+static void compare_encoders(struct page *page, struct study *study)
 {
     page_step(page, "Read it again for every word");
     page_paragraph(page, SHORT,
@@ -91,7 +91,7 @@ int lesson_read_again(struct page *page, const struct lesson_options *options)
     struct study study;
     study_create(&study, options, 8, 900);
     study.config.words = 64;
-    compare(page, &study);
+    compare_encoders(page, &study);
     show_influence(page, &study);
     show_cost(page, &study);
     study_free(&study);

@@ -14,7 +14,7 @@ static double wave(int position, int column)
     return column % 2 ? cos(angle) : sin(angle);
 }
 
-static double product(int a, int b)
+static double product_of_codes(int a, int b)
 {
     double sum = 0;
     for (int i = 0; i < WIDTH; i++) sum += wave(a, i) * wave(b, i);
@@ -38,9 +38,10 @@ void draw_sinusoids(struct page *page)
     for (int p = 0; p < POSITIONS; p++) {
         for (int i = 0; i < WIDTH; i++) waves[p * WIDTH + i] = (float)(0.5 + 0.5 * wave(p, i));
         xs[p] = p;
-        ys[p] = product(0, p);
+        ys[p] = product_of_codes(0, p);
         for (int q = 0; q < POSITIONS; q++)
-            differ = fmax(differ, fabs(product(p, q) - product(p + 100, q + 100)));
+            differ =
+                fmax(differ, fabs(product_of_codes(p, q) - product_of_codes(p + 100, q + 100)));
     }
     page_step(page, "Sinusoidal positions");
     page_paragraph(

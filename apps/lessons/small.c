@@ -20,7 +20,7 @@ void small_create(struct learner *l, const rapt_config *config, uint64_t seed)
 }
 
 /* Adds a pair. Source: words, end. Target: begin, words, and with `ends` the end. */
-static void put(struct learner *l, const struct ids_pair *pair, bool ends)
+static void small_put(struct learner *l, const struct ids_pair *pair, bool ends)
 {
     for (int i = 0; i < pair->source.count; i++) learner_id(l, pair->source.at[i]);
     learner_id(l, RAPT_TOKEN_END);
@@ -38,7 +38,7 @@ double small_train(struct learner *l, int steps, float rate, small_draw_fn *draw
     for (int step = 0; step < steps; step++) {
         for (int b = 0; b < SMALL_BATCH; b++) {
             draw(&random, &pair, user);
-            put(l, &pair, true);
+            small_put(l, &pair, true);
         }
         rapt_trainer_set_rate(l->trainer, rate * schedule_factor(step, steps, 20, 0.01F));
         const double loss = learner_step(l);
@@ -51,7 +51,7 @@ void small_translate(struct learner *l, const struct ids_pair *pairs, int count,
 {
     int counts[SMALL_BATCH];
     int32_t *ids = xcalloc(SMALL_BATCH * (SMALL_TOKENS + 1), sizeof *ids);
-    for (int b = 0; b < count; b++) put(l, &pairs[b], false);
+    for (int b = 0; b < count; b++) small_put(l, &pairs[b], false);
     learner_generate(l, RAPT_TOKEN_BEGIN, RAPT_TOKEN_END, NULL, ids, counts, NULL);
     learner_clear(l);
     for (int b = 0; b < count; b++) {
@@ -80,9 +80,9 @@ double small_exact(struct learner *l, int count, small_draw_fn *draw, const void
 }
 
 /* Feeds the target to the decoder and returns the logits. */
-static const float *decode(struct learner *l, const struct ids_pair *pair)
+static const float *small_decode(struct learner *l, const struct ids_pair *pair)
 {
-    put(l, pair, false);
+    small_put(l, pair, false);
     const float *logits = learner_decode(l);
     learner_clear(l);
     return logits;
@@ -91,12 +91,12 @@ static const float *decode(struct learner *l, const struct ids_pair *pair)
 void small_logits(struct learner *l, const struct ids_pair *pair, float *logits)
 {
     const size_t row = (size_t)rapt_model_config(l->model)->target_vocab;
-    memcpy(logits, decode(l, pair), ((size_t)pair->target.count + 1) * row * sizeof *logits);
+    memcpy(logits, small_decode(l, pair), ((size_t)pair->target.count + 1) * row * sizeof *logits);
 }
 
 void small_weights(struct learner *l, const struct ids_pair *pair, rapt_weights which, int layer,
                    int head, float *weights)
 {
-    decode(l, pair);
+    small_decode(l, pair);
     learner_weights(l, which, layer, head, weights);
 }

@@ -74,7 +74,7 @@ static void invent(struct story *s, struct random *random)
 }
 
 /* Decides by facts and question, so that equal stories are on the same side. */
-static bool held_out(const struct story *s)
+static bool story_held_out(const struct story *s)
 {
     struct random hash = random_from(17, (uint64_t)s->asked);
     for (int i = 0; i < s->facts; i++)
@@ -85,7 +85,7 @@ static bool held_out(const struct story *s)
 void story_draw(struct story *s, struct random *random, bool test)
 {
     do invent(s, random);
-    while (held_out(s) != test);
+    while (story_held_out(s) != test);
 }
 
 int story_say(const struct story *s, int fact, int *ids)

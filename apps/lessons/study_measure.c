@@ -12,7 +12,7 @@ struct measured {
     double lengths[STUDY_POINTS], bleu[STUDY_POINTS];
 };
 
-static void *measure(void *argument)
+static void *measure_curve(void *argument)
 {
     struct measured *m = argument;
     const int max_words = m->model->training->max_words;
@@ -28,7 +28,7 @@ void study_curves(struct study *study, struct page *page, enum page_detail detai
 {
     struct measured *curves = xcalloc((size_t)count, sizeof *curves);
     for (int i = 0; i < count; i++) curves[i].model = &study->models[models[i]];
-    run_threads(measure, curves, count, sizeof *curves, study->threads);
+    run_threads(measure_curve, curves, count, sizeof *curves, study->threads);
     page_chart(page, detail, title, "length of the English sentence in words", "BLEU");
     page_chart_range(page, 0, 100);
     for (int i = 0; i < count; i++)

@@ -15,7 +15,7 @@ struct job {
     int model;
 };
 
-static void *work(void *argument)
+static void *tasks_work(void *argument)
 {
     const struct job *job = argument;
     job->task->train(job->state, job->model);
@@ -46,7 +46,7 @@ int lesson_tasks(struct page *page, const struct lesson_options *options)
                    "their tasks side by side, which takes some seconds.",
                    models);
     page_step(page, "Which half of a Transformer");
-    run_threads(work, jobs, models, sizeof *jobs, options->threads);
+    run_threads(tasks_work, jobs, models, sizeof *jobs, options->threads);
     page_table(page, SHORT, "What goes in, and what comes out", "task\tin\tout\tmodel\tsequences");
     for (int i = 0; i < TASKS; i++) add_rows(page, tasks[i]->rows);
     for (int i = 0; i < TASKS; i++) {

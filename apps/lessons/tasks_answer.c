@@ -27,7 +27,7 @@ struct answer {
     double handed[2]; /* layer 1: weight on the other one in the row of needed[i] */
 };
 
-static void put(struct learner *l, const struct story *s)
+static void answer_put(struct learner *l, const struct story *s)
 {
     for (int fact = -1; fact < s->facts; fact++) {
         int ids[8];
@@ -43,7 +43,7 @@ static void put(struct learner *l, const struct story *s)
     learner_end(l);
 }
 
-static void *create(const struct lesson_options *options)
+static void *answer_create(const struct lesson_options *options)
 {
     struct answer *t = xcalloc(1, sizeof *t);
     t->steps = options->quick ? 500 : 1200;
@@ -80,14 +80,15 @@ static void measure_weights(struct answer *t, const struct story *stories)
     }
 }
 
-static void test(struct answer *t, int model)
+static void answer_test(struct answer *t, int model)
 {
     struct learner *l = &t->learner[model];
     struct random random = random_from(l->setup.seed, 2);
     int asked[2] = {0}, right[2] = {0}, last[2] = {0};
     for (int done = 0; done < TESTS; done += BATCH) {
         struct story stories[BATCH];
-        for (int b = 0; b < BATCH; b++) story_draw(&stories[b], &random, true), put(l, &stories[b]);
+        for (int b = 0; b < BATCH; b++)
+            story_draw(&stories[b], &random, true), answer_put(l, &stories[b]);
         const float *logits = learner_classify(l);
         for (int b = 0; b < BATCH; b++) {
             const bool two = stories[b].asked >= THING;
@@ -124,7 +125,7 @@ static void keep_example(struct answer *t, int two)
     float all[(1 + MAX_FACTS) * (1 + MAX_FACTS)];
     do story_draw(s, &random, true);
     while (s->facts != SHOWN_FACTS || (s->asked >= THING) != two || s->answer == s->last);
-    put(l, s);
+    answer_put(l, s);
     t->said[two] = argmax(WORDS, learner_classify(l));
     for (int layer = 0; layer < 2; layer++) {
         learner_weights(l, RAPT_WEIGHTS_ENCODER, layer, -1, all);
@@ -134,17 +135,17 @@ static void keep_example(struct answer *t, int two)
     learner_clear(l);
 }
 
-static void train(void *task, int model)
+static void answer_train(void *task, int model)
 {
     struct answer *t = task;
     struct learner *l = &t->learner[model];
     struct random random = random_from(l->setup.seed, 1);
     struct story story;
     for (int step = 0; step < t->steps; step++) {
-        for (int b = 0; b < BATCH; b++) story_draw(&story, &random, false), put(l, &story);
+        for (int b = 0; b < BATCH; b++) story_draw(&story, &random, false), answer_put(l, &story);
         learner_step(l);
     }
-    test(t, model);
+    answer_test(t, model);
     for (int two = 0; two < 2 && model == ITEMS; two++) keep_example(t, two);
 }
 
@@ -176,7 +177,7 @@ static void explain_layers(struct page *page, const struct answer *t)
     }
 }
 
-static void show(struct page *page, void *task)
+static void answer_show(struct page *page, void *task)
 {
     struct answer *t = task;
     page_step(page, "Document, question \u2192 answer");
@@ -206,7 +207,7 @@ static void show(struct page *page, void *task)
                t->looked / t->even, AT_LEAST, 1.4);
 }
 
-static void task_free(void *task)
+static void answer_free(void *task)
 {
     struct answer *t = task;
     for (int m = 0; m < MODELS; m++) learner_free(&t->learner[m]);
@@ -215,7 +216,7 @@ static void task_free(void *task)
 
 const struct task task_answer = {"answer\tdocument, question\tword\tencoder\tmany to one",
                                  MODELS,
-                                 create,
-                                 train,
-                                 show,
-                                 task_free};
+                                 answer_create,
+                                 answer_train,
+                                 answer_show,
+                                 answer_free};

@@ -47,7 +47,7 @@ struct caption {
     float weights[(MAX + 3) * PATCHES]; /* [count + 1][PATCHES] */
 };
 
-static bool held_out(const struct scene *s)
+static bool caption_held_out(const struct scene *s)
 {
     const int a = s->color[0] * SHAPES + s->shape[0], b = s->color[1] * SHAPES + s->shape[1];
     struct random hash = random_from((uint64_t)(a < b ? a : b), (uint64_t)(a < b ? b : a));
@@ -72,14 +72,14 @@ static void paint(struct scene *s, struct random *random)
         }
 }
 
-static void draw(struct scene *s, struct random *random, bool test)
+static void caption_draw(struct scene *s, struct random *random, bool test)
 {
     do {
         for (int o = 0; o < 2; o++) {
             s->patch[o] = random_below(random, PATCHES);
             s->color[o] = random_below(random, COLORS), s->shape[o] = random_below(random, SHAPES);
         }
-    } while (s->patch[0] >= s->patch[1] || held_out(s) != test);
+    } while (s->patch[0] >= s->patch[1] || caption_held_out(s) != test);
     s->count = 0;
     for (int o = 0; o < 2; o++) {
         add_word(s, A, -1);
@@ -90,7 +90,7 @@ static void draw(struct scene *s, struct random *random, bool test)
     paint(s, random);
 }
 
-static void put(struct learner *l, const struct scene *s)
+static void caption_put(struct learner *l, const struct scene *s)
 {
     for (int p = 0; p < PATCHES; p++) {
         float *to = learner_vector(l);
@@ -102,7 +102,7 @@ static void put(struct learner *l, const struct scene *s)
     learner_end(l);
 }
 
-static void *create(const struct lesson_options *options)
+static void *caption_create(const struct lesson_options *options)
 {
     struct caption *t = xcalloc(1, sizeof *t);
     struct learner_setup setup = {
@@ -115,7 +115,7 @@ static void *create(const struct lesson_options *options)
     return t;
 }
 
-static void test(struct caption *t)
+static void caption_test(struct caption *t)
 {
     struct learner *l = &t->learner;
     struct random random = random_from(l->setup.seed, 2);
@@ -125,7 +125,8 @@ static void test(struct caption *t)
     for (int done = 0; done < TESTS; done += BATCH) {
         int32_t out[BATCH * (MAX + 2)];
         int counts[BATCH];
-        for (int b = 0; b < BATCH; b++) draw(&scenes[b], &random, true), put(l, &scenes[b]);
+        for (int b = 0; b < BATCH; b++)
+            caption_draw(&scenes[b], &random, true), caption_put(l, &scenes[b]);
         learner_generate(l, BEGIN, END, NULL, out, counts, NULL);
         learner_decode(l);
         learner_weights(l, RAPT_WEIGHTS_CROSS, 0, -1, weights);
@@ -147,19 +148,20 @@ static void test(struct caption *t)
     free(scenes), free(weights);
 }
 
-static void train(void *task, int model)
+static void caption_train(void *task, int model)
 {
     struct caption *t = task;
     struct learner *l = &t->learner;
     struct random random = random_from(l->setup.seed, 1), example = random_from(l->setup.seed, 4);
     (void)model;
     for (int step = 0; step < t->steps; step++) {
-        for (int b = 0; b < BATCH; b++) draw(&t->shown, &random, false), put(l, &t->shown);
+        for (int b = 0; b < BATCH; b++)
+            caption_draw(&t->shown, &random, false), caption_put(l, &t->shown);
         learner_step(l);
     }
-    test(t);
-    draw(&t->shown, &example, true);
-    put(l, &t->shown);
+    caption_test(t);
+    caption_draw(&t->shown, &example, true);
+    caption_put(l, &t->shown);
     learner_generate(l, BEGIN, END, NULL, t->said, &t->count, t->weights);
 }
 
@@ -191,7 +193,7 @@ static void draw_weights(struct svg *svg, const void *user)
     }
 }
 
-static void show(struct page *page, void *task)
+static void caption_show(struct page *page, void *task)
 {
     static const char *const names[PATCHES] = {"a1", "a2", "a3", "a4", "b1", "b2", "b3", "b4",
                                                "c1", "c2", "c3", "c4", "d1", "d2", "d3", "d4"};
@@ -216,7 +218,7 @@ static void show(struct page *page, void *task)
                t->named * PATCHES, AT_LEAST, 4);
 }
 
-static void task_free(void *task)
+static void caption_free(void *task)
 {
     learner_free(&((struct caption *)task)->learner);
     free(task);
@@ -224,7 +226,7 @@ static void task_free(void *task)
 
 const struct task task_caption = {"caption\tpatches of pixels\ttext\tencoder-decoder\tgenerative",
                                   1,
-                                  create,
-                                  train,
-                                  show,
-                                  task_free};
+                                  caption_create,
+                                  caption_train,
+                                  caption_show,
+                                  caption_free};

@@ -13,7 +13,7 @@ const char *const grammar_words[WORDS] = {
     "fall",  "shine",  "wait",  "burn",    "move",  "old",    "small",  "red",   "quiet", "new",
     "again", "slowly", "today", "outside", "near",  "behind", "beside", "under", ".",     "[mask]"};
 
-static int choose(struct sentence *s, struct random *random, int count)
+static int grammar_choose(struct sentence *s, struct random *random, int count)
 {
     s->nats += log(count);
     return random_below(random, count);
@@ -30,10 +30,10 @@ static bool perhaps(struct sentence *s, struct random *random, float share)
 static bool add_noun(struct sentence *s, struct random *random)
 {
     const bool plural = perhaps(s, random, 0.5F);
-    const int determiner = choose(s, random, 4);
+    const int determiner = grammar_choose(s, random, 4);
     s->word[s->count++] = determiner == 0 ? DETERMINER : determiner + (plural ? 3 : 0);
-    if (perhaps(s, random, 0.4F)) s->word[s->count++] = ADJECTIVE + choose(s, random, 5);
-    s->word[s->count++] = NOUN + (plural ? NOUNS : 0) + choose(s, random, NOUNS);
+    if (perhaps(s, random, 0.4F)) s->word[s->count++] = ADJECTIVE + grammar_choose(s, random, 5);
+    s->word[s->count++] = NOUN + (plural ? NOUNS : 0) + grammar_choose(s, random, NOUNS);
     return plural;
 }
 
@@ -43,18 +43,18 @@ static void compose(struct sentence *s, struct random *random)
     bool last = s->plural = add_noun(s, random);
     s->subject = s->count - 1;
     for (int more = 0; more < 2 && perhaps(s, random, 0.6F); more++) {
-        s->word[s->count++] = PREPOSITION + choose(s, random, 4);
+        s->word[s->count++] = PREPOSITION + grammar_choose(s, random, 4);
         last = add_noun(s, random);
     }
     s->distracted = last != s->plural;
     s->verb = s->count;
-    s->word[s->count++] = VERB + (s->plural ? VERBS : 0) + choose(s, random, VERBS);
-    if (perhaps(s, random, 0.5F)) s->word[s->count++] = ADVERB + choose(s, random, 4);
+    s->word[s->count++] = VERB + (s->plural ? VERBS : 0) + grammar_choose(s, random, VERBS);
+    if (perhaps(s, random, 0.5F)) s->word[s->count++] = ADVERB + grammar_choose(s, random, 4);
     s->word[s->count++] = STOP;
 }
 
 /* Decides by the words, so that equal sentences are on the same side. */
-static bool held_out(const struct sentence *s)
+static bool grammar_held_out(const struct sentence *s)
 {
     struct random hash = random_from(19, (uint64_t)s->count);
     for (int i = 0; i < s->count; i++) hash = random_from(random_bits(&hash), (uint64_t)s->word[i]);
@@ -64,7 +64,7 @@ static bool held_out(const struct sentence *s)
 void sentence_draw(struct sentence *s, struct random *random, bool test)
 {
     do compose(s, random);
-    while (held_out(s) != test);
+    while (grammar_held_out(s) != test);
 }
 
 void grams_create(struct grams *grams)

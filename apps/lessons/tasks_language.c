@@ -12,7 +12,7 @@ static const int prompts[2][PROMPT] = {
     {DETERMINER, ADJECTIVE, NOUN + NOUNS, PREPOSITION, DETERMINER, NOUN + 4},
     {DETERMINER, ADJECTIVE, NOUN, PREPOSITION, DETERMINER, NOUN + NOUNS + 4}};
 
-static void *create(const struct lesson_options *options)
+static void *language_create(const struct lesson_options *options)
 {
     struct language *t = xcalloc(1, sizeof *t);
     grams_create(&t->grams);
@@ -64,7 +64,7 @@ static void keep_masked(struct language *t)
     learner_clear(l);
 }
 
-static void train(void *task, int m)
+static void language_train(void *task, int m)
 {
     struct language *t = task;
     struct learner *l = &t->learner[m];
@@ -87,7 +87,7 @@ static void train(void *task, int m)
     }
 }
 
-static void join(char *to, size_t size, const int32_t *ids, int count)
+static void language_join(char *to, size_t size, const int32_t *ids, int count)
 {
     size_t used = 0;
     for (int i = 0; i < count; i++)
@@ -105,8 +105,8 @@ static void show_decoder(struct page *page, const struct language *t)
         "to agree with the subject, which is not always the noun before it.");
     for (int i = 0; i < 2; i++) {
         char text[256], end[256];
-        join(text, sizeof text, t->said[i], PROMPT);
-        join(end, sizeof end, t->said[i] + PROMPT, t->said_count[i] - PROMPT);
+        language_join(text, sizeof text, t->said[i], PROMPT);
+        language_join(end, sizeof end, t->said[i] + PROMPT, t->said_count[i] - PROMPT);
         page_paragraph(page, SHORT, "\"%s \u2026\" %s.", text, end);
     }
     page_table(page, SHORT, "On sentences that were kept out of training",
@@ -134,7 +134,7 @@ static void show_encoder(struct page *page, const struct language *t)
         ids[i] = i == t->shown.subject ? MASK : t->shown.word[i];
         columns[i] = grammar_words[ids[i]];
     }
-    join(text, sizeof text, ids, SHOWN_WORDS - 1); /* without STOP */
+    language_join(text, sizeof text, ids, SHOWN_WORDS - 1); /* without STOP */
     page_step(page, "Masked words: encoder only");
     page_paragraph(page, SHORT,
                    "\"%s.\" Is the missing noun singular or plural? The verb tells, but it is to "
@@ -151,13 +151,13 @@ static void show_encoder(struct page *page, const struct language *t)
                100 * (t->fits[ENCODER] - t->fits[DECODER]), AT_LEAST, 30);
 }
 
-static void show(struct page *page, void *task)
+static void language_show(struct page *page, void *task)
 {
     show_decoder(page, task);
     show_encoder(page, task);
 }
 
-static void task_free(void *task)
+static void language_free(void *task)
 {
     struct language *t = task;
     for (int m = 0; m < MODELS; m++) learner_free(&t->learner[m]);
@@ -168,7 +168,7 @@ static void task_free(void *task)
 const struct task task_language = {"language model\ttext\twords\tdecoder\tmany to many\n"
                                    "masked words\ttext\twords\tencoder\tmany to many",
                                    MODELS,
-                                   create,
-                                   train,
-                                   show,
-                                   task_free};
+                                   language_create,
+                                   language_train,
+                                   language_show,
+                                   language_free};

@@ -47,7 +47,7 @@ static int class_of(int word)
     return class;
 }
 
-static void add(struct tree *tree, int token)
+static void parse_add(struct tree *tree, int token)
 {
     tree->token[tree->count++] = token;
 }
@@ -58,23 +58,23 @@ static void tree_of(const struct sentence *s, struct tree *tree)
 {
     int open = 0;
     tree->count = 0;
-    add(tree, SENTENCE);
-    add(tree, NOUN_PHRASE), open++;
+    parse_add(tree, SENTENCE);
+    parse_add(tree, NOUN_PHRASE), open++;
     for (int i = 0; i < s->count; i++) {
         const bool preposition = s->word[i] >= PREPOSITION && s->word[i] < STOP;
-        if (preposition) add(tree, PREPOSITIONAL), open++;
+        if (preposition) parse_add(tree, PREPOSITIONAL), open++;
         if (i == s->verb) {
-            for (; open > 0; open--) add(tree, CLOSE);
-            add(tree, VERB_PHRASE);
+            for (; open > 0; open--) parse_add(tree, CLOSE);
+            parse_add(tree, VERB_PHRASE);
         }
-        if (s->word[i] == STOP) add(tree, CLOSE);
-        add(tree, LEAF + class_of(s->word[i]));
-        if (preposition) add(tree, NOUN_PHRASE), open++;
+        if (s->word[i] == STOP) parse_add(tree, CLOSE);
+        parse_add(tree, LEAF + class_of(s->word[i]));
+        if (preposition) parse_add(tree, NOUN_PHRASE), open++;
     }
-    add(tree, CLOSE);
+    parse_add(tree, CLOSE);
 }
 
-static void put(struct learner *l, const struct sentence *s)
+static void parse_put(struct learner *l, const struct sentence *s)
 {
     struct tree tree;
     tree_of(s, &tree);
@@ -85,7 +85,7 @@ static void put(struct learner *l, const struct sentence *s)
     learner_end(l);
 }
 
-static void *create(const struct lesson_options *options)
+static void *parse_create(const struct lesson_options *options)
 {
     struct parse *t = xcalloc(1, sizeof *t);
     struct learner_setup setup = {.batch = BATCH,
@@ -101,7 +101,7 @@ static void *create(const struct lesson_options *options)
 }
 
 /* Compares with what was found, only the leaves or all of it. */
-static bool equal(const struct tree *tree, const int32_t *found, int count, bool leaves)
+static bool parse_equal(const struct tree *tree, const int32_t *found, int count, bool leaves)
 {
     int a = 0, b = 0;
     for (;; a++, b++) {
@@ -112,7 +112,7 @@ static bool equal(const struct tree *tree, const int32_t *found, int count, bool
     }
 }
 
-static void test(struct parse *t)
+static void parse_test(struct parse *t)
 {
     struct learner *l = &t->learner;
     struct random random = random_from(l->setup.seed, 2);
@@ -120,19 +120,19 @@ static void test(struct parse *t)
         struct sentence s[BATCH];
         int32_t out[BATCH * MAX_TREE];
         int counts[BATCH];
-        for (int b = 0; b < BATCH; b++) sentence_draw(&s[b], &random, true), put(l, &s[b]);
+        for (int b = 0; b < BATCH; b++) sentence_draw(&s[b], &random, true), parse_put(l, &s[b]);
         learner_generate(l, TREE_BEGIN, TREE_END, NULL, out, counts, NULL);
         learner_clear(l);
         for (int b = 0; b < BATCH; b++) {
             struct tree tree;
             tree_of(&s[b], &tree);
-            t->exact += (double)equal(&tree, out + b * MAX_TREE, counts[b], false) / TESTS;
-            t->leaves += (double)equal(&tree, out + b * MAX_TREE, counts[b], true) / TESTS;
+            t->exact += (double)parse_equal(&tree, out + b * MAX_TREE, counts[b], false) / TESTS;
+            t->leaves += (double)parse_equal(&tree, out + b * MAX_TREE, counts[b], true) / TESTS;
         }
     }
 }
 
-static void train(void *task, int model)
+static void parse_train(void *task, int model)
 {
     struct parse *t = task;
     struct learner *l = &t->learner;
@@ -140,14 +140,14 @@ static void train(void *task, int model)
     struct sentence s;
     (void)model;
     for (int step = 0; step < t->steps; step++) {
-        for (int b = 0; b < BATCH; b++) sentence_draw(&s, &random, false), put(l, &s);
+        for (int b = 0; b < BATCH; b++) sentence_draw(&s, &random, false), parse_put(l, &s);
         learner_step(l);
     }
-    test(t);
+    parse_test(t);
     random = random_from(3, 3);
     do sentence_draw(&t->shown, &random, true);
     while (t->shown.count != SHOWN_WORDS || t->shown.verb != SHOWN_WORDS - 3);
-    put(l, &t->shown);
+    parse_put(l, &t->shown);
     learner_generate(l, TREE_BEGIN, TREE_END, NULL, t->found, &t->found_count, t->weights);
 }
 
@@ -165,7 +165,7 @@ static void spell(const struct parse *t, char *to, size_t size)
     }
 }
 
-static void show(struct page *page, void *task)
+static void parse_show(struct page *page, void *task)
 {
     const struct parse *t = task;
     const char *rows[MAX_TREE + 1], *columns[MAX_WORDS];
@@ -192,11 +192,15 @@ static void show(struct page *page, void *task)
                AT_LEAST, 0.9);
 }
 
-static void task_free(void *task)
+static void parse_free(void *task)
 {
     learner_free(&((struct parse *)task)->learner);
     free(task);
 }
 
-const struct task task_parse = {
-    "parse\ttext\ttree\tencoder-decoder\tgenerative", 1, create, train, show, task_free};
+const struct task task_parse = {"parse\ttext\ttree\tencoder-decoder\tgenerative",
+                                1,
+                                parse_create,
+                                parse_train,
+                                parse_show,
+                                parse_free};

@@ -43,7 +43,7 @@ struct spell {
     float weights[READERS][(MAX + 2) * ROWS]; /* [letters + 2][rows] of `shown` */
 };
 
-static void put(struct learner *l, const struct sound *s)
+static void spell_put(struct learner *l, const struct sound *s)
 {
     for (int first = 0; first < s->frames; first += STACK) {
         const int count = s->frames - first < STACK ? s->frames - first : STACK;
@@ -55,7 +55,7 @@ static void put(struct learner *l, const struct sound *s)
     learner_end(l);
 }
 
-static void *create(const struct lesson_options *options)
+static void *spell_create(const struct lesson_options *options)
 {
     struct spell *t = xcalloc(1, sizeof *t);
     t->steps = options->quick ? 2000 : 2400;
@@ -94,7 +94,7 @@ static void measure_weights(const struct sound *s, const float *weights, double 
         }
 }
 
-static void test(struct spell *t, int m, int length)
+static void spell_test(struct spell *t, int m, int length)
 {
     struct learner *l = &t->learner[m];
     struct random random = random_from(l->setup.seed, 2);
@@ -105,7 +105,7 @@ static void test(struct spell *t, int m, int length)
         int32_t out[BATCH * (MAX + 2)];
         int counts[BATCH];
         for (int b = 0; b < BATCH; b++)
-            sound_draw(&sounds[b], &random, lengths[length]), put(l, &sounds[b]);
+            sound_draw(&sounds[b], &random, lengths[length]), spell_put(l, &sounds[b]);
         learner_generate(l, BEGIN, END, NULL, out, counts, NULL);
         learner_decode(l); /* the right letters are given, so that each one is at its place */
         learner_weights(l, RAPT_WEIGHTS_CROSS, 0, -1, weights);
@@ -126,19 +126,20 @@ static void test(struct spell *t, int m, int length)
     free(sounds), free(weights);
 }
 
-static void train(void *task, int m)
+static void spell_train(void *task, int m)
 {
     struct spell *t = task;
     struct learner *l = &t->learner[m];
     struct random random = random_from(l->setup.seed, 1), example = random_from(l->setup.seed, 3);
     struct sound sound;
     for (int step = 0; step < t->steps; step++) {
-        for (int b = 0; b < BATCH; b++) sound_draw(&sound, &random, lengths[KNOWN]), put(l, &sound);
+        for (int b = 0; b < BATCH; b++)
+            sound_draw(&sound, &random, lengths[KNOWN]), spell_put(l, &sound);
         learner_step(l);
     }
-    for (int length = 0; length < LENGTHS; length++) test(t, m, length);
+    for (int length = 0; length < LENGTHS; length++) spell_test(t, m, length);
     sound_draw(&sound, &example, (const int[]){10, 10});
-    put(l, &sound);
+    spell_put(l, &sound);
     learner_decode(l);
     learner_weights(l, RAPT_WEIGHTS_CROSS, 0, -1, t->weights[m]);
     learner_clear(l);
@@ -185,7 +186,7 @@ static void show_maps(struct page *page, const struct spell *t)
     }
 }
 
-static void show(struct page *page, void *task)
+static void spell_show(struct page *page, void *task)
 {
     const struct spell *t = task;
     page_step(page, "Sound \u2192 letters");
@@ -215,12 +216,16 @@ static void show(struct page *page, void *task)
                t->own[AWARE][LONGER] / t->even[LONGER], AT_LEAST, 4);
 }
 
-static void task_free(void *task)
+static void spell_free(void *task)
 {
     struct spell *t = task;
     for (int m = 0; m < READERS; m++) learner_free(&t->learner[m]);
     free(t);
 }
 
-const struct task task_spell = {
-    "spell\tsound\tletters\tencoder-decoder\tgenerative", READERS, create, train, show, task_free};
+const struct task task_spell = {"spell\tsound\tletters\tencoder-decoder\tgenerative",
+                                READERS,
+                                spell_create,
+                                spell_train,
+                                spell_show,
+                                spell_free};

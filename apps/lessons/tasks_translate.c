@@ -41,7 +41,7 @@ struct translate {
     float weights[MAX * MAX]; /* [found + 1][words] */
 };
 
-static bool held_out(int number)
+static bool translate_held_out(int number)
 {
     struct random hash = random_from(10, (uint64_t)number);
     return random_below(&hash, 10) == 0;
@@ -68,15 +68,15 @@ static int name_number(int number, bool in_german, int *ids)
     return count;
 }
 
-static int draw(struct random *random, bool test)
+static int translate_draw(struct random *random, bool test)
 {
     int number;
     do number = 1 + random_below(random, 9999);
-    while (held_out(number) != test);
+    while (translate_held_out(number) != test);
     return number;
 }
 
-static void put(struct learner *l, int number)
+static void translate_put(struct learner *l, int number)
 {
     int ids[MAX];
     const int words = name_number(number, false, ids);
@@ -89,7 +89,7 @@ static void put(struct learner *l, int number)
     learner_end(l);
 }
 
-static void *create(const struct lesson_options *options)
+static void *translate_create(const struct lesson_options *options)
 {
     struct translate *t = xcalloc(1, sizeof *t);
     struct learner_setup setup = {
@@ -101,14 +101,15 @@ static void *create(const struct lesson_options *options)
     return t;
 }
 
-static void test(struct translate *t)
+static void translate_test(struct translate *t)
 {
     struct learner *l = &t->learner;
     struct random random = random_from(l->setup.seed, 2);
     int32_t out[TESTS * MAX];
     int counts[TESTS], numbers[TESTS] = {0}, ids[MAX];
     for (int done = 0; done < TESTS; done += l->setup.batch) {
-        for (int b = 0; b < l->setup.batch; b++) put(l, numbers[done + b] = draw(&random, true));
+        for (int b = 0; b < l->setup.batch; b++)
+            translate_put(l, numbers[done + b] = translate_draw(&random, true));
         learner_generate(l, BEGIN, END, NULL, out + done * MAX, counts + done, NULL);
         learner_clear(l);
     }
@@ -121,25 +122,26 @@ static void test(struct translate *t)
     }
 }
 
-static void train(void *task, int model)
+static void translate_train(void *task, int model)
 {
     struct translate *t = task;
     struct learner *l = &t->learner;
     struct random random = random_from(l->setup.seed, 1);
     (void)model;
     for (int step = 0; step < t->steps; step++) {
-        for (int b = 0; b < l->setup.batch; b++) put(l, draw(&random, false));
+        for (int b = 0; b < l->setup.batch; b++) translate_put(l, translate_draw(&random, false));
         learner_step(l);
     }
-    test(t);
-    for (t->shown = 2345; !held_out(t->shown) || t->shown % 100 < 20 || t->shown % 10 == 0;)
+    translate_test(t);
+    for (t->shown = 2345;
+         !translate_held_out(t->shown) || t->shown % 100 < 20 || t->shown % 10 == 0;)
         t->shown++;
-    put(l, t->shown);
+    translate_put(l, t->shown);
     t->words = name_number(t->shown, false, t->source);
     learner_generate(l, BEGIN, END, NULL, t->target, &t->found, t->weights);
 }
 
-static void show(struct page *page, void *task)
+static void translate_show(struct page *page, void *task)
 {
     struct translate *t = task;
     const char *rows[MAX], *columns[MAX];
@@ -163,11 +165,15 @@ static void show(struct page *page, void *task)
                AT_LEAST, 0.9);
 }
 
-static void task_free(void *task)
+static void translate_free(void *task)
 {
     learner_free(&((struct translate *)task)->learner);
     free(task);
 }
 
-const struct task task_translate = {
-    "translate\ttext\ttext\tencoder-decoder\tgenerative", 1, create, train, show, task_free};
+const struct task task_translate = {"translate\ttext\ttext\tencoder-decoder\tgenerative",
+                                    1,
+                                    translate_create,
+                                    translate_train,
+                                    translate_show,
+                                    translate_free};

@@ -7,7 +7,7 @@ static const char *const names[MODELS] = {"RNN, one vector", "GRU, one vector", 
                                           "RNN, attention",  "GRU, attention",  "LSTM, attention",
                                           "attention only"};
 
-static void create(struct study *study)
+static void create_models(struct study *study)
 {
     for (int i = 0; i < ALONE; i++) {
         struct recurrent_config config = study->config;
@@ -63,7 +63,7 @@ int lesson_three_problems(struct page *page, const struct lesson_options *option
     double means[MODELS][DISTANCES]; /* before any training */
     study_create(&study, options, 8, 1200);
     study.config.words = 4 * WORDS;
-    create(&study);
+    create_models(&study);
     for (int i = 0; i < MODELS; i++) measure_distances(&study, i, means[i]);
     show_bottleneck(page, &study);
     show_longer(page, options);

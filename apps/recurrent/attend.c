@@ -114,7 +114,7 @@ static struct asked asked_at(const struct recurrent *m, int count, int t)
     return asked;
 }
 
-static void forward(struct recurrent *m, int count, int length, int t)
+static void attend_rows(struct recurrent *m, int count, int length, int t)
 {
     rapt_attention a = problem(m, count, length, t);
     struct asked asked = asked_at(m, count, t);
@@ -131,7 +131,7 @@ void attend_forward(struct recurrent *m, int count, int length, int t)
         linear_forward(&m->projection[0], count,
                        at_step(m->states.x.h, t + late, count, m->config.hidden), query);
     }
-    forward(m, count, length, t);
+    attend_rows(m, count, length, t);
     if (needs_earlier(m))
         memcpy(at_step(m->contexts.x, t, count, c), at_step(m->earlier, t, count, c),
                (size_t)count * (size_t)c * sizeof(float));
@@ -157,7 +157,7 @@ void attend_backward(struct recurrent *m, int count, int length, int t)
     struct asked asked = asked_at(m, count, t);
     const bool several = needs_earlier(m);
     if (several) {
-        forward(m, count, length, t); /* later steps have overwritten what it saved */
+        attend_rows(m, count, length, t); /* later steps have overwritten what it saved */
         spread(m, count, t);
     }
     const rapt_reinforce reinforce = {.size = sizeof reinforce,

@@ -33,8 +33,8 @@ static void add_halves(int rows, int width, const float *from, float *left, floa
 }
 
 /* Joins the states of two directions. */
-static void join(const struct recurrent *m, int rows, const float *left, const float *right,
-                 float *to)
+static void join_directions(const struct recurrent *m, int rows, const float *left,
+                            const float *right, float *to)
 {
     const int width = m->config.encoder_hidden;
     if (m->config.directions == 2)
@@ -89,9 +89,10 @@ static void read_source(struct recurrent *m, int count, int length)
         }
         m->cell_steps += (size_t)rows;
     }
-    join(m, rows, at_step(left.h, 1, count, k), right.h, m->annotations.x);
-    join(m, count, at_step(left.h, length, count, k), right.h, m->summary.x.h);
-    if (left.c) join(m, count, at_step(left.c, length, count, k), right.c, m->summary.x.c);
+    join_directions(m, rows, at_step(left.h, 1, count, k), right.h, m->annotations.x);
+    join_directions(m, count, at_step(left.h, length, count, k), right.h, m->summary.x.h);
+    if (left.c)
+        join_directions(m, count, at_step(left.c, length, count, k), right.c, m->summary.x.c);
     project(m, 1, rows, m->annotations.x, m->keys.x);
     project(m, 2, rows, m->annotations.x, m->values.x);
 }

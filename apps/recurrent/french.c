@@ -142,8 +142,8 @@ static struct clause draw_clause(struct random *random)
 }
 
 /* Appends clauses until the length is reached, and starts again if it is exceeded. */
-static void draw(const struct language *language, struct sentence *sentence, struct random *random,
-                 int length)
+static void french_draw(const struct language *language, struct sentence *sentence,
+                        struct random *random, int length)
 {
     sentence->source.count = sentence->target.count = 0;
     while (sentence->source.count != length) {
@@ -159,7 +159,7 @@ void french_create(struct language *language)
                                   "French",
                                   {RAPT_TOKEN_SPECIALS, {"", "", "(end)"}},
                                   {RAPT_TOKEN_SPECIALS, {"", "", "(end)"}},
-                                  draw};
+                                  french_draw};
     add_words_both(language, (struct pair){"the does not", "le la ne pas"});
     for (int i = 0; i < LINKS; i++) add_words_both(language, links[i]);
     for (int i = 0; i < NOUNS; i++) add_words_both(language, nouns[i]);

@@ -50,8 +50,8 @@ static int say(const struct language *language, struct sentence *sentence, const
 
 /* Appends a German word that translates the English word at `sure` and depends on the words from
    `first` on. */
-static void translate(const struct language *language, struct sentence *sentence, const char *word,
-                      int sure, int first)
+static void german_translate(const struct language *language, struct sentence *sentence,
+                             const char *word, int sure, int first)
 {
     sentence->links[sentence->target.count] =
         (struct link){sure, first < sure ? first : sure, first > sure ? first : sure};
@@ -79,12 +79,12 @@ static void translate_phrase(const struct language *language, struct sentence *s
                              const struct german_phrase *phrase, struct positions at, int no)
 {
     const int article = phrase->the ? at.article : no;
-    if (phrase->the) translate(language, sentence, "die", at.article, at.article);
-    if (no >= 0) translate(language, sentence, "keine", no, no - 1);
+    if (phrase->the) german_translate(language, sentence, "die", at.article, at.article);
+    if (no >= 0) german_translate(language, sentence, "keine", no, no - 1);
     if (phrase->adjective >= 0)
-        translate(language, sentence, adjectives[phrase->adjective].german[article >= 0],
-                  at.adjective, at.adjective);
-    translate(language, sentence, nouns[phrase->noun].german, at.noun, at.noun);
+        german_translate(language, sentence, adjectives[phrase->adjective].german[article >= 0],
+                         at.adjective, at.adjective);
+    german_translate(language, sentence, nouns[phrase->noun].german, at.noun, at.noun);
 }
 
 void german_append(const struct language *language, struct sentence *sentence,
@@ -93,17 +93,17 @@ void german_append(const struct language *language, struct sentence *sentence,
     const bool first = sentence->source.count == 0, last = !first && clause->link == BECAUSE;
     if (!first) {
         int at = say(language, sentence, conjunctions[clause->link].english);
-        translate(language, sentence, conjunctions[clause->link].german, at, at);
+        german_translate(language, sentence, conjunctions[clause->link].german, at, at);
     }
     struct positions subject = say_phrase(language, sentence, &clause->subject);
     int no = clause->negated ? say(language, sentence, "do not") + 1 : -1;
     int verb = say(language, sentence, verbs[clause->verb].english);
     struct positions object = say_phrase(language, sentence, &clause->object);
     translate_phrase(language, sentence, &clause->subject, subject, -1);
-    if (!last) translate(language, sentence, verbs[clause->verb].german, verb, verb);
+    if (!last) german_translate(language, sentence, verbs[clause->verb].german, verb, verb);
     translate_phrase(language, sentence, &clause->object, object, clause->object.the ? -1 : no);
-    if (no >= 0 && clause->object.the) translate(language, sentence, "nicht", no, no - 1);
-    if (last) translate(language, sentence, verbs[clause->verb].german, verb, verb);
+    if (no >= 0 && clause->object.the) german_translate(language, sentence, "nicht", no, no - 1);
+    if (last) german_translate(language, sentence, verbs[clause->verb].german, verb, verb);
 }
 
 static struct german_phrase draw_phrase(struct random *random)
@@ -116,8 +116,8 @@ static struct german_phrase draw_phrase(struct random *random)
 }
 
 /* Appends clauses until the length is reached, and starts again if it is exceeded. */
-static void draw(const struct language *language, struct sentence *sentence, struct random *random,
-                 int length)
+static void german_draw(const struct language *language, struct sentence *sentence,
+                        struct random *random, int length)
 {
     sentence->source.count = sentence->target.count = 0;
     while (sentence->source.count != length) {
@@ -141,7 +141,7 @@ static void add_words(struct language *language, struct pair pair)
 void german_create(struct language *language)
 {
     const struct vocabulary empty = {RAPT_TOKEN_SPECIALS, {"", "", "(end)"}};
-    *language = (struct language){"English", "German", empty, empty, draw};
+    *language = (struct language){"English", "German", empty, empty, german_draw};
     add_words(language, (struct pair){"the do not", "die keine nicht"});
     for (int i = 0; i < CONJUNCTIONS; i++) add_words(language, conjunctions[i]);
     for (int i = 0; i < NOUNS; i++) add_words(language, nouns[i]);

@@ -3,7 +3,7 @@
 #include "model.h"
 #include <string.h>
 
-static void add(float *to, const float *from, size_t count)
+static void initial_add(float *to, const float *from, size_t count)
 {
     for (size_t i = 0; i < count; i++) to[i] += from[i];
 }
@@ -33,8 +33,8 @@ void initial_backward(struct recurrent *m, int count)
     const size_t floats = (size_t)count * (size_t)h;
     struct cell_state first = m->states.x, d = m->states.d;
     if (m->config.pass == PASS_INITIAL) {
-        add(m->summary.d.h, d.h, floats);
-        if (d.c) add(m->summary.d.c, d.c, floats);
+        initial_add(m->summary.d.h, d.h, floats);
+        if (d.c) initial_add(m->summary.d.c, d.c, floats);
     } else if (m->config.pass == PASS_NETWORK) {
         clear_rows(m->inside.d, count, h);
         clear_rows(m->start.d, count, h);

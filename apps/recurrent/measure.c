@@ -14,8 +14,8 @@ struct tally {
     int links, sure, sure_found, possible_found; /* in exact translations */
 };
 
-static bool add(struct tally *tally, const struct vocabulary *target, const struct words *out,
-                const struct words *wanted)
+static bool tally_add(struct tally *tally, const struct vocabulary *target, const struct words *out,
+                      const struct words *wanted)
 {
     char text[TEXT], reference[TEXT];
     words_spell(target, out->tokens, out->count, text, sizeof text);
@@ -60,7 +60,8 @@ static void add_batch(struct tally *tally, struct translator *translator,
     const size_t columns = (size_t)sentences[0].source.count + 1;
     translator_translate(translator, sentences, count, out, weights ? &seen : NULL);
     for (int i = 0; i < count; i++)
-        if (add(tally, &translator->training->language->target, &out[i], &sentences[i].target) &&
+        if (tally_add(tally, &translator->training->language->target, &out[i],
+                      &sentences[i].target) &&
             weights)
             add_links(tally, &sentences[i], weights + (size_t)(i * MAX_TARGET) * columns);
 }

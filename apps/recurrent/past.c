@@ -68,8 +68,8 @@ void past_arrays(struct recurrent *m, struct series (*series)(struct recurrent *
 
 /* Copies left and right side by side into wide [count][left + right], or adds the parts of wide to
    them. */
-static void join(int count, int left_width, int right_width, const float *left, const float *right,
-                 float *wide)
+static void past_join(int count, int left_width, int right_width, const float *left,
+                      const float *right, float *wide)
 {
     const int width = left_width + right_width;
     for (int b = 0; b < count; b++) {
@@ -104,9 +104,9 @@ void past_forward(struct recurrent *m, int count, int t)
                                         .lse = at_step(past->lse, t, count, 1)};
     rapt_attention a = problem(m, count, t);
     clear_state(mixed, count, k);
-    join(count, k, v - k, state.h, state.c, at_step(past->values.x, t, count, v));
-    join(count, e, k, at_step(m->embedded.x, t, count, e),
-         t > 0 ? at_step(past->mixed.x.h, t - 1, count, k) : mixed.h, query);
+    past_join(count, k, v - k, state.h, state.c, at_step(past->values.x, t, count, v));
+    past_join(count, e, k, at_step(m->embedded.x, t, count, e),
+              t > 0 ? at_step(past->mixed.x.h, t - 1, count, k) : mixed.h, query);
     must(rapt_attention_forward(&a, query, side->states.x.h, past->values.x, out, &saved,
                                 workspace_for(&m->workspace, &a), NULL));
     part(count, k, v - k, out, mixed.h, mixed.c);
@@ -141,7 +141,7 @@ void past_backward(struct recurrent *m, int count, int t)
     rapt_attention a = problem(m, count, t);
     rapt_gradients d = {.size = sizeof d, .q = dquery, .k = side->states.d.h, .v = past->values.d};
     for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) d.parameters[i] = past->dlearned[i];
-    join(count, k, v - k, dmixed.h, dmixed.c, dout);
+    past_join(count, k, v - k, dmixed.h, dmixed.c, dout);
     must(rapt_attention_backward(&a, at_step(past->queries.x, t, count, e + k), side->states.x.h,
                                  past->values.x, at_step(past->out.x, t, count, v), &saved, dout,
                                  NULL, &d, workspace_for(&m->workspace, &a), NULL));

@@ -9,7 +9,7 @@ static void *own(struct recurrent *m, size_t count, size_t size)
 }
 
 /* Takes the rows of all steps of a batch, and one step more. */
-static float *rows(struct recurrent *m, int width)
+static float *take_rows(struct recurrent *m, int width)
 {
     return own(m, (size_t)m->config.batch * (size_t)(m->config.words + 2) * (size_t)width,
                sizeof(float));
@@ -17,20 +17,20 @@ static float *rows(struct recurrent *m, int width)
 
 static struct series series(struct recurrent *m, int width)
 {
-    return (struct series){rows(m, width), rows(m, width)};
+    return (struct series){take_rows(m, width), take_rows(m, width)};
 }
 
 static struct states states(struct recurrent *m, int width)
 {
     const bool memory = m->config.cell == CELL_LSTM;
-    return (struct states){{rows(m, width), memory ? rows(m, width) : NULL},
-                           {rows(m, width), memory ? rows(m, width) : NULL}};
+    return (struct states){{take_rows(m, width), memory ? take_rows(m, width) : NULL},
+                           {take_rows(m, width), memory ? take_rows(m, width) : NULL}};
 }
 
 static struct cell_tape tape(struct recurrent *m, const struct cell *cell)
 {
     const int wide = cell->gates * cell->hidden;
-    return (struct cell_tape){rows(m, wide), rows(m, wide)};
+    return (struct cell_tape){take_rows(m, wide), take_rows(m, wide)};
 }
 
 /* Returns an upper bound. */
@@ -100,20 +100,20 @@ static void make_attention(struct recurrent *m)
 {
     const struct recurrent_config *c = &m->config;
     m->keys = m->values = series(m, m->context);
-    m->values.d = rows(m, m->context);
-    m->values.x = rows(m, m->context);
+    m->values.d = take_rows(m, m->context);
+    m->values.x = take_rows(m, m->context);
     if (!c->projected) {
         m->keys.x = m->annotations.x;
         m->values.x = c->encoder == ENCODER_NONE ? m->embedded.x : m->annotations.x;
     }
     m->queries = c->projected ? series(m, m->query) : (struct series){m->states.x.h, m->states.d.h};
-    m->lse = rows(m, 1);
-    m->reward = rows(m, 1);
-    m->earlier_lse = rows(m, 1);
-    m->earlier_reward = rows(m, 1);
-    m->baseline = rows(m, 1);
-    m->earlier = rows(m, m->context);
-    m->dearlier = rows(m, m->context);
+    m->lse = take_rows(m, 1);
+    m->reward = take_rows(m, 1);
+    m->earlier_lse = take_rows(m, 1);
+    m->earlier_reward = take_rows(m, 1);
+    m->baseline = take_rows(m, 1);
+    m->earlier = take_rows(m, m->context);
+    m->dearlier = take_rows(m, m->context);
 }
 
 static void make_arrays(struct recurrent *m)

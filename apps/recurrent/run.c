@@ -60,7 +60,7 @@ static void read_rewards(struct recurrent *m, int count, int steps, float *rewar
 }
 
 /* Runs all steps of the given translations; returns their number. */
-static int forward(struct recurrent *m, const struct sentence *sentences, int count)
+static int forward_steps(struct recurrent *m, const struct sentence *sentences, int count)
 {
     const int length = sentences[0].source.count + 1;
     read_sources(m, sentences, count);
@@ -72,7 +72,7 @@ static int forward(struct recurrent *m, const struct sentence *sentences, int co
 
 double recurrent_loss(struct recurrent *m, const struct sentence *sentences, int count)
 {
-    int steps = forward(m, sentences, count);
+    int steps = forward_steps(m, sentences, count);
     return cross_entropy(steps * count, m->language->target.count, m->logits.x, m->labels,
                          m->logits.d, NULL);
 }
@@ -82,10 +82,10 @@ double recurrent_loss(struct recurrent *m, const struct sentence *sentences, int
 static int forward_sampled(struct recurrent *m, const struct sentence *sentences, int count)
 {
     m->expected = true;
-    int steps = forward(m, sentences, count);
+    int steps = forward_steps(m, sentences, count);
     m->expected = false;
     read_rewards(m, count, steps, m->baseline);
-    forward(m, sentences, count);
+    forward_steps(m, sentences, count);
     read_rewards(m, count, steps, m->reward);
     for (int row = 0; row < steps * count; row++) m->reward[row] -= m->baseline[row];
     return steps;
@@ -96,7 +96,8 @@ double recurrent_gradient(struct recurrent *m, const struct sentence *sentences,
 {
     const bool sampled = m->config.normalizer == RAPT_NORMALIZER_SAMPLE;
     const int length = sentences[0].source.count + 1;
-    const int steps = sampled ? forward_sampled(m, sentences, count) : forward(m, sentences, count);
+    const int steps =
+        sampled ? forward_sampled(m, sentences, count) : forward_steps(m, sentences, count);
     *words = count;
     for (int b = 0; b < count; b++) *words += sentences[b].target.count;
     double loss = cross_entropy(steps * count, m->language->target.count, m->logits.x, m->labels,
@@ -115,7 +116,7 @@ double recurrent_step(struct recurrent *m, const struct sentence *sentences, flo
     return loss / words;
 }
 
-static float norm_of(const float *x, int width)
+static float row_norm(const float *x, int width)
 {
     float sum = 0;
     for (int i = 0; i < width; i++) sum += x[i] * x[i];
@@ -126,7 +127,7 @@ void recurrent_influence(struct recurrent *m, const struct sentence *sentences, 
                          float *norms)
 {
     const int length = sentences[0].source.count + 1, words = m->language->target.count;
-    int steps = forward(m, sentences, count);
+    int steps = forward_steps(m, sentences, count);
     const float *gradient = NULL;
     for (int row = 0; row < steps * count; row++)
         if (row / count != step) m->labels[row] = -1;
@@ -135,14 +136,14 @@ void recurrent_influence(struct recurrent *m, const struct sentence *sentences, 
     cross_entropy(steps * count, words, m->logits.x, m->labels, m->logits.d, NULL);
     float loss[MAX_BATCH];
     for (int b = 0; b < count; b++)
-        loss[b] = norm_of(m->logits.d + (size_t)(step * count + b) * (size_t)words, words);
+        loss[b] = row_norm(m->logits.d + (size_t)(step * count + b) * (size_t)words, words);
     decoder_backward(m, count, length, step + 1);
     encoder_backward(m, count, length);
     memset(m->params.gradient, 0, m->params.count * sizeof(float));
     gradient = m->embedded.d;
     for (int t = 0; t < length; t++)
         for (int b = 0; b < count; b++, gradient += m->config.embed)
-            if (loss[b] > 0) norms[b * length + t] = norm_of(gradient, m->config.embed) / loss[b];
+            if (loss[b] > 0) norms[b * length + t] = row_norm(gradient, m->config.embed) / loss[b];
 }
 
 /* Decodes greedily until all sentences have ended. */

@@ -16,7 +16,7 @@ struct transformer {
     int *source_starts, *target_starts;
 };
 
-static void check(rapt_status status, const rapt_message *why)
+static void transformer_check(rapt_status status, const rapt_message *why)
 {
     if (status != RAPT_OK) exit(failed("%s", *why->text ? why->text : rapt_status_text(status)));
 }
@@ -61,9 +61,10 @@ struct transformer *transformer_create(const struct transformer_config *c,
                        .threads = 1};
     m->language = language;
     m->config = *c;
-    check(rapt_model_create(&m->model, &config, c->seed, NULL, &why), &why);
-    check(rapt_trainer_create(&m->trainer, m->model, &options, &capacity, NULL, &why), &why);
-    check(rapt_session_create(&m->session, m->model, &use, NULL, &why), &why);
+    transformer_check(rapt_model_create(&m->model, &config, c->seed, NULL, &why), &why);
+    transformer_check(rapt_trainer_create(&m->trainer, m->model, &options, &capacity, NULL, &why),
+                      &why);
+    transformer_check(rapt_session_create(&m->session, m->model, &use, NULL, &why), &why);
     m->source = xcalloc((size_t)tokens, sizeof *m->source);
     m->target = xcalloc((size_t)tokens, sizeof *m->target);
     m->source_starts = xcalloc((size_t)c->batch + 1, sizeof(int));
@@ -91,7 +92,7 @@ size_t transformer_parameters(const struct transformer *m)
 }
 
 /* Source: words, end. Target: begin, words, end. */
-static void fill(struct transformer *m, const struct sentence *sentences, int count)
+static void transformer_fill(struct transformer *m, const struct sentence *sentences, int count)
 {
     int s = 0, t = 0;
     for (int b = 0; b < count; b++) {
@@ -110,12 +111,12 @@ double transformer_step(struct transformer *m, const struct sentence *sentences,
 {
     rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
-    fill(m, sentences, count);
+    transformer_fill(m, sentences, count);
     rapt_tokens source = {.batch = count, .ids = m->source, .starts = m->source_starts};
     rapt_tokens target = {.batch = count, .ids = m->target, .starts = m->target_starts};
     rapt_trainer_set_rate(m->trainer, rate);
-    check(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
-    check(rapt_train_step(m->trainer, &report, &why), &why);
+    transformer_check(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
+    transformer_check(rapt_train_step(m->trainer, &report, &why), &why);
     return report.likelihood / (double)report.tokens;
 }
 
@@ -126,13 +127,14 @@ static void read_weights(struct transformer *m, const struct sentence *sentence,
 {
     rapt_message why = {""};
     int starts[2] = {0, out->count + 1};
-    fill(m, sentence, 1);
+    transformer_fill(m, sentence, 1);
     for (int i = 0; i < out->count; i++) m->target[i + 1] = out->tokens[i];
     rapt_tokens source = {.batch = 1, .ids = m->source, .starts = m->source_starts},
                 target = {.batch = 1, .ids = m->target, .starts = starts};
-    check(rapt_encode(m->session, &source, NULL, &why), &why);
-    check(rapt_decode(m->session, &target, NULL, &why), &why);
-    check(rapt_session_alignment(m->session, m->config.layers - 1, -1, weights, &why), &why);
+    transformer_check(rapt_encode(m->session, &source, NULL, &why), &why);
+    transformer_check(rapt_decode(m->session, &target, NULL, &why), &why);
+    transformer_check(rapt_session_alignment(m->session, m->config.layers - 1, -1, weights, &why),
+                      &why);
 }
 
 void transformer_translate(struct transformer *m, const struct sentence *sentences, int count,
@@ -145,10 +147,10 @@ void transformer_translate(struct transformer *m, const struct sentence *sentenc
     options.max_length = 2 * (int)columns;
     int32_t *ids = xcalloc((size_t)count * 2 * columns, sizeof *ids);
     int counts[MAX_BATCH];
-    fill(m, sentences, count);
+    transformer_fill(m, sentences, count);
     rapt_tokens source = {.batch = count, .ids = m->source, .starts = m->source_starts};
     const rapt_generate_outputs found = {.size = sizeof found, .ids = ids, .counts = counts};
-    check(rapt_generate(m->session, &source, &options, &found, &why), &why);
+    transformer_check(rapt_generate(m->session, &source, &options, &found, &why), &why);
     for (int b = 0; b < count; b++) {
         out[b].count = counts[b];
         for (int i = 0; i < counts[b]; i++)
@@ -168,14 +170,14 @@ static void probe_source(struct transformer *m, const struct sentence *sentence,
     const rapt_tensor tensor = rapt_model_tensor(m->model, table);
     float *rows = xcalloc((size_t)tensor.rows * (size_t)width, sizeof *rows);
     rapt_message why = {""};
-    check(rapt_model_read(m->model, table, rows, &why), &why);
-    fill(m, sentence, 1);
+    transformer_check(rapt_model_read(m->model, table, rows, &why), &why);
+    transformer_fill(m, sentence, 1);
     for (int s = 0; s <= sentence->source.count; s++) {
         memcpy(rows + (first + s) * width, rows + m->source[s] * width,
                (size_t)width * sizeof *rows);
         m->source[s] = first + s;
     }
-    check(rapt_model_write(m->model, table, rows, &why), &why);
+    transformer_check(rapt_model_write(m->model, table, rows, &why), &why);
     free(rows);
 }
 
@@ -193,8 +195,8 @@ static void table_gradient(struct transformer *m, int steps, int table, float *g
     int starts[2] = {0, steps + 1};
     rapt_tokens source = {.batch = 1, .ids = m->source, .starts = m->source_starts},
                 target = {.batch = 1, .ids = m->target, .starts = starts};
-    check(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
-    check(rapt_trainer_read_gradient(m->trainer, table, gradient, &why), &why);
+    transformer_check(rapt_train_gradient(m->trainer, &source, &target, &report, &why), &why);
+    transformer_check(rapt_trainer_read_gradient(m->trainer, table, gradient, &why), &why);
     memset(block, 0, count * sizeof *block);
     *tokens = 0;
 }
@@ -209,8 +211,8 @@ static double loss_slope(struct transformer *m, int step)
     int starts[2] = {0, step + 1};
     rapt_tokens source = {.batch = 1, .ids = m->source, .starts = m->source_starts},
                 target = {.batch = 1, .ids = m->target, .starts = starts};
-    check(rapt_encode(m->session, &source, NULL, &why), &why);
-    check(rapt_decode(m->session, &target, &logits, &why), &why);
+    transformer_check(rapt_encode(m->session, &source, NULL, &why), &why);
+    transformer_check(rapt_decode(m->session, &target, &logits, &why), &why);
     cross_entropy(1, words, logits + step * words, (const int *)&m->target[step + 1], slope, NULL);
     double sum = 0;
     for (int i = 0; i < words; i++) sum += (double)slope[i] * (double)slope[i];
