@@ -140,8 +140,7 @@ void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
 void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,
                              const float *dy, float *dx, size_t n);
 
-/* ---- gate.c: y[r][j] = activation(x[r][j]) x[r][width + j], x [rows][2 width] ----
-   Backward sets dx. */
+/* Gate: y[r][j] = activation(x[r][j]) x[r][width + j], x [rows][2 width]. Backward sets dx. */
 void rapt__gate_forward(const struct exec_context *c, enum activation kind, const float *x,
                         int rows, int width, float *y);
 void rapt__gate_backward(const struct exec_context *c, enum activation kind, const float *x,
