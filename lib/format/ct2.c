@@ -1,15 +1,15 @@
-/* ct2.c - a CTranslate2 model.bin goes in, entries come out; whole numbers with their scales.
+/* ct2.c - reads a CTranslate2 model.bin into entries and attaches the scales of quantized weights.
 
-       u32 version; from 2 on: string spec, u32 revision; u32 variables;
+       u32 version; from version 2 on: string spec, u32 revision; u32 variables
        each: string name, u8 rank, u32 dimensions[rank],
-             to version 3: u8 size of an element, u32 elements; from 4 on: u8 type, u32 bytes;
+             up to version 3: u8 size of an element, u32 elements; from 4 on: u8 type, u32 bytes;
              data
-       from 3 on: u32 aliases, each: string alias, string variable
-       string = u16 bytes with their 0, bytes, 0
+       from version 3 on: u32 aliases, each: string alias, string variable
+       string = u16 number of bytes including the 0, bytes, 0
 
-   Weights of whole numbers: value = q x (1 / scale), by the variable "<name>_scale": F32, one
-   number for all or one for each row; int16 weights without it have the scale 1000. Source:
-   CTranslate2 4.8, model_spec.py (_serialize), model.cc, dequantize_cpu.cc. */
+   A quantized weight has value = q x (1 / scale). The scales are in the variable "<name>_scale":
+   F32, either a single number or one per row. An int16 weight without that variable has the scale
+   1000. Source: CTranslate2 4.8, model_spec.py (_serialize), model.cc, dequantize_cpu.cc. */
 #include "cursor.h"
 #include "dtype.h"
 #include "tensors.h"
@@ -20,14 +20,15 @@
 
 enum {
     VERSION_MAX = 6,
-    VARIABLE_MIN = 11, /* bytes of the shortest variable: a name of one letter, no dimension */
+    VARIABLE_MIN = 11, /* bytes of the shortest variable: a scalar with a name of one letter */
     ALIAS_MIN = 8,     /* bytes of the shortest alias */
-    INT16_SCALE = 1000 /* of int16 weights without a scale */
+    INT16_SCALE = 1000 /* default scale of int16 weights */
 };
 
 static const char *const types[] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
 static const char scale_suffix[] = "_scale";
-static const char *const weight_suffixes[] = {"weight", "kernel:0", "w_embs:0"}; /* of version 1 */
+static const char *const weight_suffixes[] = {"weight", "kernel:0",
+                                              "w_embs:0"}; /* how version 1 names weights */
 
 int rapt__ct2_type(const char *dtype)
 {
@@ -49,7 +50,8 @@ static rapt_status bad(const struct ct2_reading *r, const struct tensor_entry *e
     return rapt__tensors_bad(r->file, entry->name, what, r->why);
 }
 
-/* A string in the file's pool; NULL: the cursor's status says why. */
+/* Reads a string into the file's pool. Returns NULL on error; the cursor's status has the
+   reason. */
 static const char *take_string(struct ct2_reading *r, const char *what)
 {
     struct cursor *c = &r->cursor;
@@ -69,7 +71,8 @@ static const char *take_string(struct ct2_reading *r, const char *what)
     return text;
 }
 
-/* A count of items that take at least min bytes each. */
+/* Reads the number of items that follow. Fails unless the rest of the file can hold that many items
+   of `min` bytes each. */
 static size_t take_count(struct ct2_reading *r, size_t min, const char *what)
 {
     uint64_t count = rapt__cursor_number(&r->cursor, 4, what);
@@ -78,7 +81,7 @@ static size_t take_count(struct ct2_reading *r, size_t min, const char *what)
 
 /* ---- variables ---- */
 
-/* Type and size; the data are skipped. */
+/* Reads the type and size of a variable and skips its data. */
 static rapt_status take_data(struct ct2_reading *r, struct tensor_entry *entry)
 {
     struct cursor *c = &r->cursor;
@@ -135,7 +138,7 @@ static bool is_weight(const char *name)
     return false;
 }
 
-/* Gives an entry the scales that another one holds. */
+/* Attaches the scales stored in the entry `scales` to `entry`. */
 static rapt_status attach(struct ct2_reading *r, struct tensor_entry *scales,
                           struct tensor_entry *entry)
 {
@@ -189,7 +192,7 @@ static rapt_status take_aliases(struct ct2_reading *r)
         const char *name = take_string(r, "the variable of an alias");
         if (c->status != RAPT_OK) break;
         size_t all = file->count;
-        file->count = variables; /* which are sorted */
+        file->count = variables; /* search only the variables, which are sorted */
         const struct tensor_entry *of = rapt__tensors_find(file, name);
         file->count = all;
         if (!of)
@@ -204,7 +207,7 @@ static rapt_status take_aliases(struct ct2_reading *r)
     return c->status;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole file ---- */
 
 static rapt_status add_number(struct ct2_reading *r, const char *key, unsigned number)
 {
@@ -214,7 +217,7 @@ static rapt_status add_number(struct ct2_reading *r, const char *key, unsigned n
     return value ? rapt__tensors_add_metadata(r->file, key, value, r->why) : RAPT_NO_MEMORY;
 }
 
-/* Version, spec and revision, which become metadata. */
+/* Reads version, spec and revision into the metadata. */
 static rapt_status take_start(struct ct2_reading *r)
 {
     struct cursor *c = &r->cursor;

@@ -1,5 +1,5 @@
-/* ct2_write.c - tensors, whole numbers and aliases to a CTranslate2 model.bin of version 6,
-   replaced atomically; the layout stands in ct2.c. Elements are F32. */
+/* ct2_write.c - writes tensors, integers and aliases to a CTranslate2 model.bin of version 6,
+   replacing the file atomically. ct2.c describes the layout. Tensors are stored as F32. */
 #include "dtype.h"
 #include "tensors.h"
 
@@ -19,7 +19,7 @@ static void put(struct ct2_writing *w, const void *bytes, size_t size)
     if (!w->status) w->status = rapt__disk_write(&w->target, bytes, size, w->why);
 }
 
-/* Little-endian, of so many bytes. */
+/* Writes the low `size` bytes of a number, little-endian. */
 static void put_number(struct ct2_writing *w, uint64_t number, int size)
 {
     unsigned char bytes[8];

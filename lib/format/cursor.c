@@ -1,4 +1,5 @@
-/* cursor.c - numbers and bytes out of a source, each checked against what is left of it. */
+/* cursor.c - reads numbers and bytes from a source; every read is checked against the bytes
+   left. */
 #include "cursor.h"
 
 uint64_t rapt__cursor_left(const struct cursor *cursor)

@@ -1,5 +1,5 @@
-/* disk.c - reads at an offset, from files and from memory, and messages that name a file. What
-   differs between systems is in posix/ and windows/. */
+/* disk.c - reads at an offset, from files and from memory, and builds messages that name a file.
+   The parts that depend on the system are in posix/ and windows/. */
 #include "disk.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ struct shown rapt__shown(const char *text)
     size_t length = strlen(text), capacity = sizeof shown.text - 1, used = 0;
     if (length > capacity) {
         text += length - (capacity - 3);
-        while (rapt__utf8_continues(*text)) text++; /* not within a character */
+        while (rapt__utf8_continues(*text)) text++; /* do not start within a character */
         memcpy(shown.text, "...", used = 3);
     }
     memcpy(shown.text + used, text, strlen(text) + 1);

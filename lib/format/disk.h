@@ -1,66 +1,66 @@
-/* disk.h - files: read at an offset; replaced atomically (temporary file, fsync, rename). Calls
-   that succeed leave errno alone. */
+/* disk.h - reads files at an offset; replaces files atomically (temporary file, fsync, rename).
+   Calls that succeed do not change errno. */
 #ifndef RAPT_LIB_FORMAT_DISK_H
 #define RAPT_LIB_FORMAT_DISK_H
 
 #include "base/base.h"
 #include <rapt/file.h>
 
-/* A name or path as a message may show it: printable, only the end of a long one. */
+/* A name or path in the form that messages use: printable, and if it is long only its end. */
 struct shown {
     char text[120];
 };
 struct shown rapt__shown(const char *text);
 
-/* RAPT_NO_FILE and "label: what: the text of errno"; "label: is a folder, not a regular file". */
+/* Fail with RAPT_NO_FILE and "label: what: the text of the error number", or "label: is a folder,
+   not a regular file". */
 rapt_status rapt__disk_fail(rapt_message *why, const struct shown *label, const char *what,
                             int number);
 rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, const char *kind);
 
 /* ---- sources: posix/read.c or windows/read.c, disk.c ---- */
 
-/* A regular file, bytes in memory, or a reader of the caller's. */
+/* A regular file, bytes in memory, or a reader that the caller supplied. */
 struct disk_source {
-    int file;                   /* -1: none */
-    const unsigned char *bytes; /* [size] in memory; NULL: none */
-    rapt_reader reader;         /* where there is neither */
-    uint64_t size;              /* when it was opened */
+    int file;                   /* open file; -1: the source is not a file */
+    const unsigned char *bytes; /* [size] bytes in memory; NULL: it is not in memory */
+    rapt_reader reader;         /* used if there is neither a file nor bytes */
+    uint64_t size;              /* when the source was opened */
     struct shown label;
-    const char *path;      /* as it was opened by, and the caller's; NULL: by none */
-    unsigned char *memory; /* [memory_size] bytes that it owns; NULL: none */
+    const char *path;      /* path given to open, owned by the caller; NULL: none */
+    unsigned char *memory; /* [memory_size] bytes owned by the source; NULL: none */
     size_t memory_size;
-    rapt_allocator allocator; /* of memory */
+    rapt_allocator allocator; /* allocated memory */
 };
 rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why);
-/* The same, and a file that gzip has compressed becomes its inflated bytes in memory.
-   RAPT_BAD_FILE: they are damaged, or more than four times the file's size and 4 MB. Defined in
-   inflate.c. */
+/* Opens a file like rapt__disk_open, but inflates a gzip file into memory. RAPT_BAD_FILE: it is
+   damaged, or inflates to more than four times the file's size plus 4 MB. Defined in inflate.c. */
 rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 void rapt__disk_close(struct disk_source *source);
-/* A mapped file: its bytes, not to be written; valid until it is unmapped. */
+/* A read-only mapping of a file, valid until it is unmapped. */
 struct disk_view {
-    const unsigned char *bytes; /* [size]; NULL: none */
+    const unsigned char *bytes; /* [size]; NULL: nothing is mapped */
     size_t size;
 };
-/* Of an open file, which stays open. RAPT_NO_FILE: it cannot be mapped, or has no bytes. */
+/* Maps an open file, which stays open. RAPT_NO_FILE: it cannot be mapped, or is empty. */
 rapt_status rapt__disk_view(const struct disk_source *source, struct disk_view *view,
                             rapt_message *why);
-void rapt__disk_unmap(struct disk_view *view); /* none is allowed */
-/* RAPT_BAD_FILE: bytes [at, at + count) are not there (any more). */
+void rapt__disk_unmap(struct disk_view *view); /* an empty view is allowed */
+/* RAPT_BAD_FILE: bytes [at, at + count) are not (or no longer) in the file. */
 rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
 
 /* ---- targets: posix/replace.c or windows/replace.c ---- */
 
-enum { DISK_NAME = 4096 }; /* bytes of a path with its 0 */
+enum { DISK_NAME = 4096 }; /* bytes of a path including its 0 */
 
-/* A file that is being written: begin, write.., commit; or cancel at any time, which leaves the
-   folder as it was. After a failed begin or commit nothing is left to cancel. Begin removes what
-   killed writers left in the folder. */
+/* A file that is being written. Call begin, write any number of times, then commit; or cancel at
+   any time, which leaves the folder as it was. After a failed begin or commit there is nothing to
+   cancel. Begin removes temporary files that killed writers left in the folder. */
 struct disk_target {
-    int file, folder; /* open; -1: not. Windows opens no folder: there the names are whole paths */
-    int mode;         /* permissions of the old file; -1: there is none */
+    int file, folder; /* open; -1: closed. On Windows folder is unused, names are full paths */
+    int mode;         /* permissions of the old file; -1: there is no old file */
     char name[DISK_NAME], temporary[DISK_NAME];
     struct shown label;
 };
@@ -69,25 +69,26 @@ rapt_status rapt__disk_write(struct disk_target *target, const void *data, size_
                              rapt_message *why);
 rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why);
 void rapt__disk_cancel(struct disk_target *target);
-/* Removes the temporary file's name: the file goes when it is closed. It cannot be committed. */
+/* Removes the name of the temporary file, so that the file disappears when it is closed. It can no
+   longer be committed. */
 void rapt__disk_unname(struct disk_target *target);
 
 /* ---- folders: posix/list.c or windows/list.c ---- */
 
-/* One name in a folder, UTF-8 on Windows; false: no more are wanted. */
+/* Receives one name in a folder (UTF-8 on Windows). Returns false to stop. */
 typedef bool disk_visit_fn(void *user, const char *name);
-/* Visits what is in a folder, in any order, but for . and .. ; "": the current folder. False: it
-   cannot be listed; errno says why. */
+/* Visits every name in a folder except . and .. in unspecified order. "" is the current folder.
+   Returns false if the folder cannot be listed; errno has the reason. */
 bool rapt__disk_list(const char *folder, disk_visit_fn *visit, void *user);
 
-/* ---- what posix/ and windows/ do for disk.c and file.c ---- */
-void rapt__disk_free(struct disk_source *source);           /* frees memory */
-void rapt__error_text(int number, char *text, size_t size); /* of errno */
-/* Reads bytes that are in the file, source->file being open. */
+/* ---- helpers for disk.c, file.c and the folders posix/ and windows/ ---- */
+void rapt__disk_free(struct disk_source *source);           /* frees source->memory */
+void rapt__error_text(int number, char *text, size_t size); /* of an errno value */
+/* Reads bytes [at, at + count) of a source whose file is open; they must lie within the file. */
 rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
-/* 0, or the error that writing a file of max_size bytes, and total_size bytes in all, would end
-   with. */
+/* Predicts whether a file of max_size bytes can be written, and files of total_size bytes in all.
+   Returns 0 or the errno value with which writing would fail. */
 int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size);
 
 #endif

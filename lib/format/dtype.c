@@ -1,10 +1,10 @@
-/* dtype.c - the element types of files, named as safetensors names them, and their conversions.
+/* dtype.c - the element types of files, named as in safetensors, and their conversions.
 
        F16  s eeeee mmmmmmmmmm   (-1)^s 2^(e-15) 1.m;  e = 0: (-1)^s 2^-14 0.m;  e = 31: inf, NaN
        BF16 the upper half of an F32
 
-   Files are little-endian whatever the machine is. Sources: IEEE 754-2019, section 3.4; names
-   and sizes: the Dtype list of safetensors (Hugging Face, version 0.6). */
+   Files are little-endian on every machine. Sources: IEEE 754-2019, section 3.4; for names and
+   sizes, the Dtype list of safetensors (Hugging Face, version 0.6). */
 #include "dtype.h"
 
 #include <stdint.h>
@@ -34,7 +34,8 @@ static void from_bf16(const unsigned char *bytes, size_t count, float *data)
     for (size_t i = 0; i < count; i++) data[i] = float_of(little(bytes + 2 * i, 2) << 16);
 }
 
-/* Exact: an F16 below the normal ones is a whole number of 2^-24, which is normal as float. */
+/* Converts an F16 exactly. A subnormal F16 is an integer multiple of 2^-24, which is a normal
+   float. */
 static float half(uint32_t bits)
 {
     uint32_t sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 31, mantissa = bits & 0x3FF;
@@ -49,7 +50,7 @@ static void from_f16(const unsigned char *bytes, size_t count, float *data)
     for (size_t i = 0; i < count; i++) data[i] = half(little(bytes + 2 * i, 2));
 }
 
-/* Rounds to nearest; what is too large for float becomes infinite. */
+/* Rounds to nearest; values too large for float become infinite. */
 static void from_f64(const unsigned char *bytes, size_t count, float *data)
 {
     for (size_t i = 0; i < count; i++) {
@@ -60,7 +61,7 @@ static void from_f64(const unsigned char *bytes, size_t count, float *data)
     }
 }
 
-/* ---- whole numbers: two's complement ---- */
+/* ---- integers: two's complement ---- */
 
 static void from_i8(const unsigned char *bytes, size_t count, float *data)
 {

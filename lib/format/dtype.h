@@ -1,4 +1,4 @@
-/* dtype.h - the element types of files: name, size, conversion to float or to whole numbers. */
+/* dtype.h - the element types of files: their names, sizes and conversions to float or integers. */
 #ifndef RAPT_LIB_FORMAT_DTYPE_H
 #define RAPT_LIB_FORMAT_DTYPE_H
 
@@ -8,11 +8,12 @@
 
 struct dtype {
     const char *name;
-    unsigned bits; /* of one element */
-    /* NULL: refused. Whole numbers become float only where a scale says what they stand for. */
+    unsigned bits; /* bits of one element */
+    /* Conversions; NULL: not supported. Integers are converted to float only if the tensor has
+       scales. */
     void (*to_float)(const unsigned char *bytes, size_t count, float *data);
     void (*to_integer)(const unsigned char *bytes, size_t count, int64_t *data);
 };
-const struct dtype *rapt__dtype_find(const char *name); /* NULL: unknown */
+const struct dtype *rapt__dtype_find(const char *name); /* NULL: unknown name */
 
 #endif

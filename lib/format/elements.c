@@ -1,7 +1,7 @@
-/* elements.c - an entry of a file goes in, its elements come out: as float, whole numbers or
-   scales.
+/* elements.c - reads the elements of an entry: as float, as integers, or its scales.
 
-   Read, not mapped: a file that shrinks while it is used is then an error, not a signal. */
+   Files are read, not mapped, so that a file that shrinks while it is in use causes an error
+   instead of a signal. */
 #include "tensors.h"
 
 #include "dtype.h"
@@ -9,9 +9,9 @@
 #include <math.h>
 
 enum {
-    CHUNK = 16384,       /* bytes converted at a time; a multiple of every element */
-    SPREAD = 1024,       /* elements that go to separate places at a time */
-    BLOCK = 4096,        /* elements of whole columns at a time */
+    CHUNK = 16384,       /* bytes converted at a time; a multiple of every element size */
+    SPREAD = 1024,       /* elements converted at a time if they go to separate places */
+    BLOCK = 4096,        /* elements of whole columns converted at a time */
     SCALES_AT_ONCE = 64, /* scales read at a time */
 };
 
@@ -52,13 +52,13 @@ rapt_status rapt__tensors_scales(const struct tensor_file *file, const struct te
     return status;
 }
 
-/* The scales at hand, of a call that goes through an entry in order. */
+/* A few consecutive scales, cached by a call that goes through an entry in order. */
 struct scale_window {
     float scales[SCALES_AT_ONCE];
     size_t first, count;
 };
 
-/* 1 / scale of scale number `index`. */
+/* Computes 1 / scale for scale number `index`. */
 static rapt_status inverse(const struct tensor_file *file, const struct tensor_entry *entry,
                            struct scale_window *window, size_t index, float *factor,
                            rapt_message *why)
@@ -78,7 +78,7 @@ static rapt_status inverse(const struct tensor_file *file, const struct tensor_e
                       (double)scale);
 }
 
-/* Multiplies stored elements [first, first + count), which data holds, with what they stand for. */
+/* Multiplies data[count], the stored elements [first, first + count), by their inverse scales. */
 static rapt_status apply_scales(const struct tensor_file *file, const struct tensor_entry *entry,
                                 struct scale_window *window, size_t first, size_t count,
                                 float *data, rapt_message *why)
@@ -96,9 +96,9 @@ static rapt_status apply_scales(const struct tensor_file *file, const struct ten
     return RAPT_OK;
 }
 
-/* ---- elements, by either conversion ---- */
+/* ---- elements, as float or integers ---- */
 
-/* One call: what is read, and where to; one of the two is not NULL. */
+/* One call. The output is either floats or integers; the other is NULL. */
 struct element_reading {
     const struct tensor_file *file;
     const struct tensor_entry *entry;
@@ -120,8 +120,8 @@ static void reverse(unsigned char *bytes, size_t count, size_t size)
         }
 }
 
-/* Stored elements [first, first + count) to the element `to` of the output and every `step` from
-   there on. */
+/* Converts the stored elements [first, first + count) and writes them to every `step`-th element of
+   the output, from element `to` on. */
 static rapt_status convert(struct element_reading *r, size_t first, size_t count, size_t to,
                            size_t step)
 {
@@ -151,8 +151,8 @@ static rapt_status convert(struct element_reading *r, size_t first, size_t count
     return status;
 }
 
-/* All floats of rows x columns that are stored as columns x rows, some columns at a time, so that a
-   row gets neighbors; rows <= BLOCK. */
+/* Reads all floats of a rows x columns matrix that is stored as columns x rows. Several columns are
+   read at a time, so that each row of the output is written in runs. Requires rows <= BLOCK. */
 static rapt_status convert_columns(const struct element_reading *r)
 {
     float block[BLOCK];
@@ -170,8 +170,8 @@ static rapt_status convert_columns(const struct element_reading *r)
     return status;
 }
 
-/* Elements [first, first + count) of rows x columns that are stored as columns x rows: of each
-   column, the rows whose element is in the range. */
+/* Reads elements [first, first + count) of a rows x columns matrix that is stored as columns x
+   rows. From each column it takes the rows whose elements are in that range. */
 static rapt_status convert_transposed(struct element_reading *r, size_t first, size_t count)
 {
     size_t rows = r->entry->shape[0], columns = r->entry->shape[1];

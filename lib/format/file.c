@@ -1,6 +1,4 @@
-/* file.c - public calls on files: replaces one by bytes at hand; tells whether one could be
- * written.
- */
+/* file.c - the public calls that replace a file and check whether one could be written. */
 #include "disk.h"
 
 #include <errno.h>

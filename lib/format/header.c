@@ -1,12 +1,12 @@
-/* header.c - the JSON header of a safetensors file: parsed in one pass into entries and metadata,
-   every field checked.
+/* header.c - parses the JSON header of a safetensors file in one pass into entries and metadata and
+   checks every field.
 
        entry = {"dtype": text, "shape": [d0, d1, ..], "data_offsets": [begin, end]}
 
-   Required of every entry: these three keys once, a known dtype, at most TENSOR_RANK dimensions
-   whose product fits, end - begin = product x size of an element. Required of all: names differ,
-   and sorted by begin they cover the data exactly. Source: the format section of the safetensors
-   README (Hugging Face, version 0.5). */
+   Each entry must have these three keys once, a known dtype, at most TENSOR_RANK dimensions whose
+   product does not overflow, and end - begin = product x size of an element. Names must be unique,
+   and the entries, sorted by begin, must cover the data exactly. Source: the format section of the
+   safetensors README (Hugging Face, version 0.5). */
 #include "tensors.h"
 
 #include "dtype.h"
@@ -75,7 +75,7 @@ static rapt_status read_offsets(struct header_reading *r, struct tensor_entry *e
     return RAPT_OK;
 }
 
-/* "F32": the text itself, its name in the table later */
+/* "F32"; check_entry replaces the text by the name in the table */
 static rapt_status read_dtype(struct header_reading *r, struct tensor_entry *entry)
 {
     entry->dtype = rapt__json_string(&r->json);
@@ -89,7 +89,7 @@ static const struct {
 } keys[] = {{"dtype", read_dtype}, {"shape", read_shape}, {"data_offsets", read_offsets}};
 enum { KEYS = sizeof keys / sizeof *keys };
 
-/* {key: value, ..}; the keys may have any order, and there may be others, which are ignored */
+/* {key: value, ..} in any order; unknown keys are ignored */
 static rapt_status read_keys(struct header_reading *r, struct tensor_entry *entry)
 {
     struct json *json = &r->json;
@@ -115,7 +115,7 @@ static rapt_status read_keys(struct header_reading *r, struct tensor_entry *entr
     return RAPT_OK;
 }
 
-/* Shape, dtype and offsets must agree. */
+/* Checks that shape, dtype and offsets agree. */
 static rapt_status check_entry(const struct header_reading *r, struct tensor_entry *entry)
 {
     const struct dtype *dtype = rapt__dtype_find(entry->dtype);
@@ -170,7 +170,7 @@ static rapt_status read_metadata(struct header_reading *r)
     return rapt__json_want(json, '}') ? RAPT_OK : bad_json(r);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole header ---- */
 
 static rapt_status read_all(struct header_reading *r)
 {
@@ -200,7 +200,7 @@ static int by_position(const void *context, const void *a, const void *b)
     return (x->end > y->end) - (x->end < y->end);
 }
 
-/* Every byte of the data belongs to exactly one entry. */
+/* Checks that every byte of the data belongs to exactly one entry. */
 static rapt_status check_positions(const struct header_reading *r)
 {
     struct tensor_file *file = r->file;

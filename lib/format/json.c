@@ -1,12 +1,12 @@
-/* json.c - strict JSON tokens out of text: punctuation, strings decoded in place, whole numbers.
-   Source: RFC 8259, sections 6 and 7. */
+/* json.c - splits strict JSON into tokens: punctuation, numbers, and strings, which are decoded in
+   place. Source: RFC 8259, sections 6 and 7. */
 #include "json.h"
 
 #include "base/base.h"
 
 #include <string.h>
 
-enum { DEPTH = 64 }; /* of arrays and objects that are passed over */
+enum { DEPTH = 64 }; /* maximum nesting of arrays and objects that are skipped */
 
 static bool fail(struct json *json, const char *error)
 {
@@ -14,7 +14,7 @@ static bool fail(struct json *json, const char *error)
     return false;
 }
 
-/* The next byte, -1 at the end. */
+/* Returns the next byte, or -1 at the end. */
 static int peek(const struct json *json)
 {
     return json->at < json->size ? json->text[json->at] : -1;
@@ -91,7 +91,7 @@ bool rapt__json_number(struct json *json, uint64_t *value)
     return true;
 }
 
-/* Copies digits to the front; how many. */
+/* Copies digits to the front of the text. Returns their number. */
 static size_t copy_digits(struct json *json)
 {
     size_t start = json->at;
@@ -100,7 +100,7 @@ static size_t copy_digits(struct json *json)
     return json->at - start;
 }
 
-/* Copies the next byte to the front if it is a or b. */
+/* Copies the next byte to the front of the text if it is a or b. */
 static bool copy_one(struct json *json, char a, char b)
 {
     int c = peek(json);
@@ -109,8 +109,7 @@ static bool copy_one(struct json *json, char a, char b)
     return true;
 }
 
-/* What stands before a number (a comma, a colon, a bracket) leaves a byte for the 0 behind its
- * copy. */
+/* The comma, colon or bracket before a number leaves room for the 0 after its copy. */
 const char *rapt__json_number_text(struct json *json)
 {
     if (json->error) return NULL;
@@ -130,7 +129,7 @@ const char *rapt__json_number_text(struct json *json)
     return (const char *)json->text + start;
 }
 
-/* Four hexadecimal digits. */
+/* Reads four hexadecimal digits. */
 static bool take_hex(struct json *json, uint32_t *value)
 {
     *value = 0;
@@ -150,7 +149,8 @@ static bool take_hex(struct json *json, uint32_t *value)
     return true;
 }
 
-/* What follows \u; two of them make one code point beyond 2^16. */
+/* Reads what follows \u: one unit, or a surrogate pair, which stands for a code point above
+   0xFFFF. */
 static bool take_unicode(struct json *json, uint32_t *code)
 {
     uint32_t high, low;
@@ -168,7 +168,7 @@ static bool take_unicode(struct json *json, uint32_t *code)
     return true;
 }
 
-/* What follows a backslash. */
+/* Reads what follows a backslash. */
 static bool take_escape(struct json *json, uint32_t *code)
 {
     int c = peek(json);
@@ -241,7 +241,7 @@ const char *rapt__json_word(struct json *json)
     return fail(json, "a value expected"), NULL;
 }
 
-/* ---- values that are passed over ---- */
+/* ---- skipping values ---- */
 
 static bool skip_plain(struct json *json)
 {
@@ -251,7 +251,7 @@ static bool skip_plain(struct json *json)
     return rapt__json_word(json);
 }
 
-/* A key and its colon, where a value of an object begins. */
+/* Skips the key and colon before a value if the container is an object. */
 static bool skip_key(struct json *json, char close)
 {
     return close == ']' || (rapt__json_string(json) && rapt__json_want(json, ':'));

@@ -1,4 +1,4 @@
-/* json.h - reads the JSON of a header token by token: no tree, no recursion, no memory. */
+/* json.h - reads JSON token by token, without a tree, recursion or memory of its own. */
 #ifndef RAPT_LIB_FORMAT_JSON_H
 #define RAPT_LIB_FORMAT_JSON_H
 
@@ -6,30 +6,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decoded strings are written to the front of the text itself, one after the other. They are
-   never longer than what they were decoded from, so used <= at always holds. */
+/* Decoded strings are written to the front of the text itself, one after another. A decoded string
+   is never longer than its source, so used <= at always holds. */
 struct json {
     unsigned char *text; /* [size] */
-    size_t size, at;     /* at: the next byte to read */
+    size_t size, at;     /* at: offset of the next byte to read */
     size_t used;
-    const char *error; /* what is wrong at byte at; NULL: nothing so far */
+    const char *error; /* what is wrong at offset `at`; NULL: no error so far */
 };
 
-bool rapt__json_next(struct json *json, char wanted); /* takes wanted if it is the next token */
-bool rapt__json_want(struct json *json, char wanted); /* the same, and an error if it is not */
-bool rapt__json_end(struct json *json);               /* nothing but white space is left */
+bool rapt__json_next(struct json *json, char wanted); /* takes `wanted` if it is the next token */
+bool rapt__json_want(struct json *json, char wanted); /* the same, but an error if it is not */
+bool rapt__json_end(struct json *json);               /* checks that only white space is left */
 
-/* The first byte of the next token, not taken; -1: the end. */
+/* Returns the first byte of the next token without taking it, or -1 at the end. */
 int rapt__json_peek(struct json *json);
-/* A string: UTF-8, 0-terminated, without a 0 inside; NULL: an error. */
+/* Takes a string: UTF-8, 0-terminated, without a 0 inside. Returns NULL on error. */
 const char *rapt__json_string(struct json *json);
-/* A whole number from 0 to 2^64 - 1, written in digits alone. */
+/* Takes an integer from 0 to 2^64 - 1, written only in digits. */
 bool rapt__json_number(struct json *json, uint64_t *value);
-/* Any number as it is written, 0-terminated as strings are; NULL: an error. */
+/* Takes any number as it is written. Returns its 0-terminated text, or NULL on error. */
 const char *rapt__json_number_text(struct json *json);
-/* true, false or null; NULL: an error. */
+/* Takes true, false or null. Returns its text, or NULL on error. */
 const char *rapt__json_word(struct json *json);
-/* Passes over a value of any kind; arrays and objects may be 64 deep. */
+/* Skips a value of any kind. Arrays and objects may be nested 64 deep. */
 bool rapt__json_skip(struct json *json);
 
 #endif

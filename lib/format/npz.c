@@ -1,12 +1,12 @@
-/* npz.c - an npz file goes in: a zip file of arrays name.npy; entries and, as metadata, Marian's
-   texts come out.
+/* npz.c - reads an npz file, a zip file of arrays name.npy, into entries. Marian's texts become
+   metadata.
 
        "\x93NUMPY", u8 major, u8 minor, u16 (major 1) or u32 (2, 3) length, header of that length:
        {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, blanks, newline
        the elements: of either byte order, row by row or (Fortran) column by column
 
-   descr is the byte order (<, >, or | where it does not matter), a letter for the kind and the size
-   of an element. Texts are arrays of bytes, or one element of kind S or V.
+   descr consists of the byte order (<, > or, if it does not matter, |), a letter for the kind, and
+   the size of an element. Texts are arrays of bytes, or one element of kind S or V.
 
    Source: numpy.lib.format, "Format Version 1.0" to "3.0"; the array interface, "typestr". */
 #include "cursor.h"
@@ -17,7 +17,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { HEADER_MAX = 1024 }; /* bytes of a header: a shape has at most 8 dimensions */
+enum { HEADER_MAX = 1024 }; /* maximum bytes of a header: a shape has at most 8 dimensions */
 
 static const char suffix[] = ".npy";
 
@@ -28,11 +28,11 @@ static const struct {
     {"u2", "U16"}, {"i4", "I32"}, {"u4", "U32"}, {"i8", "I64"}, {"u8", "U64"}, {"b1", "BOOL"},
 };
 
-/* The header of one array. */
+/* State while the header of one array is read. */
 struct npy_reading {
     struct tensor_file *file;
     struct tensor_entry *entry;
-    bool special;     /* a text of Marian's */
+    bool special;     /* one of Marian's texts, not a parameter */
     size_t text_size; /* bytes of an element of kind S or V; 0: another kind */
     bool fortran;
     char text[HEADER_MAX + 1];
@@ -60,7 +60,8 @@ static bool take(struct npy_reading *r, const char *wanted)
     return true;
 }
 
-/* 'text' */
+/* Takes a quoted text and terminates it in place. Returns NULL if the next token is something
+   else. */
 static const char *take_text(struct npy_reading *r)
 {
     skip_blanks(r);
@@ -73,7 +74,7 @@ static const char *take_text(struct npy_reading *r)
     return start;
 }
 
-/* Takes the digits at *at; false: there are none, or they are too many. */
+/* Takes the digits at *at. Returns false if there are none or the number does not fit. */
 static bool take_size(const char **at, size_t *size)
 {
     const char *start = *at;
@@ -158,7 +159,7 @@ static rapt_status parse(struct npy_reading *r)
     return *r->at ? bad(r, "has more text in its header") : RAPT_OK;
 }
 
-/* Makes one dimension of bytes of a text that is a single element. */
+/* Turns a text that is a single element into one dimension of bytes. */
 static rapt_status spread_text(struct npy_reading *r)
 {
     struct tensor_entry *entry = r->entry;
@@ -169,8 +170,8 @@ static rapt_status spread_text(struct npy_reading *r)
     return RAPT_OK;
 }
 
-/* In a matrix, Fortran's order is that of columns; where at most one dimension is larger than 1 it
-   is the same as C's. */
+/* Marks a matrix in Fortran order as transposed. With at most one dimension larger than 1, both
+   orders are the same. */
 static rapt_status check_order(struct npy_reading *r)
 {
     struct tensor_entry *entry = r->entry;
@@ -184,7 +185,7 @@ static rapt_status check_order(struct npy_reading *r)
     return RAPT_OK;
 }
 
-/* Reads the header of an array of `size` bytes that begins at `begin` of a source. */
+/* Reads the header of an array that occupies `size` bytes from offset `begin` of a source. */
 static rapt_status read_array(struct npy_reading *r, const struct disk_source *source,
                               uint64_t begin, uint64_t size)
 {

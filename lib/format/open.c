@@ -1,5 +1,5 @@
-/* open.c - a file of tensors goes in, its container is recognized by its first bytes, and its
-   reader opens it.
+/* open.c - opens a file of tensors: identifies its format by its first bytes and calls the reader
+   of that format.
 
        safetensors   n as u64, '{'                    2 <= n <= 10^8
        Git LFS       "version h"                      of "https://git-lfs.github.com/spec/v1"
@@ -14,8 +14,8 @@
 #include <string.h>
 
 enum {
-    FIRST_BYTES = 9, /* examined */
-    VERSION_MAX = 64 /* of CTranslate2: of those to come its reader says that they are not known */
+    FIRST_BYTES = 9, /* bytes examined */
+    VERSION_MAX = 64 /* of CTranslate2; its reader rejects versions that it does not know */
 };
 
 static const char *const names[] = {
@@ -29,7 +29,7 @@ const char *rapt__container_name(enum tensor_container container)
     return names[container];
 }
 
-/* A zip file: PyTorch's, which has a pickle, or arrays. */
+/* Reads a zip file: PyTorch's if it contains a pickle, otherwise an npz file. */
 static rapt_status read_zip(struct tensor_file *file, rapt_message *why)
 {
     struct zip zip;

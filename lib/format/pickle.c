@@ -1,21 +1,23 @@
-/* pickle.c - runs the bytes of a pickle on a stack of values and leaves the object that they build,
-   a state dict. Nothing is called or imported: a name stands for itself, and only those that
-   rebuild tensors, parameters and ordered dictionaries may be applied.
+/* pickle.c - runs the opcodes of a pickle on a stack of values. The result is the object that they
+   build, a state dict. Nothing is imported or called: a global is only an index into a table of
+   known names, and only those that rebuild tensors, parameters and ordered dictionaries may be
+   applied.
 
    Source: pickletools.py of CPython 3.11 (opcodes), torch/serialization.py and torch/_utils.py of
-   PyTorch 1.13 and 2.1 (what a state dict is made of). */
+   PyTorch 1.13 and 2.1 (the contents of a state dict). */
 #include "pickle_stack.h"
 
 #include <string.h>
 
 enum {
-    TENSOR_ARGUMENTS = 6,    /* and metadata, which later versions add */
-    PARAMETER_ARGUMENTS = 3, /* and a state, in _rebuild_parameter_with_state */
-    STORAGE_ARGUMENTS = 5,   /* and a view, before PyTorch 1.6 */
-    KEY_MAX = 128            /* bytes of a storage's key, a number: keys are compared often */
+    TENSOR_ARGUMENTS = 6,    /* metadata may follow, added by later versions */
+    PARAMETER_ARGUMENTS = 3, /* _rebuild_parameter_with_state adds a state */
+    STORAGE_ARGUMENTS = 5,   /* PyTorch before 1.6 adds a view */
+    KEY_MAX = 128 /* maximum bytes of a storage's key, a number: keys are compared often */
 };
 
-/* The known names. dtype: what the storages of a type hold. */
+/* The names that a pickle may use. dtype: the element type, if the name is the type of a
+   storage. */
 static const struct {
     const char *module, *name, *dtype;
 } globals[] = {
@@ -57,7 +59,7 @@ static rapt_status take_number(struct pickle_reading *r, size_t bytes, uint64_t 
     return RAPT_OK;
 }
 
-/* Pushes a number of `bytes` bytes, in two's complement if it has a sign. */
+/* Pushes an integer of `bytes` bytes, in two's complement if has_sign. */
 static rapt_status push_number(struct pickle_reading *r, size_t bytes, bool has_sign)
 {
     uint64_t value = 0;
@@ -70,7 +72,7 @@ static rapt_status push_number(struct pickle_reading *r, size_t bytes, bool has_
     return rapt__pickle_push(r, number);
 }
 
-/* Pushes `kind`, whose size of `prefix` bytes and text come next. */
+/* Pushes a value of type `kind`, stored as its size in `prefix` bytes, then its bytes. */
 static rapt_status push_text(struct pickle_reading *r, size_t prefix, enum pickle_kind kind)
 {
     uint64_t size = 0;
@@ -85,7 +87,7 @@ static rapt_status push_text(struct pickle_reading *r, size_t prefix, enum pickl
     return rapt__pickle_push(r, text);
 }
 
-/* Pushes an integer whose number of bytes comes first. */
+/* Pushes an integer stored as its number of bytes, then its bytes. */
 static rapt_status push_long(struct pickle_reading *r)
 {
     uint64_t bytes = 0;
@@ -96,7 +98,7 @@ static rapt_status push_long(struct pickle_reading *r)
     return push_text(r, 1, PICKLE_LONG);
 }
 
-/* Pushes a double, whose value is dropped. */
+/* Pushes a float and discards its value. */
 static rapt_status push_float(struct pickle_reading *r)
 {
     uint64_t bits = 0;
@@ -105,7 +107,7 @@ static rapt_status push_float(struct pickle_reading *r)
                              : status;
 }
 
-/* Checks the size of a frame, which says only how many bytes to read ahead. */
+/* Checks the size of a frame, which only tells a reader how much to buffer. */
 static rapt_status take_frame(struct pickle_reading *r)
 {
     uint64_t size = 0;
@@ -114,7 +116,7 @@ static rapt_status take_frame(struct pickle_reading *r)
     return size > r->size - r->at ? rapt__pickle_fail(r, "it ends within a frame") : RAPT_OK;
 }
 
-/* Takes a name up to its newline, which is not part of it. */
+/* Takes a name that ends with a newline, which is not part of the name. */
 static rapt_status take_line(struct pickle_reading *r, struct pickle_value *line)
 {
     line->text = (const char *)r->bytes + r->at;
@@ -125,7 +127,7 @@ static rapt_status take_line(struct pickle_reading *r, struct pickle_value *line
     return RAPT_OK;
 }
 
-/* Copies a text for a message, with '?' for what is not printable ASCII. */
+/* Copies a text for a message, replacing all but printable ASCII by '?'. */
 static void show(char shown[64], const char *text, size_t size)
 {
     size_t used = rapt__min_size(size, 63);
@@ -149,7 +151,7 @@ static rapt_status push_known(struct pickle_reading *r, const struct pickle_valu
                       r->p->label, r->opcode, of, what);
 }
 
-/* Pushes a name from two lines: its module, and the name in it. */
+/* Pushes a global named by two lines, its module and its name in the module. */
 static rapt_status push_global(struct pickle_reading *r)
 {
     struct pickle_value module = {0}, name = {0};
@@ -158,7 +160,7 @@ static rapt_status push_global(struct pickle_reading *r)
     return status == RAPT_OK ? push_known(r, &module, &name) : status;
 }
 
-/* Pushes a name from two texts on the stack. */
+/* Pushes a global named by two texts on the stack. */
 static rapt_status push_stack_global(struct pickle_reading *r)
 {
     struct pickle_value module = {0}, name = {0};
@@ -185,7 +187,7 @@ static rapt_status recall(struct pickle_reading *r, size_t bytes)
     return status == RAPT_OK ? rapt__pickle_push(r, r->p->memo.values[index]) : status;
 }
 
-/* Whether the items of a tuple begin with values of these kinds. */
+/* Returns whether the items of a tuple begin with values of these kinds. */
 static bool holds(const struct pickle *p, const struct pickle_value *tuple,
                   const enum pickle_kind *kinds, size_t count)
 {
@@ -208,7 +210,7 @@ static rapt_status rebuild_tensor(struct pickle_reading *r, const struct pickle_
         r, (struct pickle_value){.kind = PICKLE_TENSOR, .first = arguments->first});
 }
 
-/* (tensor, requires_grad, hooks), and a state, which is dropped: a parameter is its tensor */
+/* (tensor, requires_grad, hooks), optionally a state; the result is the tensor */
 static rapt_status rebuild_parameter(struct pickle_reading *r, const struct pickle_value *arguments,
                                      size_t count)
 {
@@ -220,7 +222,7 @@ static rapt_status rebuild_parameter(struct pickle_reading *r, const struct pick
     return rapt__pickle_push(r, r->p->items.values[arguments->first]);
 }
 
-/* Applies a name to a tuple. */
+/* Applies a global to a tuple of arguments and pushes the result. */
 static rapt_status apply(struct pickle_reading *r)
 {
     struct pickle_value arguments = {0}, global = {0};
@@ -241,7 +243,7 @@ static rapt_status apply(struct pickle_reading *r)
     return rapt__pickle_fail(r, "the type of a storage is applied to values");
 }
 
-/* ('storage', type, key, device, elements), and a view, which must be None */
+/* ('storage', type, key, device, elements), optionally a view, which must be None */
 static rapt_status push_storage(struct pickle_reading *r)
 {
     static const enum pickle_kind kinds[] = {PICKLE_TEXT, PICKLE_GLOBAL, PICKLE_TEXT,
@@ -285,7 +287,7 @@ static rapt_status end(struct pickle_reading *r)
 
 /* ---- opcodes ---- */
 
-/* Runs an opcode that pushes a value without looking at the stack. */
+/* Runs an opcode that pushes a value and does not read the stack. */
 static rapt_status run_push(struct pickle_reading *r, unsigned opcode)
 {
     switch (opcode) {

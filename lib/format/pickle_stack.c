@@ -1,10 +1,9 @@
-/* pickle_stack.c - the values of a pickle while it runs: the stack, the memo, tuples, lists and
-   dictionaries. */
+/* pickle_stack.c - the values of a running pickle: stack, memo, tuples, lists and dictionaries. */
 #include "pickle_stack.h"
 
 #include <string.h>
 
-enum { VALUES_MAX = 1 << 16 }; /* of the stack, the memo, ..: 4,000 tensors need fewer */
+enum { VALUES_MAX = 1 << 16 }; /* limit of the stack, the memo, ...: 4,000 tensors need fewer */
 
 rapt_status rapt__pickle_fail(const struct pickle_reading *r, const char *what)
 {
@@ -48,7 +47,7 @@ rapt_status rapt__pickle_pop(struct pickle_reading *r, enum pickle_kind kind,
     return RAPT_OK;
 }
 
-/* Finds where the values after the last mark begin. */
+/* Finds the index of the first value after the last mark. */
 static rapt_status find_mark(const struct pickle_reading *r, size_t *first)
 {
     const struct pickle_values *stack = &r->p->stack;
@@ -127,7 +126,8 @@ static rapt_status add_pair(struct pickle_reading *r, struct pickle_pair pair)
     return RAPT_OK;
 }
 
-/* Checks that the value before `below` is of a kind, and that no mark follows `first`. */
+/* Checks that the value before `below` has the given kind, and that there is no mark from `first`
+   on. */
 static rapt_status check_items(const struct pickle_reading *r, enum pickle_kind kind, size_t first,
                                size_t below)
 {
@@ -140,7 +140,7 @@ static rapt_status check_items(const struct pickle_reading *r, enum pickle_kind 
     return RAPT_OK;
 }
 
-/* Gives the keys and values from `first` on to the dictionary before `below`. */
+/* Assigns the keys and values from `first` on to the dictionary before `below`. */
 static rapt_status set_items(struct pickle_reading *r, size_t first, size_t below)
 {
     struct pickle_values *stack = &r->p->stack;
@@ -205,7 +205,7 @@ rapt_status rapt__pickle_drop_state(struct pickle_reading *r)
     return status == RAPT_OK ? rapt__pickle_push(r, dict) : status;
 }
 
-/* ---- afterwards ---- */
+/* ---- the result ---- */
 
 bool rapt__pickle_same(const char *text, size_t size, const char *name)
 {

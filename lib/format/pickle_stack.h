@@ -1,5 +1,5 @@
-/* pickle_stack.h - what the files of the pickle interpreter share. Functions fail with
-   RAPT_BAD_FILE and the byte of the opcode, or with RAPT_NO_MEMORY. */
+/* pickle_stack.h - shared by the files of the pickle interpreter. Functions fail with RAPT_BAD_FILE
+   and the offset of the opcode, or with RAPT_NO_MEMORY. */
 #ifndef RAPT_LIB_FORMAT_PICKLE_STACK_H
 #define RAPT_LIB_FORMAT_PICKLE_STACK_H
 
@@ -11,7 +11,7 @@ struct pickle_reading {
     struct pickle *p;
     const unsigned char *bytes;
     size_t size, at;
-    size_t start, opcode; /* where the pickle begins, and the opcode that is being run */
+    size_t start, opcode; /* offsets where the pickle and the current opcode begin */
     bool ended;
 };
 
@@ -22,13 +22,13 @@ bool rapt__pickle_same(const char *text, size_t size, const char *name);
 rapt_status rapt__pickle_append(struct pickle *p, struct pickle_values *to,
                                 struct pickle_value value);
 rapt_status rapt__pickle_push(struct pickle_reading *r, struct pickle_value value);
-/* Takes the value on top, which must be of a kind; PICKLE_MARK stands for any other kind. */
+/* Pops a value, which must be of this kind. PICKLE_MARK accepts every kind except a mark. */
 rapt_status rapt__pickle_pop(struct pickle_reading *r, enum pickle_kind kind,
                              struct pickle_value *value);
-/* Stores the value on top as number `index` of the memo. */
+/* Stores the top of the stack as number `index` of the memo. */
 rapt_status rapt__pickle_store(struct pickle_reading *r, uint64_t index);
 
-/* ---- tuples, lists and dictionaries: of the values on top, or of those after a mark ---- */
+/* ---- tuples, lists and dictionaries, from the topmost values or from those after a mark ---- */
 rapt_status rapt__pickle_tuple(struct pickle_reading *r, size_t count);
 rapt_status rapt__pickle_tuple_mark(struct pickle_reading *r);
 rapt_status rapt__pickle_empty(struct pickle_reading *r, enum pickle_kind kind);
@@ -36,7 +36,7 @@ rapt_status rapt__pickle_set(struct pickle_reading *r);
 rapt_status rapt__pickle_set_mark(struct pickle_reading *r);
 rapt_status rapt__pickle_add(struct pickle_reading *r); /* to a list */
 rapt_status rapt__pickle_add_mark(struct pickle_reading *r);
-/* Drops the attributes of a dictionary, such as _metadata: they say nothing about tensors. */
+/* Drops the attributes of a dictionary, such as _metadata, which say nothing about tensors. */
 rapt_status rapt__pickle_drop_state(struct pickle_reading *r);
 
 #endif

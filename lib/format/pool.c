@@ -1,4 +1,4 @@
-/* pool.c - strings out of blocks, each as large as all before it together. */
+/* pool.c - allocates strings from blocks, each as large as all earlier blocks together. */
 #include "pool.h"
 
 #include "base/base.h"
@@ -7,7 +7,7 @@ enum { FIRST = 256 }; /* bytes of the first block */
 
 struct string_block {
     struct string_block *before;
-    size_t size, used; /* of the block, with this head */
+    size_t size, used; /* bytes of the block, including this header */
 };
 
 void *rapt__pool_take(struct string_pool *pool, size_t size, const rapt_allocator *allocator)

@@ -1,5 +1,5 @@
-/* pool.h - strings that stay where they are until all are freed at once. In: sizes. Out: memory of
-   at most twice their sum, and 256 bytes. */
+/* pool.h - allocates strings that keep their addresses and are freed all at once. A pool takes at
+   most twice the sum of their sizes, plus 256 bytes. */
 #ifndef RAPT_LIB_FORMAT_POOL_H
 #define RAPT_LIB_FORMAT_POOL_H
 
@@ -7,13 +7,13 @@
 #include <stddef.h>
 
 struct string_block;
-struct string_pool { /* starts as {0} */
+struct string_pool { /* initialize with {0} */
     struct string_block *last;
     size_t total; /* bytes of all blocks */
 };
 
 void *rapt__pool_take(struct string_pool *pool, size_t size,
-                      const rapt_allocator *allocator); /* or NULL */
+                      const rapt_allocator *allocator); /* NULL: out of memory */
 void rapt__pool_free(struct string_pool *pool, const rapt_allocator *allocator);
 
 #endif

@@ -1,12 +1,12 @@
-/* protobuf.c - a Protocol Buffers message, its fields one by one: a varint with number and wire
-   type, then a value. Every length is checked against what is left. Groups (wire types 3 and 4),
-   which nobody writes any more, are refused: they alone would need recursion.
-   Source: protobuf.dev, "Encoding". */
+/* protobuf.c - reads a Protocol Buffers message field by field: a varint with number and wire type,
+   then a value. Every length is checked against the bytes left. Groups (wire types 3 and 4), a
+   deprecated feature, are refused; only they would need recursion. Source: protobuf.dev,
+   "Encoding". */
 #include "format/protobuf.h"
 
 #include <string.h>
 
-enum { VARINT_MAX = 10 }; /* bytes: 64 bits, 7 in each */
+enum { VARINT_MAX = 10 }; /* bytes: 7 bits of 64 in each */
 
 static bool fail(struct protobuf *message, const char *error)
 {

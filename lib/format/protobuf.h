@@ -1,5 +1,5 @@
-/* protobuf.h - reads a Protocol Buffers message field by field: no schema, no tree, no recursion,
-   no memory. */
+/* protobuf.h - reads a Protocol Buffers message field by field, without a schema, a tree, recursion
+   or memory of its own. */
 #ifndef RAPT_LIB_FORMAT_PROTOBUF_H
 #define RAPT_LIB_FORMAT_PROTOBUF_H
 
@@ -7,30 +7,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct protobuf { /* a message; starts as {bytes, size} */
+struct protobuf { /* a message; initialize with {bytes, size} */
     const void *bytes;
-    size_t size, at;   /* at: the next field */
-    const char *error; /* what is wrong at byte at; NULL: nothing so far */
+    size_t size, at;   /* at: offset of the next field */
+    const char *error; /* what is wrong at offset `at`; NULL: no error so far */
 };
 
 enum protobuf_wire {
     PROTOBUF_VARINT = 0,
     PROTOBUF_FIXED64 = 1,
-    PROTOBUF_BYTES = 2, /* a string, or a message within this one */
+    PROTOBUF_BYTES = 2, /* a string or a nested message */
     PROTOBUF_FIXED32 = 5
 };
 struct protobuf_field {
     uint32_t number; /* 1 to 2^29 - 1 */
     enum protobuf_wire wire;
     uint64_t value;    /* of a varint, or the bits of a fixed32 or fixed64 */
-    const char *bytes; /* [size], within the message; NULL if it is none of PROTOBUF_BYTES */
+    const char *bytes; /* [size], within the message; NULL unless PROTOBUF_BYTES */
     size_t size;
 };
 
-/* Takes the next field. false: the message has ended, or it is damaged and error says how. */
+/* Takes the next field. Returns false at the end of the message, or if it is damaged; then `error`
+   is set. */
 bool rapt__protobuf_next(struct protobuf *message, struct protobuf_field *field);
 
-/* The float of a fixed32. */
+/* Returns the value of a fixed32 field as float. */
 float rapt__protobuf_float(const struct protobuf_field *field);
 
 #endif

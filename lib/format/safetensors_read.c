@@ -1,11 +1,12 @@
-/* safetensors_read.c - opens a safetensors file: measures and parses its header.
+/* safetensors_read.c - opens a safetensors file: finds and parses its header.
 
        file = n as u64 little-endian, n bytes of JSON, data;   2 <= n <= 10^8, n <= size - 8
 
-   Read, not mapped: a file that shrinks while it is used is then an error, not a signal. */
+   Files are read, not mapped, so that a file that shrinks while it is in use causes an error
+   instead of a signal. */
 #include "tensors.h"
 
-/* Where the header ends: *size bytes of JSON, *data bytes behind it. */
+/* Determines the sizes in bytes of the header, *size, and of the data after it, *data. */
 static rapt_status measure(const struct disk_source *source, size_t *size, size_t *data,
                            rapt_message *why)
 {

@@ -1,18 +1,16 @@
-/* safetensors_write.c - F32 tensors and metadata to one safetensors file, atomically, or to a
-   writer of the caller's.
+/* safetensors_write.c - writes F32 tensors and metadata as a safetensors file, atomically to a path
+   or in order to a writer that the caller supplied.
 
-       n + 8 is a multiple of 64: spaces behind the JSON put the data on a cache line.
-
-   The header is parsed by the reader before the first byte is written, so whatever is written can
-   be read. */
+   Spaces after the JSON make n + 8 a multiple of 64, so that the data begin on a cache line. The
+   reader parses the header before the first byte is written: whatever is written can be read. */
 #include "tensors.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { CHUNK = 65536, ALIGNMENT = 64 }; /* floats asked of fill at a time; bytes */
+enum { CHUNK = 65536, ALIGNMENT = 64 }; /* floats that fill writes per call; bytes */
 
-/* Text that is measured first (bytes NULL) and written then. */
+/* Text that is composed twice: first with bytes NULL, to measure it, then into memory. */
 struct text {
     char *bytes;
     size_t used;
@@ -37,7 +35,7 @@ static void put_number(struct text *text, size_t number)
     put(text, digits, (size_t)count);
 }
 
-/* A JSON string. What is not ASCII stands as it is, in UTF-8. */
+/* Appends a JSON string. Characters beyond ASCII are written as they are, in UTF-8. */
 static void put_string(struct text *text, const char *string)
 {
     put(text, "\"", 1);
@@ -130,7 +128,7 @@ static rapt_status check(struct tensor_writing *w)
     return RAPT_OK;
 }
 
-/* Would the reader open a file that begins so? */
+/* Checks that the reader accepts the file's prefix and header. */
 static rapt_status check_header(const struct tensor_writing *w, const struct text *file,
                                 const char *path)
 {
@@ -146,7 +144,7 @@ static rapt_status check_header(const struct tensor_writing *w, const struct tex
 
 /* ---- the file ---- */
 
-/* Prefix and header; free text->bytes, which has text->used bytes. */
+/* Composes the prefix and header. The caller frees text->bytes, which has text->used bytes. */
 static rapt_status compose(const struct tensor_writing *w, struct text *text, const char *path)
 {
     struct text header = {0};
@@ -165,9 +163,9 @@ static rapt_status compose(const struct tensor_writing *w, struct text *text, co
     return check_header(w, text, path);
 }
 
-/* Where the bytes go: to a file that is being replaced, or a writer. */
+/* Destination of the bytes: a file that is being replaced, or a writer. */
 struct tensor_sink {
-    struct disk_target *target; /* NULL: to the writer */
+    struct disk_target *target; /* NULL: use the writer */
     const rapt_writer *writer;
 };
 
@@ -215,7 +213,8 @@ static rapt_status replace(const struct tensor_writing *w, const struct text *te
     return status;
 }
 
-/* To the writer, or, where that is NULL, to path; which names the file in messages. */
+/* Writes everything to the writer or, if that is NULL, to path. In both cases path names the file
+   in messages. */
 static rapt_status write_all(struct tensor_writing *w, const char *path, const rapt_writer *writer)
 {
     struct text text = {0};

@@ -1,6 +1,6 @@
-/* scalar.c - decodes a YAML scalar of one line in place. No escape is shorter than its text, except
-   \L and \P, for which the opening quote leaves one byte. Source: YAML 1.2.2, sections 5.7, 7.3 and
-   7.3.3. */
+/* scalar.c - decodes a YAML scalar of one line in place. A decoded escape is never longer than its
+   source, except \L and \P, for which the opening quote leaves one byte. Source: YAML 1.2.2,
+   sections 5.7, 7.3 and 7.3.3. */
 #include "yaml.h"
 
 #include "base/base.h"
@@ -13,7 +13,8 @@ static int hex(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* `digits` hexadecimal digits as a code point; false: there are fewer, or it is none. */
+/* Reads `digits` hexadecimal digits as a code point. Returns false if there are fewer, or if the
+   number is not a code point. */
 static bool take_hex(char **at, const char *end, int digits, uint32_t *code)
 {
     uint32_t value = 0;
@@ -28,7 +29,7 @@ static bool take_hex(char **at, const char *end, int digits, uint32_t *code)
     return value <= 0x10FFFF && (value < 0xD800 || value > 0xDFFF);
 }
 
-/* The escape behind a backslash. */
+/* Reads what follows a backslash. */
 static bool take_escape(char **at, const char *end, uint32_t *code)
 {
     static const char letters[] = "0abtnvfre\"\\/ N_LP\t";

@@ -1,16 +1,16 @@
-/* shards.c - the index of a model in several files, of safetensors or of torch.save (.bin), goes
-   in; the entries of all of them come out, under the index's names.
+/* shards.c - reads the index of a model that is split into several safetensors or torch.save (.bin)
+   files, and merges the entries of those files.
 
        {"metadata": {"total_size": number, ..} or anything else, "weight_map": {tensor: file, ..}}
 
-   A file is named without a folder and lies beside the index; it has the tensors that the index
-   says are in it, and no other. Source: save_pretrained of transformers 4 (Hugging Face). */
+   A file is named without a folder and lies beside the index. It must contain exactly the tensors
+   that the index lists for it. Source: save_pretrained of transformers 4 (Hugging Face). */
 #include "json.h"
 #include "tensors.h"
 
 #include <string.h>
 
-enum { PATH = 4096 }; /* bytes of a path with its 0 */
+enum { PATH = 4096 }; /* bytes of a path including its 0 */
 
 struct shard_entry {
     const char *tensor, *file;
@@ -90,7 +90,7 @@ static int by_file(const void *context, const void *a, const void *b)
 
 /* ---- the files ---- */
 
-/* The path of a file beside the index. */
+/* Composes the path of a file beside the index. */
 static rapt_status make_path(const struct shards_reading *r, const char *name, char path[PATH])
 {
     const struct disk_source *source = &r->file->main.source;
@@ -107,7 +107,7 @@ static rapt_status make_path(const struct shards_reading *r, const char *name, c
     return RAPT_OK;
 }
 
-/* Checks that entries `first` .. `end` of the index are those of a shard, and all of them. */
+/* Checks that entries `first` .. `end` of the index are exactly the tensors of a shard. */
 static rapt_status check_names(const struct shards_reading *r, const struct tensor_file *shard,
                                size_t first, size_t end)
 {
@@ -129,7 +129,7 @@ static rapt_status check_names(const struct shards_reading *r, const struct tens
                       rapt__shown(shard->entries[end - first].name).text);
 }
 
-/* Takes over a part of a shard's, which has the number `number` from then on. */
+/* Moves a part of a shard to the merged file. *number becomes its number there. */
 static rapt_status take_part(struct shards_reading *r, struct tensor_part *own, unsigned *number)
 {
     rapt_status status = rapt__tensors_add_part(r->file, own, number, r->why);
@@ -137,7 +137,7 @@ static rapt_status take_part(struct shards_reading *r, struct tensor_part *own, 
     return status;
 }
 
-/* Takes sources and entries of a shard over. */
+/* Moves the parts and entries of a shard to the merged file. */
 static rapt_status take_shard(struct shards_reading *r, struct tensor_file *shard, size_t first,
                               size_t end)
 {
@@ -145,7 +145,7 @@ static rapt_status take_shard(struct shards_reading *r, struct tensor_file *shar
     rapt_status status = check_names(r, shard, first, end);
     if (status == RAPT_OK) status = take_part(r, &shard->main, &main);
     for (size_t i = 0; i < shard->part_count && status == RAPT_OK; i++)
-        status = take_part(r, &shard->parts[i], &more); /* which is main + 1 + i */
+        status = take_part(r, &shard->parts[i], &more); /* this is main + 1 + i */
     for (size_t i = first; i < end && status == RAPT_OK; i++) {
         struct tensor_entry entry = *rapt__tensors_find(shard, r->entries[i].tensor);
         entry.name = r->entries[i].tensor;
@@ -155,7 +155,8 @@ static rapt_status take_shard(struct shards_reading *r, struct tensor_file *shar
     return status;
 }
 
-/* Returns the reader that its name asks for, so that an index cannot name another index. */
+/* Returns the reader for a shard by its suffix. Never the reader of an index, so that an index
+   cannot name another one. */
 static tensor_reader *reader_of(const char *name)
 {
     size_t size = strlen(name);

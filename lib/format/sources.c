@@ -1,6 +1,4 @@
-/* sources.c - tensors that are to be written: how many elements, and whether a writer can take
- * them.
- */
+/* sources.c - checks tensors before they are written. */
 #include "tensors.h"
 
 #include <string.h>
@@ -35,7 +33,7 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
     return RAPT_OK;
 }
 
-/* Few enough names to compare each with each. */
+/* Compares every pair of names; there are few. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why)
 {
     size_t total = 0;

@@ -1,5 +1,4 @@
-/* temporary.c - random bits and the key of a folder in, the name of a temporary file out; a name
-   in, whether it was made with that key out. */
+/* temporary.c - composes and recognizes the names of temporary files. */
 #include "format/temporary.h"
 
 #include "base/base.h"
@@ -13,7 +12,7 @@ void rapt__temporary_name(char name[TEMPORARY_NAME], uint64_t random, uint64_t k
              (unsigned long long)rapt__mix(key, random));
 }
 
-/* Reads 16 lower-case hexadecimal digits, and compares with what they give. */
+/* Reads the 16 hexadecimal digits of R and compares the name with the one made from them. */
 bool rapt__temporary_is_ours(const char *name, uint64_t key)
 {
     static const char digits[] = "0123456789abcdef";

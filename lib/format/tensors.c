@@ -1,5 +1,5 @@
-/* tensors.c - an open file of tensors: made by a reader, its entries and metadata sorted and found
-   by name, closed. */
+/* tensors.c - an open file of tensors: opening with a reader, adding, sorting and finding entries
+   and metadata, closing. */
 #include "tensors.h"
 
 #include <stdlib.h>
@@ -29,9 +29,9 @@ bool rapt__is_utf8(const char *text)
     return true;
 }
 
-/* ---- opened and closed ---- */
+/* ---- opening and closing ---- */
 
-/* Frees all but the main source. */
+/* Frees everything except the main source. */
 static void release(struct tensor_file *file)
 {
     rapt_allocator allocator = file->allocator;
@@ -70,7 +70,7 @@ void rapt__tensors_close(struct tensor_file *file)
     release(file);
 }
 
-/* ---- filled by readers ---- */
+/* ---- filling, by the readers ---- */
 
 rapt_status rapt__tensors_reserve(struct tensor_file *file, size_t count, rapt_message *why)
 {
@@ -204,7 +204,7 @@ rapt_status rapt__tensors_sort(struct tensor_file *file, rapt_message *why)
     return RAPT_OK;
 }
 
-/* ---- what is in it; a file holds far fewer items than INT_MAX ---- */
+/* ---- contents; a file has far fewer items than INT_MAX ---- */
 
 enum tensor_container rapt__tensors_container(const struct tensor_file *file)
 {

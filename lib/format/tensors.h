@@ -1,5 +1,5 @@
-/* tensors.h - an open file of tensors: where its bytes are, what its reader found in it. A reader
-   fills a struct tensor_file; tensors.c, elements.c and open.c do the rest for all of them. */
+/* tensors.h - the representation of an open file of tensors. The reader of a format fills a struct
+   tensor_file; tensors.c, elements.c and open.c handle it from then on. */
 #ifndef RAPT_LIB_FORMAT_TENSORS_H
 #define RAPT_LIB_FORMAT_TENSORS_H
 
@@ -7,13 +7,13 @@
 #include "format.h"
 #include "pool.h"
 
-enum { HEADER_LIMIT = 100000000, PREFIX = 8 }; /* bytes of JSON at most; bytes before it */
+enum { HEADER_LIMIT = 100000000, PREFIX = 8 }; /* maximum bytes of JSON; bytes before the JSON */
 
-/* Where the bytes of entries are. */
+/* A source in which entries have their bytes. */
 struct tensor_part {
     struct disk_source source;
-    uint64_t data_at; /* entries count their bytes from here */
-    void *memory;     /* [memory_size] what a source in memory owns; NULL: nothing */
+    uint64_t data_at; /* offset of the data: entries count their bytes from here */
+    void *memory;     /* [memory_size] bytes of the source, owned by the part; NULL: none */
     size_t memory_size;
 };
 
@@ -21,85 +21,88 @@ struct tensor_file {
     rapt_allocator allocator;
     enum tensor_container container;
     struct tensor_part main;
-    struct tensor_part *parts; /* [part_count] entry->part 1, 2, ..; 0 is main */
+    struct tensor_part *parts; /* [part_count] for entry->part 1, 2, ..; 0 is main */
     size_t part_count, part_capacity;
-    char *header; /* [header_size] the JSON, later the strings decoded from it */
+    char *header; /* [header_size] the JSON, then the strings decoded in it */
     size_t header_size;
     struct string_pool pool; /* all other strings */
-    size_t count, capacity;  /* of entries, which are sorted by name */
+    size_t count, capacity;  /* of entries, sorted by name */
     struct tensor_entry *entries;
     size_t metadata_count, metadata_capacity; /* of metadata, sorted by key */
     struct tensor_metadata *metadata;
 };
 
-/* Fills a file whose main source is open and all else empty; after a failure the file is closed. */
+/* Fills a file whose main source is open and which is otherwise empty. If it fails, the caller
+   frees the file. */
 typedef rapt_status tensor_reader(struct tensor_file *file, rapt_message *why);
 tensor_reader rapt__safetensors_read, rapt__ct2_read, rapt__marian_read, rapt__shards_read,
     rapt__torch_legacy_read;
 
 /* ---- tensors.c ---- */
 
-/* Opens a source by a reader; on success the file owns it. */
+/* Opens a source with a reader. On success the file owns the source. */
 rapt_status rapt__tensors_open_source(struct tensor_file **file, const struct disk_source *source,
                                       tensor_reader *read, const rapt_allocator *allocator,
                                       rapt_message *why);
-/* Capacity for so many entries in all, exactly: a reader that knows their number. */
+/* Reserves memory for exactly `count` entries in total, for readers that know the number. */
 rapt_status rapt__tensors_reserve(struct tensor_file *file, size_t count, rapt_message *why);
-/* Appends what the file owns from then on; entry and strings are copied as they are. */
+/* Appends a copy of *entry. Its strings are not copied and must be owned by the file. */
 rapt_status rapt__tensors_add(struct tensor_file *file, const struct tensor_entry *entry,
                               rapt_message *why);
-/* Its number is what entries have in `part`. */
+/* Appends a part, which the file then owns. *number becomes the value of `part` in its entries. */
 rapt_status rapt__tensors_add_part(struct tensor_file *file, const struct tensor_part *part,
                                    unsigned *number, rapt_message *why);
-/* The bytes of an entry as text up to its first 0, under its name as metadata. */
+/* Adds the bytes of an entry, up to the first 0, as a metadata text with the entry's name as
+   key. */
 rapt_status rapt__tensors_add_text(struct tensor_file *file, const struct tensor_entry *entry,
                                    rapt_message *why);
 rapt_status rapt__tensors_add_metadata(struct tensor_file *file, const char *key, const char *value,
                                        rapt_message *why);
-/* The part an entry's bytes are in. */
+/* Returns the part that contains the entry's bytes. */
 const struct tensor_part *rapt__tensors_part(const struct tensor_file *file,
                                              const struct tensor_entry *entry);
-/* A copy of text[size] and a 0 in the pool; NULL: no memory, and *why says so. */
+/* Copies text[size] to the pool and appends a 0. NULL: out of memory; *why says so. */
 char *rapt__tensors_text(struct tensor_file *file, const char *text, size_t size,
                          rapt_message *why);
-/* Sorts entries and metadata; RAPT_BAD_FILE: a name is empty, or there twice. */
+/* Sorts entries and metadata. RAPT_BAD_FILE: a name is empty or occurs twice. */
 rapt_status rapt__tensors_sort(struct tensor_file *file, rapt_message *why);
-/* The entry named name[size], of a sorted file. */
+/* Finds the entry named name[size] in a sorted file. NULL: there is none. */
 struct tensor_entry *rapt__tensors_named(const struct tensor_file *file, const char *name,
                                          size_t size);
-/* The count of a shape; false: it does not fit, or count x bits of an element does not. */
+/* Computes entry->count from the shape. Returns false if the count or count x bits overflows. */
 bool rapt__tensors_count_shape(struct tensor_entry *entry, unsigned bits);
 
-/* RAPT_BAD_FILE: "file: tensor "name": what". */
+/* Fails with RAPT_BAD_FILE and "file: tensor "name": what". */
 rapt_status rapt__tensors_bad(const struct tensor_file *file, const char *name, const char *what,
                               rapt_message *why);
-/* Whether text is UTF-8, up to its 0. */
+/* Returns whether a 0-terminated text is UTF-8. */
 bool rapt__is_utf8(const char *text);
 rapt_status rapt__tensors_no_memory(const struct tensor_file *file, rapt_message *why);
 
 /* ---- sources.c ---- */
-size_t rapt__source_elements(const struct tensor_source *source); /* of one that was checked */
-/* Name, rank and size; adds its bytes to *total. RAPT_BAD_ARGUMENT */
+size_t rapt__source_elements(const struct tensor_source *source); /* of a checked source */
+/* Checks name, rank and size of a source and adds its bytes to *total. Fails with
+   RAPT_BAD_ARGUMENT. */
 rapt_status rapt__source_check(const struct tensor_source *source, size_t *total,
                                rapt_message *why);
-/* All of them, and that their names are UTF-8 and differ. */
+/* Checks all sources, and that their names are in UTF-8 and unique. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why);
-void rapt__to_little(float *data, size_t count); /* the bytes of a file, in place */
+void rapt__to_little(float *data, size_t count); /* converts to the byte order of files, in place */
 
 /* ---- ct2.c ---- */
-int rapt__ct2_type(const char *dtype); /* its code in model.bin from version 4 on; -1: none */
+int rapt__ct2_type(const char *dtype); /* code of a type in model.bin from version 4 on; -1: none */
 
 /* ---- open.c ---- */
-tensor_reader rapt__torch_file_read; /* of torch.save, and nothing else */
+tensor_reader rapt__torch_file_read; /* reads only files of torch.save */
 
-/* Of a path; read: NULL: the reader that its first bytes tell. */
+/* Opens the file at a path. read: its reader; NULL: identified by the first bytes. */
 rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
                                     tensor_reader *read, const rapt_allocator *allocator,
                                     rapt_message *why);
 
 /* ---- header.c ---- */
 
-/* Reads file->header into entries and metadata. data_size: bytes behind the header. */
+/* Parses file->header into entries and metadata. data_size: bytes after the header. */
 rapt_status rapt__header_parse(struct tensor_file *file, size_t data_size, rapt_message *why);
 
 #endif

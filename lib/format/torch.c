@@ -1,5 +1,5 @@
-/* torch.c - the tensors of a state dict: names, types, shapes and strides are checked, each becomes
-   an entry. Source: torch/_utils.py of PyTorch 2.1. */
+/* torch.c - turns the tensors of a state dict into entries, checking names, types, shapes and
+   strides. Source: torch/_utils.py of PyTorch 2.1. */
 #include "torch.h"
 
 #include <string.h>
@@ -90,8 +90,8 @@ static rapt_status add_tensor(struct torch_reading *r, const struct pickle_pair 
 
 /* ---- the state dict ---- */
 
-/* Returns whether the keys of a dict have more bytes than the pickle has: then a key is there more
-   than once, since different keys share no bytes. Each key will be copied. */
+/* Returns whether the keys of a dict together are longer than the pickle. Distinct keys occupy
+   distinct bytes, so a key must then occur twice. Checked first because each key is copied. */
 static bool keys_exceed(const struct torch_reading *r, const struct pickle_value *dict, size_t size)
 {
     size_t left = size;
@@ -104,8 +104,8 @@ static bool keys_exceed(const struct torch_reading *r, const struct pickle_value
     return false;
 }
 
-/* Finds the state dict: the result itself, or what a training program keeps beside other things,
-   which are left alone. */
+/* Finds the state dict: the result itself, or an item of a training checkpoint, whose other items
+   are ignored. */
 static rapt_status find_dict(const struct torch_reading *r, struct pickle_value *dict)
 {
     static const char *const names[] = {"model", "state_dict", "model_state_dict"};

@@ -1,5 +1,5 @@
-/* torch_legacy.c - a file of torch.save before PyTorch 1.6, which most OPUS-MT models of 2020 are:
-   five pickles and the storages go in, entries come out.
+/* torch_legacy.c - reads a file of torch.save before PyTorch 1.6, the format of most OPUS-MT models
+   of 2020: five pickles, then the storages.
 
        pickle     the number 0x1950A86A20F9469CFC6C
        pickle     the version, 1001
@@ -8,8 +8,9 @@
        pickle     [key of the first storage, ..]
        for each key of the list: the number of elements as i64, the elements
 
-   Every storage of the list is in the state dict, so that its type is known, and the last one ends
-   with the file. Source: _legacy_save and _legacy_load of torch/serialization.py, PyTorch 1.13. */
+   Every storage in the list must be used in the state dict, which gives its type, and the file ends
+   with the last one. Source: _legacy_save and _legacy_load of torch/serialization.py, PyTorch
+   1.13. */
 #include "torch.h"
 
 #include "cursor.h"
@@ -20,12 +21,12 @@ static const unsigned char magic[] = {0x6C, 0xFC, 0x9C, 0x46, 0xF9, 0x20, 0x6A, 
 enum { VERSION = 1001 };
 
 struct torch_storage {
-    struct pickle_value is; /* as the state dict refers to it */
+    struct pickle_value is; /* as referenced in the state dict */
     bool listed;
     uint64_t begin;
 };
 struct torch_legacy {
-    struct torch_storage *all; /* [count] sorted by key, each key once */
+    struct torch_storage *all; /* [count] sorted by key, without duplicates */
     size_t count;
 };
 
@@ -34,7 +35,7 @@ static rapt_status bad(const struct torch_reading *r, const char *what)
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: %s", r->pickle.label, what);
 }
 
-/* ---- the storages that the state dict refers to ---- */
+/* ---- the storages that the state dict uses ---- */
 
 static int compare_keys(const struct pickle_value *x, const struct pickle_value *y)
 {
@@ -65,7 +66,8 @@ static struct torch_storage *find_key(const struct torch_legacy *form,
     return NULL;
 }
 
-/* Fills form->all[r->pickle.storages.count]. Tensors that share a storage must agree about it. */
+/* Fills form->all, which has room for all references. Tensors that share a storage must agree about
+   its type and size. */
 static rapt_status collect(const struct torch_reading *r, struct torch_legacy *form)
 {
     const struct pickle_values *storages = &r->pickle.storages;
@@ -96,7 +98,7 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
 
 /* ---- the bytes of the storages ---- */
 
-/* Finds the bytes of the storage of a key, which begin where the cursor is. */
+/* Reads the header of the storage with this key at the cursor and records where its bytes begin. */
 static rapt_status locate(struct torch_reading *r, const struct pickle_value *key, struct cursor *c)
 {
     struct torch_storage *s = key->kind == PICKLE_TEXT ? find_key(r->form, key) : NULL;
@@ -126,7 +128,7 @@ static rapt_status locate_all(struct torch_reading *r, const struct pickle_value
 
 /* ---- the pickles ---- */
 
-/* Runs the pickles before the state dict, which say what the file is. */
+/* Runs the three pickles before the state dict and checks that the format is supported. */
 static rapt_status check_head(struct torch_reading *r, const unsigned char *bytes, size_t size)
 {
     struct pickle *p = &r->pickle;
@@ -146,9 +148,8 @@ static rapt_status check_head(struct torch_reading *r, const unsigned char *byte
     return bad(r, "its little_endian is not True");
 }
 
-/* Reads the state dict and the storages, for which form->all gets memory once their number is
- * known.
- */
+/* Reads the state dict and locates the storages. form->all is allocated here, after the first
+   pickle has shown how many there are. */
 static rapt_status read_dict(struct torch_reading *r, const unsigned char *bytes, size_t size)
 {
     const rapt_allocator *allocator = &r->file->allocator;

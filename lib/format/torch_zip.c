@@ -1,9 +1,9 @@
-/* torch_zip.c - a file of torch.save since PyTorch 1.6: a zip file with a state dict goes in,
-   entries come out.
+/* torch_zip.c - reads a file of torch.save since PyTorch 1.6, a zip file that contains a state
+   dict.
 
        NAME/data.pkl         a pickle: keys, and each tensor's storage, offset, shape and strides
        NAME/data/KEY         the bytes of a storage
-       NAME/byteorder        "little"; may be missing
+       NAME/byteorder        "little"; optional
 
    Source: torch/serialization.py of PyTorch 2.1. */
 #include "torch.h"
@@ -12,15 +12,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATH = 512 }; /* bytes of a member's name */
+enum { PATH = 512 }; /* maximum bytes of a member's name */
 
 static const char pickle_name[] = "data.pkl";
 
 struct torch_zip {
     const struct zip *zip;
-    const char *folder; /* [folder_size] with its slash */
+    const char *folder; /* [folder_size] including its slash */
     size_t folder_size;
-    unsigned *parts; /* [zip->count] of deflated members that were read; 0: not yet */
+    unsigned *parts; /* [zip->count] part of an inflated member; 0: not inflated yet */
 };
 
 const struct zip_member *rapt__torch_pickle(const struct zip *zip)
@@ -34,7 +34,7 @@ const struct zip_member *rapt__torch_pickle(const struct zip *zip)
 
 /* ---- storages ---- */
 
-/* Finds the part that has the bytes of a member; a deflated one is read once. */
+/* Finds the part that contains the bytes of a member. A deflated member is inflated once. */
 static rapt_status find_part(struct torch_reading *r, const struct zip_member *member,
                              unsigned *part, uint64_t *begin)
 {

@@ -1,6 +1,6 @@
-/* vocabulary.c - the bytes of a vocabulary file go in; tokens by number, and numbers by token, come
-   out. Of YAML: lines "token: number", split at the last ':', or "? token" and ": number"; tokens
-   plain or in quotes. */
+/* vocabulary.c - reads a vocabulary file and maps tokens to numbers and back. In YAML a token is a
+   line "token: number", split at the last ':', or two lines, "? token" and ": number". Tokens are
+   plain or quoted. */
 #include "format/vocabulary.h"
 
 #include "base/base.h"
@@ -18,7 +18,7 @@ struct vocabulary_word {
 
 struct vocabulary {
     rapt_allocator allocator;
-    char *text; /* [size + 1] tokens are decoded in it */
+    char *text; /* [size + 1] the file; tokens are decoded in place */
     size_t size;
     struct vocabulary_word *words; /* [count] sorted by token */
     size_t count, capacity;
@@ -28,7 +28,7 @@ struct vocabulary {
 struct vocabulary_reading {
     struct vocabulary *vocabulary;
     struct shown label;
-    size_t line; /* from 1 */
+    size_t line; /* counted from 1 */
     rapt_message *why;
 };
 
@@ -90,7 +90,7 @@ static bool is_utf8(const char *at, const char *end)
     return true;
 }
 
-/* Digits and blanks at .. end. */
+/* Reads a number of at .. end, which may have blanks around it. */
 static bool take_number(const char *at, const char *end, uint64_t *number)
 {
     uint64_t value = 0;
@@ -111,7 +111,7 @@ static char *last_colon(char *at, char *end)
     return end > at ? end - 1 : NULL;
 }
 
-/* A token at .. end, plain or in quotes, with nothing behind it. */
+/* Reads a token of at .. end, plain or quoted; nothing may follow it. */
 static rapt_status take_token(struct vocabulary_reading *r, char *at, char *end, char **token)
 {
     const char *error = NULL;
@@ -126,7 +126,7 @@ static rapt_status take_token(struct vocabulary_reading *r, char *at, char *end,
     return *token ? RAPT_OK : fail(r, error);
 }
 
-/* What follows "? ", whose number is in the next line. */
+/* Reads ": number", the line after "? token". */
 static rapt_status take_number_line(struct vocabulary_reading *r, char *at, char *end,
                                     const char *token)
 {
@@ -172,7 +172,7 @@ static rapt_status read_lines(struct vocabulary_reading *r, bool yaml)
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole file ---- */
 
 static int by_token(const void *context, const void *a, const void *b)
 {
@@ -188,7 +188,7 @@ static rapt_status bad_token(const struct vocabulary_reading *r, const struct vo
                       rapt__shown(word->token).text, (unsigned long long)word->id, what);
 }
 
-/* Tokens by number, and sorted. */
+/* Checks the numbers, indexes tokens by number, and sorts them by text. */
 static rapt_status arrange(struct vocabulary_reading *r)
 {
     struct vocabulary *v = r->vocabulary;
@@ -246,7 +246,7 @@ static rapt_status open_source(struct vocabulary **vocabulary, const struct disk
     return status;
 }
 
-/* Whether a path ends so, or so and with .gz. */
+/* Returns whether a path ends with `end` or with `end` and .gz. */
 static bool has_ending(const char *path, const char *end)
 {
     size_t length = strlen(path), tail = strlen(end);

@@ -1,10 +1,10 @@
-/* zip.c - the directory of a zip file goes in, its members come out; every offset and length is
-   checked against the file, and no two members share a byte.
+/* zip.c - reads the directory of a zip file. Every offset and length is checked against the file,
+   and no two members may share a byte.
 
-   At the end: a record of 22 bytes and a comment; before it, where numbers are larger than 32 bits
-   or always (PyTorch), a locator and a record of zip64. The directory has 46 bytes and name, extra
-   fields and comment for each member; before its bytes a member has 30, name and extra fields.
-   Source: APPNOTE.TXT 6.3.10 (PKWARE), sections 4.3 and 4.5.3. */
+   The file ends with a record of 22 bytes and a comment. If numbers exceed 32 bits, or always
+   (PyTorch), a zip64 record and its locator come before it. The directory has 46 bytes plus name,
+   extra fields and comment for each member. Before a member's bytes are 30 bytes, its name and
+   extra fields. Source: APPNOTE.TXT 6.3.10 (PKWARE), sections 4.3 and 4.5.3. */
 #include "zip.h"
 
 #include "cursor.h"
@@ -18,7 +18,7 @@ enum {
     HEAD_SIZE = 46,  /* of a member in the directory */
     LOCAL_SIZE = 30, /* of a member before its bytes */
     COMMENT_MAX = 65535,
-    GROWTH_MAX = 1032 /* of deflate: 258 bytes by 2 bits */
+    GROWTH_MAX = 1032 /* maximum expansion by deflate: 258 bytes from 2 bits */
 };
 
 struct zip_reading {
@@ -51,14 +51,14 @@ static uint64_t little(const unsigned char *bytes, int count)
 
 /* ---- the end of the file ---- */
 
-/* Where the last record begins: its comment ends with the file. */
+/* Finds the end record: the last one whose comment extends to the end of the file. */
 static rapt_status find_end(struct zip_reading *r, uint64_t *at)
 {
     const struct disk_source *source = r->cursor.source;
     unsigned char block[1024];
     uint64_t last = source->size < END_SIZE ? 0 : source->size - END_SIZE;
     uint64_t first = last > COMMENT_MAX ? last - COMMENT_MAX : 0;
-    /* blocks overlap by what a record has before its comment */
+    /* blocks overlap by the fixed part of a record less one byte, so that no record is missed */
     for (uint64_t to = source->size; source->size >= END_SIZE && to >= first + END_SIZE;) {
         uint64_t from = to > first + sizeof block ? to - sizeof block : first;
         rapt_status status = rapt__disk_read(source, from, block, (size_t)(to - from), r->why);
@@ -76,7 +76,7 @@ static rapt_status find_end(struct zip_reading *r, uint64_t *at)
                       source->label.text);
 }
 
-/* The record of zip64, if a locator before `end` points to one; *end becomes its position. */
+/* Reads the zip64 record if there is a locator before `end`. *end becomes the record's offset. */
 static rapt_status read_end64(struct zip_reading *r, uint64_t *end)
 {
     struct cursor *c = &r->cursor;
@@ -122,7 +122,7 @@ static rapt_status read_end(struct zip_reading *r)
 
 /* ---- members ---- */
 
-/* Numbers that did not fit into 32 bits, of the extra field 1, in order. */
+/* Reads, from extra field 1, the numbers that did not fit into 32 bits, in order. */
 static rapt_status read_extra(struct zip_reading *r, struct zip_member *member, unsigned size)
 {
     struct cursor *c = &r->cursor;
@@ -196,7 +196,8 @@ static rapt_status read_member(struct zip_reading *r, struct zip_member *member)
                                 : c->status;
 }
 
-/* Where its bytes begin: behind its local header, which has the same name. */
+/* Finds the bytes of a member, which follow its local header. The names in both headers must
+   agree. */
 static rapt_status find_bytes(struct zip_reading *r, struct zip_member *member)
 {
     struct cursor c = {.source = r->cursor.source, .at = member->head, .why = r->why};

@@ -1,4 +1,4 @@
-/* zip.h - the members of a zip file: a source goes in, names, places and bytes come out. */
+/* zip.h - reads the directory of a zip file, and the bytes of its members. */
 #ifndef RAPT_LIB_FORMAT_ZIP_H
 #define RAPT_LIB_FORMAT_ZIP_H
 
@@ -8,11 +8,11 @@
 
 struct zip_member {
     const char *name; /* UTF-8, in the pool */
-    uint64_t head;    /* of its local header */
-    uint64_t begin;   /* of its bytes as they are stored */
-    uint64_t stored;  /* how many these are */
-    uint64_t size;    /* how many they become */
-    uint32_t sum;     /* CRC-32 of these */
+    uint64_t head;    /* offset of the local header */
+    uint64_t begin;   /* offset of the stored bytes */
+    uint64_t stored;  /* number of stored bytes */
+    uint64_t size;    /* number of bytes after inflation */
+    uint32_t sum;     /* CRC-32 of the inflated bytes */
     bool deflated;
 };
 
@@ -21,29 +21,30 @@ struct zip {
     size_t count;
 };
 
-/* Reads the directory. RAPT_BAD_FILE: a member is encrypted, of another method than stored and
-   deflate, grows more than deflate can, or overlaps another one; a name is there twice. */
+/* Reads the directory. RAPT_BAD_FILE: a member is encrypted, is neither stored nor deflated, grows
+   more than deflate allows, or overlaps another one; a name occurs twice. */
 rapt_status rapt__zip_read(struct zip *zip, const struct disk_source *source,
                            struct string_pool *pool, const rapt_allocator *allocator,
                            rapt_message *why);
 void rapt__zip_free(struct zip *zip, const rapt_allocator *allocator);
 const struct zip_member *rapt__zip_find(const struct zip *zip, const char *name);
 
-/* Makes the bytes of a member a part of the file, whose number is returned: main where they are
-   stored, and then *begin is where they begin in it, else memory of their own, and *begin is 0. */
+/* Makes the bytes of a member available as a part of the file. If they are stored, *part is 0
+   (main) and *begin their offset in it. If they are deflated, they are inflated to memory, which
+   becomes a new part, and *begin is 0. */
 rapt_status rapt__zip_part(struct tensor_file *file, const struct zip_member *member,
                            unsigned *part, uint64_t *begin, rapt_message *why);
 
-/* ---- npz.c, torch_zip.c: readers of files that are zip files ---- */
+/* ---- npz.c, torch_zip.c: readers of formats based on zip ---- */
 rapt_status rapt__npz_read(struct tensor_file *file, const struct zip *zip, rapt_message *why);
-const struct zip_member *rapt__torch_pickle(const struct zip *zip); /* NULL: there is none */
+const struct zip_member *rapt__torch_pickle(const struct zip *zip); /* NULL: it has no pickle */
 rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
                              const struct zip_member *pickle, rapt_message *why);
 
 /* ---- inflate.c ---- */
 
-/* The bytes of a deflated member in data [member->size]. RAPT_BAD_FILE: damaged, or not so many, or
-   another checksum; the library was built without zlib. */
+/* Inflates a deflated member to data[member->size]. RAPT_BAD_FILE: it is damaged, has another size
+   or checksum than the directory says, or the library was built without zlib. */
 rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip_member *member,
                               unsigned char *data, const rapt_allocator *allocator,
                               rapt_message *why);

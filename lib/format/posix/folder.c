@@ -1,8 +1,8 @@
-/* folder.c - creation and removal of temporary files in an open folder.
+/* folder.c - creates temporary files in an open folder and removes abandoned ones.
 
-   A writer holds a shared lock (flock) on the folder as long as it is open, and the kernel releases
-   it when a process dies. Whoever gets the lock exclusively knows that nobody is writing there,
-   hence that all such files were left by killed writers. */
+   A writer holds a shared lock (flock) on the folder while the folder is open, and the kernel
+   releases the lock when a process dies. Whoever gets the lock exclusively knows that nobody is
+   writing there, so all temporary files in the folder were left by killed writers. */
 #define _DEFAULT_SOURCE
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
@@ -21,9 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAITS = 50 }; /* of 2 ms: until another process has removed what it found */
+enum { WAITS = 50 }; /* of 2 ms each: another process may be removing abandoned files */
 
-/* What every name in this folder is mixed with; 0: the folder cannot be examined. */
+/* Returns the key that the names of temporary files in this folder are derived from. 0: the folder
+   cannot be examined. */
 static uint64_t folder_key(int folder)
 {
     struct stat about = {0};
@@ -55,7 +56,7 @@ static void remove_abandoned(int folder)
     closedir(list);
 }
 
-/* Tries an operation of flock(), again if it is interrupted. */
+/* Calls flock() without blocking, again if it is interrupted. */
 static bool lock(int folder, int operation)
 {
     int result;
@@ -85,6 +86,6 @@ int rapt__folder_create(int folder, mode_t permissions, char name[TEMPORARY_NAME
             openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions);
         if (file < 0 && errno != EEXIST && errno != EINTR) break;
     }
-    if (file < 0) name[0] = 0; /* not ours: never to be removed */
+    if (file < 0) name[0] = 0; /* no file was created: never remove this name */
     return file;
 }

@@ -1,4 +1,4 @@
-/* list.c - the names in a folder. */
+/* list.c - lists the names in a folder. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 

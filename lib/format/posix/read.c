@@ -1,5 +1,5 @@
-/* read.c - opens regular files, maps them and reads them at an offset; names of errors. Every
-   system call is checked, short and interrupted ones are continued. */
+/* read.c - opens regular files, maps them and reads them at an offset; texts of errno values. Every
+   system call is checked; short and interrupted calls are continued. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 1 << 30 }; /* bytes asked of one call */
+enum { AT_ONCE = 1 << 30 }; /* maximum bytes requested in one call */
 
 /* strerror_r returns int (POSIX) or char * (GNU). */
 static const char *from_int(int result, const char *buffer)

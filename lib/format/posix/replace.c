@@ -1,7 +1,7 @@
-/* replace.c - a path and bytes go in, a file is replaced atomically: a temporary file in the same
-   folder is written and synced, renamed over the old one, and the folder is synced. At any time the
-   path names the old file or the complete new one. Every system call is checked, short and
-   interrupted ones are continued. */
+/* replace.c - replaces a file atomically. A temporary file in the same folder is written, synced
+   and renamed over the old file, then the folder is synced. At any time the path names either the
+   old file or the complete new one. Every system call is checked; short and interrupted calls are
+   continued. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 
@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 enum {
-    LINKS = 40,       /* symbolic links followed */
-    AT_ONCE = 1 << 30 /* bytes asked of one call */
+    LINKS = 40,       /* maximum number of symbolic links to follow */
+    AT_ONCE = 1 << 30 /* maximum bytes written in one call */
 };
 
-/* Splits path (it is changed), opens its folder relative to the folder at hand, and takes its
-   last part as the name. */
+/* Splits path, which is modified, into folder and name. Opens the folder, relative to the current
+   target->folder if there is one, and stores the name in target->name. */
 static rapt_status enter(struct disk_target *target, char *path, rapt_message *why)
 {
     char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -43,7 +43,7 @@ static rapt_status enter(struct disk_target *target, char *path, rapt_message *w
     return RAPT_OK;
 }
 
-/* From a path to the folder and name it stands for, through symbolic links. */
+/* Follows symbolic links from a path to the folder and name of the file to replace. */
 static rapt_status follow(struct disk_target *target, const char *given, rapt_message *why)
 {
     char path[DISK_NAME];
@@ -64,7 +64,7 @@ static rapt_status follow(struct disk_target *target, const char *given, rapt_me
     return rapt__disk_fail(why, &target->label, "cannot be written", ELOOP);
 }
 
-/* What is at the target: nothing, or a regular file whose permissions are kept. */
+/* Checks that the target is a regular file, whose permissions are kept, or does not exist. */
 static rapt_status examine(struct disk_target *target, rapt_message *why)
 {
     struct stat about = {0};
@@ -149,7 +149,8 @@ static rapt_status finish(struct disk_target *target, rapt_message *why)
     return RAPT_OK;
 }
 
-/* An interrupted call may have renamed the file: then the next one does not find it. */
+/* Renames the temporary file to its final name. An interrupted call may have done it already; the
+   next call then fails with ENOENT. */
 static int rename_over(const struct disk_target *target)
 {
     bool interrupted = false;

@@ -1,4 +1,4 @@
-/* folder.c - creation and removal of temporary files beside a file. */
+/* folder.c - creates temporary files beside a file and removes abandoned ones. */
 
 #include "format/temporary.h"
 #include "format/windows/system.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <wchar.h>
 
-/* The folder of a path, with the \ at its end. */
+/* Copies the folder of a path, including the \ at its end. */
 static bool folder_of(const char *path, wchar_t folder[DISK_NAME])
 {
     wchar_t *end = rapt__path_wide(path, folder) ? wcsrchr(folder, L'\\') : NULL;
@@ -16,7 +16,7 @@ static bool folder_of(const char *path, wchar_t folder[DISK_NAME])
     return end != NULL;
 }
 
-/* folder and name as one path; false: too long. */
+/* Joins folder and name to a path. Returns false if it is too long. */
 static bool join(const wchar_t *folder, const wchar_t *name, wchar_t path[DISK_NAME])
 {
     size_t length = wcslen(folder), more = wcslen(name);
@@ -26,7 +26,8 @@ static bool join(const wchar_t *folder, const wchar_t *name, wchar_t path[DISK_N
     return true;
 }
 
-/* What every name in this folder is mixed with: disk, number of the folder, and host. */
+/* Returns the key that the names of temporary files in this folder are derived from, a hash of
+   disk, folder and host. 0: the folder cannot be examined. */
 static uint64_t folder_key(const wchar_t *folder)
 {
     BY_HANDLE_FILE_INFORMATION about = {0};
@@ -60,8 +61,8 @@ void rapt__folder_enter(const char *path)
     FindClose(list);
 }
 
-/* Others may read it, since it gets its last name while it is open, and not remove it. DELETE: so
-   that it may be renamed or marked for removal. */
+/* Creates a file that others may read, because it gets its final name while it is open, but not
+   remove. DELETE access allows us to rename it or to mark it for removal. */
 static int create(const wchar_t *path)
 {
     HANDLE handle = CreateFileW(path, GENERIC_WRITE | DELETE, FILE_SHARE_READ, NULL, CREATE_NEW,
@@ -94,6 +95,6 @@ int rapt__folder_create(const char *path, char temporary[DISK_NAME])
         file = create(wide);
         if (file < 0 && errno != EEXIST) break;
     }
-    if (file < 0) temporary[0] = 0; /* not ours: never to be removed */
+    if (file < 0) temporary[0] = 0; /* no file was created: never remove this name */
     return file;
 }

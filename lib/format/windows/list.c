@@ -1,4 +1,4 @@
-/* list.c - the names in a folder. */
+/* list.c - lists the names in a folder. */
 #include "format/windows/system.h"
 
 #include <errno.h>

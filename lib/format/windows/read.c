@@ -1,12 +1,12 @@
-/* read.c - opens regular files and reads them at an offset. Others may replace or remove them
-   meanwhile, as elsewhere. */
+/* read.c - opens regular files, maps them and reads them at an offset. As on other systems, a file
+   may be replaced or removed while it is open. */
 #include "format/windows/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
 
-enum { AT_ONCE = 1 << 30 }; /* bytes asked of one call */
+enum { AT_ONCE = 1 << 30 }; /* maximum bytes requested in one call */
 
 static rapt_status examine(struct disk_source *source, HANDLE handle, rapt_message *why)
 {
@@ -31,7 +31,7 @@ rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_m
     if (!rapt__path_wide(path, wide))
         return rapt__disk_fail(why, &source->label, "cannot be opened", EINVAL);
     HANDLE handle = CreateFileW(wide, GENERIC_READ, others, NULL, OPEN_EXISTING,
-                                FILE_FLAG_BACKUP_SEMANTICS /* of folders, too */, NULL);
+                                FILE_FLAG_BACKUP_SEMANTICS /* needed to open folders */, NULL);
     if (handle == INVALID_HANDLE_VALUE)
         return rapt__disk_fail(why, &source->label, "cannot be opened", rapt__last_error());
     rapt_status status = examine(source, handle, why);
@@ -53,7 +53,7 @@ rapt_status rapt__disk_view(const struct disk_source *source, struct disk_view *
         CreateFileMappingW(rapt__handle(source->file), NULL, PAGE_READONLY, 0, 0, NULL);
     const void *bytes = mapping ? MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0) : NULL;
     const int number = bytes ? 0 : rapt__last_error();
-    if (mapping) CloseHandle(mapping); /* the view keeps it */
+    if (mapping) CloseHandle(mapping); /* the view keeps it alive */
     if (!bytes) return rapt__disk_fail(why, &source->label, "cannot be mapped", number);
     *view = (struct disk_view){bytes, (size_t)source->size};
     return RAPT_OK;

@@ -1,7 +1,7 @@
-/* replace.c - a path and bytes go in, a file is replaced: a temporary file in the same folder is
-   written and flushed, and renamed over the old one while it is open, so that no other writer takes
-   it for one that was left behind. At any time the path names the old file or the
-   complete new one. Permissions are those that the folder gives. */
+/* replace.c - replaces a file atomically. A temporary file in the same folder is written, flushed
+   and renamed over the old file. It stays open until then, so that no other writer takes it for an
+   abandoned file. At any time the path names either the old file or the complete new one. The new
+   file gets the folder's default permissions. */
 #include "format/windows/system.h"
 
 #include <errno.h>
@@ -12,9 +12,10 @@
 #include <string.h>
 #include <wchar.h>
 
-enum { AT_ONCE = 1 << 30 }; /* bytes asked of one call */
+enum { AT_ONCE = 1 << 30 }; /* maximum bytes written in one call */
 
-/* What is at `wide`: nothing, or a regular file, whose path without links then comes out. */
+/* Checks that `wide` is a regular file, and replaces it by its path without links, or that nothing
+   is there. */
 static rapt_status examine(const struct disk_target *target, wchar_t wide[DISK_NAME],
                            rapt_message *why)
 {
@@ -35,7 +36,7 @@ static rapt_status examine(const struct disk_target *target, wchar_t wide[DISK_N
     return RAPT_OK;
 }
 
-/* From a path to the whole one of the file that it stands for, without links. */
+/* Stores the full path of the file to replace, without links, in target->name. */
 static rapt_status follow(struct disk_target *target, const char *path, rapt_message *why)
 {
     wchar_t given[DISK_NAME], wide[DISK_NAME];
@@ -89,7 +90,8 @@ rapt_status rapt__disk_write(struct disk_target *target, const void *data, size_
     return RAPT_OK;
 }
 
-/* The path was made from a wide one, so it can become wide again. */
+/* Renames the temporary file over the target. target->name was made from a wide path, so converting
+   it back cannot fail. */
 static bool move_over(const struct disk_target *target)
 {
     union {
@@ -125,7 +127,7 @@ rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why)
     return status;
 }
 
-/* The file is marked: it goes when it is closed. */
+/* Marks the file for deletion when it is closed. */
 void rapt__disk_unname(struct disk_target *target)
 {
     FILE_DISPOSITION_INFO gone = {.DeleteFile = TRUE};

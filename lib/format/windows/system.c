@@ -1,4 +1,4 @@
-/* system.c - UTF-8 to UTF-16 and back; errors of Windows as errno. */
+/* system.c - conversion between UTF-8 and UTF-16, and from Windows errors to errno values. */
 #include "format/windows/system.h"
 
 #include <errno.h>

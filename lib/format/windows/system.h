@@ -1,5 +1,5 @@
-/* system.h - paths and errors of Windows as the rest of the library has them, UTF-8 and errno; and
-   temporary files. */
+/* system.h - converts the paths and errors of Windows to those of the rest of the library, UTF-8
+   and errno; temporary files. */
 #ifndef RAPT_LIB_FORMAT_WINDOWS_SYSTEM_H
 #define RAPT_LIB_FORMAT_WINDOWS_SYSTEM_H
 
@@ -7,18 +7,20 @@
 #include <stdbool.h>
 #include <windows.h>
 
-/* UTF-8 to UTF-16 and back; false: not UTF-8, or longer than DISK_NAME. */
+/* Convert between UTF-8 and UTF-16. Return false if the text is invalid or longer than
+   DISK_NAME. */
 bool rapt__path_wide(const char *text, wchar_t wide[DISK_NAME]);
 bool rapt__path_narrow(const wchar_t *wide, char text[DISK_NAME]);
-int rapt__last_error(void); /* GetLastError() as errno has it */
+int rapt__last_error(void); /* GetLastError() as an errno value */
 HANDLE rapt__handle(int file);
 
-/* ---- folder.c: temporary files in the folder of a file. path: of the file, absolute ---- */
-/* Removes what killed writers left in the folder. What is being written cannot be removed: writers
-   share their files with nobody. Where this cannot be done, it is not: never a failure. */
+/* ---- folder.c: temporary files in the folder of a file. path: the file's full path ---- */
+/* Removes temporary files that killed writers left in the folder. A file that is still being
+   written cannot be removed, because writers do not share deletion. Errors are ignored. */
 void rapt__folder_enter(const char *path);
 
-/* Creates an empty file in the folder, under a whole path of its own; -1: errno says why. */
+/* Creates an empty file in the folder with a unique name, returned as a full path. Returns its
+   descriptor, or -1; errno has the reason. */
 int rapt__folder_create(const char *path, char temporary[DISK_NAME]);
 
 #endif
