@@ -44,8 +44,8 @@ struct ct2_reading {
     rapt_message *why;
 };
 
-static rapt_status bad(const struct ct2_reading *r, const struct tensor_entry *entry,
-                       const char *what)
+static rapt_status bad_variable(const struct ct2_reading *r, const struct tensor_entry *entry,
+                                const char *what)
 {
     return rapt__tensors_bad(r->file, entry->name, what, r->why);
 }
@@ -92,13 +92,13 @@ static rapt_status take_data(struct ct2_reading *r, struct tensor_entry *entry)
         size *= type;
         type = type == 4 ? 0 : type == 1 ? 1 : type == 2 ? 2 : UINT_MAX;
     }
-    if (type >= sizeof types / sizeof *types) return bad(r, entry, "has an unknown type");
+    if (type >= sizeof types / sizeof *types) return bad_variable(r, entry, "has an unknown type");
     const struct dtype *dtype = rapt__dtype_find(types[type]);
     entry->dtype = dtype->name;
     if (!rapt__tensors_count_shape(entry, dtype->bits))
-        return bad(r, entry, "its size is beyond all memory");
+        return bad_variable(r, entry, "its size is beyond all memory");
     if (size != entry->count * (dtype->bits / 8))
-        return bad(r, entry, "its size does not fit its shape and type");
+        return bad_variable(r, entry, "its size does not fit its shape and type");
     entry->begin = (size_t)c->at;
     rapt__cursor_skip(c, size, entry->name);
     entry->end = (size_t)c->at;
@@ -111,7 +111,7 @@ static rapt_status take_variable(struct ct2_reading *r)
     struct tensor_entry entry = {.name = take_string(r, "the name of a variable")};
     entry.rank = (int)rapt__cursor_number(c, 1, "the rank of a variable");
     if (c->status != RAPT_OK) return c->status;
-    if (entry.rank > TENSOR_RANK) return bad(r, &entry, "has more than 8 dimensions");
+    if (entry.rank > TENSOR_RANK) return bad_variable(r, &entry, "has more than 8 dimensions");
     for (int i = 0; i < entry.rank; i++)
         entry.shape[i] = (size_t)rapt__cursor_number(c, 4, "a dimension of a variable");
     rapt_status status = c->status == RAPT_OK ? take_data(r, &entry) : c->status;
@@ -144,9 +144,9 @@ static rapt_status attach(struct ct2_reading *r, struct tensor_entry *scales,
 {
     size_t rows = 1;
     for (int i = 0; i + 1 < entry->rank; i++) rows *= entry->shape[i];
-    if (strcmp(scales->dtype, "F32") != 0) return bad(r, scales, "scales are F32");
+    if (strcmp(scales->dtype, "F32") != 0) return bad_variable(r, scales, "scales are F32");
     if (scales->count != 1 && scales->count != rows)
-        return bad(r, scales, "has neither one scale nor one for each row");
+        return bad_variable(r, scales, "has neither one scale nor one for each row");
     scales->use = TENSOR_SCALES;
     if (entry->count == 0) return RAPT_OK;
     entry->scale_begin = scales->begin;
@@ -172,7 +172,7 @@ static rapt_status attach_all(struct ct2_reading *r)
         struct tensor_entry *entry = &file->entries[i];
         if (!whole_numbers(entry) || !is_weight(entry->name)) continue;
         if (entry->scales > 0 || entry->count == 0) continue;
-        if (strcmp(entry->dtype, "I16") != 0) return bad(r, entry, "has no scale");
+        if (strcmp(entry->dtype, "I16") != 0) return bad_variable(r, entry, "has no scale");
         entry->scales = 1;
         entry->scale = INT16_SCALE;
     }

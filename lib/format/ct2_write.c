@@ -14,7 +14,7 @@ struct ct2_writing {
     rapt_message *why;
 };
 
-static void put(struct ct2_writing *w, const void *bytes, size_t size)
+static void put_bytes(struct ct2_writing *w, const void *bytes, size_t size)
 {
     if (!w->status) w->status = rapt__disk_write(&w->target, bytes, size, w->why);
 }
@@ -24,13 +24,13 @@ static void put_number(struct ct2_writing *w, uint64_t number, int size)
 {
     unsigned char bytes[8];
     for (int i = 0; i < size; i++) bytes[i] = (unsigned char)(number >> 8 * i);
-    put(w, bytes, (size_t)size);
+    put_bytes(w, bytes, (size_t)size);
 }
 
 static void put_string(struct ct2_writing *w, const char *text)
 {
     put_number(w, strlen(text) + 1, 2);
-    put(w, text, strlen(text) + 1);
+    put_bytes(w, text, strlen(text) + 1);
 }
 
 static void put_source(struct ct2_writing *w, const struct tensor_source *s)
@@ -45,7 +45,7 @@ static void put_source(struct ct2_writing *w, const struct tensor_source *s)
         size_t now = rapt__min_size(count - first, CHUNK);
         s->fill(s, first, now, w->data);
         rapt__to_little(w->data, now);
-        put(w, w->data, 4 * now);
+        put_bytes(w, w->data, 4 * now);
     }
 }
 
@@ -72,7 +72,7 @@ static void put_all(struct ct2_writing *w, const struct ct2_contents *c)
         put_string(w, c->aliases[i].name), put_string(w, c->aliases[i].of);
 }
 
-static rapt_status check(const struct ct2_contents *c, rapt_message *why)
+static rapt_status check_contents(const struct ct2_contents *c, rapt_message *why)
 {
     rapt_status status = rapt__sources_check(c->sources, c->source_count, why);
     for (int i = 0; i < c->source_count && !status; i++) {
@@ -88,7 +88,7 @@ rapt_status rapt__ct2_write(const char *path, const struct ct2_contents *content
                             const rapt_allocator *allocator, rapt_message *why)
 {
     struct ct2_writing w = {.why = why};
-    rapt_status status = check(contents, why);
+    rapt_status status = check_contents(contents, why);
     if (status) return status;
     w.data = rapt__alloc(allocator, CHUNK * sizeof *w.data);
     if (!w.data)

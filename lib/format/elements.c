@@ -1,6 +1,6 @@
 /* elements.c - reads the elements of an entry: as float, as integers, or its scales.
 
-   Files are read, not mapped, so that a file that shrinks while it is in use causes an error
+   Files are read, not mapped, so that a file that shrinks while it is open causes an error
    instead of a signal. */
 #include "tensors.h"
 

@@ -8,7 +8,7 @@
 
 enum { DEPTH = 64 }; /* maximum nesting of arrays and objects that are skipped */
 
-static bool fail(struct json *json, const char *error)
+static bool fail_json(struct json *json, const char *error)
 {
     if (!json->error) json->error = error;
     return false;
@@ -61,14 +61,14 @@ static const char *expected(char wanted)
 
 bool rapt__json_want(struct json *json, char wanted)
 {
-    return rapt__json_next(json, wanted) || fail(json, expected(wanted));
+    return rapt__json_next(json, wanted) || fail_json(json, expected(wanted));
 }
 
 bool rapt__json_end(struct json *json)
 {
     if (json->error) return false;
     skip_space(json);
-    return json->at == json->size || fail(json, "more text behind the last '}'");
+    return json->at == json->size || fail_json(json, "more text behind the last '}'");
 }
 
 bool rapt__json_number(struct json *json, uint64_t *value)
@@ -78,15 +78,15 @@ bool rapt__json_number(struct json *json, uint64_t *value)
     size_t start = json->at;
     uint64_t sum = 0;
     int c = peek(json);
-    if (c < '0' || c > '9') return fail(json, "a whole number expected");
+    if (c < '0' || c > '9') return fail_json(json, "a whole number expected");
     for (; c >= '0' && c <= '9'; json->at++, c = peek(json)) {
         uint64_t digit = (uint64_t)(c - '0');
-        if (sum > (UINT64_MAX - digit) / 10) return fail(json, "a number beyond 64 bits");
+        if (sum > (UINT64_MAX - digit) / 10) return fail_json(json, "a number beyond 64 bits");
         sum = sum * 10 + digit;
     }
     if (json->at - start > 1 && json->text[start] == '0')
-        return fail(json, "a number that begins with 0");
-    if (c == '.' || c == 'e' || c == 'E') return fail(json, "a number that is not whole");
+        return fail_json(json, "a number that begins with 0");
+    if (c == '.' || c == 'e' || c == 'E') return fail_json(json, "a number that is not whole");
     *value = sum;
     return true;
 }
@@ -109,7 +109,7 @@ static bool copy_one(struct json *json, char a, char b)
     return true;
 }
 
-/* The comma, colon or bracket before a number leaves room for the 0 after its copy. */
+/* The comma, colon or bracket before a number leaves space for the 0 after its copy. */
 const char *rapt__json_number_text(struct json *json)
 {
     if (json->error) return NULL;
@@ -124,7 +124,7 @@ const char *rapt__json_number_text(struct json *json)
         if (!copy_one(json, '+', '+')) copy_one(json, '-', '-');
         good = copy_digits(json) > 0;
     }
-    if (!good || json->used == json->at) return fail(json, "a number expected"), NULL;
+    if (!good || json->used == json->at) return fail_json(json, "a number expected"), NULL;
     json->text[json->used++] = 0;
     return (const char *)json->text + start;
 }
@@ -143,7 +143,7 @@ static bool take_hex(struct json *json, uint32_t *value)
         else if (c >= 'A' && c <= 'F')
             digit = (uint32_t)(c - 'A' + 10);
         else
-            return fail(json, "\\u without four hexadecimal digits");
+            return fail_json(json, "\\u without four hexadecimal digits");
         *value = *value << 4 | digit;
     }
     return true;
@@ -156,14 +156,14 @@ static bool take_unicode(struct json *json, uint32_t *code)
     uint32_t high, low;
     if (!take_hex(json, &high)) return false;
     *code = high;
-    if (high == 0) return fail(json, "a string that holds the character 0");
+    if (high == 0) return fail_json(json, "a string that holds the character 0");
     if (high < 0xD800 || high > 0xDFFF) return true;
-    if (high > 0xDBFF || peek(json) != '\\') return fail(json, "half a surrogate pair");
+    if (high > 0xDBFF || peek(json) != '\\') return fail_json(json, "half a surrogate pair");
     json->at++;
-    if (peek(json) != 'u') return fail(json, "half a surrogate pair");
+    if (peek(json) != 'u') return fail_json(json, "half a surrogate pair");
     json->at++;
     if (!take_hex(json, &low)) return false;
-    if (low < 0xDC00 || low > 0xDFFF) return fail(json, "half a surrogate pair");
+    if (low < 0xDC00 || low > 0xDFFF) return fail_json(json, "half a surrogate pair");
     *code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
     return true;
 }
@@ -198,7 +198,7 @@ static bool take_escape(struct json *json, uint32_t *code)
         return take_unicode(json, code);
     default:
         json->at--;
-        return fail(json, "an unknown escape");
+        return fail_json(json, "an unknown escape");
     }
 }
 
@@ -206,17 +206,17 @@ static bool take_utf8(struct json *json, uint32_t *code)
 {
     size_t length = rapt__utf8_decode(json->text + json->at, json->size - json->at, code);
     json->at += length;
-    return length > 0 || fail(json, "invalid UTF-8");
+    return length > 0 || fail_json(json, "invalid UTF-8");
 }
 
 const char *rapt__json_string(struct json *json)
 {
-    if (!rapt__json_next(json, '"')) return fail(json, "a string expected"), NULL;
+    if (!rapt__json_next(json, '"')) return fail_json(json, "a string expected"), NULL;
     size_t start = json->used;
     for (int c = peek(json); c != '"'; c = peek(json)) {
         uint32_t code = 0;
         if (c < 0x20)
-            return fail(json, c < 0 ? "an unfinished string" : "a control character"), NULL;
+            return fail_json(json, c < 0 ? "an unfinished string" : "a control character"), NULL;
         if (c == '\\') json->at++;
         if (!(c == '\\' ? take_escape(json, &code) : take_utf8(json, &code))) return NULL;
         json->used += rapt__utf8_encode(code, json->text + json->used);
@@ -238,7 +238,7 @@ const char *rapt__json_word(struct json *json)
         json->at += size;
         return words[i];
     }
-    return fail(json, "a value expected"), NULL;
+    return fail_json(json, "a value expected"), NULL;
 }
 
 /* ---- skipping values ---- */
@@ -264,7 +264,7 @@ bool rapt__json_skip(struct json *json)
     do {
         int c = rapt__json_peek(json);
         if (c == '{' || c == '[') {
-            if (depth == DEPTH) return fail(json, "more than 64 arrays within arrays");
+            if (depth == DEPTH) return fail_json(json, "more than 64 arrays within arrays");
             rapt__json_want(json, (char)c);
             close[depth++] = c == '{' ? '}' : ']';
             if (!rapt__json_next(json, close[depth - 1])) {

@@ -41,7 +41,7 @@ struct npy_reading {
     rapt_message *why;
 };
 
-static rapt_status bad(const struct npy_reading *r, const char *what)
+static rapt_status bad_array(const struct npy_reading *r, const char *what)
 {
     return rapt__tensors_bad(r->file, r->entry->name, what, r->why);
 }
@@ -51,7 +51,7 @@ static void skip_blanks(struct npy_reading *r)
     while (*r->at == ' ') r->at++;
 }
 
-static bool take(struct npy_reading *r, const char *wanted)
+static bool take_token(struct npy_reading *r, const char *wanted)
 {
     skip_blanks(r);
     size_t size = strlen(wanted);
@@ -88,7 +88,7 @@ static bool take_size(const char **at, size_t *size)
 static rapt_status take_descr(struct npy_reading *r)
 {
     const char *descr = take_text(r);
-    if (!descr) return bad(r, "its descr is not a text");
+    if (!descr) return bad_array(r, "its descr is not a text");
     const char *kind = descr + (*descr && strchr("<>|", *descr));
     r->entry->big_endian = *descr == '>';
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -104,27 +104,28 @@ static rapt_status take_descr(struct npy_reading *r)
 
 static rapt_status take_order(struct npy_reading *r)
 {
-    r->fortran = take(r, "True");
-    if (r->fortran || take(r, "False")) return RAPT_OK;
-    return bad(r, "its fortran_order is neither True nor False");
+    r->fortran = take_token(r, "True");
+    if (r->fortran || take_token(r, "False")) return RAPT_OK;
+    return bad_array(r, "its fortran_order is neither True nor False");
 }
 
 /* (), (3,), (3, 4) */
 static rapt_status take_shape(struct npy_reading *r)
 {
     struct tensor_entry *entry = r->entry;
-    if (!take(r, "(")) return bad(r, "its shape is not a tuple");
-    while (!take(r, ")")) {
+    if (!take_token(r, "(")) return bad_array(r, "its shape is not a tuple");
+    while (!take_token(r, ")")) {
         size_t size = 0;
         skip_blanks(r);
-        if (*r->at < '0' || *r->at > '9') return bad(r, "a dimension is not a number");
+        if (*r->at < '0' || *r->at > '9') return bad_array(r, "a dimension is not a number");
         const char *at = r->at;
-        if (!take_size(&at, &size)) return bad(r, "its size is beyond all memory");
+        if (!take_size(&at, &size)) return bad_array(r, "its size is beyond all memory");
         r->at += at - r->at;
-        if (entry->rank == TENSOR_RANK) return bad(r, "has more than 8 dimensions");
+        if (entry->rank == TENSOR_RANK) return bad_array(r, "has more than 8 dimensions");
         entry->shape[entry->rank++] = size;
-        const bool more = take(r, ",");
-        if (!more && (entry->rank == 1 || !take(r, ")"))) return bad(r, "its shape is not a tuple");
+        const bool more = take_token(r, ",");
+        if (!more && (entry->rank == 1 || !take_token(r, ")")))
+            return bad_array(r, "its shape is not a tuple");
         if (!more) break;
     }
     return RAPT_OK;
@@ -139,24 +140,25 @@ enum { KEYS = sizeof keys / sizeof *keys };
 
 static rapt_status parse(struct npy_reading *r)
 {
-    if (!take(r, "{")) return bad(r, "its header is not a dictionary");
-    while (!take(r, "}")) {
+    if (!take_token(r, "{")) return bad_array(r, "its header is not a dictionary");
+    while (!take_token(r, "}")) {
         const char *key = take_text(r);
         int i = 0;
         while (key && i < KEYS && strcmp(keys[i].key, key) != 0) i++;
-        if (!key || i == KEYS || r->seen[i]) return bad(r, "has a key twice or an unknown one");
-        if (!take(r, ":")) return bad(r, "has a key without a value");
+        if (!key || i == KEYS || r->seen[i])
+            return bad_array(r, "has a key twice or an unknown one");
+        if (!take_token(r, ":")) return bad_array(r, "has a key without a value");
         r->seen[i] = true;
         rapt_status status = keys[i].take(r);
         if (status != RAPT_OK) return status;
-        if (take(r, ",")) continue;
-        if (take(r, "}")) break;
-        return bad(r, "its header does not end");
+        if (take_token(r, ",")) continue;
+        if (take_token(r, "}")) break;
+        return bad_array(r, "its header does not end");
     }
     for (int i = 0; i < KEYS; i++)
-        if (!r->seen[i]) return bad(r, "its header lacks descr, fortran_order or shape");
+        if (!r->seen[i]) return bad_array(r, "its header lacks descr, fortran_order or shape");
     r->at += strspn(r->at, " \n");
-    return *r->at ? bad(r, "has more text in its header") : RAPT_OK;
+    return *r->at ? bad_array(r, "has more text in its header") : RAPT_OK;
 }
 
 /* Turns a text that is a single element into one dimension of bytes. */
@@ -164,7 +166,7 @@ static rapt_status spread_text(struct npy_reading *r)
 {
     struct tensor_entry *entry = r->entry;
     for (int i = 0; i < entry->rank; i++)
-        if (entry->shape[i] != 1) return bad(r, "has more than one text");
+        if (entry->shape[i] != 1) return bad_array(r, "has more than one text");
     entry->rank = 1;
     entry->shape[0] = r->text_size;
     return RAPT_OK;
@@ -179,8 +181,8 @@ static rapt_status check_order(struct npy_reading *r)
     for (int i = 0; i < entry->rank; i++) wide += entry->shape[i] != 1;
     if (!r->fortran || wide <= 1) return RAPT_OK;
     if (entry->rank > 2)
-        return bad(r, "has more than 2 dimensions in Fortran's order; save it in C's order "
-                      "(numpy.ascontiguousarray)");
+        return bad_array(r, "has more than 2 dimensions in Fortran's order; save it in C's order "
+                            "(numpy.ascontiguousarray)");
     entry->transposed = true;
     return RAPT_OK;
 }
@@ -192,30 +194,30 @@ static rapt_status read_array(struct npy_reading *r, const struct disk_source *s
     struct cursor c = {.source = source, .at = begin, .why = r->why};
     struct tensor_entry *entry = r->entry;
     unsigned char magic[8];
-    if (size < 10) return bad(r, "is too short for an array");
+    if (size < 10) return bad_array(r, "is too short for an array");
     rapt__cursor_bytes(&c, magic, sizeof magic, "an array");
     if (c.status != RAPT_OK) return c.status;
     if (memcmp(magic, "\x93NUMPY", 6) != 0 || magic[6] < 1 || magic[6] > 3)
-        return bad(r, "is not an array of a known version");
+        return bad_array(r, "is not an array of a known version");
     const int wide = magic[6] == 1 ? 2 : 4;
     uint64_t length = rapt__cursor_number(&c, wide, "the length of a header");
     if (c.status != RAPT_OK) return c.status;
     if (length > HEADER_MAX || length > size - 8 - (uint64_t)wide)
-        return bad(r, "its header is too long");
+        return bad_array(r, "its header is too long");
     rapt__cursor_bytes(&c, r->text, (size_t)length, "a header");
     if (c.status != RAPT_OK) return c.status;
     r->text[length] = 0;
     r->at = r->text;
-    if (strlen(r->text) != length) return bad(r, "its header has a 0");
+    if (strlen(r->text) != length) return bad_array(r, "its header has a 0");
     rapt_status status = parse(r);
     if (status == RAPT_OK && r->text_size > 0) status = spread_text(r);
     if (status == RAPT_OK) status = check_order(r);
     if (status != RAPT_OK) return status;
     const struct dtype *dtype = rapt__dtype_find(entry->dtype);
     if (!rapt__tensors_count_shape(entry, dtype->bits))
-        return bad(r, "its size is beyond all memory");
+        return bad_array(r, "its size is beyond all memory");
     if (entry->count * (dtype->bits / 8) != size - (c.at - begin))
-        return bad(r, "its bytes do not fit its shape and type");
+        return bad_array(r, "its bytes do not fit its shape and type");
     entry->begin = (size_t)c.at;
     entry->end = (size_t)(begin + size);
     return RAPT_OK;

@@ -128,7 +128,7 @@ static rapt_status take_line(struct pickle_reading *r, struct pickle_value *line
 }
 
 /* Copies a text for a message, replacing all but printable ASCII by '?'. */
-static void show(char shown[64], const char *text, size_t size)
+static void show_text(char shown[64], const char *text, size_t size)
 {
     size_t used = rapt__min_size(size, 63);
     for (size_t i = 0; i < used; i++) shown[i] = text[i] > 32 && text[i] < 127 ? text[i] : '?';
@@ -144,8 +144,8 @@ static rapt_status push_known(struct pickle_reading *r, const struct pickle_valu
             return rapt__pickle_push(
                 r, (struct pickle_value){.kind = PICKLE_GLOBAL, .first = (uint32_t)i});
     char of[64], what[64];
-    show(of, module->text, module->size);
-    show(what, name->text, name->size);
+    show_text(of, module->text, module->size);
+    show_text(what, name->text, name->size);
     return rapt__fail(r->p->why, RAPT_BAD_FILE,
                       "%s: pickle, byte %zu: the name %s.%s is not allowed in a state dict",
                       r->p->label, r->opcode, of, what);

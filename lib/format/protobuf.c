@@ -8,7 +8,7 @@
 
 enum { VARINT_MAX = 10 }; /* bytes: 7 bits of 64 in each */
 
-static bool fail(struct protobuf *message, const char *error)
+static bool fail_protobuf(struct protobuf *message, const char *error)
 {
     message->error = error;
     return false;
@@ -19,7 +19,7 @@ static bool take_varint(struct protobuf *message, uint64_t *value)
     const unsigned char *b = message->bytes;
     uint64_t sum = 0;
     for (unsigned i = 0; i < VARINT_MAX; i++) {
-        if (message->at == message->size) return fail(message, "it ends within a number");
+        if (message->at == message->size) return fail_protobuf(message, "it ends within a number");
         unsigned byte = b[message->at++];
         if (i == VARINT_MAX - 1 && byte > 1) break;
         sum |= (uint64_t)(byte & 0x7F) << (7 * i);
@@ -28,13 +28,14 @@ static bool take_varint(struct protobuf *message, uint64_t *value)
             return true;
         }
     }
-    return fail(message, "a number has more than 64 bits");
+    return fail_protobuf(message, "a number has more than 64 bits");
 }
 
 static bool take_fixed(struct protobuf *message, unsigned size, uint64_t *value)
 {
     const unsigned char *b = message->bytes;
-    if (message->size - message->at < size) return fail(message, "it ends within a number");
+    if (message->size - message->at < size)
+        return fail_protobuf(message, "it ends within a number");
     *value = 0;
     for (unsigned i = 0; i < size; i++) *value |= (uint64_t)b[message->at + i] << (8 * i);
     message->at += size;
@@ -46,7 +47,7 @@ static bool take_bytes(struct protobuf *message, struct protobuf_field *field)
     uint64_t size;
     if (!take_varint(message, &size)) return false;
     if (size > message->size - message->at)
-        return fail(message, "a field is longer than what is left");
+        return fail_protobuf(message, "a field is longer than what is left");
     field->bytes = (const char *)message->bytes + message->at;
     field->size = (size_t)size;
     message->at += field->size;
@@ -57,7 +58,8 @@ bool rapt__protobuf_next(struct protobuf *message, struct protobuf_field *field)
 {
     uint64_t tag;
     if (message->error || message->at == message->size || !take_varint(message, &tag)) return false;
-    if (tag >> 3 == 0 || tag > UINT32_MAX) return fail(message, "a field has a bad number");
+    if (tag >> 3 == 0 || tag > UINT32_MAX)
+        return fail_protobuf(message, "a field has a bad number");
     *field = (struct protobuf_field){.number = (uint32_t)(tag >> 3)};
     switch (tag & 7) {
     case PROTOBUF_VARINT:
@@ -72,7 +74,7 @@ bool rapt__protobuf_next(struct protobuf *message, struct protobuf_field *field)
         field->wire = PROTOBUF_FIXED32;
         return take_fixed(message, 4, &field->value);
     default:
-        return fail(message, "a field is a group, or of no known kind");
+        return fail_protobuf(message, "a field is a group, or of no known kind");
     }
 }
 

@@ -2,13 +2,13 @@
 
        file = n as u64 little-endian, n bytes of JSON, data;   2 <= n <= 10^8, n <= size - 8
 
-   Files are read, not mapped, so that a file that shrinks while it is in use causes an error
+   Files are read, not mapped, so that a file that shrinks while it is open causes an error
    instead of a signal. */
 #include "tensors.h"
 
 /* Determines the sizes in bytes of the header, *size, and of the data after it, *data. */
-static rapt_status measure(const struct disk_source *source, size_t *size, size_t *data,
-                           rapt_message *why)
+static rapt_status measure_header(const struct disk_source *source, size_t *size, size_t *data,
+                                  rapt_message *why)
 {
     const char *label = source->label.text;
     unsigned char prefix[PREFIX];
@@ -40,7 +40,7 @@ static rapt_status measure(const struct disk_source *source, size_t *size, size_
 rapt_status rapt__safetensors_read(struct tensor_file *file, rapt_message *why)
 {
     size_t size = 0, data = 0;
-    rapt_status status = measure(&file->main.source, &size, &data, why);
+    rapt_status status = measure_header(&file->main.source, &size, &data, why);
     if (status != RAPT_OK) return status;
     file->header = rapt__alloc(&file->allocator, size);
     if (!file->header)

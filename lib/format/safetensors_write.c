@@ -17,7 +17,7 @@ struct text {
     bool overflow;
 };
 
-static void put(struct text *text, const char *bytes, size_t count)
+static void put_text(struct text *text, const char *bytes, size_t count)
 {
     if (text->bytes && count > 0) memcpy(text->bytes + text->used, bytes, count);
     if (!rapt__plus(text->used, count, &text->used)) text->overflow = true;
@@ -25,42 +25,42 @@ static void put(struct text *text, const char *bytes, size_t count)
 
 static void put_plain(struct text *text, const char *string)
 {
-    put(text, string, strlen(string));
+    put_text(text, string, strlen(string));
 }
 
 static void put_number(struct text *text, size_t number)
 {
     char digits[32];
     int count = snprintf(digits, sizeof digits, "%zu", number);
-    put(text, digits, (size_t)count);
+    put_text(text, digits, (size_t)count);
 }
 
 /* Appends a JSON string. Characters beyond ASCII are written as they are, in UTF-8. */
 static void put_string(struct text *text, const char *string)
 {
-    put(text, "\"", 1);
+    put_text(text, "\"", 1);
     for (; *string; string++) {
         unsigned char c = (unsigned char)*string;
         char escape[8];
-        if (c == '"' || c == '\\') put(text, "\\", 1);
+        if (c == '"' || c == '\\') put_text(text, "\\", 1);
         if (c >= 0x20)
-            put(text, string, 1);
+            put_text(text, string, 1);
         else
-            put(text, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c));
+            put_text(text, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c));
     }
-    put(text, "\"", 1);
+    put_text(text, "\"", 1);
 }
 
 static void put_metadata(struct text *text, const struct tensor_metadata *metadata, int count)
 {
     put_plain(text, "\"__metadata__\":{");
     for (int i = 0; i < count; i++) {
-        if (i > 0) put(text, ",", 1);
+        if (i > 0) put_text(text, ",", 1);
         put_string(text, metadata[i].key);
-        put(text, ":", 1);
+        put_text(text, ":", 1);
         put_string(text, metadata[i].value);
     }
-    put(text, "}", 1);
+    put_text(text, "}", 1);
 }
 
 /* The arguments of one call, and the size of the data. */
@@ -79,12 +79,12 @@ static void put_entry(struct text *text, const struct tensor_source *source, siz
     put_string(text, source->name);
     put_plain(text, ":{\"dtype\":\"F32\",\"shape\":[");
     for (int i = 0; i < source->rank; i++) {
-        if (i > 0) put(text, ",", 1);
+        if (i > 0) put_text(text, ",", 1);
         put_number(text, source->shape[i]);
     }
     put_plain(text, "],\"data_offsets\":[");
     put_number(text, begin);
-    put(text, ",", 1);
+    put_text(text, ",", 1);
     put_number(text, begin + 4 * rapt__source_elements(source));
     put_plain(text, "]}");
 }
@@ -92,15 +92,15 @@ static void put_entry(struct text *text, const struct tensor_source *source, siz
 static void put_header(struct text *text, const struct tensor_writing *w)
 {
     size_t begin = 0;
-    put(text, "{", 1);
+    put_text(text, "{", 1);
     if (w->metadata_count > 0) put_metadata(text, w->metadata, w->metadata_count);
     for (int i = 0; i < w->count; i++) {
-        if (i > 0 || w->metadata_count > 0) put(text, ",", 1);
+        if (i > 0 || w->metadata_count > 0) put_text(text, ",", 1);
         put_entry(text, &w->sources[i], begin);
         begin += 4 * rapt__source_elements(&w->sources[i]);
     }
-    put(text, "}", 1);
-    while ((PREFIX + text->used) % ALIGNMENT != 0) put(text, " ", 1);
+    put_text(text, "}", 1);
+    while ((PREFIX + text->used) % ALIGNMENT != 0) put_text(text, " ", 1);
 }
 
 /* ---- checks of the arguments ---- */
@@ -112,7 +112,7 @@ static rapt_status check_source(struct tensor_writing *w, const struct tensor_so
     return rapt__source_check(source, &w->data_size, w->why);
 }
 
-static rapt_status check(struct tensor_writing *w)
+static rapt_status check_writing(struct tensor_writing *w)
 {
     if (w->count < 0 || w->metadata_count < 0 || (w->count && !w->sources) ||
         (w->metadata_count && !w->metadata))
@@ -218,7 +218,7 @@ static rapt_status replace(const struct tensor_writing *w, const struct text *te
 static rapt_status write_all(struct tensor_writing *w, const char *path, const rapt_writer *writer)
 {
     struct text text = {0};
-    rapt_status status = check(w);
+    rapt_status status = check_writing(w);
     if (status != RAPT_OK) return status;
     status = compose(w, &text, path);
     if (status == RAPT_OK) {

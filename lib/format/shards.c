@@ -32,7 +32,7 @@ static rapt_status bad_json(const struct shards_reading *r)
 
 /* ---- the index ---- */
 
-static rapt_status add(struct shards_reading *r, const char *tensor, const char *name)
+static rapt_status add_shard_entry(struct shards_reading *r, const char *tensor, const char *name)
 {
     if (r->count == r->capacity) {
         void *grown =
@@ -55,7 +55,7 @@ static rapt_status take_map(struct shards_reading *r)
         if (!key || !rapt__json_want(json, ':')) return bad_json(r);
         const char *value = rapt__json_string(json);
         if (!value) return bad_json(r);
-        rapt_status status = add(r, key, value);
+        rapt_status status = add_shard_entry(r, key, value);
         if (status != RAPT_OK) return status;
     } while (rapt__json_next(json, ','));
     return rapt__json_want(json, '}') ? RAPT_OK : bad_json(r);

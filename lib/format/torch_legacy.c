@@ -30,7 +30,7 @@ struct torch_legacy {
     size_t count;
 };
 
-static rapt_status bad(const struct torch_reading *r, const char *what)
+static rapt_status bad_torch_file(const struct torch_reading *r, const char *what)
 {
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: %s", r->pickle.label, what);
 }
@@ -66,9 +66,9 @@ static struct torch_storage *find_key(const struct torch_legacy *form,
     return NULL;
 }
 
-/* Fills form->all, which has room for all references. Tensors that share a storage must agree about
-   its type and size. */
-static rapt_status collect(const struct torch_reading *r, struct torch_legacy *form)
+/* Fills form->all, which has space for all references. Tensors that share a storage must agree
+   about its type and size. */
+static rapt_status collect_storages(const struct torch_reading *r, struct torch_legacy *form)
 {
     const struct pickle_values *storages = &r->pickle.storages;
     struct torch_storage *all = form->all;
@@ -80,7 +80,7 @@ static rapt_status collect(const struct torch_reading *r, struct torch_legacy *f
         if (!last || compare_keys(last, &all[i].is) != 0)
             all[form->count++] = all[i];
         else if (last->first != all[i].is.first || last->number != all[i].is.number)
-            return bad(r, "two tensors disagree about the storage that they share");
+            return bad_torch_file(r, "two tensors disagree about the storage that they share");
     }
     return RAPT_OK;
 }
@@ -102,13 +102,13 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
 static rapt_status locate(struct torch_reading *r, const struct pickle_value *key, struct cursor *c)
 {
     struct torch_storage *s = key->kind == PICKLE_TEXT ? find_key(r->form, key) : NULL;
-    if (!s) return bad(r, "its list of storages has one that no tensor uses");
-    if (s->listed) return bad(r, "its list of storages has one twice");
+    if (!s) return bad_torch_file(r, "its list of storages has one that no tensor uses");
+    if (s->listed) return bad_torch_file(r, "its list of storages has one twice");
     const uint64_t size = rapt__dtype_find(rapt__pickle_dtype(s->is.first))->bits / 8;
     const uint64_t count = rapt__cursor_number(c, 8, "the size of a storage");
     if (c->status != RAPT_OK) return c->status;
     if (s->is.number < 0 || count != (uint64_t)s->is.number || count > UINT64_MAX / size)
-        return bad(r, "a storage has another size than in the pickle");
+        return bad_torch_file(r, "a storage has another size than in the pickle");
     s->listed = true;
     s->begin = c->at;
     rapt__cursor_skip(c, count * size, "a storage");
@@ -119,11 +119,11 @@ static rapt_status locate_all(struct torch_reading *r, const struct pickle_value
 {
     struct cursor c = {.source = &r->file->main.source, .at = r->pickle.at, .why = r->why};
     rapt_status status = RAPT_OK;
-    if (list->kind != PICKLE_LIST) return bad(r, "it has no list of storages");
+    if (list->kind != PICKLE_LIST) return bad_torch_file(r, "it has no list of storages");
     for (size_t i = 0; i < r->pickle.pair_count && status == RAPT_OK; i++)
         if (r->pickle.pairs[i].of == list->first) status = locate(r, &r->pickle.pairs[i].value, &c);
     if (status != RAPT_OK || rapt__cursor_left(&c) == 0) return status;
-    return bad(r, "it goes on after its last storage");
+    return bad_torch_file(r, "it goes on after its last storage");
 }
 
 /* ---- the pickles ---- */
@@ -136,16 +136,16 @@ static rapt_status check_head(struct torch_reading *r, const unsigned char *byte
     if (status != RAPT_OK) return status;
     if (p->result.kind != PICKLE_LONG || p->result.size != sizeof magic ||
         memcmp(p->result.text, magic, sizeof magic) != 0)
-        return bad(r, "is a pickle, but not one of torch.save");
+        return bad_torch_file(r, "is a pickle, but not one of torch.save");
     status = rapt__pickle_run(p, bytes, size);
     if (status != RAPT_OK) return status;
     if (p->result.kind != PICKLE_NUMBER || p->result.number != VERSION)
-        return bad(r, "its version is not 1001, the only one that PyTorch has used");
+        return bad_torch_file(r, "its version is not 1001, the only one that PyTorch has used");
     status = rapt__pickle_run(p, bytes, size);
     if (status != RAPT_OK) return status;
     const struct pickle_value *order = rapt__pickle_get(p, &p->result, "little_endian");
     if (order && order->kind == PICKLE_NUMBER && order->number == 1) return RAPT_OK;
-    return bad(r, "its little_endian is not True");
+    return bad_torch_file(r, "its little_endian is not True");
 }
 
 /* Reads the state dict and locates the storages. form->all is allocated here, after the first
@@ -160,8 +160,8 @@ static rapt_status read_dict(struct torch_reading *r, const unsigned char *bytes
     const struct pickle_value dict = p->result;
     const size_t capacity = p->storages.count * sizeof *form->all, end = p->at;
     form->all = rapt__alloc(allocator, capacity);
-    status =
-        form->all || capacity == 0 ? collect(r, form) : rapt__tensors_no_memory(r->file, r->why);
+    status = form->all || capacity == 0 ? collect_storages(r, form)
+                                        : rapt__tensors_no_memory(r->file, r->why);
     if (status == RAPT_OK) status = rapt__pickle_run(p, bytes, size);
     if (status == RAPT_OK) status = locate_all(r, &p->result);
     p->result = dict;

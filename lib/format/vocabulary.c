@@ -32,22 +32,22 @@ struct vocabulary_reading {
     rapt_message *why;
 };
 
-static rapt_status fail(const struct vocabulary_reading *r, const char *what)
+static rapt_status fail_line(const struct vocabulary_reading *r, const char *what)
 {
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: line %zu: %s", r->label.text, r->line, what);
 }
 
-static rapt_status no_memory(const struct vocabulary_reading *r)
+static rapt_status no_vocabulary_memory(const struct vocabulary_reading *r)
 {
     return rapt__fail(r->why, RAPT_NO_MEMORY, "%s: out of memory", r->label.text);
 }
 
-static rapt_status add(struct vocabulary_reading *r, const char *token, uint64_t id)
+static rapt_status add_word(struct vocabulary_reading *r, const char *token, uint64_t id)
 {
     struct vocabulary *v = r->vocabulary;
     if (v->count == v->capacity) {
         void *grown = rapt__grown(&v->allocator, v->words, &v->capacity, sizeof *v->words);
-        if (!grown) return no_memory(r);
+        if (!grown) return no_vocabulary_memory(r);
         v->words = grown;
     }
     v->words[v->count++] = (struct vocabulary_word){token, id};
@@ -69,7 +69,7 @@ static rapt_status read_json(struct vocabulary_reading *r)
             const char *token = rapt__json_string(&json);
             if (!token) break;
             if (map && (!rapt__json_want(&json, ':') || !rapt__json_number(&json, &id))) break;
-            status = add(r, token, id);
+            status = add_word(r, token, id);
         } while (status == RAPT_OK && rapt__json_next(&json, ','));
         if (status == RAPT_OK) rapt__json_want(&json, close);
     }
@@ -119,11 +119,11 @@ static rapt_status take_token(struct vocabulary_reading *r, char *at, char *end,
     if (at < end && (*at == '"' || *at == '\'')) {
         *token = rapt__yaml_quoted(&at, end, &error);
         while (*token && at < end && *at == ' ') at++;
-        if (*token && at < end) return fail(r, "more text behind a token in quotes");
+        if (*token && at < end) return fail_line(r, "more text behind a token in quotes");
     } else {
         *token = rapt__yaml_plain(at, end, &error);
     }
-    return *token ? RAPT_OK : fail(r, error);
+    return *token ? RAPT_OK : fail_line(r, error);
 }
 
 /* Reads ": number", the line after "? token". */
@@ -132,8 +132,8 @@ static rapt_status take_number_line(struct vocabulary_reading *r, char *at, char
 {
     uint64_t id;
     if (at == end || *at != ':' || !take_number(at + 1, end, &id))
-        return fail(r, "\": number\" of the token above expected");
-    return add(r, token, id);
+        return fail_line(r, "\": number\" of the token above expected");
+    return add_word(r, token, id);
 }
 
 static rapt_status take_yaml_line(struct vocabulary_reading *r, char *at, char *end, char **waiting)
@@ -145,12 +145,13 @@ static rapt_status take_yaml_line(struct vocabulary_reading *r, char *at, char *
     if (at == end || *at == '#' || (end - at == 3 && strncmp(at, "---", 3) == 0)) return RAPT_OK;
     if (end - at > 2 && at[0] == '?' && at[1] == ' ') return take_token(r, at + 2, end, waiting);
     char *colon = last_colon(at, end);
-    if (!colon || !take_number(colon + 1, end, &id)) return fail(r, "\"token: number\" expected");
+    if (!colon || !take_number(colon + 1, end, &id))
+        return fail_line(r, "\"token: number\" expected");
     rapt_status status = take_token(r, at, colon, &token);
-    return status == RAPT_OK ? add(r, token, id) : status;
+    return status == RAPT_OK ? add_word(r, token, id) : status;
 }
 
-static rapt_status read_lines(struct vocabulary_reading *r, bool yaml)
+static rapt_status read_vocabulary_lines(struct vocabulary_reading *r, bool yaml)
 {
     struct vocabulary *v = r->vocabulary;
     char *end = v->text + v->size, *waiting = NULL;
@@ -159,16 +160,16 @@ static rapt_status read_lines(struct vocabulary_reading *r, bool yaml)
         char *newline = memchr(at, '\n', (size_t)(end - at));
         char *stop = newline ? newline : end, *next = stop + (newline != NULL);
         if (stop > at && stop[-1] == '\r') stop--;
-        if (!is_utf8(at, stop)) return fail(r, "is not UTF-8, or has a 0");
+        if (!is_utf8(at, stop)) return fail_line(r, "is not UTF-8, or has a 0");
         if (yaml) {
             status = take_yaml_line(r, at, stop, &waiting);
         } else {
             *stop = 0;
-            status = add(r, at, v->count);
+            status = add_word(r, at, v->count);
         }
         at = next;
     }
-    if (status == RAPT_OK && waiting) return fail(r, "the last token has no number");
+    if (status == RAPT_OK && waiting) return fail_line(r, "the last token has no number");
     return status;
 }
 
@@ -195,7 +196,7 @@ static rapt_status arrange(struct vocabulary_reading *r)
     if (v->count == 0 || v->count > INT_MAX)
         return rapt__fail(r->why, RAPT_BAD_FILE, "%s: has %zu tokens", r->label.text, v->count);
     v->tokens = rapt__alloc(&v->allocator, v->count * sizeof *v->tokens);
-    if (!v->tokens) return no_memory(r);
+    if (!v->tokens) return no_vocabulary_memory(r);
     memset(v->tokens, 0, v->count * sizeof *v->tokens);
     for (size_t i = 0; i < v->count; i++) {
         const struct vocabulary_word *word = &v->words[i];
@@ -217,7 +218,7 @@ static rapt_status parse(struct vocabulary_reading *r, enum vocabulary_form form
     text += strspn(text, " \t\r\n");
     if (form == VOCABULARY_JSON || (form == VOCABULARY_YAML && (*text == '{' || *text == '[')))
         return read_json(r);
-    return read_lines(r, form == VOCABULARY_YAML);
+    return read_vocabulary_lines(r, form == VOCABULARY_YAML);
 }
 
 static rapt_status open_source(struct vocabulary **vocabulary, const struct disk_source *source,
@@ -225,14 +226,14 @@ static rapt_status open_source(struct vocabulary **vocabulary, const struct disk
                                rapt_message *why)
 {
     struct vocabulary_reading r = {.label = source->label, .line = 1, .why = why};
-    if (source->size >= SIZE_MAX) return no_memory(&r);
+    if (source->size >= SIZE_MAX) return no_vocabulary_memory(&r);
     struct vocabulary *v = rapt__alloc(allocator, sizeof *v);
-    if (!v) return no_memory(&r);
+    if (!v) return no_vocabulary_memory(&r);
     *v = (struct vocabulary){.allocator = rapt__allocator(allocator)};
     v->size = (size_t)source->size;
     v->text = rapt__alloc(allocator, v->size + 1);
     r.vocabulary = v;
-    rapt_status status = v->text ? RAPT_OK : no_memory(&r);
+    rapt_status status = v->text ? RAPT_OK : no_vocabulary_memory(&r);
     if (status == RAPT_OK) status = rapt__disk_read(source, 0, v->text, v->size, why);
     if (status == RAPT_OK) {
         v->text[v->size] = 0;

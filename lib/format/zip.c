@@ -30,13 +30,13 @@ struct zip_reading {
     rapt_message *why;
 };
 
-static rapt_status bad(struct zip_reading *r, const char *name, const char *what)
+static rapt_status bad_member(struct zip_reading *r, const char *name, const char *what)
 {
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: member \"%s\": %s", r->cursor.source->label.text,
                       rapt__shown(name).text, what);
 }
 
-static rapt_status no_memory(const struct zip_reading *r)
+static rapt_status no_zip_memory(const struct zip_reading *r)
 {
     return rapt__fail(r->why, RAPT_NO_MEMORY, "%s: out of memory for its directory",
                       r->cursor.source->label.text);
@@ -131,7 +131,7 @@ static rapt_status read_extra(struct zip_reading *r, struct zip_member *member, 
         unsigned id = (unsigned)rapt__cursor_number(c, 2, "an extra field");
         unsigned length = (unsigned)rapt__cursor_number(c, 2, "an extra field"), used = 0;
         left -= 4;
-        if (length > left) return bad(r, member->name, "an extra field is too long");
+        if (length > left) return bad_member(r, member->name, "an extra field is too long");
         for (int i = 0; i < 3 && id == 1; i++) {
             if (*numbers[i] != UINT32_MAX || used + 8 > length) continue;
             *numbers[i] = rapt__cursor_number(c, 8, "a zip64 number");
@@ -149,7 +149,7 @@ static rapt_status read_name(struct zip_reading *r, unsigned size, const char **
     struct cursor *c = &r->cursor;
     if (!rapt__cursor_has(c, size, "a name")) return c->status;
     char *text = rapt__pool_take(r->pool, (size_t)size + 1, r->allocator);
-    if (!text) return no_memory(r);
+    if (!text) return no_zip_memory(r);
     rapt__cursor_bytes(c, text, size, "a name");
     if (c->status != RAPT_OK) return c->status;
     text[size] = 0;
@@ -162,16 +162,16 @@ static rapt_status read_name(struct zip_reading *r, unsigned size, const char **
 static rapt_status check_member(struct zip_reading *r, const struct zip_member *member,
                                 unsigned flags, unsigned method)
 {
-    if (flags & 1) return bad(r, member->name, "is encrypted");
+    if (flags & 1) return bad_member(r, member->name, "is encrypted");
     if (method != 0 && method != 8)
         return rapt__fail(r->why, RAPT_BAD_FILE,
                           "%s: member \"%s\": method %u; stored (0) and "
                           "deflate (8) are known",
                           r->cursor.source->label.text, rapt__shown(member->name).text, method);
     if (!member->deflated && member->stored != member->size)
-        return bad(r, member->name, "is stored in another size than its own");
+        return bad_member(r, member->name, "is stored in another size than its own");
     if (member->deflated && member->size / GROWTH_MAX > member->stored)
-        return bad(r, member->name, "grows more than deflate can");
+        return bad_member(r, member->name, "grows more than deflate can");
     return RAPT_OK;
 }
 
@@ -202,24 +202,24 @@ static rapt_status find_bytes(struct zip_reading *r, struct zip_member *member)
 {
     struct cursor c = {.source = r->cursor.source, .at = member->head, .why = r->why};
     unsigned char local[LOCAL_SIZE], name[256];
-    if (member->head > r->begin) return bad(r, member->name, "begins behind the directory");
+    if (member->head > r->begin) return bad_member(r, member->name, "begins behind the directory");
     rapt__cursor_bytes(&c, local, sizeof local, "a member");
     if (c.status != RAPT_OK) return c.status;
     size_t length = strlen(member->name);
     if (memcmp(local, "PK\3\4", 4) != 0 || little(local + 26, 2) != length)
-        return bad(r, member->name, "is not where the directory has it");
+        return bad_member(r, member->name, "is not where the directory has it");
     for (size_t at = 0; at < length; at += sizeof name) {
         size_t now = rapt__min_size(length - at, sizeof name);
         rapt__cursor_bytes(&c, name, now, "a name");
         if (c.status != RAPT_OK) return c.status;
         if (memcmp(name, member->name + at, now) != 0)
-            return bad(r, member->name, "has another name than in the directory");
+            return bad_member(r, member->name, "has another name than in the directory");
     }
     rapt__cursor_skip(&c, little(local + 28, 2), "an extra field");
     if (c.status != RAPT_OK) return c.status;
     member->begin = c.at;
     if (member->begin > r->begin || member->stored > r->begin - member->begin)
-        return bad(r, member->name, "ends behind the directory's beginning");
+        return bad_member(r, member->name, "ends behind the directory's beginning");
     return RAPT_OK;
 }
 
@@ -242,11 +242,11 @@ static rapt_status sort(struct zip_reading *r)
     rapt__sort(zip->members, zip->count, sizeof *zip->members, by_head, NULL);
     for (size_t i = 1; i < zip->count; i++)
         if (zip->members[i].head < zip->members[i - 1].begin + zip->members[i - 1].stored)
-            return bad(r, zip->members[i].name, "overlaps another member");
+            return bad_member(r, zip->members[i].name, "overlaps another member");
     rapt__sort(zip->members, zip->count, sizeof *zip->members, by_member_name, NULL);
     for (size_t i = 1; i < zip->count; i++)
         if (strcmp(zip->members[i - 1].name, zip->members[i].name) == 0)
-            return bad(r, zip->members[i].name, "is there twice");
+            return bad_member(r, zip->members[i].name, "is there twice");
     return RAPT_OK;
 }
 
@@ -259,10 +259,10 @@ rapt_status rapt__zip_read(struct zip *zip, const struct disk_source *source,
     *zip = (struct zip){0};
     rapt_status status = read_end(&r);
     if (status != RAPT_OK) return status;
-    if (r.members > SIZE_MAX / sizeof *zip->members) return no_memory(&r);
+    if (r.members > SIZE_MAX / sizeof *zip->members) return no_zip_memory(&r);
     size_t count = (size_t)r.members;
     if (count > 0) zip->members = rapt__alloc(allocator, count * sizeof *zip->members);
-    if (count > 0 && !zip->members) return no_memory(&r);
+    if (count > 0 && !zip->members) return no_zip_memory(&r);
     r.cursor.at = r.begin;
     zip->count = count;
     for (size_t i = 0; i < count && status == RAPT_OK; i++) {

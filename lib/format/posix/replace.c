@@ -81,7 +81,7 @@ static rapt_status examine(struct disk_target *target, rapt_message *why)
     return RAPT_OK;
 }
 
-static rapt_status create(struct disk_target *target, rapt_message *why)
+static rapt_status create_temporary(struct disk_target *target, rapt_message *why)
 {
     rapt__folder_enter(target->folder);
     target->file =
@@ -96,7 +96,7 @@ rapt_status rapt__disk_begin(struct disk_target *target, const char *path, rapt_
     *target = (struct disk_target){.file = -1, .folder = -1, .label = rapt__shown(path)};
     rapt_status status = follow(target, path, why);
     if (status == RAPT_OK) status = examine(target, why);
-    if (status == RAPT_OK) status = create(target, why);
+    if (status == RAPT_OK) status = create_temporary(target, why);
     if (status != RAPT_OK) rapt__disk_cancel(target);
     if (status == RAPT_OK) errno = before;
     return status;

@@ -1,4 +1,4 @@
-/* reserve.c - checks whether the disk has room for a file, before it is written. */
+/* reserve.c - checks whether the disk has space for a file, before it is written. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 

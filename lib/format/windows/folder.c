@@ -17,7 +17,7 @@ static bool folder_of(const char *path, wchar_t folder[DISK_NAME])
 }
 
 /* Joins folder and name to a path. Returns false if it is too long. */
-static bool join(const wchar_t *folder, const wchar_t *name, wchar_t path[DISK_NAME])
+static bool join_path(const wchar_t *folder, const wchar_t *name, wchar_t path[DISK_NAME])
 {
     size_t length = wcslen(folder), more = wcslen(name);
     if (length + more >= DISK_NAME) return false;
@@ -47,7 +47,7 @@ void rapt__folder_enter(const char *path)
 {
     wchar_t folder[DISK_NAME], found[DISK_NAME];
     WIN32_FIND_DATAW entry;
-    if (!folder_of(path, folder) || !join(folder, L".rapt-*.tmp", found)) return;
+    if (!folder_of(path, folder) || !join_path(folder, L".rapt-*.tmp", found)) return;
     uint64_t key = folder_key(folder);
     HANDLE list = key != 0 ? FindFirstFileW(found, &entry) : INVALID_HANDLE_VALUE;
     if (list == INVALID_HANDLE_VALUE) return;
@@ -55,7 +55,7 @@ void rapt__folder_enter(const char *path)
     do {
         char name[DISK_NAME];
         if (rapt__path_narrow(entry.cFileName, name) && rapt__temporary_is_ours(name, key) &&
-            !(entry.dwFileAttributes & special) && join(folder, entry.cFileName, found))
+            !(entry.dwFileAttributes & special) && join_path(folder, entry.cFileName, found))
             DeleteFileW(found);
     } while (FindNextFileW(list, &entry));
     FindClose(list);
@@ -63,7 +63,7 @@ void rapt__folder_enter(const char *path)
 
 /* Creates a file that others may read, because it gets its final name while it is open, but not
    remove. DELETE access allows us to rename it or to mark it for removal. */
-static int create(const wchar_t *path)
+static int create_temporary(const wchar_t *path)
 {
     HANDLE handle = CreateFileW(path, GENERIC_WRITE | DELETE, FILE_SHARE_READ, NULL, CREATE_NEW,
                                 FILE_ATTRIBUTE_NORMAL, NULL);
@@ -91,8 +91,8 @@ int rapt__folder_create(const char *path, char temporary[DISK_NAME])
         random = rapt__mix(random, (uint64_t)now.QuadPart);
         rapt__temporary_name(made, random, key);
         for (size_t c = 0; c < sizeof made; c++) name[c] = (wchar_t)made[c];
-        if (!join(folder, name, wide) || !rapt__path_narrow(wide, temporary)) break;
-        file = create(wide);
+        if (!join_path(folder, name, wide) || !rapt__path_narrow(wide, temporary)) break;
+        file = create_temporary(wide);
         if (file < 0 && errno != EEXIST) break;
     }
     if (file < 0) temporary[0] = 0; /* no file was created: never remove this name */
