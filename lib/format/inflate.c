@@ -1,12 +1,12 @@
-/* inflate.c - inflates deflated members of zip files and files that gzip has compressed, by zlib
-   with the caller's memory. */
+/* inflate.c - inflates deflated members of zip files, and gzip files, with zlib and the caller's
+   memory. */
 #include "zip.h"
 
 #include <string.h>
 
-/* A file of gzip becomes at most GZIP_RATIO times as long, and GZIP_MORE bytes: models shrink by a
-   quarter, vocabularies and shortlists to a half or a third. */
-enum { GZIP_RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* bytes of head and end */ };
+/* Limit of the inflated size of a gzip file: GZIP_RATIO times its size plus GZIP_MORE bytes. Models
+   shrink by a quarter, vocabularies and shortlists to a half or a third. */
+enum { GZIP_RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* bytes of header and trailer */ };
 
 #ifdef RAPT_HAVE_ZLIB
 
@@ -15,9 +15,9 @@ enum { GZIP_RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* bytes of head and e
 #include <stddef.h>
 #include <zlib.h>
 
-enum { AT_ONCE = 16384, INFLATED_MAX = 1 << 30 }; /* bytes for one call of zlib: in, out */
+enum { AT_ONCE = 16384, INFLATED_MAX = 1 << 30 }; /* bytes per call of zlib: input, output */
 
-/* zlib frees without a size: it stands before the memory. */
+/* Allocates for zlib, which frees without a size: the size is stored before the memory. */
 static void *take(void *user, unsigned items, unsigned size)
 {
     size_t bytes;
@@ -35,15 +35,15 @@ static void give(void *user, void *memory)
     rapt__free(user, start, *(size_t *)(void *)start);
 }
 
-/* Bytes [begin, begin + stored) of a source, which become data [size]. */
+/* Deflated bytes [begin, begin + stored) of a source, and the memory for the result, data[size]. */
 struct deflated {
     const struct disk_source *source;
     uint64_t begin, stored, size;
     unsigned char *data;
 };
 
-/* Feeds the bytes to zlib until it ends. RAPT_BAD_FILE without a message: *wrong says what is wrong
-   with them. */
+/* Feeds the bytes to zlib until the stream ends. If they are damaged, returns RAPT_BAD_FILE without
+   a message and sets *wrong. */
 static rapt_status feed(z_stream *stream, const struct deflated *d, const char **wrong,
                         rapt_message *why)
 {
@@ -72,7 +72,7 @@ static rapt_status feed(z_stream *stream, const struct deflated *d, const char *
     return *wrong = "has another size than it says", RAPT_BAD_FILE;
 }
 
-/* window: as inflateInit2 has it. */
+/* window: the windowBits of inflateInit2. */
 static rapt_status inflate_all(const struct deflated *d, int window,
                                const rapt_allocator *allocator, const char **wrong,
                                rapt_message *why)
@@ -112,7 +112,7 @@ rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip
                       rapt__shown(member->name).text, wrong);
 }
 
-/* zlib compares the checksum and size at the file's end. */
+/* Inflates a gzip file. zlib checks its checksum and size. */
 static rapt_status gunzip(const struct disk_source *source, unsigned char *data, uint64_t size,
                           const rapt_allocator *allocator, rapt_message *why)
 {
@@ -146,7 +146,7 @@ static rapt_status gunzip(const struct disk_source *source, unsigned char *data,
 
 #endif
 
-/* The inflated size of a file of gzip, from its last four bytes. */
+/* Reads the inflated size of a gzip file from its last four bytes. */
 static rapt_status gzip_size(const struct disk_source *source, uint64_t *size, rapt_message *why)
 {
     unsigned char last[4];

@@ -1,6 +1,6 @@
-/* marian.c - a type code or a name of a Marian file goes in; what it means comes out.
+/* marian.c - the type codes and special names of Marian's files.
 
-   The codes are a sum of class and size; Bergamot's fork, and so Firefox, has classes of its own.
+   A code is a sum of class and size; Bergamot's fork, which Firefox uses, has classes of its own.
    Source: src/common/types.h and src/tensors/cpu/expression_graph_packable.h of
    marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
 #include "marian.h"
@@ -56,8 +56,9 @@ bool rapt__marian_transposed(const char *name)
     return !strstr(name, "Wemb");
 }
 
-/* Marian's converter stores everything with "Wemb" in its name as intgemm8, and so the alpha of the
-   embeddings: 127, and the scale m that makes 127 / m of it. */
+/* Returns whether an entry can be an alpha. Marian's converter stores everything with "Wemb" in its
+   name as intgemm8, including the alpha m of the embeddings: as the integer 127 with the scale 127
+   / m. */
 static bool is_alpha(const struct tensor_entry *entry)
 {
     return entry->count == 1 && (strcmp(entry->dtype, "F32") == 0 || entry->scales == 1);

@@ -1,5 +1,5 @@
-/* marian.h - what reader and writer of Marian's files share: type codes, names of matrices that are
-   stored as whole numbers, names with a meaning of their own. */
+/* marian.h - shared by the reader and the writer of Marian's files: type codes, the names of
+   quantized matrices, names with a special meaning. */
 #ifndef RAPT_LIB_FORMAT_MARIAN_H
 #define RAPT_LIB_FORMAT_MARIAN_H
 
@@ -9,29 +9,29 @@
 
 enum {
     MARIAN_VERSION = 1,
-    MARIAN_ALIGNMENT = 256, /* of the data, and of every tensor that is written */
-    MARIAN_HEADER = 32      /* bytes of the four numbers of an item */
+    MARIAN_ALIGNMENT = 256, /* of the data, and of every tensor that the writer stores */
+    MARIAN_HEADER = 32      /* bytes of an item's four numbers */
 };
 
 struct marian_type {
     uint64_t code;
-    const char *dtype; /* NULL: a layout of one processor */
-    const char *name;  /* in Marian */
-    bool scaled;       /* a float behind the elements is their scale */
+    const char *dtype; /* NULL: a memory layout for one kind of processor */
+    const char *name;  /* Marian's name of the type */
+    bool scaled;       /* the elements are followed by their scale, a float */
 };
-const struct marian_type *rapt__marian_type(uint64_t code); /* NULL: unknown */
+const struct marian_type *rapt__marian_type(uint64_t code); /* NULL: unknown code */
 
-/* Whether Marian's converter stores a matrix of this name as whole numbers, and whether then column
-   by column. */
+/* Return whether Marian's converter quantizes a matrix of this name, and whether it then stores it
+   column by column. */
 bool rapt__marian_narrow(const char *name);
 bool rapt__marian_transposed(const char *name);
 
-/* Gives the matrices of a sorted file their alphas. */
+/* Attaches the alphas to the matrices of a sorted file. */
 rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why);
 
-#define MARIAN_ALPHA                                                                               \
-    "_QuantMultA"                 /* behind the name of a matrix: the scale of its other factor    \
-                                   */
-#define MARIAN_SPECIAL "special:" /* before the name of a text that is no tensor */
+/* Suffix of the name of a matrix: the scale by which the rows multiplied with it are quantized. */
+#define MARIAN_ALPHA "_QuantMultA"
+/* Prefix of the name of a text that is not a tensor. */
+#define MARIAN_SPECIAL "special:"
 
 #endif

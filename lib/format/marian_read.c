@@ -1,12 +1,14 @@
-/* marian_read.c - a Marian model.bin goes in; entries and, as metadata, its texts come out.
+/* marian_read.c - reads a Marian model.bin into entries and its texts into metadata.
 
-       u64 version = 1; u64 items; each: u64 name bytes with its 0, u64 type, u64 rank, u64 bytes
-       names; dimensions as i32; u64 padding, so many bytes; the bytes of each item in order
+       u64 version = 1; u64 items
+       each: u64 bytes of its name including the 0, u64 type, u64 rank, u64 bytes
+       names; dimensions as i32; u64 size of the padding, padding
+       the bytes of each item in order
 
-   An item may have more bytes than its elements (Marian fills up to 256). intgemm8 and intgemm16:
-   whole numbers, column by column but for embeddings, and the scale behind them; their value is
-   q x (1 / scale). "F0::" before a name is left out.
-   Source: src/common/binary.cpp of marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
+   An item may have more bytes than its elements need (Marian pads to 256). intgemm8 and intgemm16
+   items are integers followed by their scale, stored column by column except for embeddings; their
+   value is q x (1 / scale). A prefix "F0::" of a name is dropped. Source: src/common/binary.cpp of
+   marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
 #include "cursor.h"
 #include "dtype.h"
 #include "marian.h"
@@ -21,11 +23,11 @@ struct marian_reading {
     rapt_message *why;
 };
 
-/* One item, as its numbers have it. */
+/* One item while it is read. */
 struct marian_item {
     struct tensor_entry entry;
     const struct marian_type *type;
-    uint64_t size; /* bytes */
+    uint64_t size; /* bytes, including padding */
 };
 
 static rapt_status bad(const struct marian_reading *r, const struct tensor_entry *entry,
@@ -34,7 +36,7 @@ static rapt_status bad(const struct marian_reading *r, const struct tensor_entry
     return rapt__tensors_bad(r->file, entry->name, what, r->why);
 }
 
-/* A name of size bytes with its 0, in the file's pool. */
+/* Reads a name of `size` bytes including its 0 into the file's pool. */
 static rapt_status take_name(struct marian_reading *r, uint64_t size, const char **name)
 {
     struct cursor *c = &r->names;
@@ -90,7 +92,7 @@ static rapt_status take_item(struct marian_reading *r, struct marian_item *item)
                       (unsigned long long)code);
 }
 
-/* Where the bytes of an item are, its scale, and what becomes of it. */
+/* Finds the bytes and the scale of an item and adds it to the file, as an entry or as metadata. */
 static rapt_status locate_item(struct marian_reading *r, struct marian_item *item)
 {
     struct tensor_entry *entry = &item->entry;
@@ -118,7 +120,7 @@ static rapt_status locate_item(struct marian_reading *r, struct marian_item *ite
     return rapt__tensors_add(r->file, entry, r->why);
 }
 
-/* Finds where names, shapes and data begin: the cursors start there. */
+/* Sets the cursors to the beginning of the names, shapes and data. */
 static rapt_status measure(struct marian_reading *r)
 {
     struct cursor *c = &r->data;

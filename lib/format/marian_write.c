@@ -1,16 +1,16 @@
-/* marian_write.c - F32 tensors and the text of model.yml go in; a Marian model.bin comes out, of
-   floats or with matrices as 8-bit whole numbers.
+/* marian_write.c - writes F32 tensors and the text of model.yml as a Marian model.bin, with all
+   tensors in float or with quantized matrices.
 
-       q = 127 / max|W|,  stored: W x q, rounded to the nearest, ties to even
+       scale = 127 / max|W|,  stored: W x scale, rounded to nearest, ties to even
 
-   Every item fills up to 256 bytes. Sources: as marian_read.c. */
+   Every item is padded to a multiple of 256 bytes. Sources: see marian_read.c. */
 #include "marian.h"
 #include "tensors.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 65536 }; /* floats asked of fill at a time, where they are not all needed at once */
+enum { CHUNK = 65536 }; /* floats that fill writes per call, unless a tensor is needed as a whole */
 
 #define MODEL_YML MARIAN_SPECIAL "model.yml"
 
@@ -123,7 +123,8 @@ static rapt_status put_floats(struct marian_writing *w, const struct tensor_sour
     return status == RAPT_OK ? put_zeros(w, padded(w->at) - w->at) : status;
 }
 
-/* x to the nearest whole number in -127 .. 127, ties to even, in any rounding mode; NaN to 0. */
+/* Rounds x to the nearest integer in -127 .. 127, ties to even, in any rounding mode; NaN gives
+   0. */
 static signed char round_narrow(float x)
 {
     if (!(x >= -127)) return x < -127 ? -127 : 0;
@@ -134,7 +135,7 @@ static signed char round_narrow(float x)
     return (signed char)whole;
 }
 
-/* Whether x [count] are whole multiples of 1 / scale in -127 .. 127. */
+/* Returns whether x[count] are multiples of 1 / scale, with factors in -127 .. 127. */
 static bool are_multiples(const float *x, size_t count, float scale)
 {
     if (!(scale > 0 && scale < INFINITY)) return false;
@@ -180,7 +181,7 @@ static rapt_status put_all(struct marian_writing *w)
     return status == RAPT_OK ? put_zeros(w, padded(w->at) - w->at) : status;
 }
 
-/* What the file cannot hold; the floats that are needed at once. */
+/* Checks that the file can hold the tensors, and sets the number of floats needed at once. */
 static rapt_status check(struct marian_writing *w)
 {
     rapt_status status = rapt__sources_check(w->sources, w->count, w->why);

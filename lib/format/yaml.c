@@ -1,4 +1,4 @@
-/* yaml.c - the text of a YAML file goes in; its keys, scalars and lists come out, sorted.
+/* yaml.c - reads the keys, scalars and lists of a YAML text and sorts them.
 
        key: scalar            key:                key: [scalar, scalar]
                                 - scalar
@@ -15,7 +15,7 @@
 
 struct yaml {
     rapt_allocator allocator;
-    char *text; /* [size + 1] strings are decoded in it */
+    char *text; /* [size + 1] strings are decoded in place */
     size_t size;
     struct yaml_item *items;
     size_t count, capacity;
@@ -24,9 +24,9 @@ struct yaml {
 struct yaml_reading {
     struct yaml *yaml;
     struct shown label;
-    size_t line, head; /* line from 1; head + 1 of the last key: its item */
-    bool closed;       /* the list of the last key stood in brackets */
-    bool ended;        /* "..." was read: only blank lines and comments may follow */
+    size_t line, head; /* line counts from 1; head: index of the last key's item, plus 1 */
+    bool closed;       /* the last key's list was in brackets */
+    bool ended;        /* after "...": only blank lines and comments may follow */
     rapt_message *why;
 };
 
@@ -52,7 +52,7 @@ static rapt_status add(struct yaml_reading *r, struct yaml_item item)
     return RAPT_OK;
 }
 
-/* One more element of the last key's list. */
+/* Appends an element to the last key's list. */
 static rapt_status add_element(struct yaml_reading *r, char *value, bool quoted)
 {
     struct yaml_item *head = &r->yaml->items[r->head - 1];
@@ -72,7 +72,7 @@ static bool ends_here(char *at, const char *end)
     return at == end || *at == '#';
 }
 
-/* Where a plain scalar ends: before a comment, or the line's end. */
+/* Returns the end of a plain scalar: a comment or the end of the line. */
 static char *end_of_plain(char *at, char *end)
 {
     for (char *c = at; c + 1 < end; c++)
@@ -80,7 +80,8 @@ static char *end_of_plain(char *at, char *end)
     return end;
 }
 
-/* Whether a plain scalar would be a key: ": ", or ':' at its end. */
+/* Returns the colon that would make a plain scalar a key: before a blank or at the end. NULL:
+   none. */
 static char *find_colon(char *at, char *end)
 {
     for (char *c = at; c < end; c++)
@@ -88,7 +89,7 @@ static char *find_colon(char *at, char *end)
     return NULL;
 }
 
-/* A scalar that fills the rest of a line. */
+/* Reads a scalar that fills the rest of a line. */
 static rapt_status take_scalar(struct yaml_reading *r, char *at, char *end, char **value,
                                bool *quoted)
 {
@@ -109,8 +110,8 @@ static rapt_status take_scalar(struct yaml_reading *r, char *at, char *end, char
     return *value ? RAPT_OK : fail(r, error);
 }
 
-/* Takes one element of a list in brackets and the ',' or ']' after it, which may become the 0 of a
-   plain element; *more: it was a ','. */
+/* Reads one element of a list in brackets and the ',' or ']' after it, which may be overwritten by
+   the 0 of a plain element. *more is set if it was a ','. */
 static rapt_status take_flow_element(struct yaml_reading *r, char **at, char *end, bool *more)
 {
     const char *error = NULL;
@@ -135,7 +136,7 @@ static rapt_status take_flow_element(struct yaml_reading *r, char **at, char *en
     return add_element(r, value, quoted);
 }
 
-/* Takes [scalar, ..] or {} after a key; at is after the bracket. */
+/* Reads [scalar, ..] or {} after a key. `at` points after the bracket. */
 static rapt_status take_flow(struct yaml_reading *r, char *at, char *end, char close)
 {
     r->yaml->items[r->head - 1].value = NULL;
@@ -190,7 +191,7 @@ static rapt_status take_key(struct yaml_reading *r, char *at, char *end)
     return take_value(r, colon + 1, end);
 }
 
-/* An element, or a list, on a line of its own behind a key without a value. */
+/* Reads a list, or an element of one, on a line of its own after a key without a value. */
 static rapt_status take_inner(struct yaml_reading *r, char *at, char *end)
 {
     const struct yaml_item *head = r->head ? &r->yaml->items[r->head - 1] : NULL;
@@ -246,7 +247,8 @@ static rapt_status take_lines(struct yaml_reading *r)
     return RAPT_OK;
 }
 
-/* Elements of a list have its key, which is not read for each of them. */
+/* Orders by key, then index. The elements of a list share the pointer to its key, which spares
+   comparing the text. */
 static int by_key(const void *context, const void *a, const void *b)
 {
     (void)context;

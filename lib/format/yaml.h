@@ -1,5 +1,5 @@
-/* yaml.h - reads YAML as Marian writes it: one mapping of keys to scalars or to lists of scalars.
- */
+/* yaml.h - reads YAML as Marian writes it: one mapping from keys to scalars or to lists of
+   scalars. */
 #ifndef RAPT_LIB_FORMAT_YAML_H
 #define RAPT_LIB_FORMAT_YAML_H
 
@@ -7,37 +7,37 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* key: value, or one element of a list, or its head. */
+/* A key with a scalar, the head of a list, or an element of a list. */
 struct yaml_item {
     const char *key, *value; /* UTF-8; the value of a head is NULL */
-    int index;               /* of an element of a list; -1: none */
-    int length;              /* of a head: elements that follow it */
-    bool quoted;             /* in quotes: text, whatever it looks like */
+    int index;               /* of an element in its list; -1: not an element */
+    int length;              /* of a head: number of elements, which follow it */
+    bool quoted;             /* in quotes: a string, even if it looks like a number */
 };
 struct yaml;
 
-/* bytes: copied; label: in messages, "label: line N: what is wrong". RAPT_BAD_FILE: it is damaged,
-   not UTF-8, has a key twice, or something Marian does not write: anchors, aliases, tags, mappings
-   within mappings, lists within lists, texts of several lines. Memory in proportion to size. */
+/* bytes are copied. label names the text in messages, "label: line N: what is wrong".
+   RAPT_BAD_FILE: the text is damaged, is not UTF-8, has a key twice, or contains something that
+   Marian does not write: anchors, aliases, tags, nested mappings or lists, texts of several lines.
+   Memory is proportional to size. */
 rapt_status rapt__yaml_open(struct yaml **yaml, const void *bytes, size_t size, const char *label,
                             const rapt_allocator *allocator, rapt_message *why);
 void rapt__yaml_close(struct yaml *yaml); /* NULL is allowed */
 
-/* Sorted by key (as strcmp has it), then index. NULL: no such index. */
+/* Items are sorted by key (strcmp order), then by index. NULL: no such index. */
 int rapt__yaml_count(const struct yaml *yaml);
 const struct yaml_item *rapt__yaml_at(const struct yaml *yaml, int index);
-/* The scalar, or the head of the list, of a key; NULL: not there. The elements of a list follow
-   their head. */
+/* Returns the scalar or the head of the list of a key; NULL: no such key. The elements of a list
+   follow their head. */
 const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key);
 
 /* ---- scalar.c: for readers of lines ---- */
 
-/* Reads a scalar in quotes at *at, which becomes the byte behind it, and decodes it in place, with
-   a 0. NULL, and *error says why: it does not end before `end`, an escape is unknown, it has a 0
-   inside. */
+/* Reads the quoted scalar at *at, decodes it in place, appends a 0, and moves *at after it. Returns
+   NULL and sets *error if it does not end before `end`, has an unknown escape or contains a 0. */
 char *rapt__yaml_quoted(char **at, char *end, const char **error);
-/* A plain scalar at .. end, trimmed, with a 0 at its end; *end must be writable. NULL: it begins
-   with what a plain scalar cannot, or is none of one line. */
+/* Trims the plain scalar at .. end and writes a 0 after it, so *end must be writable. Returns NULL
+   and sets *error if it begins with a character that is not allowed, or spans several lines. */
 char *rapt__yaml_plain(char *at, char *end, const char **error);
 
 #endif
