@@ -57,7 +57,7 @@ static const char *take_string(struct ct2_reading *r, const char *what)
     struct cursor *c = &r->cursor;
     size_t size = (size_t)rapt__cursor_number(c, 2, what);
     if (!rapt__cursor_has(c, size, what)) return NULL;
-    if (size == 0) return rapt__cursor_fail(c, "a string without its 0"), NULL;
+    if (size == 0) return rapt__cursor_fail(c, "a string has no terminating 0"), NULL;
     char *text = rapt__pool_take(&r->file->pool, size, &r->file->allocator);
     if (!text) {
         c->status = rapt__tensors_no_memory(r->file, r->why);
@@ -66,8 +66,8 @@ static const char *take_string(struct ct2_reading *r, const char *what)
     rapt__cursor_bytes(c, text, size, what);
     if (c->status != RAPT_OK) return NULL;
     if (text[size - 1] || strlen(text) != size - 1)
-        return rapt__cursor_fail(c, "a string whose 0 is not its last byte"), NULL;
-    if (!rapt__is_utf8(text)) return rapt__cursor_fail(c, "a string that is not UTF-8"), NULL;
+        return rapt__cursor_fail(c, "a string contains a 0 before its end"), NULL;
+    if (!rapt__is_utf8(text)) return rapt__cursor_fail(c, "a string is not UTF-8"), NULL;
     return text;
 }
 
@@ -96,9 +96,9 @@ static rapt_status take_data(struct ct2_reading *r, struct tensor_entry *entry)
     const struct dtype *dtype = rapt__dtype_find(types[type]);
     entry->dtype = dtype->name;
     if (!rapt__tensors_count_shape(entry, dtype->bits))
-        return bad_variable(r, entry, "its size is beyond all memory");
+        return bad_variable(r, entry, "its size overflows");
     if (size != entry->count * (dtype->bits / 8))
-        return bad_variable(r, entry, "its size does not fit its shape and type");
+        return bad_variable(r, entry, "its size does not match its shape and type");
     entry->begin = (size_t)c->at;
     rapt__cursor_skip(c, size, entry->name);
     entry->end = (size_t)c->at;
@@ -144,9 +144,10 @@ static rapt_status attach(struct ct2_reading *r, struct tensor_entry *scales,
 {
     size_t rows = 1;
     for (int i = 0; i + 1 < entry->rank; i++) rows *= entry->shape[i];
-    if (strcmp(scales->dtype, "F32") != 0) return bad_variable(r, scales, "scales are F32");
+    if (strcmp(scales->dtype, "F32") != 0)
+        return bad_variable(r, scales, "holds scales, but is not F32");
     if (scales->count != 1 && scales->count != rows)
-        return bad_variable(r, scales, "has neither one scale nor one for each row");
+        return bad_variable(r, scales, "has neither one scale nor one per row");
     scales->use = TENSOR_SCALES;
     if (entry->count == 0) return RAPT_OK;
     entry->scale_begin = scales->begin;
@@ -196,9 +197,9 @@ static rapt_status take_aliases(struct ct2_reading *r)
         const struct tensor_entry *of = rapt__tensors_find(file, name);
         file->count = all;
         if (!of)
-            return rapt__fail(r->why, RAPT_BAD_FILE, "%s: alias \"%s\": no variable \"%s\"",
-                              file->main.source.label.text, rapt__shown(alias).text,
-                              rapt__shown(name).text);
+            return rapt__fail(
+                r->why, RAPT_BAD_FILE, "%s: alias \"%s\": there is no variable \"%s\"",
+                file->main.source.label.text, rapt__shown(alias).text, rapt__shown(name).text);
         struct tensor_entry entry = *of;
         entry.name = alias;
         entry.use = TENSOR_ALIAS;
@@ -226,7 +227,7 @@ static rapt_status take_start(struct ct2_reading *r)
     r->version = (unsigned)rapt__cursor_number(c, 4, "the version");
     if (c->status == RAPT_OK && (r->version < 1 || r->version > VERSION_MAX))
         return rapt__fail(r->why, RAPT_BAD_FILE,
-                          "%s: version %u of CTranslate2's model.bin; 1 to %d are known",
+                          "%s: version %u of CTranslate2's model.bin is not supported; 1 to %d are",
                           r->file->main.source.label.text, r->version, VERSION_MAX);
     if (r->version >= 2) {
         spec = take_string(r, "the name of the specification");
@@ -257,6 +258,6 @@ rapt_status rapt__ct2_read(struct tensor_file *file, rapt_message *why)
     if (status == RAPT_OK) status = attach_all(&r);
     if (status == RAPT_OK && r.version >= 3) status = take_aliases(&r);
     if (status == RAPT_OK && rapt__cursor_left(c) > 0)
-        status = rapt__cursor_fail(c, "more bytes behind the last variable");
+        status = rapt__cursor_fail(c, "there are more bytes after the last variable");
     return status == RAPT_OK ? rapt__tensors_sort(file, why) : status;
 }

@@ -35,14 +35,14 @@ rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void 
                             rapt_message *why)
 {
     if (at > source->size || count > source->size - at)
-        return rapt__fail(why, RAPT_BAD_FILE, "%s: %zu bytes at byte %llu are not in the file",
+        return rapt__fail(why, RAPT_BAD_FILE, "%s: %zu bytes at offset %llu are not in the file",
                           source->label.text, count, (unsigned long long)at);
     if (source->file >= 0) return rapt__file_read(source, at, data, count, why);
     if (count == 0) return RAPT_OK;
     if (source->bytes)
         memcpy(data, source->bytes + at, count);
     else if (source->reader.read(source->reader.user, at, data, count) != 0)
-        return rapt__fail(why, RAPT_NO_FILE, "%s: %zu bytes at byte %llu cannot be read",
+        return rapt__fail(why, RAPT_NO_FILE, "%s: %zu bytes at offset %llu cannot be read",
                           source->label.text, count, (unsigned long long)at);
     return RAPT_OK;
 }

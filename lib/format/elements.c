@@ -26,9 +26,10 @@ static rapt_status check_range(const struct tensor_file *file, const struct tens
                                size_t has, size_t first, size_t count, rapt_message *why)
 {
     if (first <= has && count <= has - first) return RAPT_OK;
-    return rapt__fail(
-        why, RAPT_BAD_ARGUMENT, "%s: tensor \"%s\": has %zu elements, not %zu more from %zu on",
-        file->main.source.label.text, rapt__shown(entry->name).text, has, count, first);
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "%s: tensor \"%s\": has %zu elements, too few to read %zu from number %zu on",
+                      file->main.source.label.text, rapt__shown(entry->name).text, has, count,
+                      first);
 }
 
 /* ---- scales ---- */
@@ -73,9 +74,10 @@ static rapt_status inverse(const struct tensor_file *file, const struct tensor_e
     float scale = window->scales[index - window->first];
     *factor = 1.0f / scale;
     if (scale > 0 && isfinite(*factor)) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_FILE, "%s: tensor \"%s\": scale %zu is %g",
-                      file->main.source.label.text, rapt__shown(entry->name).text, index,
-                      (double)scale);
+    return rapt__fail(
+        why, RAPT_BAD_FILE,
+        "%s: tensor \"%s\": scale %zu is %g; it must be positive, with a finite inverse",
+        file->main.source.label.text, rapt__shown(entry->name).text, index, (double)scale);
 }
 
 /* Multiplies data[count], the stored elements [first, first + count), by their inverse scales. */
@@ -195,9 +197,10 @@ static rapt_status read_elements(struct element_reading *r, size_t first, size_t
     r->dtype = rapt__dtype_find(entry->dtype);
     if (r->integers ? !r->dtype->to_integer
                     : !r->dtype->to_float || (r->dtype->to_integer && entry->scales == 0))
-        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": %s is not converted to %s",
+        return rapt__fail(r->why, RAPT_BAD_FILE,
+                          "%s: tensor \"%s\": elements of type %s cannot be read as %s",
                           r->file->main.source.label.text, rapt__shown(entry->name).text,
-                          entry->dtype, r->integers ? "whole numbers" : "float");
+                          entry->dtype, r->integers ? "integers" : "float");
     return entry->transposed ? convert_transposed(r, first, count) : convert(r, first, count, 0, 1);
 }
 

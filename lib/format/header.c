@@ -50,7 +50,7 @@ static rapt_status read_shape(struct header_reading *r, struct tensor_entry *ent
         if (entry->rank == TENSOR_RANK)
             return bad_entry(r, entry->name, "has more than 8 dimensions");
         if (size > SIZE_MAX || !rapt__times(entry->count, size ? (size_t)size : 1, &entry->count))
-            return bad_entry(r, entry->name, "the product of its dimensions is beyond all memory");
+            return bad_entry(r, entry->name, "the product of its dimensions overflows");
         entry->shape[entry->rank++] = (size_t)size;
         if (size == 0) empty = true;
     } while (rapt__json_next(json, ','));
@@ -69,7 +69,7 @@ static rapt_status read_offsets(struct header_reading *r, struct tensor_entry *e
         !rapt__json_want(json, ']'))
         return bad_json(r);
     if (begin > end) return bad_entry(r, entry->name, "ends before it begins");
-    if (end > r->data_size) return bad_entry(r, entry->name, "ends behind the end of the file");
+    if (end > r->data_size) return bad_entry(r, entry->name, "ends after the end of the file");
     entry->begin = (size_t)begin;
     entry->end = (size_t)end;
     return RAPT_OK;
@@ -95,7 +95,7 @@ static rapt_status read_keys(struct header_reading *r, struct tensor_entry *entr
     struct json *json = &r->json;
     bool seen[KEYS] = {false};
     if (!rapt__json_want(json, '{')) return bad_json(r);
-    if (rapt__json_next(json, '}')) return bad_entry(r, entry->name, "says nothing");
+    if (rapt__json_next(json, '}')) return bad_entry(r, entry->name, "its entry is empty");
     do {
         const char *key = rapt__json_string(json);
         if (!key || !rapt__json_want(json, ':')) return bad_json(r);
@@ -103,7 +103,7 @@ static rapt_status read_keys(struct header_reading *r, struct tensor_entry *entr
         while (i < KEYS && strcmp(keys[i].key, key) != 0) i++;
         if (i == KEYS && !rapt__json_skip(json)) return bad_json(r);
         if (i == KEYS) continue;
-        if (seen[i]) return bad_entry(r, entry->name, "has a key twice");
+        if (seen[i]) return bad_entry(r, entry->name, "has a duplicate key");
         seen[i] = true;
         rapt_status status = keys[i].read(r, entry);
         if (status != RAPT_OK) return status;
@@ -126,10 +126,10 @@ static rapt_status check_entry(const struct header_reading *r, struct tensor_ent
                           rapt__shown(entry->dtype).text);
     entry->dtype = dtype->name;
     if (!rapt__times(entry->count, dtype->bits, &bits))
-        return bad_entry(r, entry->name, "its size is beyond all memory");
-    if (bits % 8 != 0) return bad_entry(r, entry->name, "does not fill its last byte");
+        return bad_entry(r, entry->name, "its size overflows");
+    if (bits % 8 != 0) return bad_entry(r, entry->name, "its size is not a whole number of bytes");
     if (bits / 8 != entry->end - entry->begin)
-        return bad_entry(r, entry->name, "its offsets do not fit its shape and dtype");
+        return bad_entry(r, entry->name, "its offsets do not match its shape and dtype");
     return RAPT_OK;
 }
 
@@ -150,7 +150,7 @@ static rapt_status read_metadata(struct header_reading *r)
     struct tensor_file *file = r->file;
     struct json *json = &r->json;
     if (r->metadata_seen)
-        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: has __metadata__ twice",
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: __metadata__ occurs twice",
                           file->main.source.label.text);
     r->metadata_seen = true;
     if (rapt__json_peek(json) == 'n') {
@@ -209,11 +209,11 @@ static rapt_status check_positions(const struct header_reading *r)
     for (size_t i = 0; i < file->count; i++) {
         const struct tensor_entry *entry = &file->entries[i];
         if (entry->begin < end) return bad_entry(r, entry->name, "overlaps another tensor");
-        if (entry->begin > end) return bad_entry(r, entry->name, "leaves a hole before it");
+        if (entry->begin > end) return bad_entry(r, entry->name, "is preceded by a gap");
         end = entry->end;
     }
     if (end == r->data_size) return RAPT_OK;
-    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: %zu bytes behind the last tensor",
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: there are %zu bytes after the last tensor",
                       file->main.source.label.text, r->data_size - end);
 }
 

@@ -69,7 +69,7 @@ static rapt_status feed(z_stream *stream, const struct deflated *d, const char *
         left -= space - stream->avail_out;
     }
     if (left == 0 && stream->avail_in == 0 && read == d->stored) return RAPT_OK;
-    return *wrong = "has another size than it says", RAPT_BAD_FILE;
+    return *wrong = "has a different size than it declares", RAPT_BAD_FILE;
 }
 
 /* window: the windowBits of inflateInit2. */
@@ -106,7 +106,7 @@ rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip
     const char *wrong = NULL;
     rapt_status status = inflate_all(&d, -MAX_WBITS, allocator, &wrong, why);
     if (status == RAPT_OK && checksum(data, member->size) != member->sum)
-        wrong = "has another checksum";
+        wrong = "has a wrong checksum";
     if (!wrong) return status;
     return rapt__fail(why, RAPT_BAD_FILE, "%s: member \"%s\": %s", source->label.text,
                       rapt__shown(member->name).text, wrong);
@@ -120,7 +120,7 @@ static rapt_status gunzip(const struct disk_source *source, unsigned char *data,
     const char *wrong = NULL;
     rapt_status status = inflate_all(&d, 16 + MAX_WBITS, allocator, &wrong, why);
     if (!wrong) return status;
-    return rapt__fail(why, RAPT_BAD_FILE, "%s: as a file of gzip it %s", source->label.text, wrong);
+    return rapt__fail(why, RAPT_BAD_FILE, "%s: the gzip file %s", source->label.text, wrong);
 }
 
 #else
@@ -131,7 +131,7 @@ rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip
 {
     (void)data, (void)allocator;
     return rapt__fail(why, RAPT_BAD_FILE,
-                      "%s: member \"%s\": is deflated, and rapt was built without zlib",
+                      "%s: member \"%s\": is deflated, but rapt was built without zlib",
                       source->label.text, rapt__shown(member->name).text);
 }
 
@@ -140,7 +140,7 @@ static rapt_status gunzip(const struct disk_source *source, unsigned char *data,
 {
     (void)data, (void)size, (void)allocator;
     return rapt__fail(why, RAPT_BAD_FILE,
-                      "%s: is compressed by gzip, and rapt was built without zlib",
+                      "%s: is compressed by gzip, but rapt was built without zlib",
                       source->label.text);
 }
 
@@ -155,11 +155,11 @@ static rapt_status gzip_size(const struct disk_source *source, uint64_t *size, r
     *size = 0;
     for (int i = 4; i-- > 0;) *size = *size << 8 | last[i];
     if (*size <= source->size * GZIP_RATIO + GZIP_MORE && *size < SIZE_MAX) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_FILE,
-                      "%s: its %llu bytes become %llu, more than any model does; if you trust it, "
-                      "decompress it first",
-                      source->label.text, (unsigned long long)source->size,
-                      (unsigned long long)*size);
+    return rapt__fail(
+        why, RAPT_BAD_FILE,
+        "%s: its %llu bytes inflate to %llu, more than any model needs; if you trust the "
+        "file, decompress it first",
+        source->label.text, (unsigned long long)source->size, (unsigned long long)*size);
 }
 
 static rapt_status replace_by_inflated(struct disk_source *source, const rapt_allocator *allocator,

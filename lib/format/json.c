@@ -68,7 +68,7 @@ bool rapt__json_end(struct json *json)
 {
     if (json->error) return false;
     skip_space(json);
-    return json->at == json->size || fail_json(json, "more text behind the last '}'");
+    return json->at == json->size || fail_json(json, "there is text after the last '}'");
 }
 
 bool rapt__json_number(struct json *json, uint64_t *value)
@@ -78,15 +78,16 @@ bool rapt__json_number(struct json *json, uint64_t *value)
     size_t start = json->at;
     uint64_t sum = 0;
     int c = peek(json);
-    if (c < '0' || c > '9') return fail_json(json, "a whole number expected");
+    if (c < '0' || c > '9') return fail_json(json, "an integer expected");
     for (; c >= '0' && c <= '9'; json->at++, c = peek(json)) {
         uint64_t digit = (uint64_t)(c - '0');
-        if (sum > (UINT64_MAX - digit) / 10) return fail_json(json, "a number beyond 64 bits");
+        if (sum > (UINT64_MAX - digit) / 10)
+            return fail_json(json, "a number does not fit into 64 bits");
         sum = sum * 10 + digit;
     }
     if (json->at - start > 1 && json->text[start] == '0')
-        return fail_json(json, "a number that begins with 0");
-    if (c == '.' || c == 'e' || c == 'E') return fail_json(json, "a number that is not whole");
+        return fail_json(json, "a number begins with 0");
+    if (c == '.' || c == 'e' || c == 'E') return fail_json(json, "a number is not an integer");
     *value = sum;
     return true;
 }
@@ -156,14 +157,14 @@ static bool take_unicode(struct json *json, uint32_t *code)
     uint32_t high, low;
     if (!take_hex(json, &high)) return false;
     *code = high;
-    if (high == 0) return fail_json(json, "a string that holds the character 0");
+    if (high == 0) return fail_json(json, "a string contains a 0 character");
     if (high < 0xD800 || high > 0xDFFF) return true;
-    if (high > 0xDBFF || peek(json) != '\\') return fail_json(json, "half a surrogate pair");
+    if (high > 0xDBFF || peek(json) != '\\') return fail_json(json, "an incomplete surrogate pair");
     json->at++;
-    if (peek(json) != 'u') return fail_json(json, "half a surrogate pair");
+    if (peek(json) != 'u') return fail_json(json, "an incomplete surrogate pair");
     json->at++;
     if (!take_hex(json, &low)) return false;
-    if (low < 0xDC00 || low > 0xDFFF) return fail_json(json, "half a surrogate pair");
+    if (low < 0xDC00 || low > 0xDFFF) return fail_json(json, "an incomplete surrogate pair");
     *code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
     return true;
 }
@@ -216,7 +217,9 @@ const char *rapt__json_string(struct json *json)
     for (int c = peek(json); c != '"'; c = peek(json)) {
         uint32_t code = 0;
         if (c < 0x20)
-            return fail_json(json, c < 0 ? "an unfinished string" : "a control character"), NULL;
+            return fail_json(json,
+                             c < 0 ? "a string does not end" : "a control character in a string"),
+                   NULL;
         if (c == '\\') json->at++;
         if (!(c == '\\' ? take_escape(json, &code) : take_utf8(json, &code))) return NULL;
         json->used += rapt__utf8_encode(code, json->text + json->used);
@@ -264,7 +267,7 @@ bool rapt__json_skip(struct json *json)
     do {
         int c = rapt__json_peek(json);
         if (c == '{' || c == '[') {
-            if (depth == DEPTH) return fail_json(json, "more than 64 arrays within arrays");
+            if (depth == DEPTH) return fail_json(json, "more than 64 nested arrays and objects");
             rapt__json_want(json, (char)c);
             close[depth++] = c == '{' ? '}' : ']';
             if (!rapt__json_next(json, close[depth - 1])) {

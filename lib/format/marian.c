@@ -72,14 +72,15 @@ rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why)
         size_t size = strlen(entry->name);
         if (size < tail || strcmp(entry->name + size - tail, MARIAN_ALPHA) != 0) continue;
         if (!is_alpha(entry))
-            return rapt__tensors_bad(file, entry->name, "is not one F32 or intgemm8 number", why);
+            return rapt__tensors_bad(file, entry->name, "is not a single F32 or intgemm8 number",
+                                     why);
         entry->use = TENSOR_ALPHA;
         struct tensor_entry *of = rapt__tensors_named(file, entry->name, size - tail);
         float alpha;
         rapt_status status = rapt__tensors_read(file, entry, 0, 1, &alpha, why);
         if (status != RAPT_OK) return status;
         if (!(alpha > 0 && alpha <= FLT_MAX))
-            return rapt__tensors_bad(file, entry->name, "is not above 0 and finite", why);
+            return rapt__tensors_bad(file, entry->name, "is not positive and finite", why);
         if (of) of->alpha = alpha;
     }
     return RAPT_OK;

@@ -40,14 +40,14 @@ static rapt_status bad(const struct marian_reading *r, const struct tensor_entry
 static rapt_status take_name(struct marian_reading *r, uint64_t size, const char **name)
 {
     struct cursor *c = &r->names;
-    if (size == 0) return rapt__cursor_fail(c, "a name without its 0");
+    if (size == 0) return rapt__cursor_fail(c, "a name has no terminating 0");
     if (!rapt__cursor_has(c, size, "a name")) return c->status;
     char *text = rapt__pool_take(&r->file->pool, (size_t)size, &r->file->allocator);
     if (!text) return rapt__tensors_no_memory(r->file, r->why);
     rapt__cursor_bytes(c, text, (size_t)size, "a name");
     if (c->status != RAPT_OK) return c->status;
     if (text[size - 1] || strlen(text) != size - 1 || !rapt__is_utf8(text))
-        return rapt__cursor_fail(c, "a name that is not UTF-8 up to its 0");
+        return rapt__cursor_fail(c, "a name is not UTF-8 or contains a 0 before its end");
     *name = strncmp(text, "F0::", 4) == 0 ? text + 4 : text;
     return RAPT_OK;
 }
@@ -58,7 +58,7 @@ static rapt_status take_shape(struct marian_reading *r, uint64_t rank, struct te
     entry->rank = (int)rank;
     for (int i = 0; i < entry->rank; i++) {
         uint64_t size = rapt__cursor_number(&r->shapes, 4, "a dimension");
-        if (size > INT32_MAX) return bad(r, entry, "has a dimension below 0");
+        if (size > INT32_MAX) return bad(r, entry, "a dimension is negative or too large");
         entry->shape[i] = (size_t)size;
     }
     return r->shapes.status;
@@ -84,10 +84,10 @@ static rapt_status take_item(struct marian_reading *r, struct marian_item *item)
     if (item->type)
         return rapt__fail(
             r->why, RAPT_BAD_FILE,
-            "%s: tensor \"%s\": %s is a layout for one kind of processor; convert the "
+            "%s: tensor \"%s\": %s is a memory layout for one kind of processor; convert the "
             "model to float32, intgemm8 or intgemm16",
             r->file->main.source.label.text, rapt__shown(entry->name).text, item->type->name);
-    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": type 0x%llx is unknown",
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": its type 0x%llx is unknown",
                       r->file->main.source.label.text, rapt__shown(entry->name).text,
                       (unsigned long long)code);
 }
@@ -98,11 +98,10 @@ static rapt_status locate_item(struct marian_reading *r, struct marian_item *ite
     struct tensor_entry *entry = &item->entry;
     const struct dtype *dtype = rapt__dtype_find(entry->dtype);
     size_t bytes, needed;
-    if (!rapt__tensors_count_shape(entry, dtype->bits))
-        return bad(r, entry, "its size is beyond all memory");
+    if (!rapt__tensors_count_shape(entry, dtype->bits)) return bad(r, entry, "its size overflows");
     bytes = entry->count * (dtype->bits / 8);
     if (!rapt__plus(bytes, item->type->scaled ? 4 : 0, &needed) || needed > item->size)
-        return bad(r, entry, "its bytes are too few for its shape and type");
+        return bad(r, entry, "it has too few bytes for its shape and type");
     entry->begin = (size_t)r->data.at;
     entry->end = entry->begin + bytes;
     rapt__cursor_skip(&r->data, item->size, entry->name);
@@ -115,7 +114,7 @@ static rapt_status locate_item(struct marian_reading *r, struct marian_item *ite
     if (scale.status != RAPT_OK) return scale.status;
     memcpy(&entry->scale, &bits, sizeof bits);
     entry->scales = 1;
-    if (entry->rank != 2) return bad(r, entry, "is of whole numbers, but no matrix");
+    if (entry->rank != 2) return bad(r, entry, "is quantized, but not a matrix");
     entry->transposed = rapt__marian_transposed(entry->name);
     return rapt__tensors_add(r->file, entry, r->why);
 }
@@ -128,10 +127,10 @@ static rapt_status measure(struct marian_reading *r)
     uint64_t items = rapt__cursor_number(c, 8, "the number of tensors");
     if (c->status == RAPT_OK && version != MARIAN_VERSION)
         return rapt__fail(r->why, RAPT_BAD_FILE,
-                          "%s: version %llu of Marian's model.bin; %d is known",
+                          "%s: version %llu of Marian's model.bin is not supported; only %d is",
                           c->source->label.text, (unsigned long long)version, MARIAN_VERSION);
     if (c->status == RAPT_OK && items > rapt__cursor_left(c) / MARIAN_HEADER)
-        return rapt__cursor_fail(c, "more tensors than the file can hold");
+        return rapt__cursor_fail(c, "the number of tensors exceeds the size of the file");
     r->items = (size_t)items;
     r->heads = *c;
     uint64_t names = 0, dimensions = 0, limit = c->source->size;
@@ -141,14 +140,14 @@ static rapt_status measure(struct marian_reading *r)
         uint64_t rank = rapt__cursor_number(c, 8, "a rank");
         rapt__cursor_skip(c, 8, "a size");
         if (name > limit - names || rank > limit - dimensions)
-            return rapt__cursor_fail(c, "names or shapes longer than the file");
+            return rapt__cursor_fail(c, "names or shapes are longer than the file");
         names += name;
         dimensions += rank;
     }
     r->names = *c;
     rapt__cursor_skip(c, names, "the names");
     r->shapes = *c;
-    if (dimensions > limit / 4) return rapt__cursor_fail(c, "shapes longer than the file");
+    if (dimensions > limit / 4) return rapt__cursor_fail(c, "shapes are longer than the file");
     rapt__cursor_skip(c, 4 * dimensions, "the shapes");
     rapt__cursor_skip(c, rapt__cursor_number(c, 8, "the padding"), "the padding");
     return c->status;
@@ -170,7 +169,7 @@ rapt_status rapt__marian_read(struct tensor_file *file, rapt_message *why)
         if (status == RAPT_OK) status = locate_item(&r, &item);
     }
     if (status == RAPT_OK && rapt__cursor_left(&r.data) > 0)
-        status = rapt__cursor_fail(&r.data, "more bytes behind the last tensor");
+        status = rapt__cursor_fail(&r.data, "there are more bytes after the last tensor");
     if (status == RAPT_OK) status = rapt__tensors_sort(file, why);
     return status == RAPT_OK ? rapt__marian_alphas(file, why) : status;
 }

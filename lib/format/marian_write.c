@@ -190,11 +190,13 @@ static rapt_status check(struct marian_writing *w)
     for (int i = 0; i < w->count; i++) {
         const struct tensor_source *s = &w->sources[i];
         if (strncmp(s->name, MARIAN_SPECIAL, strlen(MARIAN_SPECIAL)) == 0)
-            return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "tensor \"%s\": no tensor has such a name",
+            return rapt__fail(w->why, RAPT_BAD_ARGUMENT,
+                              "tensor \"%s\": names that begin with special: are reserved",
                               rapt__shown(s->name).text);
         for (int d = 0; d < s->rank; d++)
             if (s->shape[d] > INT32_MAX)
-                return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "tensor \"%s\": dimension %d is %zu",
+                return rapt__fail(w->why, RAPT_BAD_ARGUMENT,
+                                  "tensor \"%s\": dimension %d is %zu, more than 2^31 - 1",
                                   rapt__shown(s->name).text, d, s->shape[d]);
         if (narrow(w, s)) w->capacity = rapt__max_size(w->capacity, rapt__source_elements(s));
     }
@@ -206,7 +208,7 @@ rapt_status rapt__marian_write(const char *path, const struct tensor_source *sou
                                const rapt_allocator *allocator, rapt_message *why)
 {
     struct marian_writing w = {sources, count, model_yml, precision, .why = why};
-    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path: NULL");
+    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path is NULL");
     rapt_status status = check(&w);
     if (status != RAPT_OK) return status;
     w.data = rapt__alloc(allocator, w.capacity * sizeof *w.data);

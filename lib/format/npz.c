@@ -88,7 +88,7 @@ static bool take_size(const char **at, size_t *size)
 static rapt_status take_descr(struct npy_reading *r)
 {
     const char *descr = take_text(r);
-    if (!descr) return bad_array(r, "its descr is not a text");
+    if (!descr) return bad_array(r, "its descr is not a string");
     const char *kind = descr + (*descr && strchr("<>|", *descr));
     r->entry->big_endian = *descr == '>';
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -97,9 +97,9 @@ static rapt_status take_descr(struct npy_reading *r)
     if (r->special && (*kind == 'S' || *kind == 'V') && take_size(&at, &r->text_size) && !*at)
         r->entry->dtype = "U8";
     if (r->entry->dtype) return RAPT_OK;
-    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": elements of type \"%s\"",
-                      r->file->main.source.label.text, rapt__shown(r->entry->name).text,
-                      rapt__shown(descr).text);
+    return rapt__fail(
+        r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": elements of type \"%s\" are not supported",
+        r->file->main.source.label.text, rapt__shown(r->entry->name).text, rapt__shown(descr).text);
 }
 
 static rapt_status take_order(struct npy_reading *r)
@@ -119,7 +119,7 @@ static rapt_status take_shape(struct npy_reading *r)
         skip_blanks(r);
         if (*r->at < '0' || *r->at > '9') return bad_array(r, "a dimension is not a number");
         const char *at = r->at;
-        if (!take_size(&at, &size)) return bad_array(r, "its size is beyond all memory");
+        if (!take_size(&at, &size)) return bad_array(r, "its size overflows");
         r->at += at - r->at;
         if (entry->rank == TENSOR_RANK) return bad_array(r, "has more than 8 dimensions");
         entry->shape[entry->rank++] = size;
@@ -146,19 +146,19 @@ static rapt_status parse(struct npy_reading *r)
         int i = 0;
         while (key && i < KEYS && strcmp(keys[i].key, key) != 0) i++;
         if (!key || i == KEYS || r->seen[i])
-            return bad_array(r, "has a key twice or an unknown one");
-        if (!take_token(r, ":")) return bad_array(r, "has a key without a value");
+            return bad_array(r, "its header has an unknown or duplicate key");
+        if (!take_token(r, ":")) return bad_array(r, "its header has a key without a value");
         r->seen[i] = true;
         rapt_status status = keys[i].take(r);
         if (status != RAPT_OK) return status;
         if (take_token(r, ",")) continue;
         if (take_token(r, "}")) break;
-        return bad_array(r, "its header does not end");
+        return bad_array(r, "its header has no closing brace");
     }
     for (int i = 0; i < KEYS; i++)
         if (!r->seen[i]) return bad_array(r, "its header lacks descr, fortran_order or shape");
     r->at += strspn(r->at, " \n");
-    return *r->at ? bad_array(r, "has more text in its header") : RAPT_OK;
+    return *r->at ? bad_array(r, "its header continues after the dictionary") : RAPT_OK;
 }
 
 /* Turns a text that is a single element into one dimension of bytes. */
@@ -166,7 +166,7 @@ static rapt_status spread_text(struct npy_reading *r)
 {
     struct tensor_entry *entry = r->entry;
     for (int i = 0; i < entry->rank; i++)
-        if (entry->shape[i] != 1) return bad_array(r, "has more than one text");
+        if (entry->shape[i] != 1) return bad_array(r, "has more than one string");
     entry->rank = 1;
     entry->shape[0] = r->text_size;
     return RAPT_OK;
@@ -181,7 +181,7 @@ static rapt_status check_order(struct npy_reading *r)
     for (int i = 0; i < entry->rank; i++) wide += entry->shape[i] != 1;
     if (!r->fortran || wide <= 1) return RAPT_OK;
     if (entry->rank > 2)
-        return bad_array(r, "has more than 2 dimensions in Fortran's order; save it in C's order "
+        return bad_array(r, "has more than 2 dimensions in Fortran order; save it in C order "
                             "(numpy.ascontiguousarray)");
     entry->transposed = true;
     return RAPT_OK;
@@ -198,7 +198,7 @@ static rapt_status read_array(struct npy_reading *r, const struct disk_source *s
     rapt__cursor_bytes(&c, magic, sizeof magic, "an array");
     if (c.status != RAPT_OK) return c.status;
     if (memcmp(magic, "\x93NUMPY", 6) != 0 || magic[6] < 1 || magic[6] > 3)
-        return bad_array(r, "is not an array of a known version");
+        return bad_array(r, "is not an array of .npy version 1, 2 or 3");
     const int wide = magic[6] == 1 ? 2 : 4;
     uint64_t length = rapt__cursor_number(&c, wide, "the length of a header");
     if (c.status != RAPT_OK) return c.status;
@@ -208,16 +208,15 @@ static rapt_status read_array(struct npy_reading *r, const struct disk_source *s
     if (c.status != RAPT_OK) return c.status;
     r->text[length] = 0;
     r->at = r->text;
-    if (strlen(r->text) != length) return bad_array(r, "its header has a 0");
+    if (strlen(r->text) != length) return bad_array(r, "its header contains a 0 byte");
     rapt_status status = parse(r);
     if (status == RAPT_OK && r->text_size > 0) status = spread_text(r);
     if (status == RAPT_OK) status = check_order(r);
     if (status != RAPT_OK) return status;
     const struct dtype *dtype = rapt__dtype_find(entry->dtype);
-    if (!rapt__tensors_count_shape(entry, dtype->bits))
-        return bad_array(r, "its size is beyond all memory");
+    if (!rapt__tensors_count_shape(entry, dtype->bits)) return bad_array(r, "its size overflows");
     if (entry->count * (dtype->bits / 8) != size - (c.at - begin))
-        return bad_array(r, "its bytes do not fit its shape and type");
+        return bad_array(r, "its size does not match its shape and type");
     entry->begin = (size_t)c.at;
     entry->end = (size_t)(begin + size);
     return RAPT_OK;

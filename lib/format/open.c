@@ -67,13 +67,13 @@ static rapt_status recognize(const struct disk_source *source, tensor_reader **r
         *read = rapt__torch_legacy_read;
     else if (memcmp(first, "version h", FIRST_BYTES) == 0)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "%s: is a pointer of Git LFS to a file that was not downloaded",
+                          "%s: is a Git LFS pointer; download the file itself (git lfs pull)",
                           source->label.text);
     else if (first[0] == '{')
         *read = rapt__shards_read;
     else
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "%s: is no model that rapt knows, nor a file of tensors",
+                          "%s: is not a model or a file of tensors in a format that rapt reads",
                           source->label.text);
     return RAPT_OK;
 }
@@ -86,7 +86,7 @@ rapt_status rapt__torch_file_read(struct tensor_file *file, rapt_message *why)
     if (status != RAPT_OK) return status;
     if (read == read_zip || read == rapt__torch_legacy_read) status = read(file, why);
     if (status != RAPT_OK || file->container == CONTAINER_PYTORCH) return status;
-    return rapt__fail(why, RAPT_BAD_FILE, "%s: is not a file of torch.save", source->label.text);
+    return rapt__fail(why, RAPT_BAD_FILE, "%s: was not written by torch.save", source->label.text);
 }
 
 rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
@@ -94,7 +94,7 @@ rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
                                     rapt_message *why)
 {
     struct disk_source source;
-    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path: NULL");
+    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path is NULL");
     rapt_status status = rapt__disk_open_inflated(&source, path, allocator, why);
     if (status != RAPT_OK) return status;
     if (!read) status = recognize(&source, &read, why);
@@ -132,7 +132,7 @@ rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void 
 {
     struct disk_source source = {.file = -1, .bytes = bytes, .size = size};
     source.label = rapt__shown("model in memory");
-    if (!bytes) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no bytes were given");
+    if (!bytes) return rapt__fail(why, RAPT_BAD_ARGUMENT, "bytes is NULL");
     tensor_reader *read = NULL;
     rapt_status status = recognize(&source, &read, why);
     if (status != RAPT_OK) return status;

@@ -183,7 +183,7 @@ static rapt_status recall(struct pickle_reading *r, size_t bytes)
     uint64_t index = 0;
     rapt_status status = take_number(r, bytes, &index);
     if (status == RAPT_OK && index >= r->p->memo.count)
-        return rapt__pickle_fail(r, "an index that the memo does not have");
+        return rapt__pickle_fail(r, "the memo does not have this index");
     return status == RAPT_OK ? rapt__pickle_push(r, r->p->memo.values[index]) : status;
 }
 
@@ -204,8 +204,8 @@ static rapt_status rebuild_tensor(struct pickle_reading *r, const struct pickle_
                                              PICKLE_TUPLE, PICKLE_NUMBER};
     if (arguments->size < TENSOR_ARGUMENTS ||
         !holds(r->p, arguments, kinds, sizeof kinds / sizeof *kinds))
-        return rapt__pickle_fail(
-            r, "_rebuild_tensor_v2 is applied to other values than those of a tensor");
+        return rapt__pickle_fail(r,
+                                 "the arguments of _rebuild_tensor_v2 are not those of a tensor");
     return rapt__pickle_push(
         r, (struct pickle_value){.kind = PICKLE_TENSOR, .first = arguments->first});
 }
@@ -218,7 +218,7 @@ static rapt_status rebuild_parameter(struct pickle_reading *r, const struct pick
                                                                 PICKLE_DICT};
     if (arguments->size != count || !holds(r->p, arguments, kinds, PARAMETER_ARGUMENTS))
         return rapt__pickle_fail(
-            r, "_rebuild_parameter is applied to other values than those of a parameter");
+            r, "the arguments of _rebuild_parameter are not those of a parameter");
     return rapt__pickle_push(r, r->p->items.values[arguments->first]);
 }
 
@@ -232,7 +232,7 @@ static rapt_status apply(struct pickle_reading *r)
     switch (global.first) {
     case GLOBAL_DICT:
         return arguments.size == 0 ? rapt__pickle_empty(r, PICKLE_DICT)
-                                   : rapt__pickle_fail(r, "OrderedDict is applied to values");
+                                   : rapt__pickle_fail(r, "OrderedDict has arguments");
     case GLOBAL_TENSOR:
         return rebuild_tensor(r, &arguments);
     case GLOBAL_PARAMETER:
@@ -240,7 +240,7 @@ static rapt_status apply(struct pickle_reading *r)
     case GLOBAL_PARAMETER_STATE:
         return rebuild_parameter(r, &arguments, PARAMETER_ARGUMENTS + 1);
     }
-    return rapt__pickle_fail(r, "the type of a storage is applied to values");
+    return rapt__pickle_fail(r, "the type of a storage is called with arguments");
 }
 
 /* ('storage', type, key, device, elements), optionally a view, which must be None */
@@ -253,11 +253,11 @@ static rapt_status push_storage(struct pickle_reading *r)
     if (status != RAPT_OK) return status;
     if (id.size < STORAGE_ARGUMENTS || id.size > STORAGE_ARGUMENTS + 1 ||
         !holds(r->p, &id, kinds, id.size))
-        return rapt__pickle_fail(r, "a persistent id that does not describe a storage");
+        return rapt__pickle_fail(r, "a persistent id does not describe a storage");
     const struct pickle_value *items = r->p->items.values + id.first;
     if (!rapt__pickle_same(items[0].text, items[0].size, "storage") ||
         !globals[items[1].first].dtype)
-        return rapt__pickle_fail(r, "a persistent id that does not describe a storage");
+        return rapt__pickle_fail(r, "a persistent id does not describe a storage");
     if (items[2].size > KEY_MAX) return rapt__pickle_fail(r, "the key of a storage is too long");
     struct pickle_value storage = items[2];
     storage.kind = PICKLE_STORAGE;
@@ -273,14 +273,14 @@ static rapt_status begin(struct pickle_reading *r)
     rapt_status status = take_number(r, 1, &protocol);
     if (status != RAPT_OK || (r->opcode == r->start && protocol >= 2 && protocol <= 5))
         return status;
-    return rapt__pickle_fail(r, "a protocol other than 2 to 5");
+    return rapt__pickle_fail(r, "the protocol is not 2 to 5");
 }
 
 static rapt_status end(struct pickle_reading *r)
 {
     rapt_status status = rapt__pickle_pop(r, PICKLE_MARK, &r->p->result);
     if (status != RAPT_OK) return status;
-    if (r->p->stack.count > 0) return rapt__pickle_fail(r, "more than one object");
+    if (r->p->stack.count > 0) return rapt__pickle_fail(r, "it contains more than one object");
     r->ended = true;
     return RAPT_OK;
 }
@@ -384,7 +384,7 @@ rapt_status rapt__pickle_run(struct pickle *pickle, const unsigned char *bytes, 
     pickle->stack.count = pickle->memo.count = 0;
     while (status == RAPT_OK && !r.ended) {
         r.opcode = r.at;
-        if (r.at == r.size) return rapt__pickle_fail(&r, "it does not end");
+        if (r.at == r.size) return rapt__pickle_fail(&r, "it ends without a STOP opcode");
         status = run_one(&r, r.bytes[r.at++]);
     }
     pickle->at = r.at;

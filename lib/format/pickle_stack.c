@@ -43,7 +43,7 @@ rapt_status rapt__pickle_pop(struct pickle_reading *r, enum pickle_kind kind,
     if (stack->count == 0) return rapt__pickle_fail(r, "a value is missing");
     *value = stack->values[--stack->count];
     if (kind == PICKLE_MARK ? value->kind == PICKLE_MARK : value->kind != kind)
-        return rapt__pickle_fail(r, "a value of another kind is needed");
+        return rapt__pickle_fail(r, "a value has the wrong type");
     return RAPT_OK;
 }
 
@@ -66,7 +66,7 @@ rapt_status rapt__pickle_store(struct pickle_reading *r, uint64_t index)
     struct pickle *p = r->p;
     if (p->stack.count == 0 || p->stack.values[p->stack.count - 1].kind == PICKLE_MARK)
         return rapt__pickle_fail(r, "a value is missing");
-    if (index > p->memo.count) return rapt__pickle_fail(r, "an index of the memo is left out");
+    if (index > p->memo.count) return rapt__pickle_fail(r, "an index of the memo was skipped");
     struct pickle_value value = p->stack.values[p->stack.count - 1];
     if (index == p->memo.count) return rapt__pickle_append(p, &p->memo, value);
     p->memo.values[index] = value;
@@ -146,7 +146,7 @@ static rapt_status set_items(struct pickle_reading *r, size_t first, size_t belo
     struct pickle_values *stack = &r->p->stack;
     rapt_status status = check_items(r, PICKLE_DICT, first, below);
     if (status != RAPT_OK) return status;
-    if ((stack->count - first) % 2 != 0) return rapt__pickle_fail(r, "a key without a value");
+    if ((stack->count - first) % 2 != 0) return rapt__pickle_fail(r, "a key has no value");
     uint32_t of = stack->values[below - 1].first;
     for (size_t i = first; i < stack->count && status == RAPT_OK; i += 2)
         status = add_pair(r, (struct pickle_pair){of, stack->values[i], stack->values[i + 1]});

@@ -47,7 +47,7 @@ static bool take_bytes(struct protobuf *message, struct protobuf_field *field)
     uint64_t size;
     if (!take_varint(message, &size)) return false;
     if (size > message->size - message->at)
-        return fail_protobuf(message, "a field is longer than what is left");
+        return fail_protobuf(message, "a field is longer than the rest of the message");
     field->bytes = (const char *)message->bytes + message->at;
     field->size = (size_t)size;
     message->at += field->size;
@@ -59,7 +59,7 @@ bool rapt__protobuf_next(struct protobuf *message, struct protobuf_field *field)
     uint64_t tag;
     if (message->error || message->at == message->size || !take_varint(message, &tag)) return false;
     if (tag >> 3 == 0 || tag > UINT32_MAX)
-        return fail_protobuf(message, "a field has a bad number");
+        return fail_protobuf(message, "a field has an invalid number");
     *field = (struct protobuf_field){.number = (uint32_t)(tag >> 3)};
     switch (tag & 7) {
     case PROTOBUF_VARINT:
@@ -74,7 +74,7 @@ bool rapt__protobuf_next(struct protobuf *message, struct protobuf_field *field)
         field->wire = PROTOBUF_FIXED32;
         return take_fixed(message, 4, &field->value);
     default:
-        return fail_protobuf(message, "a field is a group, or of no known kind");
+        return fail_protobuf(message, "a field is a group or has an unknown wire type");
     }
 }
 

@@ -27,9 +27,9 @@ static rapt_status measure_header(const struct disk_source *source, size_t *size
                           "%s: not a safetensors file: a header of %llu bytes is too long", label,
                           (unsigned long long)n);
     if (n > source->size - PREFIX)
-        return rapt__fail(
-            why, RAPT_BAD_FILE, "%s: the file ends within its header: %llu bytes of %llu are there",
-            label, (unsigned long long)(source->size - PREFIX), (unsigned long long)n);
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "%s: the file ends within its header, after %llu of %llu bytes", label,
+                          (unsigned long long)(source->size - PREFIX), (unsigned long long)n);
     if (source->size > SIZE_MAX / 2)
         return rapt__fail(why, RAPT_BAD_FILE, "%s: is too large for this machine", label);
     *size = (size_t)n;
@@ -63,7 +63,7 @@ rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *byt
 {
     struct disk_source source = {.file = -1, .bytes = bytes, .size = size};
     source.label = rapt__shown("model in memory");
-    if (!bytes) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no bytes were given");
+    if (!bytes) return rapt__fail(why, RAPT_BAD_ARGUMENT, "bytes is NULL");
     return rapt__tensors_open_source(file, &source, rapt__safetensors_read, allocator, why);
 }
 
@@ -72,6 +72,6 @@ rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_read
 {
     struct disk_source source = {.file = -1, .reader = *reader, .size = reader->bytes};
     source.label = rapt__shown("model of a reader");
-    if (!reader->read) return rapt__fail(why, RAPT_BAD_ARGUMENT, "reader: its read is NULL");
+    if (!reader->read) return rapt__fail(why, RAPT_BAD_ARGUMENT, "reader.read is NULL");
     return rapt__tensors_open_source(file, &source, rapt__safetensors_read, allocator, why);
 }

@@ -108,7 +108,7 @@ static void put_header(struct text *text, const struct tensor_writing *w)
 static rapt_status check_source(struct tensor_writing *w, const struct tensor_source *source)
 {
     if (source->name && strcmp(source->name, "__metadata__") == 0)
-        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "no tensor may be called %s", source->name);
+        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "a tensor cannot be named %s", source->name);
     return rapt__source_check(source, &w->data_size, w->why);
 }
 
@@ -116,15 +116,15 @@ static rapt_status check_writing(struct tensor_writing *w)
 {
     if (w->count < 0 || w->metadata_count < 0 || (w->count && !w->sources) ||
         (w->metadata_count && !w->metadata))
-        return rapt__fail(w->why, RAPT_BAD_ARGUMENT,
-                          "a count below 0, or a list that is not there");
+        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "a count is negative, or a list is NULL");
     for (int i = 0; i < w->count; i++) {
         rapt_status status = check_source(w, &w->sources[i]);
         if (status != RAPT_OK) return status;
     }
     for (int i = 0; i < w->metadata_count; i++)
         if (!w->metadata[i].key || !w->metadata[i].value)
-            return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "metadata without a key or value");
+            return rapt__fail(w->why, RAPT_BAD_ARGUMENT,
+                              "the key or value of a metadata item is NULL");
     return RAPT_OK;
 }
 
@@ -150,7 +150,7 @@ static rapt_status compose(const struct tensor_writing *w, struct text *text, co
     struct text header = {0};
     put_header(&header, w);
     if (header.overflow || !rapt__plus(header.used, PREFIX, &text->used))
-        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "%s: a header beyond all memory",
+        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "%s: the size of its header overflows",
                           rapt__shown(path).text);
     text->bytes = rapt__alloc(w->allocator, text->used);
     if (!text->bytes)
@@ -241,7 +241,7 @@ rapt_status rapt__tensors_write(const char *path, const struct tensor_source *so
                                 const rapt_allocator *allocator, rapt_message *why)
 {
     struct tensor_writing w = {sources, count, metadata, metadata_count, 0, allocator, why};
-    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path: NULL");
+    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path is NULL");
     return write_all(&w, path, NULL);
 }
 
@@ -251,6 +251,6 @@ rapt_status rapt__tensors_write_to(const rapt_writer *writer, const struct tenso
                                    rapt_message *why)
 {
     struct tensor_writing w = {sources, count, metadata, metadata_count, 0, allocator, why};
-    if (!writer->write) return rapt__fail(why, RAPT_BAD_ARGUMENT, "writer: its write is NULL");
+    if (!writer->write) return rapt__fail(why, RAPT_BAD_ARGUMENT, "writer.write is NULL");
     return write_all(&w, "model of a writer", writer);
 }

@@ -97,7 +97,8 @@ static rapt_status make_path(const struct shards_reading *r, const char *name, c
     const char *slash = strrchr(source->path, '/');
     size_t folder = slash ? (size_t)(slash + 1 - source->path) : 0, length = strlen(name);
     if (!*name || *name == '.' || strpbrk(name, "/\\:"))
-        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: \"%s\" is not the name of a file beside it",
+        return rapt__fail(r->why, RAPT_BAD_FILE,
+                          "%s: \"%s\" is not the name of a file in the same folder",
                           r->file->main.source.label.text, rapt__shown(name).text);
     if (length >= PATH || folder >= PATH - length)
         return rapt__fail(r->why, RAPT_BAD_FILE, "%s: the path of \"%s\" is too long",
@@ -115,10 +116,11 @@ static rapt_status check_names(const struct shards_reading *r, const struct tens
     for (size_t i = first; i < end; i++) {
         const char *name = r->entries[i].tensor;
         if (i > first && strcmp(r->entries[i - 1].tensor, name) == 0)
-            return rapt__tensors_bad(r->file, name, "is there twice", r->why);
+            return rapt__tensors_bad(r->file, name, "occurs twice", r->why);
         if (!rapt__tensors_find(shard, name))
-            return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\" of the index is not in it",
-                              label, rapt__shown(name).text);
+            return rapt__fail(r->why, RAPT_BAD_FILE,
+                              "%s: tensor \"%s\" is missing, but listed in the index", label,
+                              rapt__shown(name).text);
     }
     for (size_t i = first; i < end && shard->count != end - first; i++) /* both are sorted */
         if (strcmp(shard->entries[i - first].name, r->entries[i].tensor) != 0)

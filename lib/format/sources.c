@@ -14,11 +14,11 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
 {
     size_t bytes = 4;
     if (!source->name || !source->fill)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a tensor without a name or fill function");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the name or fill function of a tensor is NULL");
     const struct shown name = rapt__shown(source->name);
     if (source->rank < 0 || source->rank > TENSOR_RANK)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\": rank %d", name.text,
-                          source->rank);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\": its rank is %d, not 0 to 8",
+                          name.text, source->rank);
     bool fits = true, empty = false;
     for (int i = 0; i < source->rank; i++) {
         size_t size = source->shape[i];
@@ -28,8 +28,7 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
             fits = false;
     }
     if (!fits || !rapt__plus(*total, empty ? 0 : bytes, total))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\": its size is beyond all memory",
-                          name.text);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\": its size overflows", name.text);
     return RAPT_OK;
 }
 
@@ -38,7 +37,7 @@ rapt_status rapt__sources_check(const struct tensor_source *sources, int count, 
 {
     size_t total = 0;
     if (count < 0 || (count && !sources))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a count below 0, or a list that is not there");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a count is negative, or a list is NULL");
     for (int i = 0; i < count; i++) {
         rapt_status status = rapt__source_check(&sources[i], &total, why);
         if (status != RAPT_OK) return status;
@@ -47,7 +46,7 @@ rapt_status rapt__sources_check(const struct tensor_source *sources, int count, 
                               i);
         for (int k = 0; k < i; k++)
             if (strcmp(sources[i].name, sources[k].name) == 0)
-                return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\": is there twice",
+                return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\" occurs twice",
                                   rapt__shown(sources[i].name).text);
     }
     return RAPT_OK;

@@ -194,11 +194,11 @@ rapt_status rapt__tensors_sort(struct tensor_file *file, rapt_message *why)
         return rapt__tensors_bad(file, "", "has no name", why);
     for (size_t i = 1; i < file->count; i++)
         if (strcmp(file->entries[i - 1].name, file->entries[i].name) == 0)
-            return rapt__tensors_bad(file, file->entries[i].name, "is there twice", why);
+            return rapt__tensors_bad(file, file->entries[i].name, "occurs twice", why);
     rapt__sort(file->metadata, file->metadata_count, sizeof *file->metadata, by_key, NULL);
     for (size_t i = 1; i < file->metadata_count; i++)
         if (strcmp(file->metadata[i - 1].key, file->metadata[i].key) == 0)
-            return rapt__fail(why, RAPT_BAD_FILE, "%s: metadata \"%s\" is there twice",
+            return rapt__fail(why, RAPT_BAD_FILE, "%s: metadata \"%s\" occurs twice",
                               file->main.source.label.text,
                               rapt__shown(file->metadata[i].key).text);
     return RAPT_OK;

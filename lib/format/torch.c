@@ -43,7 +43,7 @@ static rapt_status check_strides(const struct torch_reading *r, const struct pic
     size_t row_major = 1;
     bool rows = true, columns = entry->rank == 2;
     if (strides->size != (size_t)entry->rank)
-        return rapt__torch_bad(r, entry->name, "has not one stride for each dimension");
+        return rapt__torch_bad(r, entry->name, "does not have one stride per dimension");
     for (size_t i = strides->size; i-- > 0;) {
         const struct pickle_value *stride = &r->pickle.items.values[strides->first + i];
         if (stride->kind != PICKLE_NUMBER || stride->number < 0)
@@ -55,19 +55,20 @@ static rapt_status check_strides(const struct torch_reading *r, const struct pic
     }
     entry->transposed = columns && !rows;
     if (rows || columns || entry->count == 0) return RAPT_OK;
-    return rapt__torch_bad(r, entry->name, "its strides leave out elements or mix them");
+    return rapt__torch_bad(r, entry->name,
+                           "its strides skip or permute elements; save a contiguous copy");
 }
 
 static rapt_status add_tensor(struct torch_reading *r, const struct pickle_pair *pair)
 {
     struct tensor_entry entry = {.rank = 0};
     if (pair->key.kind != PICKLE_TEXT)
-        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: a key of the state dict is not a text",
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: a key of the state dict is not a string",
                           r->file->main.source.label.text);
     entry.name = rapt__tensors_text(r->file, pair->key.text, pair->key.size, r->why);
     if (!entry.name) return RAPT_NO_MEMORY;
     if (strlen(entry.name) != pair->key.size || !rapt__is_utf8(entry.name))
-        return rapt__torch_bad(r, entry.name, "its name is not UTF-8, or has a 0");
+        return rapt__torch_bad(r, entry.name, "its name is not UTF-8 or contains a 0");
     if (pair->value.kind != PICKLE_TENSOR) return rapt__torch_bad(r, entry.name, "is not a tensor");
     const struct pickle_value *is = r->pickle.items.values + pair->value.first;
     const struct dtype *dtype = rapt__dtype_find(rapt__pickle_dtype(is[0].first));
@@ -77,7 +78,7 @@ static rapt_status add_tensor(struct torch_reading *r, const struct pickle_pair 
     rapt_status status = take_shape(r, &is[2], &entry);
     if (status != RAPT_OK) return status;
     if (!rapt__tensors_count_shape(&entry, dtype->bits))
-        return rapt__torch_bad(r, entry.name, "its size is beyond all memory");
+        return rapt__torch_bad(r, entry.name, "its size overflows");
     status = check_strides(r, &is[3], &entry);
     if (status == RAPT_OK) status = r->find(r, &is[0], dtype, &entry, &begin);
     if (status != RAPT_OK) return status;
@@ -132,7 +133,7 @@ rapt_status rapt__torch_add(struct torch_reading *r, size_t size)
     struct pickle_value dict = {0};
     rapt_status status = find_dict(r, &dict);
     if (status == RAPT_OK && keys_exceed(r, &dict, size))
-        status = rapt__fail(r->why, RAPT_BAD_FILE, "%s: a key of the state dict is there twice",
+        status = rapt__fail(r->why, RAPT_BAD_FILE, "%s: a key of the state dict occurs twice",
                             r->pickle.label);
     for (size_t i = 0; i < r->pickle.pair_count && status == RAPT_OK; i++)
         if (r->pickle.pairs[i].of == dict.first) status = add_tensor(r, &r->pickle.pairs[i]);

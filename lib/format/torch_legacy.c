@@ -102,13 +102,13 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
 static rapt_status locate(struct torch_reading *r, const struct pickle_value *key, struct cursor *c)
 {
     struct torch_storage *s = key->kind == PICKLE_TEXT ? find_key(r->form, key) : NULL;
-    if (!s) return bad_torch_file(r, "its list of storages has one that no tensor uses");
-    if (s->listed) return bad_torch_file(r, "its list of storages has one twice");
+    if (!s) return bad_torch_file(r, "its list of storages contains one that no tensor uses");
+    if (s->listed) return bad_torch_file(r, "its list of storages contains one twice");
     const uint64_t size = rapt__dtype_find(rapt__pickle_dtype(s->is.first))->bits / 8;
     const uint64_t count = rapt__cursor_number(c, 8, "the size of a storage");
     if (c->status != RAPT_OK) return c->status;
     if (s->is.number < 0 || count != (uint64_t)s->is.number || count > UINT64_MAX / size)
-        return bad_torch_file(r, "a storage has another size than in the pickle");
+        return bad_torch_file(r, "the size of a storage differs from that in the pickle");
     s->listed = true;
     s->begin = c->at;
     rapt__cursor_skip(c, count * size, "a storage");
@@ -123,7 +123,7 @@ static rapt_status locate_all(struct torch_reading *r, const struct pickle_value
     for (size_t i = 0; i < r->pickle.pair_count && status == RAPT_OK; i++)
         if (r->pickle.pairs[i].of == list->first) status = locate(r, &r->pickle.pairs[i].value, &c);
     if (status != RAPT_OK || rapt__cursor_left(&c) == 0) return status;
-    return bad_torch_file(r, "it goes on after its last storage");
+    return bad_torch_file(r, "there are more bytes after the last storage");
 }
 
 /* ---- the pickles ---- */

@@ -62,7 +62,8 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
     const struct zip_member *member = length < PATH ? rapt__zip_find(form->zip, path) : NULL;
     if (!member) return rapt__torch_bad(r, entry->name, "its storage is not in the file");
     if (storage->number < 0 || size > UINT64_MAX / 8 || size * (dtype->bits / 8) != member->size)
-        return rapt__torch_bad(r, entry->name, "its storage has another size than in the pickle");
+        return rapt__torch_bad(r, entry->name,
+                               "the size of its storage differs from that in the pickle");
     return find_part(r, member, &entry->part, begin);
 }
 
@@ -99,7 +100,7 @@ static rapt_status read_dict(struct torch_reading *r, const struct zip_member *m
     if (status == RAPT_OK) status = read_member(r, member, bytes);
     if (status == RAPT_OK) status = rapt__pickle_run(&r->pickle, bytes, (size_t)member->size);
     if (status == RAPT_OK && r->pickle.at != member->size)
-        status = rapt__fail(r->why, RAPT_BAD_FILE, "%s: %s goes on after its end, byte %zu",
+        status = rapt__fail(r->why, RAPT_BAD_FILE, "%s: %s continues after its end at byte %zu",
                             r->pickle.label, pickle_name, r->pickle.at);
     return status == RAPT_OK ? rapt__torch_add(r, (size_t)member->size) : status;
 }
@@ -112,8 +113,9 @@ rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
     struct torch_reading r = rapt__torch_reading(file, find_storage, &form, why);
     form.folder_size = strlen(member->name) - strlen(pickle_name);
     if (member->size == 0 || member->size > PICKLE_MAX || form.folder_size > PATH / 2)
-        return rapt__fail(why, RAPT_BAD_FILE, "%s: its %s has %llu bytes", r.pickle.label,
-                          pickle_name, (unsigned long long)member->size);
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "%s: its %s, of %llu bytes, is empty or too large, or its name too long",
+                          r.pickle.label, pickle_name, (unsigned long long)member->size);
     unsigned char *bytes = rapt__alloc(allocator, (size_t)member->size);
     form.parts = rapt__alloc(allocator, zip->count * sizeof *form.parts);
     if (form.parts) memset(form.parts, 0, zip->count * sizeof *form.parts);

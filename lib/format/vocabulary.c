@@ -119,7 +119,7 @@ static rapt_status take_token(struct vocabulary_reading *r, char *at, char *end,
     if (at < end && (*at == '"' || *at == '\'')) {
         *token = rapt__yaml_quoted(&at, end, &error);
         while (*token && at < end && *at == ' ') at++;
-        if (*token && at < end) return fail_line(r, "more text behind a token in quotes");
+        if (*token && at < end) return fail_line(r, "there is text after a quoted token");
     } else {
         *token = rapt__yaml_plain(at, end, &error);
     }
@@ -132,7 +132,7 @@ static rapt_status take_number_line(struct vocabulary_reading *r, char *at, char
 {
     uint64_t id;
     if (at == end || *at != ':' || !take_number(at + 1, end, &id))
-        return fail_line(r, "\": number\" of the token above expected");
+        return fail_line(r, "\": number\" expected for the token above");
     return add_word(r, token, id);
 }
 
@@ -160,7 +160,7 @@ static rapt_status read_vocabulary_lines(struct vocabulary_reading *r, bool yaml
         char *newline = memchr(at, '\n', (size_t)(end - at));
         char *stop = newline ? newline : end, *next = stop + (newline != NULL);
         if (stop > at && stop[-1] == '\r') stop--;
-        if (!is_utf8(at, stop)) return fail_line(r, "is not UTF-8, or has a 0");
+        if (!is_utf8(at, stop)) return fail_line(r, "is not UTF-8 or contains a 0");
         if (yaml) {
             status = take_yaml_line(r, at, stop, &waiting);
         } else {
@@ -194,21 +194,22 @@ static rapt_status arrange(struct vocabulary_reading *r)
 {
     struct vocabulary *v = r->vocabulary;
     if (v->count == 0 || v->count > INT_MAX)
-        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: has %zu tokens", r->label.text, v->count);
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: has %zu tokens, not 1 to 2^31 - 1",
+                          r->label.text, v->count);
     v->tokens = rapt__alloc(&v->allocator, v->count * sizeof *v->tokens);
     if (!v->tokens) return no_vocabulary_memory(r);
     memset(v->tokens, 0, v->count * sizeof *v->tokens);
     for (size_t i = 0; i < v->count; i++) {
         const struct vocabulary_word *word = &v->words[i];
-        if (!word->token[0]) return bad_token(r, word, "is an empty token");
-        if (word->id >= v->count) return bad_token(r, word, "is beyond the number of tokens");
-        if (v->tokens[word->id]) return bad_token(r, word, "is that of another token, too");
+        if (!word->token[0]) return bad_token(r, word, "belongs to an empty token");
+        if (word->id >= v->count) return bad_token(r, word, "is not below the number of tokens");
+        if (v->tokens[word->id]) return bad_token(r, word, "also belongs to another token");
         v->tokens[word->id] = word->token;
     }
     rapt__sort(v->words, v->count, sizeof *v->words, by_token, NULL);
     for (size_t i = 1; i < v->count; i++)
         if (strcmp(v->words[i - 1].token, v->words[i].token) == 0)
-            return bad_token(r, &v->words[i], "is its second");
+            return bad_token(r, &v->words[i], "is its second number");
     return RAPT_OK;
 }
 
@@ -259,7 +260,7 @@ rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *pa
                                   const rapt_allocator *allocator, rapt_message *why)
 {
     struct disk_source source;
-    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path: NULL");
+    if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path is NULL");
     const enum vocabulary_form form = has_ending(path, ".json") ? VOCABULARY_JSON
                                       : has_ending(path, ".yml") || has_ending(path, ".yaml")
                                           ? VOCABULARY_YAML
@@ -277,7 +278,7 @@ rapt_status rapt__vocabulary_open_memory(struct vocabulary **vocabulary, const v
 {
     struct disk_source source = {.file = -1, .bytes = bytes, .size = size};
     source.label = rapt__shown("vocabulary in memory");
-    if (!bytes) return rapt__fail(why, RAPT_BAD_ARGUMENT, "no bytes were given");
+    if (!bytes) return rapt__fail(why, RAPT_BAD_ARGUMENT, "bytes is NULL");
     return open_source(vocabulary, &source, form, allocator, why);
 }
 

@@ -97,14 +97,16 @@ static rapt_status take_scalar(struct yaml_reading *r, char *at, char *end, char
     *quoted = at < end && (*at == '"' || *at == '\'');
     if (*quoted) {
         *value = rapt__yaml_quoted(&at, end, &error);
-        if (*value && !ends_here(at, end)) return fail(r, "more text behind a text in quotes");
+        if (*value && !ends_here(at, end)) return fail(r, "there is text after a quoted text");
     } else {
         if (at < end && *at == '#') end = at;
         end = end_of_plain(at, end);
-        if (find_colon(at, end)) return fail(r, "a mapping within a mapping or list");
+        if (find_colon(at, end))
+            return fail(r, "mappings within a mapping or list are not supported");
         if (at < end && (*at == '{' || *at == '['))
-            return fail(r, "a list or mapping within a list");
-        if (end - at >= 2 && at[0] == '-' && at[1] == ' ') return fail(r, "a list within a list");
+            return fail(r, "lists and mappings within a list are not supported");
+        if (end - at >= 2 && at[0] == '-' && at[1] == ' ')
+            return fail(r, "lists within a list are not supported");
         *value = rapt__yaml_plain(at, end, &error);
     }
     return *value ? RAPT_OK : fail(r, error);
@@ -124,11 +126,11 @@ static rapt_status take_flow_element(struct yaml_reading *r, char **at, char *en
     } else {
         while (after < end && *after != ',' && *after != ']') after++;
         if (find_colon(value, after) || *value == '[' || *value == '{')
-            return fail(r, "a list or mapping within a list");
+            return fail(r, "lists and mappings within a list are not supported");
     }
     if (after == end || (*after != ',' && *after != ']'))
-        return fail(r, "a list that does not end in its line");
-    if (after == *at) return fail(r, "an empty element of a list");
+        return fail(r, "a list in brackets does not end on its line");
+    if (after == *at) return fail(r, "an element of a list is empty");
     *more = *after == ',';
     if (!quoted) value = rapt__yaml_plain(value, after, &error);
     if (!value) return fail(r, error);
@@ -143,16 +145,17 @@ static rapt_status take_flow(struct yaml_reading *r, char *at, char *end, char c
     r->closed = true;
     skip_blanks(&at, end);
     bool more = at == end || *at != close;
-    if (more && at < end && close == '}') return fail(r, "a mapping within a mapping");
+    if (more && at < end && close == '}')
+        return fail(r, "mappings within a mapping are not supported");
     if (!more) at++;
     while (more) {
-        if (at == end) return fail(r, "a list that does not end in its line");
+        if (at == end) return fail(r, "a list in brackets does not end on its line");
         rapt_status status = take_flow_element(r, &at, end, &more);
         if (status != RAPT_OK) return status;
         skip_blanks(&at, end);
         if (more && at < end && *at == close) more = false, at++;
     }
-    return ends_here(at, end) ? RAPT_OK : fail(r, "more text after a list");
+    return ends_here(at, end) ? RAPT_OK : fail(r, "there is text after a list");
 }
 
 static rapt_status take_value(struct yaml_reading *r, char *at, char *end)
@@ -177,10 +180,10 @@ static rapt_status take_key(struct yaml_reading *r, char *at, char *end)
         key = rapt__yaml_quoted(&at, end, &error);
         if (key) skip_blanks(&at, end);
         colon = at;
-        if (key && (colon == end || *colon != ':')) return fail(r, "a key without ':'");
+        if (key && (colon == end || *colon != ':')) return fail(r, "a key has no ':'");
     } else {
         colon = find_colon(at, end);
-        if (!colon) return fail(r, "neither a key nor an element of a list");
+        if (!colon) return fail(r, "is neither a key nor an element of a list");
         key = rapt__yaml_plain(at, colon, &error);
     }
     if (!key) return fail(r, error);
@@ -199,8 +202,9 @@ static rapt_status take_inner(struct yaml_reading *r, char *at, char *end)
     if (empty && (*at == '[' || *at == '{'))
         return take_flow(r, at + 1, end, *at == '[' ? ']' : '}');
     if (*at != '-' || (at + 1 < end && at[1] != ' '))
-        return fail(r, "a mapping within a mapping, or a text of several lines");
-    if (!empty && !(head && !head->value && !r->closed)) return fail(r, "an element of no list");
+        return fail(r, "nested mappings and texts of several lines are not supported");
+    if (!empty && !(head && !head->value && !r->closed))
+        return fail(r, "an element does not belong to a list");
     char *value = NULL;
     bool quoted = false;
     at++;
@@ -215,13 +219,13 @@ static rapt_status take_line(struct yaml_reading *r, char *at, char *end)
     char *start = at;
     while (at < end && *at == ' ') at++;
     if (ends_here(at, end)) return RAPT_OK;
-    if (r->ended) return fail(r, "more text after the end (...) of the document");
+    if (r->ended) return fail(r, "there is text after the end (...) of the document");
     r->ended = at == start && end - at >= 3 && strncmp(at, "...", 3) == 0 && ends_here(at + 3, end);
     if (r->ended) return RAPT_OK;
     if (*at == '\t') return fail(r, "is indented by a tab");
     if (end - at == 3 && strncmp(at, "---", 3) == 0 && r->yaml->count == 0) return RAPT_OK;
     if (*at == '%' || *at == '?' || *at == '@' || *at == '`')
-        return fail(r, "begins with what Marian does not write");
+        return fail(r, "begins with a character that is not supported");
     const bool element = *at == '-' && (at + 1 == end || at[1] == ' ');
     return at > start || element || *at == '[' || *at == '{' ? take_inner(r, at, end)
                                                              : take_key(r, at, end);
@@ -237,7 +241,7 @@ static rapt_status take_lines(struct yaml_reading *r)
         uint32_t code;
         for (char *c = at; c < stop;) {
             size_t length = *c ? rapt__utf8_decode(c, (size_t)(stop - c), &code) : 0;
-            if (length == 0) return fail(r, "is not UTF-8, or has a 0");
+            if (length == 0) return fail(r, "is not UTF-8 or contains a 0");
             c += length;
         }
         rapt_status status = take_line(r, at, stop);
@@ -263,7 +267,7 @@ static rapt_status sort(const struct yaml_reading *r)
     rapt__sort(y->items, y->count, sizeof *y->items, by_key, NULL);
     for (size_t i = 1; i < y->count; i++)
         if (y->items[i].index < 0 && strcmp(y->items[i - 1].key, y->items[i].key) == 0)
-            return rapt__fail(r->why, RAPT_BAD_FILE, "%s: \"%s\" is there twice", r->label.text,
+            return rapt__fail(r->why, RAPT_BAD_FILE, "%s: \"%s\" occurs twice", r->label.text,
                               rapt__shown(y->items[i].key).text);
     return RAPT_OK;
 }

@@ -72,7 +72,7 @@ static rapt_status find_end(struct zip_reading *r, uint64_t *at)
         if (from == first) break;
         to = from + END_SIZE - 1;
     }
-    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: a zip file without an end of its directory",
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: the end of the zip directory is missing",
                       source->label.text);
 }
 
@@ -86,11 +86,12 @@ static rapt_status read_end64(struct zip_reading *r, uint64_t *end)
     rapt__cursor_bytes(c, locator, sizeof locator, "the end of the directory");
     if (c->status != RAPT_OK || memcmp(locator, "PK\6\7", 4) != 0) return c->status;
     uint64_t at = little(locator + 8, 8);
-    if (at > *end) return rapt__cursor_fail(c, "the zip64 record is behind the end");
+    if (at > *end) return rapt__cursor_fail(c, "the zip64 record comes after the end record");
     c->at = at;
     rapt__cursor_bytes(c, record, sizeof record, "the zip64 record");
     if (c->status != RAPT_OK) return c->status;
-    if (memcmp(record, "PK\6\6", 4) != 0) return rapt__cursor_fail(c, "no zip64 record");
+    if (memcmp(record, "PK\6\6", 4) != 0)
+        return rapt__cursor_fail(c, "the zip64 record is missing");
     r->members = little(record + 32, 8);
     r->size = little(record + 40, 8);
     r->begin = little(record + 48, 8);
@@ -112,7 +113,7 @@ static rapt_status read_end(struct zip_reading *r)
     r->size = little(record + 12, 4);
     r->begin = little(record + 16, 4);
     if (little(record + 4, 4) != 0 || little(record + 8, 2) != r->members)
-        return rapt__cursor_fail(c, "a zip file of several parts");
+        return rapt__cursor_fail(c, "zip files of several parts are not supported");
     status = read_end64(r, &end);
     if (status != RAPT_OK) return status;
     if (r->begin > end || r->size > end - r->begin || r->members > r->size / HEAD_SIZE)
@@ -154,7 +155,7 @@ static rapt_status read_name(struct zip_reading *r, unsigned size, const char **
     if (c->status != RAPT_OK) return c->status;
     text[size] = 0;
     if (strlen(text) != size || !rapt__is_utf8(text))
-        return rapt__cursor_fail(c, "a name that is not UTF-8, or has a 0");
+        return rapt__cursor_fail(c, "a name is not UTF-8 or contains a 0");
     *name = text;
     return RAPT_OK;
 }
@@ -169,9 +170,9 @@ static rapt_status check_member(struct zip_reading *r, const struct zip_member *
                           "deflate (8) are known",
                           r->cursor.source->label.text, rapt__shown(member->name).text, method);
     if (!member->deflated && member->stored != member->size)
-        return bad_member(r, member->name, "is stored in another size than its own");
+        return bad_member(r, member->name, "is stored, but its two sizes differ");
     if (member->deflated && member->size / GROWTH_MAX > member->stored)
-        return bad_member(r, member->name, "grows more than deflate can");
+        return bad_member(r, member->name, "is larger than deflate can make it");
     return RAPT_OK;
 }
 
@@ -181,7 +182,8 @@ static rapt_status read_member(struct zip_reading *r, struct zip_member *member)
     unsigned char head[HEAD_SIZE];
     rapt__cursor_bytes(c, head, sizeof head, "a member of the directory");
     if (c->status != RAPT_OK) return c->status;
-    if (memcmp(head, "PK\1\2", 4) != 0) return rapt__cursor_fail(c, "no member of the directory");
+    if (memcmp(head, "PK\1\2", 4) != 0)
+        return rapt__cursor_fail(c, "a member of the directory is missing");
     unsigned method = (unsigned)little(head + 10, 2);
     *member = (struct zip_member){.deflated = method != 0,
                                   .sum = (uint32_t)little(head + 16, 4),
@@ -202,24 +204,24 @@ static rapt_status find_bytes(struct zip_reading *r, struct zip_member *member)
 {
     struct cursor c = {.source = r->cursor.source, .at = member->head, .why = r->why};
     unsigned char local[LOCAL_SIZE], name[256];
-    if (member->head > r->begin) return bad_member(r, member->name, "begins behind the directory");
+    if (member->head > r->begin) return bad_member(r, member->name, "begins after the directory");
     rapt__cursor_bytes(&c, local, sizeof local, "a member");
     if (c.status != RAPT_OK) return c.status;
     size_t length = strlen(member->name);
     if (memcmp(local, "PK\3\4", 4) != 0 || little(local + 26, 2) != length)
-        return bad_member(r, member->name, "is not where the directory has it");
+        return bad_member(r, member->name, "is not where the directory says");
     for (size_t at = 0; at < length; at += sizeof name) {
         size_t now = rapt__min_size(length - at, sizeof name);
         rapt__cursor_bytes(&c, name, now, "a name");
         if (c.status != RAPT_OK) return c.status;
         if (memcmp(name, member->name + at, now) != 0)
-            return bad_member(r, member->name, "has another name than in the directory");
+            return bad_member(r, member->name, "its name differs from that in the directory");
     }
     rapt__cursor_skip(&c, little(local + 28, 2), "an extra field");
     if (c.status != RAPT_OK) return c.status;
     member->begin = c.at;
     if (member->begin > r->begin || member->stored > r->begin - member->begin)
-        return bad_member(r, member->name, "ends behind the directory's beginning");
+        return bad_member(r, member->name, "ends within or after the directory");
     return RAPT_OK;
 }
 
@@ -246,7 +248,7 @@ static rapt_status sort(struct zip_reading *r)
     rapt__sort(zip->members, zip->count, sizeof *zip->members, by_member_name, NULL);
     for (size_t i = 1; i < zip->count; i++)
         if (strcmp(zip->members[i - 1].name, zip->members[i].name) == 0)
-            return bad_member(r, zip->members[i].name, "is there twice");
+            return bad_member(r, zip->members[i].name, "occurs twice");
     return RAPT_OK;
 }
 
@@ -270,7 +272,8 @@ rapt_status rapt__zip_read(struct zip *zip, const struct disk_source *source,
         if (status == RAPT_OK) status = find_bytes(&r, &zip->members[i]);
     }
     if (status == RAPT_OK && r.cursor.at != r.begin + r.size)
-        status = rapt__cursor_fail(&r.cursor, "the directory has another size than its members");
+        status = rapt__cursor_fail(&r.cursor,
+                                   "the size of the directory differs from that of its members");
     if (status == RAPT_OK) status = sort(&r);
     if (status != RAPT_OK) rapt__zip_free(zip, allocator);
     return status;

@@ -129,18 +129,19 @@ static void test_refused(void **state)
         const char *reason;
     } rows[] = {
         {"a", "b", 6, 1, 2, 0, 8, NULL},
-        {"a", "a", 6, 1, 2, 0, 8, "\"a\": is there twice"},
+        {"a", "a", 6, 1, 2, 0, 8, "\"a\": occurs twice"},
         {"a", "", 6, 1, 2, 0, 8, "has no name"},
         {"a", "\xFF", 6, 1, 2, 0, 8, "not UTF-8"},
         {"a", "b", 6, 9, 2, 0, 8, "more than 8 dimensions"},
-        {"a", "b", 6, 8, 0xFFFFFFFFu, 0, 8, "beyond all memory"},
-        {"a", "b", 6, 1, 3, 0, 8, "does not fit its shape"},
-        {"a", "b", 6, 1, 2, 1, 8, "does not fit its shape"},
+        {"a", "b", 6, 8, 0xFFFFFFFFu, 0, 8, "overflows"},
+        {"a", "b", 6, 1, 3, 0, 8, "does not match its shape"},
+        {"a", "b", 6, 1, 2, 1, 8, "does not match its shape"},
         {"a", "b", 6, 1, 2, 6, 8, "unknown type"},
-        {"a", "b", 6, 1, 0x40000000, 0, 0, "does not fit its shape"},
+        {"a", "b", 6, 1, 0x40000000, 0, 0, "does not match its shape"},
         {"a", "b", 6, 1, 0x3FFFFFFF, 0, 0xFFFFFFFC, "b: 4294967292 bytes are needed"},
-        {"a", "b", 7, 1, 2, 0, 8, "version 7 of CTranslate2's model.bin; 1 to 6 are known"},
-        {"a", "b", 65, 1, 2, 0, 8, "no model that rapt knows"},
+        {"a", "b", 7, 1, 2, 0, 8,
+         "version 7 of CTranslate2's model.bin is not supported; 1 to 6 are"},
+        {"a", "b", 65, 1, 2, 0, 8, "not a model or a file of tensors"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct bytes b = {NULL, 0};
@@ -188,12 +189,11 @@ static void test_scales(void **state)
     (void)state;
     check_scales(1, 1, 1, "a", "weight", NULL);
     check_scales(1, 2, 1, "a", "weight", NULL);
-    check_scales(1, 3, 1, "a", "weight",
-                 "\"weight_scale\": has neither one scale nor one for each");
+    check_scales(1, 3, 1, "a", "weight", "\"weight_scale\": has neither one scale nor one per row");
     check_scales(1, 0, 1, "a", "weight", "\"weight\": has no scale");
     check_scales(2, 0, 1, "a", "weight", NULL);
-    check_scales(2, 1, 1, "weight", "weight", "\"weight\": is there twice");
-    check_scales(2, 1, 1, "a", "b", "alias \"a\": no variable \"b\"");
+    check_scales(2, 1, 1, "weight", "weight", "\"weight\": occurs twice");
+    check_scales(2, 1, 1, "a", "b", "alias \"a\": there is no variable \"b\"");
     check_scales(2, 1, 1, "", "weight", "has no name");
 
     /* scales that are no scales are found when they are used */

@@ -96,11 +96,12 @@ static void test_refused(void **state)
         size_t says;
         const char *reason;
     } rows[] = {
-        {sizeof text - 1, "as a file of gzip it is damaged"},
-        {sizeof text + 1, "as a file of gzip it is damaged"},
-        {0, "as a file of gzip it is damaged"},
-        {(4u << 20) + 4 * (sizeof text + 23) + 1, "bytes become 4194437, more than any model does"},
-        {UINT32_MAX, "bytes become 4294967295, more than any model does"},
+        {sizeof text - 1, "the gzip file is damaged"},
+        {sizeof text + 1, "the gzip file is damaged"},
+        {0, "the gzip file is damaged"},
+        {(4u << 20) + 4 * (sizeof text + 23) + 1,
+         "bytes inflate to 4194437, more than any model needs"},
+        {UINT32_MAX, "bytes inflate to 4294967295, more than any model needs"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct bytes b = {NULL, 0};
@@ -119,7 +120,7 @@ static void test_refused(void **state)
         b.data[i] ^= 1 << 5;
     }
     put_member(&b, text, size, size);
-    refuse_file(*state, &b, "as a file of gzip it has another size than it says");
+    refuse_file(*state, &b, "the gzip file has a different size than it declares");
     free(b.data);
 }
 

@@ -108,7 +108,7 @@ static void test_types(void **state)
         assert_true(damage_bytes(&b, 5000) > 100);
         fail_allocations(&b, 4);
         put_number(&b, 0, 1);
-        refuse(&b, "more bytes behind");
+        refuse(&b, "more bytes after");
         free(b.data);
     }
 }
@@ -121,26 +121,32 @@ static void test_refused(void **state)
         const char *reason;
     } rows[] = {
         {{"a", 0x404, 2, {1, 1}, half_float, 4, 4}, NULL},
-        {{"x", 0x404, 2, {1, 1}, half_float, 4, 4}, "\"x\": is there twice"},
-        {{"F0::x", 0x404, 2, {1, 1}, half_float, 4, 4}, "\"x\": is there twice"},
+        {{"x", 0x404, 2, {1, 1}, half_float, 4, 4}, "\"x\": occurs twice"},
+        {{"F0::x", 0x404, 2, {1, 1}, half_float, 4, 4}, "\"x\": occurs twice"},
         {{"F0::", 0x404, 2, {1, 1}, half_float, 4, 4}, "has no name"},
         {{"\xC0", 0x404, 2, {1, 1}, half_float, 4, 4}, "not UTF-8"},
-        {{"a", 0x404, 2, {1, 2}, half_float, 4, 4}, "\"a\": its bytes are too few"},
-        {{"a", 0x404, 3, {0x7FFFFFFF, 0x7FFFFFFF, 4}, half_float, 4, 4}, "beyond all memory"},
-        {{"a", 0x404, 2, {0x80000000u, 0}, half_float, 4, 4}, "a dimension below 0"},
+        {{"a", 0x404, 2, {1, 2}, half_float, 4, 4}, "\"a\": it has too few bytes"},
+        {{"a", 0x404, 3, {0x7FFFFFFF, 0x7FFFFFFF, 4}, half_float, 4, 4}, "overflows"},
+        {{"a", 0x404, 2, {0x80000000u, 0}, half_float, 4, 4},
+         "a dimension is negative or too large"},
         {{"a", 0x403, 2, {1, 1}, half_float, 4, 4}, "type 0x403 is unknown"},
-        {{"a", 0x1801, 2, {1, 1}, half_float, 4, 4}, "packed8avx2 is a layout for one kind"},
-        {{"a", 0x11001, 2, {1, 1}, half_float, 4, 4}, "intgemm8avx2 is a layout for one kind"},
-        {{"a", 0x14002, 2, {1, 1}, half_float, 4, 4}, "intgemm16sse2 is a layout for one kind"},
-        {{"a", 0x11002, 2, {1, 1}, half_float, 4, 4}, "intgemm16avx2 is a layout for one kind"},
-        {{"a", 0x12002, 2, {1, 1}, half_float, 4, 4}, "intgemm16avx512 is a layout for one kind"},
-        {{"a_W", 0x4101, 2, {1, 1}, half_float, 4, 4}, "\"a_W\": its bytes are too few"},
-        {{"a_W", 0x4101, 1, {2}, by_rows, 10, 10}, "\"a_W\": is of whole numbers, but no matrix"},
+        {{"a", 0x1801, 2, {1, 1}, half_float, 4, 4}, "packed8avx2 is a memory layout for one kind"},
+        {{"a", 0x11001, 2, {1, 1}, half_float, 4, 4},
+         "intgemm8avx2 is a memory layout for one kind"},
+        {{"a", 0x14002, 2, {1, 1}, half_float, 4, 4},
+         "intgemm16sse2 is a memory layout for one kind"},
+        {{"a", 0x11002, 2, {1, 1}, half_float, 4, 4},
+         "intgemm16avx2 is a memory layout for one kind"},
+        {{"a", 0x12002, 2, {1, 1}, half_float, 4, 4},
+         "intgemm16avx512 is a memory layout for one kind"},
+        {{"a_W", 0x4101, 2, {1, 1}, half_float, 4, 4}, "\"a_W\": it has too few bytes"},
+        {{"a_W", 0x4101, 1, {2}, by_rows, 10, 10}, "\"a_W\": is quantized, but not a matrix"},
         {{"special:a", 0x101, 1, {2}, "\xFF", 2, 2}, "\"special:a\": is not UTF-8"},
-        {{"a_QuantMultA", 0x404, 1, {2}, by_rows, 8, 8}, "is not one F32 or intgemm8 number"},
-        {{"a_QuantMultA", 0x101, 1, {1}, by_rows, 1, 1}, "is not one F32 or intgemm8 number"},
-        {{"a_QuantMultA", 0x4101, 2, {2, 1}, by_rows, 6, 6}, "is not one F32 or intgemm8 number"},
-        {{"a_QuantMultA", 0x404, 1, {1}, "\0\0\x80\xFF", 4, 4}, "is not above 0 and finite"},
+        {{"a_QuantMultA", 0x404, 1, {2}, by_rows, 8, 8}, "is not a single F32 or intgemm8 number"},
+        {{"a_QuantMultA", 0x101, 1, {1}, by_rows, 1, 1}, "is not a single F32 or intgemm8 number"},
+        {{"a_QuantMultA", 0x4101, 2, {2, 1}, by_rows, 6, 6},
+         "is not a single F32 or intgemm8 number"},
+        {{"a_QuantMultA", 0x404, 1, {1}, "\0\0\x80\xFF", 4, 4}, "is not positive and finite"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct item items[] = {{"x", 0x404, 1, {1}, half_float, 4, 4}, rows[i].item};
@@ -162,14 +168,14 @@ static void test_numbers(void **state)
         uint64_t value;
         const char *reason;
     } rows[] = {
-        {0, 2, "version 2 of Marian's model.bin; 1 is known"},
-        {8, UINT64_MAX, "more tensors than the file can hold"},
+        {0, 2, "version 2 of Marian's model.bin is not supported; only 1 is"},
+        {8, UINT64_MAX, "the number of tensors exceeds the size of the file"},
         {8, 2, ""},
-        {16, 0, "a name without its 0"},
+        {16, 0, "a name has no terminating 0"},
         {16, 1, ""},
-        {16, UINT64_MAX, "names or shapes longer"},
+        {16, UINT64_MAX, "names or shapes are longer"},
         {32, 9, ""},
-        {32, UINT64_MAX, "names or shapes longer"},
+        {32, UINT64_MAX, "names or shapes are longer"},
         {40, UINT64_MAX, "x: 18446744073709551615 bytes are needed"},
         {54, UINT64_MAX, "the padding: 18446744073709551615 bytes"},
         {54, 1, "x: 4 bytes are needed, 3 are left"},

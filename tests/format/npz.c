@@ -72,21 +72,22 @@ static void test_archives(void **state)
         const char *reason;
     } rows[] = {
         {{.name = "b.npy", .local_name = "b.npy"}, NULL},
-        {{.name = "a.npy", .local_name = "a.npy"}, "\"a.npy\": is there twice"},
+        {{.name = "a.npy", .local_name = "a.npy"}, "\"a.npy\": occurs twice"},
         {{.name = "b.txt", .local_name = "b.txt"}, "its name does not end in .npy"},
         {{.name = ".npy", .local_name = ".npy"}, "has no name"},
-        {{.name = "\xFF.npy", .local_name = "\xFF.npy"}, "a name that is not UTF-8"},
-        {{.name = "b.npy", .local_name = "c.npy"}, "has another name than in the directory"},
-        {{.name = "b.npy", .local_name = "cc.npy"}, "is not where the directory has it"},
+        {{.name = "\xFF.npy", .local_name = "\xFF.npy"}, "a name is not UTF-8"},
+        {{.name = "b.npy", .local_name = "c.npy"}, "its name differs from that in the directory"},
+        {{.name = "b.npy", .local_name = "cc.npy"}, "is not where the directory says"},
         {{.name = "b.npy", .local_name = "b.npy", .flags = 1}, "is encrypted"},
         {{.name = "b.npy", .local_name = "b.npy", .method = 12}, "method 12; stored (0)"},
-        {{.name = "b.npy", .local_name = "b.npy", .size = 4}, "in another size than its own"},
-        {{.name = "b.npy", .local_name = "b.npy", .size = 1000000, .method = 8}, "grows more than"},
-        {{.name = "b.npy", .local_name = "b.npy", .size = 4, .stored = 4}, "ends behind"},
+        {{.name = "b.npy", .local_name = "b.npy", .size = 4}, "its two sizes differ"},
+        {{.name = "b.npy", .local_name = "b.npy", .size = 1000000, .method = 8},
+         "is larger than deflate"},
+        {{.name = "b.npy", .local_name = "b.npy", .size = 4, .stored = 4}, "ends within or after"},
         {{.name = "b.npy", .local_name = "b.npy", .size = -4, .stored = -4},
-         "do not fit its shape"},
-        {{.name = "b.npy", .local_name = "b.npy", .at = 1}, "is not where the directory has it"},
-        {{.name = "b.npy", .local_name = "b.npy", .at = 100000}, "begins behind the directory"},
+         "does not match its shape"},
+        {{.name = "b.npy", .local_name = "b.npy", .at = 1}, "is not where the directory says"},
+        {{.name = "b.npy", .local_name = "b.npy", .at = 100000}, "begins after the directory"},
         {{.name = "b.npy", .local_name = "b.npy", .method = 8}, ""},
     };
     struct bytes data = array(GOOD, "12345678", 8);
@@ -111,7 +112,7 @@ static void test_archives(void **state)
     b = (struct bytes){NULL, 0};
     put_bytes(&b, "PK\3\4", 4);
     put_zeros(&b, 5000);
-    refuse(&b, "without an end of its directory");
+    refuse(&b, "the end of the zip directory is missing");
     free(b.data);
 }
 
@@ -149,14 +150,14 @@ static void test_wide(void **state)
         uint64_t value;
         const char *reason;
     } rows[] = {
-        {22 + 12, UINT64_MAX, "is behind the end"},
-        {22 + 12, 0, "no zip64 record"},
+        {22 + 12, UINT64_MAX, "comes after the end"},
+        {22 + 12, 0, "the zip64 record is missing"},
         {22 + 20 + 8, 1 << 20, "does not fit into the file"},
         {22 + 20 + 16, UINT64_MAX, "does not fit into the file"},
-        {22 + 20 + 16, 100, "another size than its members"},
+        {22 + 20 + 16, 100, "differs from that of its members"},
         {22 + 20 + 24, UINT64_MAX, "does not fit into the file"},
-        {22 + 20 + 24, 1, "another size than its members"},
-        {22 + 20 + 8, 1, "no member of the directory"},
+        {22 + 20 + 24, 1, "differs from that of its members"},
+        {22 + 20 + 8, 1, "a member of the directory is missing"},
     };
     struct bytes data = array(GOOD, "12345678", 8);
     struct member members[] = {{.name = "a.npy", .local_name = "a.npy", .data = data},
@@ -176,7 +177,7 @@ static void test_wide(void **state)
     free(b.data);
     members[1].at = 1 << 20;
     b = wide_archive(members, 2);
-    refuse(&b, "begins behind the directory");
+    refuse(&b, "begins after the directory");
     free(b.data);
     free(data.data);
 }
@@ -196,26 +197,30 @@ static void test_arrays(void **state)
         {"{'descr': '|S8', 'fortran_order': False, 'shape': (), }", "type \"|S8\""},
         {"{'descr': '|V2', 'fortran_order': False, 'shape': (4,), }", "type \"|V2\""},
         {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", "type \"<c8\""},
-        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", "is not a text"},
+        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", "is not a string"},
         {"{'descr': '<f4', 'fortran_order': True, 'shape': (2,), }", NULL},
         {"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2, 1), }", NULL},
         {"{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2, 2), }",
-         "more than 2 dimensions in Fortran's order"},
+         "more than 2 dimensions in Fortran order"},
         {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2,), }", "neither True nor False"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", "do not fit its shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", "does not match its shape"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2), }", "its shape is not a tuple"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': [2], }", "its shape is not a tuple"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }", "is not a number"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2), }",
          "8 dimensions"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", "beyond"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999999999, 4), }", "beyond"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }",
+         "its size overflows"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999999999, 4), }",
+         "its size overflows"},
         {"{'descr': '<f4', 'fortran_order': False, }", "lacks"},
-        {"{'descr': '<f4', 'descr': '<f4', 'shape': (2,), }", "a key twice"},
-        {"{'other': '<f4', 'fortran_order': False, 'shape': (2,), }", "an unknown one"},
+        {"{'descr': '<f4', 'descr': '<f4', 'shape': (2,), }", "an unknown or duplicate key"},
+        {"{'other': '<f4', 'fortran_order': False, 'shape': (2,), }",
+         "an unknown or duplicate key"},
         {"{'descr' '<f4', 'fortran_order': False, 'shape': (2,), }", "without a value"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,) 3}", "does not end"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} 3", "more text"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,) 3}", "no closing brace"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} 3",
+         "continues after the dictionary"},
         {"['descr']", "is not a dictionary"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -318,10 +323,10 @@ static void test_texts(void **state)
         {"{'descr': '|S8', 'fortran_order': False, 'shape': (), }", NULL},
         {"{'descr': '|S8', 'fortran_order': False, 'shape': (1,), }", NULL},
         {"{'descr': '|V8', 'fortran_order': False, 'shape': (), }", NULL},
-        {"{'descr': '|S4', 'fortran_order': False, 'shape': (2,), }", "has more than one text"},
-        {"{'descr': '|S9', 'fortran_order': False, 'shape': (), }", "do not fit its shape"},
+        {"{'descr': '|S4', 'fortran_order': False, 'shape': (2,), }", "has more than one string"},
+        {"{'descr': '|S9', 'fortran_order': False, 'shape': (), }", "does not match its shape"},
         {"{'descr': '|S', 'fortran_order': False, 'shape': (), }", "type \"|S\""},
-        {"{'descr': '|S0', 'fortran_order': False, 'shape': (), }", "do not fit its shape"},
+        {"{'descr': '|S0', 'fortran_order': False, 'shape': (), }", "does not match its shape"},
         {"{'descr': '|S8x', 'fortran_order': False, 'shape': (), }", "type \"|S8x\""},
         {"{'descr': '<U2', 'fortran_order': False, 'shape': (), }", "type \"<U2\""},
         {"{'descr': '|S99999999999999999999', 'fortran_order': False, 'shape': (), }", "type"},

@@ -81,7 +81,7 @@ static void save_on_small_disk(long unused)
     if (saved(path) != 1 || entries(folder) != 3) _exit(3);
     why.text[0] = 0;
     if (rapt_file_check(path, 1, 250000, &why) != RAPT_NO_FILE) _exit(4);
-    if (!strstr(why.text, "has no space there: ") || !strstr(why.text, strerror(ENOSPC))) _exit(5);
+    if (!strstr(why.text, "cannot be written: ") || !strstr(why.text, strerror(ENOSPC))) _exit(5);
     if (rapt_file_check(path, 150000, 0, &why) != RAPT_OK) _exit(6);
     if (saved(path) != 1 || entries(folder) != 3) _exit(7);
 }

@@ -74,16 +74,16 @@ static void test_refusals(void **state)
         const char *bytes, *error;
         size_t size;
     } cases[] = {
-        {"\x00\x01", "bad number", 2},                                             /* field 0 */
-        {"\x80\x80\x80\x80\x10\x00", "bad number", 6},                             /* 2^29 */
+        {"\x00\x01", "an invalid number", 2},                                      /* field 0 */
+        {"\x80\x80\x80\x80\x10\x00", "an invalid number", 6},                      /* 2^29 */
         {"\x0B\x0C", "a group", 2},                                                /* a group */
         {"\x0C", "a group", 1},                                                    /* its end */
         {"\x0E\x00", "a group", 2},                                                /* wire type 6 */
         {"\x0F\x00", "a group", 2},                                                /* wire type 7 */
         {"\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02", "more than 64 bits", 11}, /* 2^65 - 1 */
         {"\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", "more than 64 bits", 12},
-        {"\x12\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01z", "longer than what is left", 12},
-        {"\x12\x02z", "longer than what is left", 3},
+        {"\x12\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01z", "longer than the rest", 12},
+        {"\x12\x02z", "longer than the rest", 3},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

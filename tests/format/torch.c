@@ -61,10 +61,10 @@ static void test_refused_files(void **state)
     static const struct {
         const char *name, *reason;
     } rows[] = {
-        {"torch/strides", "\"t\": its strides leave out elements"},
+        {"torch/strides", "\"t\": its strides skip or permute elements"},
         {"torch/behind", "\"t\": ends after its storage"},
         {"torch/no_tensor", "\"epoch\": is not a tensor"},
-        {"torch/size", "its storage has another size"},
+        {"torch/size", "the size of its storage differs"},
         {"torch/missing", "its storage is not in the file"},
         {"torch/big_endian", "its byteorder is not \"little\""},
         {"torch/evil", "the name posix.system is not allowed in a state dict"},
@@ -122,7 +122,7 @@ static void test_pickles(void **state)
         size_t size;
         const char *reason;
     } rows[] = {
-        ROW("", "has 0 bytes"),
+        ROW("", "of 0 bytes, is empty"),
         ROW(DICT ".", NULL),
         ROW(DICT KEY TENSOR "s.", NULL),
         ROW(DICT "(" KEY TENSOR "u.", NULL),
@@ -134,52 +134,54 @@ static void test_pickles(void **state)
             "opcode 0x30 is not allowed in a state dict"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0K\2K\1\x86K\1K\2\x86\x89}tRs.", NULL),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0)K\1\x85\x89}tRs.",
-            "has not one stride for each dimension"),
+            "does not have one stride per dimension"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0N\x85K\1\x85\x89}tRs.",
             "a dimension is negative or too large"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0K\2\x85N\x85\x89}tRs.",
             "a stride is negative or not a number"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "J\xFF\xFF\xFF\xFFK\2\x85K\1\x85\x89}tRs.",
             "ends after its storage"),
-        ROW(DICT KEY REBUILD "(" STORAGE("\3") "K\0K\2\x85K\1\x85\x89}tRs.", "another size"),
-        ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0K\2\x85K\1\x85tRs.", "other values than"),
+        ROW(DICT KEY REBUILD "(" STORAGE("\3") "K\0K\2\x85K\1\x85\x89}tRs.",
+            "the size of its storage differs"),
+        ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0K\2\x85K\1\x85tRs.",
+            "the arguments of _rebuild_tensor_v2"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0(K\1K\1K\1K\1K\1K\1K\1K\1K\1t)\x89}tRs.",
             "has more than 8 dimensions"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0" MUCH MUCH MUCH "\x87)\x89}tRs.",
-            "its size is beyond all memory"),
-        ROW(DICT KEY REBUILD ")Rs.", "_rebuild_tensor_v2 is applied to other values"),
-        ROW(DICT KEY "ctorch\nFloatStorage\n)Rs.", "the type of a storage is applied"),
-        ROW(DICT KEY "K\1)Rs.", "of another kind"),
-        ROW(DICT KEY KEY "Qs.", "of another kind"),
+            "its size overflows"),
+        ROW(DICT KEY REBUILD ")Rs.", "the arguments of _rebuild_tensor_v2"),
+        ROW(DICT KEY "ctorch\nFloatStorage\n)Rs.", "the type of a storage is called"),
+        ROW(DICT KEY "K\1)Rs.", "the wrong type"),
+        ROW(DICT KEY KEY "Qs.", "the wrong type"),
         ROW(DICT KEY ")Qs.", "does not describe a storage"),
-        ROW(DICT "K\1K\1s.", "a key of the state dict is not a text"),
+        ROW(DICT "K\1K\1s.", "a key of the state dict is not a string"),
         ROW(DICT KEY "Ns.", "\"a\": is not a tensor"),
-        ROW(DICT KEY TENSOR "s" KEY TENSOR "s.", "\"a\": is there twice"),
+        ROW(DICT KEY TENSOR "s" KEY TENSOR "s.", "\"a\": occurs twice"),
         ROW(DICT "X\1\0\0\0\xFF" TENSOR "s.", "not UTF-8"),
-        ROW(DICT "X\2\0\0\0a\0" TENSOR "s.", "has a 0"),
+        ROW(DICT "X\2\0\0\0a\0" TENSOR "s.", "contains a 0"),
         ROW(DICT "X\0\0\0\0" TENSOR "s.", "has no name"),
         ROW("\x80\x05}.", NULL),
-        ROW("\x80\x06}.", "a protocol other than 2 to 5"),
-        ROW("\x80\x01}.", "a protocol other than 2 to 5"),
-        ROW("}\x80\x02.", "a protocol other than"),
-        ROW(DICT "}.", "more than one object"),
-        ROW(DICT "..", "goes on after its end, byte 4"),
-        ROW(DICT, "it does not end"),
+        ROW("\x80\x06}.", "the protocol is not 2 to 5"),
+        ROW("\x80\x01}.", "the protocol is not 2 to 5"),
+        ROW("}\x80\x02.", "the protocol is not 2 to 5"),
+        ROW(DICT "}.", "it contains more than one object"),
+        ROW(DICT "..", "continues after its end at byte 4"),
+        ROW(DICT, "it ends without a STOP opcode"),
         ROW("\x80\x02.", "a value is missing"),
         ROW("\x80\x02N.", "is not a dictionary"),
-        ROW(DICT "(.", "of another kind"),
+        ROW(DICT "(.", "the wrong type"),
         ROW(DICT "s.", "a value is missing"),
         ROW(DICT KEY "(s.", "a value is missing"),
         ROW(DICT "u.", "a mark is missing"),
         ROW(DICT "t.", "a mark is missing"),
         ROW("\x80\x02(u.", "a dictionary is missing"),
         ROW("\x80\x02N(u.", "a dictionary is missing"),
-        ROW(DICT "(Nu.", "a key without a value"),
+        ROW(DICT "(Nu.", "a key has no value"),
         ROW("\x80\x02\x86.", "a value is missing"),
         ROW("\x80\x02(\x85.", "a value is missing"),
         ROW("\x80\x02q\0.", "a value is missing"),
-        ROW(DICT "q\1.", "an index of the memo is left out"),
-        ROW(DICT "h\0.", "an index that the memo does not have"),
+        ROW(DICT "q\1.", "an index of the memo was skipped"),
+        ROW(DICT "h\0.", "the memo does not have this index"),
         ROW(DICT "X\xFF\xFF\xFF\xFFx.", "it ends within a text"),
         ROW(DICT "\x8C\x7Fx.", "it ends within a text"),
         ROW(DICT "J\1", "it ends within a number"),
@@ -200,9 +202,9 @@ static void test_pickles(void **state)
         ROW("\x80\4\x94.", "a value is missing"),
         ROW("\x80\4(\x94.", "a value is missing"),
         ROW("\x80\4}\x8C\2os\x8C\6system\x93.", "the name os.system is not allowed"),
-        ROW("\x80\4}\x8C\2osK\1\x93.", "of another kind"),
-        ROW("\x80\4}K\1\x8C\2os\x93.", "of another kind"),
-        ROW("\x80\4}\x93.", "of another kind"),
+        ROW("\x80\4}\x8C\2osK\1\x93.", "the wrong type"),
+        ROW("\x80\4}K\1\x8C\2os\x93.", "the wrong type"),
+        ROW("\x80\4}\x93.", "the wrong type"),
         ROW(DICT KEY "]s.", "\"a\": is not a tensor"),
         ROW(DICT KEY "](K\1K\2es.", "\"a\": is not a tensor"),
         ROW(DICT "a.", "a value is missing"),
@@ -215,13 +217,13 @@ static void test_pickles(void **state)
         ROW(DICT KEY PARAMETER "_with_state\n(" TENSOR "\x88}}tRs.", NULL),
         ROW(DICT KEY PARAMETER "\n(" TENSOR "\x88}Nt"
                                "Rs.",
-            "_rebuild_parameter is applied to other"),
+            "the arguments of _rebuild_parameter"),
         ROW(DICT KEY PARAMETER "\n("
                                "K\1\x88}t"
                                "Rs.",
-            "_rebuild_parameter is applied to other"),
-        ROW(DICT KEY PARAMETER "_with_state\n(" TENSOR "\x88}tRs.", "is applied to other"),
-        ROW(DICT KEY "ccollections\nOrderedDict\nK\1\x85Rs.", "OrderedDict is applied to values"),
+            "the arguments of _rebuild_parameter"),
+        ROW(DICT KEY PARAMETER "_with_state\n(" TENSOR "\x88}tRs.", "the arguments of _rebuild"),
+        ROW(DICT KEY "ccollections\nOrderedDict\nK\1\x85Rs.", "OrderedDict has arguments"),
         ROW(DICT MODEL DICT1 KEY TENSOR "ss.", NULL),
         ROW(DICT STATE DICT1 KEY TENSOR "ssX\5\0\0\0epochK\3s" MODEL "Ns.", NULL),
         ROW(DICT STATE DICT1 KEY TENSOR "ss" MODEL "}s.", "has two state dicts, \"model\" and"),
@@ -290,10 +292,10 @@ static void test_legacy(void **state)
     static const struct legacy rows[] = {
         {.count = 2, .data = 8, .reason = NULL},
         {.count = 2, .data = 7, .reason = "a storage"},
-        {.count = 2, .data = 9, .reason = "it goes on after its last storage"},
-        {.count = 1, .data = 8, .reason = "another size than in the pickle"},
-        {.count = 3, .data = 12, .reason = "another size than in the pickle"},
-        {.count = UINT64_MAX, .data = 8, .reason = "another size than in the pickle"},
+        {.count = 2, .data = 9, .reason = "there are more bytes after the last storage"},
+        {.count = 1, .data = 8, .reason = "differs from that in the pickle"},
+        {.count = 3, .data = 12, .reason = "differs from that in the pickle"},
+        {.count = UINT64_MAX, .data = 8, .reason = "differs from that in the pickle"},
         {.head = MAGIC "\x80\2M\xE8\3.", .reason = "its version is not 1001"},
         {.head = MAGIC "\x80\2N.", .reason = "its version is not 1001"},
         {.head = "\x80\2M\xE9\3.", .reason = "a pickle, but not one of torch.save"},
@@ -304,7 +306,7 @@ static void test_legacy(void **state)
         {.head = MAGIC VERSION "\x80\2}.", .reason = "its little_endian is not True"},
         {WITH("\x80\2N."), .count = 2, .data = 8, .reason = "no tensor uses"},
         {WITH(DICT "."), .count = 2, .data = 8, .reason = "no tensor uses"},
-        {.keys = "\x80\2].", .data = 0, .reason = "after its last storage"},
+        {.keys = "\x80\2].", .data = 0, .reason = "after the last storage"},
         {.keys = "\x80\2N.", .data = 0, .reason = "it has no list of storages"},
         {.keys = "\x80\2]K\1a.", .data = 8, .reason = "no tensor uses"},
         {WITH(TWO(STORAGE("\2"))), .count = 2, .data = 8, .reason = NULL},
@@ -329,7 +331,7 @@ static void test_legacy(void **state)
     }
 }
 
-/* Lists of storages in which the one storage is missing, or is there twice. */
+/* Lists of storages in which the one storage is missing, or occurs twice. */
 static void test_legacy_lists(void **state)
 {
     (void)state;
@@ -347,7 +349,7 @@ static void test_legacy_lists(void **state)
               "0q\0ah\0a.",
               16);
     for (int i = 0; i < 2; i++) put_bytes(&b, whole.data + whole.size - 16, 16);
-    refuse(&b, "its list of storages has one twice");
+    refuse(&b, "its list of storages contains one twice");
     free(whole.data);
     free(b.data);
 }
@@ -441,7 +443,7 @@ static void test_repeated_key(void **state)
     rapt_message why = {""};
     assert_int_equal(rapt__tensors_open_any_memory(&file, b.data, b.size, &allocator, &why),
                      RAPT_BAD_FILE);
-    if (!strstr(why.text, "a key of the state dict is there twice")) fail_msg("%s", why.text);
+    if (!strstr(why.text, "a key of the state dict occurs twice")) fail_msg("%s", why.text);
     assert_int_equal(m.held, 0);
     if (m.max > 100 * b.size) fail_msg("%zu bytes for a file of %zu", m.max, b.size);
     free(pickle.data);

@@ -454,7 +454,7 @@ static void test_refusals(void **state)
     write_settings(folder, VOCAB, 0, PAD, "relu", NULL);
     folder_text(folder, "model.safetensors",
                 "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n");
-    folder_refused(folder, "model.safetensors: is a pointer of Git LFS");
+    folder_refused(folder, "model.safetensors: is a Git LFS pointer");
     static struct bytes empty;
     put_number(&empty, 2, 8);
     put_text(&empty, "{}");

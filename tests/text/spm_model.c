@@ -57,14 +57,14 @@ static void test_tails(void **state)
     } tails[] = {
         {TAIL("\x0A"), "ends within a number"},
         {TAIL("\x0A\xFF"), "ends within a number"},
-        {TAIL("\x0A\x05<unk"), "longer than what is left"},
-        {TAIL("\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"), "longer than what is left"},
+        {TAIL("\x0A\x05<unk"), "longer than the rest"},
+        {TAIL("\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"), "longer than the rest"},
         {TAIL("\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02"), "64 bits"},
         {TAIL("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"), "64 bits"},
         {TAIL("\x0B\x0C"), "a group"},
         {TAIL("\x0C"), "a group"},
         {TAIL("\x0F\x00"), "a group"},
-        {TAIL("\x00\x00"), "bad number"},
+        {TAIL("\x00\x00"), "an invalid number"},
         {TAIL("\x35\x00\x00\x00"), "ends within a number"},
         {TAIL("\x31\x00\x00\x00\x00"), "ends within a number"},
         /* kinds of the model's fields */
@@ -170,7 +170,7 @@ static void test_maps(void **state)
         {TAIL("\0\0\0\0\0")},                 /* no trie */
         {TAIL("\x03\0\0\0\0\0\0\0\0")},       /* no whole units */
         {TAIL("\x04\0\0\0\0\0\0\0")},         /* no replacements */
-        {TAIL("\x08\0\0\0\0\0\0\0\0")},       /* longer than what is left */
+        {TAIL("\x08\0\0\0\0\0\0\0\0")},       /* longer than the rest */
         {TAIL("\xFC\xFF\xFF\xFF\0\0\0\0\0")}, /* much longer */
         {TAIL("\x04\0\0\0\0\0\0\0x")},        /* no end of the last replacement */
     };
