@@ -18,7 +18,7 @@ enum { GZIP_RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* bytes of header and
 enum { AT_ONCE = 16384, INFLATED_MAX = 1 << 30 }; /* bytes per call of zlib: input, output */
 
 /* Allocates for zlib, which frees without a size: the size is stored before the memory. */
-static void *take(void *user, unsigned items, unsigned size)
+static void *zlib_allocate(void *user, unsigned items, unsigned size)
 {
     size_t bytes;
     const size_t before = rapt__round_up_size(sizeof bytes, alignof(max_align_t));
@@ -29,7 +29,7 @@ static void *take(void *user, unsigned items, unsigned size)
     return memory + before;
 }
 
-static void give(void *user, void *memory)
+static void zlib_release(void *user, void *memory)
 {
     char *start = (char *)memory - rapt__round_up_size(sizeof(size_t), alignof(max_align_t));
     rapt__free(user, start, *(size_t *)(void *)start);
@@ -78,7 +78,7 @@ static rapt_status inflate_all(const struct deflated *d, int window,
                                rapt_message *why)
 {
     rapt_allocator own = rapt__allocator(allocator);
-    z_stream stream = {.zalloc = take, .zfree = give, .opaque = &own};
+    z_stream stream = {.zalloc = zlib_allocate, .zfree = zlib_release, .opaque = &own};
     if (inflateInit2(&stream, window) != Z_OK)
         return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to inflate",
                           d->source->label.text);

@@ -30,8 +30,8 @@ struct marian_item {
     uint64_t size; /* bytes, including padding */
 };
 
-static rapt_status bad(const struct marian_reading *r, const struct tensor_entry *entry,
-                       const char *what)
+static rapt_status bad_item(const struct marian_reading *r, const struct tensor_entry *entry,
+                            const char *what)
 {
     return rapt__tensors_bad(r->file, entry->name, what, r->why);
 }
@@ -54,11 +54,11 @@ static rapt_status take_name(struct marian_reading *r, uint64_t size, const char
 
 static rapt_status take_shape(struct marian_reading *r, uint64_t rank, struct tensor_entry *entry)
 {
-    if (rank > TENSOR_RANK) return bad(r, entry, "has more than 8 dimensions");
+    if (rank > TENSOR_RANK) return bad_item(r, entry, "has more than 8 dimensions");
     entry->rank = (int)rank;
     for (int i = 0; i < entry->rank; i++) {
         uint64_t size = rapt__cursor_number(&r->shapes, 4, "a dimension");
-        if (size > INT32_MAX) return bad(r, entry, "a dimension is negative or too large");
+        if (size > INT32_MAX) return bad_item(r, entry, "a dimension is negative or too large");
         entry->shape[i] = (size_t)size;
     }
     return r->shapes.status;
@@ -98,10 +98,11 @@ static rapt_status locate_item(struct marian_reading *r, struct marian_item *ite
     struct tensor_entry *entry = &item->entry;
     const struct dtype *dtype = rapt__dtype_find(entry->dtype);
     size_t bytes, needed;
-    if (!rapt__tensors_count_shape(entry, dtype->bits)) return bad(r, entry, "its size overflows");
+    if (!rapt__tensors_count_shape(entry, dtype->bits))
+        return bad_item(r, entry, "its size overflows");
     bytes = entry->count * (dtype->bits / 8);
     if (!rapt__plus(bytes, item->type->scaled ? 4 : 0, &needed) || needed > item->size)
-        return bad(r, entry, "it has too few bytes for its shape and type");
+        return bad_item(r, entry, "it has too few bytes for its shape and type");
     entry->begin = (size_t)r->data.at;
     entry->end = entry->begin + bytes;
     rapt__cursor_skip(&r->data, item->size, entry->name);
@@ -114,13 +115,13 @@ static rapt_status locate_item(struct marian_reading *r, struct marian_item *ite
     if (scale.status != RAPT_OK) return scale.status;
     memcpy(&entry->scale, &bits, sizeof bits);
     entry->scales = 1;
-    if (entry->rank != 2) return bad(r, entry, "is quantized, but not a matrix");
+    if (entry->rank != 2) return bad_item(r, entry, "is quantized, but not a matrix");
     entry->transposed = rapt__marian_transposed(entry->name);
     return rapt__tensors_add(r->file, entry, r->why);
 }
 
 /* Sets the cursors to the beginning of the names, shapes and data. */
-static rapt_status measure(struct marian_reading *r)
+static rapt_status measure_items(struct marian_reading *r)
 {
     struct cursor *c = &r->data;
     uint64_t version = rapt__cursor_number(c, 8, "the version");
@@ -161,7 +162,7 @@ rapt_status rapt__marian_read(struct tensor_file *file, rapt_message *why)
     if (file->main.source.size > SIZE_MAX / 2)
         return rapt__fail(why, RAPT_BAD_FILE, "%s: is too large for this machine",
                           file->main.source.label.text);
-    rapt_status status = measure(&r);
+    rapt_status status = measure_items(&r);
     if (status == RAPT_OK) status = rapt__tensors_reserve(file, r.items, why);
     for (size_t i = 0; i < r.items && status == RAPT_OK; i++) {
         struct marian_item item = {0};

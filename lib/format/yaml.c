@@ -30,22 +30,22 @@ struct yaml_reading {
     rapt_message *why;
 };
 
-static rapt_status fail(const struct yaml_reading *r, const char *what)
+static rapt_status fail_yaml(const struct yaml_reading *r, const char *what)
 {
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: line %zu: %s", r->label.text, r->line, what);
 }
 
-static rapt_status no_memory(const struct yaml_reading *r)
+static rapt_status no_yaml_memory(const struct yaml_reading *r)
 {
     return rapt__fail(r->why, RAPT_NO_MEMORY, "%s: out of memory", r->label.text);
 }
 
-static rapt_status add(struct yaml_reading *r, struct yaml_item item)
+static rapt_status add_item(struct yaml_reading *r, struct yaml_item item)
 {
     struct yaml *y = r->yaml;
     if (y->count == y->capacity) {
         void *grown = rapt__grown(&y->allocator, y->items, &y->capacity, sizeof item);
-        if (!grown) return no_memory(r);
+        if (!grown) return no_yaml_memory(r);
         y->items = grown;
     }
     y->items[y->count++] = item;
@@ -58,7 +58,7 @@ static rapt_status add_element(struct yaml_reading *r, char *value, bool quoted)
     struct yaml_item *head = &r->yaml->items[r->head - 1];
     head->value = NULL;
     const struct yaml_item item = {head->key, value, head->length++, 0, quoted};
-    return add(r, item);
+    return add_item(r, item);
 }
 
 static void skip_blanks(char **at, const char *end)
@@ -97,19 +97,19 @@ static rapt_status take_scalar(struct yaml_reading *r, char *at, char *end, char
     *quoted = at < end && (*at == '"' || *at == '\'');
     if (*quoted) {
         *value = rapt__yaml_quoted(&at, end, &error);
-        if (*value && !ends_here(at, end)) return fail(r, "there is text after a quoted text");
+        if (*value && !ends_here(at, end)) return fail_yaml(r, "there is text after a quoted text");
     } else {
         if (at < end && *at == '#') end = at;
         end = end_of_plain(at, end);
         if (find_colon(at, end))
-            return fail(r, "mappings within a mapping or list are not supported");
+            return fail_yaml(r, "mappings within a mapping or list are not supported");
         if (at < end && (*at == '{' || *at == '['))
-            return fail(r, "lists and mappings within a list are not supported");
+            return fail_yaml(r, "lists and mappings within a list are not supported");
         if (end - at >= 2 && at[0] == '-' && at[1] == ' ')
-            return fail(r, "lists within a list are not supported");
+            return fail_yaml(r, "lists within a list are not supported");
         *value = rapt__yaml_plain(at, end, &error);
     }
-    return *value ? RAPT_OK : fail(r, error);
+    return *value ? RAPT_OK : fail_yaml(r, error);
 }
 
 /* Reads one element of a list in brackets and the ',' or ']' after it, which may be overwritten by
@@ -121,19 +121,19 @@ static rapt_status take_flow_element(struct yaml_reading *r, char **at, char *en
     char *value = *at, *after = *at;
     if (quoted) {
         value = rapt__yaml_quoted(&after, end, &error);
-        if (!value) return fail(r, error);
+        if (!value) return fail_yaml(r, error);
         skip_blanks(&after, end);
     } else {
         while (after < end && *after != ',' && *after != ']') after++;
         if (find_colon(value, after) || *value == '[' || *value == '{')
-            return fail(r, "lists and mappings within a list are not supported");
+            return fail_yaml(r, "lists and mappings within a list are not supported");
     }
     if (after == end || (*after != ',' && *after != ']'))
-        return fail(r, "a list in brackets does not end on its line");
-    if (after == *at) return fail(r, "an element of a list is empty");
+        return fail_yaml(r, "a list in brackets does not end on its line");
+    if (after == *at) return fail_yaml(r, "an element of a list is empty");
     *more = *after == ',';
     if (!quoted) value = rapt__yaml_plain(value, after, &error);
-    if (!value) return fail(r, error);
+    if (!value) return fail_yaml(r, error);
     *at = after + 1;
     return add_element(r, value, quoted);
 }
@@ -146,16 +146,16 @@ static rapt_status take_flow(struct yaml_reading *r, char *at, char *end, char c
     skip_blanks(&at, end);
     bool more = at == end || *at != close;
     if (more && at < end && close == '}')
-        return fail(r, "mappings within a mapping are not supported");
+        return fail_yaml(r, "mappings within a mapping are not supported");
     if (!more) at++;
     while (more) {
-        if (at == end) return fail(r, "a list in brackets does not end on its line");
+        if (at == end) return fail_yaml(r, "a list in brackets does not end on its line");
         rapt_status status = take_flow_element(r, &at, end, &more);
         if (status != RAPT_OK) return status;
         skip_blanks(&at, end);
         if (more && at < end && *at == close) more = false, at++;
     }
-    return ends_here(at, end) ? RAPT_OK : fail(r, "there is text after a list");
+    return ends_here(at, end) ? RAPT_OK : fail_yaml(r, "there is text after a list");
 }
 
 static rapt_status take_value(struct yaml_reading *r, char *at, char *end)
@@ -180,14 +180,14 @@ static rapt_status take_key(struct yaml_reading *r, char *at, char *end)
         key = rapt__yaml_quoted(&at, end, &error);
         if (key) skip_blanks(&at, end);
         colon = at;
-        if (key && (colon == end || *colon != ':')) return fail(r, "a key has no ':'");
+        if (key && (colon == end || *colon != ':')) return fail_yaml(r, "a key has no ':'");
     } else {
         colon = find_colon(at, end);
-        if (!colon) return fail(r, "is neither a key nor an element of a list");
+        if (!colon) return fail_yaml(r, "is neither a key nor an element of a list");
         key = rapt__yaml_plain(at, colon, &error);
     }
-    if (!key) return fail(r, error);
-    rapt_status status = add(r, (struct yaml_item){.key = key, .index = -1});
+    if (!key) return fail_yaml(r, error);
+    rapt_status status = add_item(r, (struct yaml_item){.key = key, .index = -1});
     if (status != RAPT_OK) return status;
     r->head = r->yaml->count;
     r->closed = false;
@@ -202,9 +202,9 @@ static rapt_status take_inner(struct yaml_reading *r, char *at, char *end)
     if (empty && (*at == '[' || *at == '{'))
         return take_flow(r, at + 1, end, *at == '[' ? ']' : '}');
     if (*at != '-' || (at + 1 < end && at[1] != ' '))
-        return fail(r, "nested mappings and texts of several lines are not supported");
+        return fail_yaml(r, "nested mappings and texts of several lines are not supported");
     if (!empty && !(head && !head->value && !r->closed))
-        return fail(r, "an element does not belong to a list");
+        return fail_yaml(r, "an element does not belong to a list");
     char *value = NULL;
     bool quoted = false;
     at++;
@@ -219,13 +219,13 @@ static rapt_status take_line(struct yaml_reading *r, char *at, char *end)
     char *start = at;
     while (at < end && *at == ' ') at++;
     if (ends_here(at, end)) return RAPT_OK;
-    if (r->ended) return fail(r, "there is text after the end (...) of the document");
+    if (r->ended) return fail_yaml(r, "there is text after the end (...) of the document");
     r->ended = at == start && end - at >= 3 && strncmp(at, "...", 3) == 0 && ends_here(at + 3, end);
     if (r->ended) return RAPT_OK;
-    if (*at == '\t') return fail(r, "is indented by a tab");
+    if (*at == '\t') return fail_yaml(r, "is indented by a tab");
     if (end - at == 3 && strncmp(at, "---", 3) == 0 && r->yaml->count == 0) return RAPT_OK;
     if (*at == '%' || *at == '?' || *at == '@' || *at == '`')
-        return fail(r, "begins with a character that is not supported");
+        return fail_yaml(r, "begins with a character that is not supported");
     const bool element = *at == '-' && (at + 1 == end || at[1] == ' ');
     return at > start || element || *at == '[' || *at == '{' ? take_inner(r, at, end)
                                                              : take_key(r, at, end);
@@ -241,7 +241,7 @@ static rapt_status take_lines(struct yaml_reading *r)
         uint32_t code;
         for (char *c = at; c < stop;) {
             size_t length = *c ? rapt__utf8_decode(c, (size_t)(stop - c), &code) : 0;
-            if (length == 0) return fail(r, "is not UTF-8 or contains a 0");
+            if (length == 0) return fail_yaml(r, "is not UTF-8 or contains a 0");
             c += length;
         }
         rapt_status status = take_line(r, at, stop);
@@ -276,13 +276,13 @@ rapt_status rapt__yaml_open(struct yaml **yaml, const void *bytes, size_t size, 
                             const rapt_allocator *allocator, rapt_message *why)
 {
     struct yaml_reading r = {.label = rapt__shown(label), .line = 1, .why = why};
-    if (size == SIZE_MAX) return no_memory(&r);
+    if (size == SIZE_MAX) return no_yaml_memory(&r);
     struct yaml *y = rapt__alloc(allocator, sizeof *y);
-    if (!y) return no_memory(&r);
+    if (!y) return no_yaml_memory(&r);
     *y = (struct yaml){.allocator = rapt__allocator(allocator), .size = size};
     y->text = rapt__alloc(allocator, size + 1);
     r.yaml = y;
-    rapt_status status = y->text ? RAPT_OK : no_memory(&r);
+    rapt_status status = y->text ? RAPT_OK : no_yaml_memory(&r);
     if (status == RAPT_OK) {
         if (size > 0) memcpy(y->text, bytes, size);
         y->text[size] = 0;
