@@ -1,4 +1,4 @@
-/* compose.c - the small files of a folder: texts that grow, strings of JSON. */
+/* compose.c - composes the small files of an export: growing texts and JSON strings. */
 #include "import/export.h"
 
 #include <assert.h>

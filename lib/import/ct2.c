@@ -1,16 +1,17 @@
-/* ct2.c - a folder of CTranslate2: model.bin, its vocabularies and, from version 6 on, config.json.
-   Source: CTranslate2 4.8: src/models/transformer.cc, sequence_to_sequence.cc, vocabulary.cc. */
+/* ct2.c - imports a folder of CTranslate2: model.bin, its vocabularies and, from version 6 on,
+   config.json. Source: CTranslate2 4.8: src/models/transformer.cc, sequence_to_sequence.cc,
+   vocabulary.cc. */
 #include "import/ct2.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { POSITIONS = 1024 }; /* of sinusoids, which have no end */
+enum { POSITIONS = 1024 }; /* our table size for sinusoids, which CTranslate2 does not limit */
 
 /* ---- version 1 ---- */
 
-/* A name in the file of it, to which OpenNMT-tf gave its own. */
+/* Replaces a name by its spelling in files of version 1, which use the names of OpenNMT-tf. */
 static void spell_v1(char name[IMPORT_NAME])
 {
     static const struct {
@@ -40,7 +41,7 @@ static void spell_v1(char name[IMPORT_NAME])
 
 /* ---- the configuration ---- */
 
-/* Whether embeddings are scaled: a flag, or the number that they are multiplied by. */
+/* Reads whether embeddings are scaled, which is stored as a flag or as the scaling factor. */
 static rapt_status read_scaled(struct import *i, const char *name, int otherwise, int *value)
 {
     const struct tensor_entry *e = rapt__import_find(i, name, 0);
@@ -58,7 +59,7 @@ static rapt_status read_scaled(struct import *i, const char *name, int otherwise
 
 typedef rapt_status read_attribute(struct import *i, const char *name, int otherwise, int *value);
 
-/* An attribute of both halves, which may stand once for both; they must agree. */
+/* Reads an attribute that encoder and decoder may store separately or together; they must agree. */
 static rapt_status attribute(struct import *i, const char *name, read_attribute *read,
                              int otherwise, int *value)
 {
@@ -77,7 +78,7 @@ static rapt_status attribute(struct import *i, const char *name, read_attribute 
                             halves[1]);
 }
 
-/* An attribute of one half, or of both as a whole. */
+/* Reads an attribute of the encoder, the decoder or the whole model. */
 static rapt_status one_sided(struct import *i, const struct ct2_attribute *a, int *value)
 {
     char full[80];
@@ -125,7 +126,7 @@ static bool there(const struct import *i, const char *name)
     return rapt__import_find(i, name, 0) != NULL;
 }
 
-/* Rows of a table; 0: there is none, or it is no matrix. */
+/* Returns the number of rows of a table; 0: it is missing or not a matrix. */
 static int rows_of(const struct import *i, const char *name)
 {
     const struct tensor_entry *e = rapt__import_find(i, name, 0);
@@ -156,7 +157,7 @@ static rapt_status read_sizes(struct import *i)
     return RAPT_OK;
 }
 
-/* Tables that are the bytes of another one. */
+/* Returns whether two tables share their bytes. */
 static bool same_bytes(const struct import *i, const char *a, const char *b)
 {
     const struct tensor_entry *x = rapt__import_find(i, a, 0), *y = rapt__import_find(i, b, 0);
@@ -213,8 +214,8 @@ static rapt_status read_config(struct import *i)
 
 /* ---- what says how text becomes tokens ---- */
 
-/* Whether sources begin and end with special tokens, and what targets begin with; in the file up to
-   version 5. */
+/* Reads whether sources begin and end with special tokens, and what targets begin with. Files up to
+   version 5 store this in model.bin. */
 static rapt_status read_tokens(struct import *i)
 {
     rapt_config *c = &i->config;
@@ -231,7 +232,7 @@ static rapt_status read_tokens(struct import *i)
     return RAPT_OK;
 }
 
-/* The special tokens are known by their usual names. */
+/* Checks that a special token has its usual name, by which tokenizers find it. */
 static rapt_status check_name(struct import *i, const struct import_settings *s, const char *key,
                               const char *name)
 {
@@ -240,8 +241,9 @@ static rapt_status check_name(struct import *i, const struct import_settings *s,
     return rapt__import_bad(i, "config.json: %s is \"%.60s\", not \"%s\"", key, text, name);
 }
 
-/* What targets begin with. Zeros: nothing, but the converter of Hugging Face's MarianMT names the
-   end token then, and leaves it to the caller to end sources, which we do. */
+/* Sets the first input of the decoder. If it is zeros, the token is not used. But "</s>" then shows
+   that the model was converted from Hugging Face's MarianMT, whose callers must end sources
+   themselves, as we do. */
 static rapt_status use_start(struct import *i, const char *start)
 {
     rapt_config *c = &i->config;
@@ -292,7 +294,7 @@ static rapt_status read_settings(struct import *i)
     return status;
 }
 
-/* The vocabulary of that name, as text or JSON; spm: the SentencePiece model that a converter may
+/* Reads the vocabulary `name`, a text or JSON file. spm: a SentencePiece model that a converter may
    have copied beside it. */
 static rapt_status read_vocabulary(struct import *i, const char *name, const char *spm, int vocab,
                                    rapt_tokenizer **tokenizer)
@@ -328,7 +330,7 @@ rapt_status rapt__import_ct2(struct import *i)
     const char *spec = rapt__tensors_metadata(i->file, "spec");
     const char *version = rapt__tensors_metadata(i->file, "binary_version");
     const char *revision = rapt__tensors_metadata(i->file, "revision");
-    bool oldest = version && strcmp(version, "1") == 0; /* which names no kind */
+    bool oldest = version && strcmp(version, "1") == 0; /* version 1 has no spec */
     if (oldest) i->spell = spell_v1;
     if (!spec || (!oldest && strncmp(spec, "Transformer", 11) != 0) || strstr(spec, "Decoder") ||
         strstr(spec, "Encoder"))

@@ -1,7 +1,7 @@
-/* ct2_export.c - a model of ours into a folder of CTranslate2, by the names of ct2_names.c:
-   model.bin of version 6, config.json and the vocabularies; and the SentencePiece models that cut
-   text into their names, which CTranslate2 itself does not read. Source: as ct2.c, and
-   model_spec.py. */
+/* ct2_export.c - exports a model to a folder of CTranslate2, with the names of ct2_names.c:
+   model.bin of version 6, config.json and the vocabularies. The SentencePiece models are also
+   written, although CTranslate2 does not read them, because they are needed to tokenize text.
+   Source: as ct2.c, and model_spec.py. */
 #include "import/ct2.h"
 #include "import/export.h"
 
@@ -23,7 +23,7 @@ static rapt_status check(const struct exporting *e)
     return rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
-/* What CTranslate2 computes by itself, for positions without end. */
+/* Returns whether the positions are those that CTranslate2 computes itself, without a table. */
 static bool own_positions(const rapt_config *c)
 {
     return c->position == RAPT_POSITION_CONCATENATED_N1 && c->first_position == 1;
@@ -84,8 +84,8 @@ static rapt_status write_model(struct exporting *e)
 
 /* ---- the texts ---- */
 
-/* Whether the first input of the decoder is a token of its own; where a vocabulary has no begin
-   token, it is the end token. */
+/* Returns whether the decoder's first input is a separate begin token. A vocabulary without one
+   uses the end token instead. */
 static bool begins(const struct exporting *e)
 {
     return e->config->decoder_start == RAPT_DECODER_START_BEGIN &&
@@ -93,8 +93,8 @@ static bool begins(const struct exporting *e)
                rapt_tokenizer_special(e->target, RAPT_TOKEN_END);
 }
 
-/* With zeros it is not read but by our own reader: "</s>" is that of a converter that leaves the
-   end of sources to the caller. */
+/* Returns the token with which targets begin. If the decoder starts from zeros, only our own import
+   reads it: "</s>" marks a model whose caller ends the sources. */
 static const char *start_of(const struct exporting *e)
 {
     if (e->config->decoder_start == RAPT_DECODER_START_ZERO)

@@ -1,7 +1,6 @@
-/* ct2_names.c - the names that CTranslate2 has for parameters and attributes: what its reader and
-   its writer share. Weights lie there as ours do, [out][in], queries, keys and values in one
-   matrix. Source: CTranslate2 4.8: transformer_spec.py, attention_spec.py,
-   src/layers/transformer.cc. */
+/* ct2_names.c - CTranslate2's names of parameters and attributes, shared by import and export. Its
+   weights have our layout: [out][in], with queries, keys and values in one matrix. Source:
+   CTranslate2 4.8: transformer_spec.py, attention_spec.py, src/layers/transformer.cc. */
 #include "import/ct2.h"
 
 #define ALL(ours, theirs)                                                                          \
@@ -28,7 +27,7 @@
 static const struct import_row rows[] = {
     ALL("embedding.weight", "decoder/embeddings/weight"),
     ALL("embedding.weight", "encoder/embeddings_0/weight"),
-    ALL("embedding.weight", "encoder/embeddings/weight"), /* of older files */
+    ALL("embedding.weight", "encoder/embeddings/weight"), /* in older files */
     ALL("embedding.weight", "decoder/projection/weight"),
     ALL("encoder.embedding.weight", "encoder/embeddings_0/weight"),
     ALL("encoder.embedding.weight", "encoder/embeddings/weight"),
@@ -78,11 +77,11 @@ const struct ct2_attribute rapt__ct2_attributes[CT2_ATTRIBUTES] = {
     {"activation", "I8", true, true, CT2_RELU, CT2_ACTIVATION},
     {"scale_embeddings", "I8", true, true, 1, CT2_SCALED},
     {"start_from_zero_embedding", "I8", false, true, 0, CT2_ZERO_START},
-    {"embeddings_merge", "I8", true, false, 0, CT2_ANY}, /* there is one vocabulary */
+    {"embeddings_merge", "I8", true, false, 0, CT2_ANY}, /* with a single source vocabulary */
     {"alignment_layer", "I16", false, true, -1, CT2_ALIGNMENT_LAYER},
     {"alignment_heads", "I16", false, true, 1, CT2_ALIGNMENT_HEADS},
     {"alibi", "I8", false, true, 0, CT2_ONLY},
-    {"alibi_use_positive_positions", "I8", false, true, 0, CT2_ANY}, /* of alibi */
+    {"alibi_use_positive_positions", "I8", false, true, 0, CT2_ANY}, /* only used with alibi */
     {"scale_alibi", "I8", false, true, 0, CT2_ANY},
     {"multi_query_attention", "I8", true, false, 0, CT2_ONLY},
     {"scale_outputs", NULL, false, false, 0, CT2_ONLY},

@@ -1,5 +1,5 @@
-/* export.c - a model of ours goes in; its tensors under the names of another project come out, with
-   its tokenizers, checked: what all writers of folders share. */
+/* export.c - shared by the exports to all projects: checks of the configuration, tensors under the
+   other project's names, and tokenizers. */
 #include "import/export.h"
 
 #include <stdio.h>
@@ -39,7 +39,8 @@ rapt_status rapt__export_check(const struct exporting *e, const enum config_fiel
 
 /* ---- tensors ---- */
 
-/* Element [row][column] there is [column][row] of the part if it is transposed. */
+/* Reads elements [first, first + count) of an exported tensor. If it is transposed, its element
+   [row][column] is element [column][row] of our part of the parameter. */
 static void fill_parameter(const struct export_tensor *t, const size_t *shape, size_t first,
                            size_t count, float *data)
 {
@@ -65,7 +66,7 @@ static void fill(const struct tensor_source *source, size_t first, size_t count,
     memset(data + held, 0, (count - held) * sizeof *data);
 }
 
-/* Memory for one more; its tensor is all zeros. */
+/* Adds a tensor of zeros; only counts it if memory has not been allocated yet. */
 static struct export_tensor *take(struct exporting *e, const char *name, int rank, size_t rows,
                                   size_t columns)
 {
@@ -94,7 +95,7 @@ static void take_row(struct exporting *e, const struct parameter *p, const struc
     if (t) t->p = p, t->row = row, t->block = e->model->block, t->count = rows * columns;
 }
 
-/* The parts of one parameter. */
+/* Adds the tensors that hold the parts of one parameter. */
 static void take_parameter(struct exporting *e, const struct export_rows *r,
                            const struct parameter *p)
 {
@@ -123,7 +124,7 @@ rapt_status rapt__export_tensors(struct exporting *e, const struct export_rows *
 {
     const rapt_allocator *allocator = &e->model->allocator;
     take_all(e, rows);
-    e->capacity = 2 * e->count + 1 + rows->more; /* alphas, and that of none */
+    e->capacity = 2 * e->count + 1 + rows->more; /* an alpha for each, and one for "none" */
     e->tensors = rapt__alloc(allocator, (size_t)e->capacity * sizeof *e->tensors);
     e->sources = rapt__alloc(allocator, (size_t)e->capacity * sizeof *e->sources);
     if (!e->tensors || !e->sources)

@@ -1,5 +1,5 @@
-/* fill.c - the parameters of a model from the tensors of another project's file: a table of names
-   goes in; shapes and values are checked, and that no tensor is left over. */
+/* fill.c - fills the parameters of a model with the tensors of another project's file, according to
+   tables of names. Shapes and values are checked, and no tensor may be left over. */
 #include "import/parts.h"
 
 #include <stdio.h>
@@ -46,10 +46,10 @@ rapt_status rapt__import_number(struct import *i, const char *name, int otherwis
 
 /* ---- one tensor ---- */
 
-/* Elements of part `part` of `parts` of a parameter's rows. */
+/* The destination: part `part` of `parts` of a parameter's rows. */
 struct target {
     const struct parameter *p;
-    size_t rows, columns, first; /* rows of the part; its first element */
+    size_t rows, columns, first; /* rows of the part; index of its first element */
 };
 
 static struct target target_of(const struct parameter *p, const struct import_row *row)
@@ -61,7 +61,7 @@ static struct target target_of(const struct parameter *p, const struct import_ro
 
 static bool fits(const struct tensor_entry *e, const struct target *t, bool transposed)
 {
-    if (t->p->rows == 1) { /* a vector, also as a matrix of one row or column */
+    if (t->p->rows == 1) { /* a vector may be stored as a matrix of one row or column */
         size_t longest = 1;
         for (int d = 0; d < e->rank; d++) longest = rapt__max_size(longest, e->shape[d]);
         return e->count == t->columns && longest == e->count;
@@ -70,7 +70,7 @@ static bool fits(const struct tensor_entry *e, const struct target *t, bool tran
     return e->rank == 2 && e->shape[0] == rows && e->shape[1] == columns;
 }
 
-/* x [rows][columns] to y [columns][rows]. */
+/* Transposes x[rows][columns] to y[columns][rows]. */
 static void transpose(const float *x, size_t rows, size_t columns, float *y)
 {
     enum { BLOCK = 16 };
@@ -89,7 +89,8 @@ static rapt_status check_finite(struct import *i, const char *name, const float 
                             (double)x[good]);
 }
 
-/* data: 2 * count floats of memory; on return the first half holds the part as ours has it. */
+/* Reads an entry in our layout. data has memory for 2 * e->count floats; the result is in the first
+   half. */
 static rapt_status read_part(struct import *i, const struct tensor_entry *e, const struct target *t,
                              bool transposed, float *data)
 {
@@ -101,7 +102,7 @@ static rapt_status read_part(struct import *i, const struct tensor_entry *e, con
     return status;
 }
 
-/* More tensors for the same part, which must be equal to what is in the model by now. */
+/* Checks that another tensor for a part that is already filled has equal values. */
 static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
                                const struct target *t, const float *data)
 {
@@ -151,7 +152,8 @@ void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *laye
     snprintf(pattern + front, IMPORT_NAME - front, "#%s", at);
 }
 
-/* Of one parameter; *parts and the number found say whether it is whole. */
+/* Fills one parameter with the tensors in a table. *found collects the parts that were found, out
+   of *parts. */
 static rapt_status take_rows(struct import *i, const struct import_table *table,
                              const struct parameter *p, unsigned *found, int *parts)
 {

@@ -1,6 +1,6 @@
-/* hf.c - a folder of MarianMT as Hugging Face's transformers keeps it: config.json, the weights,
-   vocab.json and the SentencePiece models of both languages. Source: transformers 4.57,
-   modeling_marian.py, tokenization_marian.py. */
+/* hf.c - imports a folder of MarianMT in the format of Hugging Face's transformers: config.json,
+   the weights, vocab.json and the SentencePiece models of both languages. Source: transformers
+   4.57, modeling_marian.py, tokenization_marian.py. */
 #include "import/hf.h"
 
 #include <math.h>
@@ -9,8 +9,8 @@
 
 /* ---- positions ---- */
 
-/* Computes the sinusoids of the configuration and compares a table of the same shape with them;
- *equal: they agree but for the last bit, in which mathematical libraries differ. */
+/* Compares a table of positions, of the right shape, with the sinusoids of the configuration. The
+   result is in *equal; the last bit is ignored, because mathematical libraries differ in it. */
 static rapt_status compare_sinusoids(struct import *i, const struct tensor_entry *e, bool *equal)
 {
     size_t bytes = 2 * e->count * sizeof(float);
@@ -24,8 +24,8 @@ static rapt_status compare_sinusoids(struct import *i, const struct tensor_entry
     return status;
 }
 
-/* transformers computes sinusoids only where the file has no tables. A file in 16 bits has rounded
-   ones, with which the model becomes one of learned positions. */
+/* Chooses the kind of positions. transformers uses the tables in the file and computes sinusoids
+   only if there are none. A 16-bit file has rounded tables, which become learned positions. */
 static rapt_status choose_positions(struct import *i)
 {
     static const char *const names[] = {HF_ENCODER_POSITIONS, HF_DECODER_POSITIONS};
@@ -107,7 +107,7 @@ static rapt_status read_activation(struct import *i, const struct import_setting
                             name);
 }
 
-struct ids { /* of special tokens, as config.json has them */
+struct ids { /* ids of special tokens in config.json */
     int pad, end, start;
 };
 
@@ -155,8 +155,8 @@ static rapt_status check_id(struct import *i, const rapt_tokenizer *t, int which
                             (int)own);
 }
 
-/* The pad token is nothing that a translation may have. Its logit would be that of a row of zeros,
-   often above all others, so its bias makes it one that softmax takes for nothing. */
+/* Excludes the pad token from translations. The logit of its row of zeros would be 0, often the
+   largest, so its bias is set low enough that its probability becomes 0. */
 static void exclude_pad(struct import *i, int pad)
 {
     static const float never = -1e9f;

@@ -1,15 +1,17 @@
-/* hf_export.c - a model of ours into a folder of MarianMT as Hugging Face's transformers reads it,
-   by the names of hf_names.c: model.safetensors, config.json, generation_config.json, vocab.json
-   and the SentencePiece models. MarianMT wants a pad token that no translation has: a vocabulary
-   that has none gets it, with a row of zeros, which is also what the decoder of a model that starts
-   with zeros begins with. Source: as hf.c, and convert_marian_to_pytorch.py. */
+/* hf_export.c - exports a model to a folder of MarianMT for Hugging Face's transformers, with the
+   names of hf_names.c: model.safetensors, config.json, generation_config.json, vocab.json and the
+   SentencePiece models.
+
+   MarianMT needs a pad token that never occurs in a translation. If the vocabulary has none, it is
+   added, with a row of zeros, which also serves as the first input of a decoder that starts from
+   zeros. Source: as hf.c, and convert_marian_to_pytorch.py. */
 #include "import/export.h"
 #include "import/hf.h"
 
 #include <string.h>
 
 struct hf_ids {
-    bool added; /* pad is a row behind the tables */
+    bool added; /* pad is an extra row at the end of the tables */
     int32_t pad, end, start;
 };
 
@@ -27,7 +29,8 @@ static rapt_status check(const struct exporting *e)
     return rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
-/* Both sides have one number of the pad token, which masks the rows behind a shorter source. */
+/* Finds the ids of the special tokens. MarianMT uses one id of the pad token for both sides; it
+   masks the padding after shorter sources. */
 static rapt_status find_ids(const struct exporting *e, struct hf_ids *ids)
 {
     const rapt_tokenizer *t = e->target;
@@ -129,7 +132,7 @@ static rapt_status write_names(const struct exporting *e, const rapt_tokenizer *
     rapt__compose(&text, "{");
     for (int32_t id = 0; id < vocab; id++) {
         rapt_text name_of = rapt_tokenizer_name(t, id);
-        if (name_of.size == 0) continue; /* it stands for nothing */
+        if (name_of.size == 0) continue; /* an id without a token */
         rapt__compose(&text, text.size > 1 ? ",\n" : "\n");
         rapt__compose_string(&text, name_of);
         rapt__compose(&text, ": %d", (int)id);
@@ -151,7 +154,7 @@ static rapt_status write_vocabularies(const struct exporting *e, const struct hf
 
 /* ---- its tensors ---- */
 
-/* Biases are never left out. */
+/* Writes the tensors; biases that the model lacks are written as zeros. */
 static rapt_status write_model(struct exporting *e, const struct hf_ids *ids)
 {
     static const char *const tables[] = {"model.shared.weight", "model.encoder.embed_tokens.weight",

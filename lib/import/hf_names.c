@@ -1,6 +1,6 @@
-/* hf_names.c - the names that MarianMT of Hugging Face's transformers has for parameters and
-   options: what its reader and its writer share. Matrices are [out][in], queries, keys and values
-   apart. Source: transformers 4.57, modeling_marian.py, configuration_marian.py. */
+/* hf_names.c - MarianMT's names of parameters and options in Hugging Face's transformers, shared by
+   import and export. Matrices are [out][in], with separate queries, keys and values. Source:
+   transformers 4.57, modeling_marian.py, configuration_marian.py. */
 #include "import/hf.h"
 
 #define WHOLE(ours, theirs)                                                                        \
@@ -29,7 +29,7 @@
         LINEAR(side ".layers.#.feedforward.norm", "model." side ".layers.#.final_layer_norm")
 
 const struct import_row rapt__hf_rows[] = {
-    /* what is tied may be stored under any of its names */
+    /* tied tables may be stored under any of their names */
     WHOLE("embedding.weight", "model.shared.weight"),
     WHOLE("embedding.weight", "model.encoder.embed_tokens.weight"),
     WHOLE("embedding.weight", "model.decoder.embed_tokens.weight"),

@@ -1,5 +1,6 @@
-/* hf_vocabulary.c - the names of a MarianMT's tokens: vocab.json, and beside it added_tokens.json,
-   where transformers keeps what was added to a tokenizer before resize_token_embeddings.
+/* hf_vocabulary.c - reads the names of a MarianMT model's tokens from vocab.json and
+   added_tokens.json, in which transformers stores tokens that were added to a tokenizer before
+   resize_token_embeddings.
 
        {"<first>": 54776, "<second>": 54777}
 
@@ -16,7 +17,7 @@ static bool same(rapt_text name, const char *text)
     return name.size == strlen(text) && memcmp(name.bytes, text, name.size) == 0;
 }
 
-/* Gives added tokens their rows of names[vocab]. */
+/* Enters the added tokens in names[vocab]. */
 static rapt_status take_added(struct import *i, const struct import_settings *s, rapt_text *names,
                               int vocab)
 {
@@ -36,7 +37,8 @@ static rapt_status take_added(struct import *i, const struct import_settings *s,
     return RAPT_OK;
 }
 
-/* Makes a tokenizer of names[vocab], which are those of a vocabulary and of added tokens. */
+/* Makes a tokenizer of the tokens in a vocabulary and the added tokens. names has memory for vocab
+   entries. */
 static rapt_status make_list(struct import *i, const char *file, const struct vocabulary *v,
                              const struct import_settings *added, rapt_text *names, int vocab,
                              const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)

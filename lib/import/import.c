@@ -1,5 +1,5 @@
-/* import.c - finds out what a folder or file is, and makes a model of it that carries its
-   tokenizers as a model file of our own does. */
+/* import.c - detects the format of a folder or file and imports it as a model with its tokenizers
+   in the metadata, like a model file of our own. */
 #include "import/parts.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static bool is_folder(const char *path)
     return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-/* The folder that path is or is in. */
+/* Finds the folder that the path is, or that contains the file. */
 static rapt_status find_folder(struct import *i, const char *path)
 {
     size_t size = strlen(path);
@@ -49,8 +49,8 @@ static rapt_status find_folder(struct import *i, const char *path)
     return RAPT_OK;
 }
 
-/* Whether tensors of Hugging Face are there: without a configuration of ours, beside config.json.
- */
+/* Returns whether a file is a safetensors file of Hugging Face: without our configuration, and with
+   a config.json beside it. */
 static bool is_hf(const char *path, const rapt_allocator *allocator)
 {
     struct import i = {.folder = ""};
@@ -110,7 +110,7 @@ static rapt_status keep_tokenizers(struct import *i)
 
 /* ---- what it is ---- */
 
-/* The tensors of a folder or file. */
+/* Opens the tensors of a folder or file. */
 static rapt_status open_tensors(struct import *i, const char *path)
 {
     char full[2 * IMPORT_PATH];
@@ -152,7 +152,7 @@ static rapt_status import_open(struct import *i)
     return status ? status : keep_tokenizers(i);
 }
 
-/* Whether a message begins with the path of a file in the folder. */
+/* Returns whether a message begins with the path of a file in the folder. */
 static bool names_file(const struct import *i, const char *message)
 {
     size_t size = strlen(i->folder);
@@ -169,7 +169,7 @@ rapt_status rapt__import(rapt_model **model, const char *path, rapt_file_fn *fil
     i->config.size = sizeof i->config;
     rapt_status status = find_folder(i, path);
     if (!status) status = open_tensors(i, path);
-    bool named = status; /* the message has a file's name in it */
+    bool named = status; /* the message already names a file */
     if (!status) rapt__import_record(i, i->model_name, RAPT_FILE_USE_MODEL);
     if (!status) status = import_open(i), named = names_file(i, reason.text);
     if (!status) status = rapt__import_report(i, file, user);

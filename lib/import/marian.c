@@ -1,14 +1,14 @@
-/* marian.c - a model of Marian: model.bin or model.npz with its configuration inside, and the
-   vocabularies beside it: models of OPUS-MT, the students of Firefox (Bergamot). Matrices are
-   [in][out], layers count from 1. An option that would change what is computed, and that this
-   library has not, is refused by its name. Source: marian-nmt/marian-dev 1.12, transformer.h,
+/* marian.c - imports a model of Marian: model.bin or model.npz, which contains its configuration,
+   and the vocabularies beside it. This includes the models of OPUS-MT and Firefox (Bergamot).
+   Matrices are [in][out], and layers count from 1. An option that changes what is computed and is
+   not supported is refused by name. Source: marian-nmt/marian-dev 1.12, transformer.h,
    layers/generic.h, rnn/cells.h; browsermt/marian-dev. */
 #include "import/parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { POSITIONS = 1024 }; /* of sinusoids, which have no end */
+enum { POSITIONS = 1024 }; /* our table size for sinusoids, which Marian does not limit */
 
 #define PART(ours, theirs, part, parts)                                                            \
     {                                                                                              \
@@ -18,7 +18,7 @@ enum { POSITIONS = 1024 }; /* of sinusoids, which have no end */
     {                                                                                              \
         ours, theirs, part, parts, IMPORT_OPTIONAL                                                 \
     }
-/* The names of a norm after its sublayer, and before it. */
+/* Names of a norm: `after` its sublayer or `before` it. */
 #define NORMS(ours, after, before)                                                                 \
     {ours ".weight", after "_ln_scale", 0, 1, 0},                                                  \
         {ours ".weight", before "_ln_scale_pre", 0, 1, 0},                                         \
@@ -49,7 +49,7 @@ enum { POSITIONS = 1024 }; /* of sinusoids, which have no end */
 const struct import_row rapt__marian_rows[] = {
     {"embedding.weight", "Wemb", 0, 1, 0},
     {"encoder.embedding.weight", "encoder_Wemb", 0, 1, 0},
-    {"encoder.embedding.weight", "Wemb", 0, 1, 0}, /* tied-embeddings-src alone */
+    {"encoder.embedding.weight", "Wemb", 0, 1, 0}, /* with only tied-embeddings-src */
     {"decoder.embedding.weight", "decoder_Wemb", 0, 1, 0},
     {"decoder.embedding.weight", "Wemb", 0, 1, 0},
     {"output.weight", "decoder_ff_logit_out_Wt", 0, 1, 0},
@@ -75,10 +75,10 @@ const int rapt__marian_row_count = sizeof rapt__marian_rows / sizeof *rapt__mari
 
 /* ---- the configuration ---- */
 
-/* Options of the architecture with the values that change nothing; those not named here are about
+/* Options of the architecture with the values that are supported. All other options concern
    training and search. */
 static const struct {
-    const char *key, *good, *too; /* too: as well, or NULL */
+    const char *key, *good, *too; /* too: second supported value, or NULL */
 } options[] = {
     {"type", "transformer", NULL},
     {"transformer-no-projection", "false", NULL},
@@ -94,14 +94,15 @@ static const struct {
     {"transformer-decoder-ffn-depth", "0", "2"},
     {"transformer-postprocess-emb", "d", ""},
     {"layer-normalization", "false", NULL},
-    {"right-left", "false", NULL}, /* targets from their last word on */
+    {"right-left", "false", NULL}, /* true: targets are generated from right to left */
     {"lemma-dim-emb", "0", NULL},
     {"factors-dim-emb", "0", NULL},
     {"ulr", "false", NULL},
     {"bert-train-type-embeddings", "false", "true"},
 };
 
-/* The value of a key; True and TRUE, which are YAML too, as true. */
+/* Returns the value of a key. YAML's other spellings of true and false, such as True, are
+   unified. */
 static const char *option(const struct yaml *y, const char *key)
 {
     static const char *const words[][3] = {{"true", "True", "TRUE"}, {"false", "False", "FALSE"}};
@@ -132,7 +133,7 @@ static rapt_status check_options(struct import *i, const struct yaml *y)
     return option(y, "type") ? RAPT_OK : rapt__import_bad(i, "special:model.yml has no type");
 }
 
-/* A whole number that must be there if otherwise is below 0. */
+/* Reads an integer, which must be present if `otherwise` is negative. */
 static rapt_status number(struct import *i, const struct yaml *y, const char *key, int otherwise,
                           int *value)
 {
@@ -153,7 +154,7 @@ static bool is_true(const struct yaml *y, const char *key)
     return value && strcmp(value, "true") == 0;
 }
 
-/* The operations of a sublayer without dropout, which inference has not. */
+/* Returns the operations around a sublayer, without dropout (d), which inference does not use. */
 static const char *operations(const struct yaml *y, const char *key, const char *otherwise,
                               char text[16])
 {
@@ -165,7 +166,7 @@ static const char *operations(const struct yaml *y, const char *key, const char 
     return text;
 }
 
-/* Which norms there are: after a sublayer, or before it and at the end. */
+/* Reads where the norms are: after each sublayer, or before it and at the end of the stack. */
 static rapt_status read_norms(struct import *i, const struct yaml *y)
 {
     static const struct {
@@ -206,7 +207,7 @@ static rapt_status read_decoder(struct import *i, const struct yaml *y)
     return RAPT_OK;
 }
 
-/* Marian's gelu is x / (1 + e^(-1.702 x)), which this library has not. */
+/* Reads the activation. Marian's gelu is x / (1 + e^(-1.702 x)), which is not supported. */
 static rapt_status read_activation(struct import *i, const struct yaml *y)
 {
     const char *name = option(y, "transformer-ffn-activation");
@@ -216,14 +217,15 @@ static rapt_status read_activation(struct import *i, const struct yaml *y)
     return strcmp(name, "relu") == 0 ? RAPT_OK : refuse(i, "transformer-ffn-activation", name);
 }
 
-/* Rows of a table; 0: there is none. */
+/* Returns the number of rows of a table; 0: there is none. */
 static int rows_of(const struct import *i, const char *name)
 {
     const struct tensor_entry *e = rapt__tensors_find(i->file, name);
     return e && e->rank == 2 && e->shape[0] <= 1 << 24 ? (int)e->shape[0] : 0;
 }
 
-/* The output matrix is Wemb if all are tied; decoder_Wemb if the decoder's are. */
+/* Reads which tables are tied. The output matrix is Wemb if all are, decoder_Wemb if only the
+   decoder's are. */
 static rapt_status read_tables(struct import *i, const struct yaml *y)
 {
     rapt_config *c = &i->config;
@@ -238,7 +240,7 @@ static rapt_status read_tables(struct import *i, const struct yaml *y)
     return rapt__import_bad(i, "there is no tensor Wemb");
 }
 
-/* Marian's alignments are those of the first head of one layer, as ours are. */
+/* Reads the layer of alignments. Like ours, they are the weights of its first head. */
 static rapt_status read_alignment(struct import *i, const struct yaml *y)
 {
     static const char key[] = "transformer-guided-alignment-layer";
@@ -291,8 +293,8 @@ static rapt_status read_settings(struct import *i)
     return status;
 }
 
-/* Alphas, which belong to tensors; that of none is for the output with a shortlist, and kept by
-   that name. */
+/* Marks the alphas as used, since they are attached to their tensors. The alpha of "none", which
+   belongs to the output layer with a shortlist, is kept under that name. */
 static rapt_status take_alphas(struct import *i)
 {
     static const char suffix[] = "_QuantMultA", none[] = "none_QuantMultA";
@@ -310,7 +312,7 @@ static rapt_status take_alphas(struct import *i)
     return rapt__import_keep_scale(i, "none", 0, 1, 0, alpha);
 }
 
-/* The limit of translations that the settings for decoding have. */
+/* Reads the limit on the length of translations from the decoding settings. */
 static rapt_status read_max_length(struct import *i)
 {
     static const char key[] = "max-length-factor";

@@ -1,6 +1,6 @@
-/* marian_export.c - a model of ours into a folder as Marian reads it: model.bin with its
-   configuration, by the table of marian.c the other way round, and the SentencePiece models of its
-   tokenizers. What Marian does not compute is refused by the name of its field. */
+/* marian_export.c - exports a model to a folder of Marian: model.bin, which includes the
+   configuration, using the table of marian.c in reverse, and the SentencePiece models of the
+   tokenizers. A model that Marian cannot compute is refused by the name of its field. */
 #include "import/export.h"
 
 #include <stdio.h>
@@ -25,8 +25,9 @@ static rapt_status check(const struct exporting *e)
     return rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
-/* What the engine multiplies in 8 bits comes in blocks of 8 outputs and 16 inputs; it ends the
-   process at other sizes. A source vocabulary of its own is a table, and free. */
+/* Checks the sizes for products in 8 bits. Their engine works in blocks of 8 outputs and 16 inputs
+   and ends the process for other sizes. A separate source vocabulary is only a table, so its size
+   is free. */
 static rapt_status check_narrow(const struct exporting *e)
 {
     const rapt_config *c = e->config;
@@ -92,7 +93,7 @@ static void write_settings(const rapt_config *c, char text[SETTINGS])
 
 /* ---- its tensors ---- */
 
-/* Of the names that a norm may have, those of its kind and place. */
+/* Selects, from the names that a norm may have, those for its type and position. */
 static bool takes(const struct exporting *e, const struct import_row *row, const char *pattern)
 {
     const rapt_config *c = e->config;
@@ -122,7 +123,8 @@ static rapt_status write_model(struct exporting *e, enum marian_precision precis
 
 /* ---- its vocabularies ---- */
 
-/* A list of names, as the models of OPUS-MT have it, and the pieces that text is cut into. */
+/* Writes a list of names, as in the models of OPUS-MT, and the SentencePiece model that tokenizes
+   text. */
 static rapt_status write_list(const struct exporting *e, const rapt_tokenizer *t, const char *name,
                               const char *pieces)
 {

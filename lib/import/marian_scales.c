@@ -1,10 +1,10 @@
-/* marian_scales.c - the scales of a model that was read in whole numbers, and the alphas of its
-   products, go back into the file that is written: what import/scales.c kept. */
+/* marian_scales.c - writes the scales and alphas of a model that was imported from a quantized file
+   back to a file. See import/scales.c. */
 #include "import/export.h"
 
 #include <stdio.h>
 
-/* What all of these rows have; 0: they differ. */
+/* Returns the value that all rows share; 0: they differ. */
 static float common(const float *of_rows, size_t count)
 {
     for (size_t i = 1; i < count; i++)
@@ -12,8 +12,8 @@ static float common(const float *of_rows, size_t count)
     return of_rows[0];
 }
 
-/* Scales and alphas of parameter n to those of the first `count` tensors that are parts of it.
-   memory: 2 floats for each of its rows. */
+/* Assigns the scales and alphas of parameter n to its parts among the first `count` tensors.
+   memory: 2 floats for each row of the parameter. */
 static rapt_status take_scales(struct exporting *e, int n, int count, float *memory)
 {
     const struct parameter *p = &e->model->layout.parameters[n];

@@ -1,5 +1,5 @@
-/* others.c - what is in the folder of an export: files of another model that would be read with the
-   new ones, and a model of another format that would be replaced. */
+/* others.c - checks the folder of an export for files of another model, which would be read
+   together with the new ones, and for a model of another format, which would be replaced. */
 #include "import/export.h"
 #include "import/hf.h"
 
@@ -9,7 +9,7 @@
 
 struct found_other {
     const struct export_plan *plan;
-    char name[256]; /* "": none */
+    char name[256]; /* "": none found */
 };
 
 static bool is_planned(const struct export_plan *plan, const char *name)
@@ -28,7 +28,7 @@ static bool visit(void *user, const char *name)
     return false;
 }
 
-/* Whose format the tensors are in; -1: that of a model file of our own. */
+/* Returns the format of the tensors; -1: a model file of our own. */
 static int format_of(const struct tensor_file *file)
 {
     if (rapt__tensors_container(file) == CONTAINER_CTRANSLATE2) return EXPORT_CT2;
@@ -36,7 +36,8 @@ static int format_of(const struct tensor_file *file)
     return rapt__tensors_metadata(file, "rapt.config") ? -1 : EXPORT_HF;
 }
 
-/* A file that is not there or cannot be opened is no model of another format. */
+/* Checks whether a file that will be replaced is a model of another format. A missing or unreadable
+   file is not. */
 static rapt_status check_replaced(const struct exporting *e, const char *name,
                                   struct found_other *found)
 {
@@ -60,7 +61,7 @@ rapt_status rapt__export_check_folder(const struct exporting *e, const struct ex
     struct found_other found = {plan, ""};
     rapt_status status = RAPT_OK;
     if (!rapt__disk_list(e->folder, visit, &found)) {
-        if (errno == ENOENT || errno == ENOTDIR) return RAPT_OK; /* writing says so */
+        if (errno == ENOENT || errno == ENOTDIR) return RAPT_OK; /* writing reports it */
         return rapt__fail(e->why, errno == ENOMEM ? RAPT_NO_MEMORY : RAPT_NO_FILE,
                           "%.200s: the folder cannot be listed", e->folder);
     }

@@ -1,5 +1,5 @@
-/* parts.h - what the files of this layer share: an import while it is going on, tensors by tables
-   of names, settings in JSON, vocabularies. */
+/* parts.h - shared by the files of this layer: the state of an import, tensors by tables of names,
+   JSON settings, vocabularies. */
 #ifndef RAPT_LIB_IMPORT_PARTS_H
 #define RAPT_LIB_IMPORT_PARTS_H
 
@@ -7,7 +7,7 @@
 #include "import/import.h"
 #include <rapt/text.h>
 
-/* Bytes of a path; of the name of a file in the folder; files that one model is read from. */
+/* Bytes of a path; bytes of the name of a file in the folder; files that one model consists of. */
 enum { IMPORT_PATH = 4096, IMPORT_FILE = 256, IMPORT_READ_FILES = 24 };
 
 struct import_read_file { /* a file that was read */
@@ -17,56 +17,57 @@ struct import_read_file { /* a file that was read */
 
 struct import {
     char folder[IMPORT_PATH];     /* of its files, ending in '/'; or "" */
-    char model_name[IMPORT_FILE]; /* of the file of tensors, in the folder */
-    const char *model_reason;     /* why it is that one */
-    struct yaml *decoder;         /* settings for decoding beside a model of Marian; NULL: none */
+    char model_name[IMPORT_FILE]; /* name of the file of tensors in the folder */
+    const char *model_reason;     /* why this file was chosen */
+    struct yaml *decoder;         /* decoding settings beside a Marian model; NULL: none */
     char decoder_name[IMPORT_FILE];
     struct import_read_file read_files[IMPORT_READ_FILES];
     int read_count;
     rapt_allocator allocator;
     struct tensor_file *file;
-    bool *used; /* [entries of the file] read, or known to mean nothing here */
+    bool *used; /* [entries of the file] whether it was read or can be ignored */
     rapt_config config;
     rapt_model *model;
-    rapt_tokenizer *source, *target; /* target NULL: source is both */
-    char origin[160];                /* for people: what it was */
-    float max_length_factor;         /* target tokens for each source token; 0: not known */
-    char *scales; /* [scales_capacity] metadata SCALES_KEY, ending in 0; NULL: none */
+    rapt_tokenizer *source, *target; /* target NULL: source serves both sides */
+    char origin[160];                /* description of the original, for people */
+    float max_length_factor;         /* maximum target tokens per source token; 0: unknown */
+    char *scales; /* [scales_capacity] 0-terminated metadata SCALES_KEY; NULL: none */
     size_t scales_size, scales_capacity;
-    void (*spell)(char *name); /* [160] as the file has it; NULL: it is the same */
+    void (*spell)(char *name); /* changes name [160] to its spelling in the file; NULL: none */
     rapt_message *why;
 };
 
 /* ---- fill.c: tensors of the file by name; '#' in a name stands for the number of a layer ---- */
 enum import_flags {
-    IMPORT_OPTIONAL = 1,  /* what is not there is 0 */
-    IMPORT_TRANSPOSED = 2 /* [columns][rows] */
+    IMPORT_OPTIONAL = 1,  /* filled with 0 if missing */
+    IMPORT_TRANSPOSED = 2 /* stored as [columns][rows] */
 };
-struct import_row { /* one parameter of ours, or part `part` of `parts` of its rows */
+struct import_row { /* names of one parameter, or of part `part` of `parts` of its rows */
     const char *ours, *theirs;
     int part, parts, flags;
 };
 struct import_table {
     const struct import_row *rows;
     int count;
-    int first_layer; /* the number of theirs that is our 0 */
+    int first_layer; /* their number of our layer 0 */
 };
 const struct tensor_entry *rapt__import_find(const struct import *i, const char *name, int layer);
 void rapt__import_use(struct import *i, const struct tensor_entry *entry); /* NULL is allowed */
-/* Every parameter of the model from the tables; of rows for the same part the first one that is
-   there counts, and the others must be equal to it. RAPT_BAD_FILE: one is missing or of another
-   shape, or a tensor is left that no row has used. */
+/* Fills every parameter of the model from the tables. If several rows for the same part name
+   existing tensors, the first is used and the others must be equal to it. RAPT_BAD_FILE: a tensor
+   is missing or has the wrong shape, or a tensor was not used by any row. */
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
-/* A parameter's name with '#' for the number of its layer, which goes to *layer; and back. */
+/* Replaces the number of the layer in a parameter's name by '#', and returns it in *layer; and the
+   reverse. */
 enum { IMPORT_NAME = 160 };
 void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *layer);
 void rapt__import_name(char to[IMPORT_NAME], const char *pattern, int layer);
-/* A whole number, 1 element; not there: `otherwise`. Counts as used. */
+/* Reads a tensor of one integer and marks it as used; `otherwise` if it is missing. */
 rapt_status rapt__import_number(struct import *i, const char *name, int otherwise, int *value);
 
 /* ---- scales.c: metadata SCALES_KEY ---- */
-/* Rows [first, first + rows) of a parameter are an entry's; nothing is kept of one without scales.
- */
+/* Keep the scale and alpha of rows [first, first + rows) of a parameter, from an entry or given
+   directly. An entry without scales is ignored. */
 rapt_status rapt__import_keep_scales(struct import *i, const char *name, size_t first, size_t rows,
                                      const struct tensor_entry *entry);
 rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t first, size_t rows,
@@ -75,73 +76,79 @@ rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t f
 /* ---- settings.c: a JSON object by key ---- */
 struct import_setting {
     const char *key;
-    const char *text; /* of a string, number, true, false or null, or of the one number of a list;
+    const char *text; /* of a string, number, true, false or null, or of a list of one number;
                          NULL: an object or another array */
     bool string, list;
-    int length; /* of a list */
+    int length; /* elements of a list */
 };
 struct import_settings {
-    char *bytes; /* of the file, into which the texts point */
+    char *bytes; /* [size + 1] of the file; the texts point into them */
     size_t size;
-    struct import_setting *all; /* [count] of memory for [capacity] */
+    struct import_setting *all; /* [count], allocated for [capacity] */
     size_t count, capacity;
 };
-/* RAPT_NO_FILE: there is no such file in the folder, and nothing to free. */
+/* Reads the settings in a file of the folder. RAPT_NO_FILE: it does not exist. After a failure
+   there is nothing to free. */
 rapt_status rapt__import_settings(struct import *i, const char *name, struct import_settings *s);
 void rapt__import_settings_free(struct import *i, struct import_settings *s);
-/* The text of a setting; NULL: it is not there, is null, or no plain value. */
+/* Returns the text of a setting; NULL: it is missing, null, a list or an object. */
 const char *rapt__import_setting(const struct import_settings *s, const char *key);
-/* A whole number; not there: `otherwise`. RAPT_BAD_FILE: it is something else. */
+/* Reads an integer that is not negative; `otherwise` if the key is missing. RAPT_BAD_FILE: it is
+   something else. */
 rapt_status rapt__import_whole(struct import *i, const struct import_settings *s, const char *key,
                                int otherwise, int *value);
-/* The number of a token, which may be a list of one; not there: `otherwise`. */
+/* Reads the id of a token, which may be a list of one; `otherwise` if the key is missing. */
 rapt_status rapt__import_id(struct import *i, const struct import_settings *s, const char *key,
                             int otherwise, int *value);
-/* true or false; not there: `otherwise`. */
+/* Reads true or false; `otherwise` if the key is missing. */
 rapt_status rapt__import_flag(struct import *i, const struct import_settings *s, const char *key,
                               bool otherwise, bool *value);
 
 /* ---- vocabulary.c ---- */
-/* All bytes of a file in the folder, [*size + 1] with a 0 behind them, which the caller frees. */
+/* Reads a file of the folder into memory that the caller frees, [*size + 1] bytes with a 0 at the
+   end. */
 rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);
-/* A tokenizer of the names in a file, which must have as many as the table has rows; one fewer: the
-   last one is <unk>. pieces: NULL, or a SentencePiece tokenizer. RAPT_NO_FILE: it is not there. */
+/* Makes a tokenizer of the names in a file, which must be as many as the rows of the table. If
+   there is one fewer, the last row becomes <unk>. pieces: a SentencePiece tokenizer, or NULL.
+   RAPT_NO_FILE: the file does not exist. */
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
 rapt_status rapt__import_pieces(struct import *i, const char *name,
-                                rapt_tokenizer **tokenizer); /* a SentencePiece model */
-/* Those beside a model of Marian: one for both sides, or two. i->decoder says which they are, or
-   their names do. */
+                                rapt_tokenizer **tokenizer); /* from a SentencePiece model */
+/* Opens the vocabularies beside a Marian model: one for both sides, or two. i->decoder names them,
+   or they are recognized by their own names. */
 rapt_status rapt__import_vocabularies(struct import *i);
-/* Whether a file of that name is one of vocabularies: a SentencePiece model, a list of names with
+/* Returns whether the name is that of a vocabulary: a SentencePiece model, a list of names with
    "vocab" in its name, or decoder.yml. */
 bool rapt__import_is_vocabulary(const char *name);
 
 /* ---- folder.c ---- */
-/* Visits the names in a folder. RAPT_NO_MEMORY, RAPT_BAD_FILE: it cannot be listed. */
+/* Visits the names in a folder. Fails with RAPT_NO_MEMORY or, if it cannot be listed,
+   RAPT_BAD_FILE. */
 rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_fn *visit,
                               void *user);
-/* Whether a name ends so, or so and with ".gz". */
+/* Returns whether a name ends with `end` or with `end` and ".gz". */
 bool rapt__import_ends(const char *name, const char *end);
-/* Whether a compressed file is beside the same one that is not. */
+/* Returns whether a name ends with ".gz" and the folder has the same file uncompressed. */
 bool rapt__import_is_twin(const struct import *i, const char *name);
-/* Whether a file of that name in a folder may be read as tensors or vocabulary of its model. */
+/* Returns whether a file with this name, in the folder of a model, may be read as its tensors or
+   vocabulary. */
 bool rapt__import_reads(const char *name);
-/* Chooses i->model_name in a folder. */
+/* Chooses the file of tensors in a folder, i->model_name. */
 rapt_status rapt__import_choose(struct import *i, const char *path);
-/* Opens i->decoder, if there are settings for the model. */
+/* Opens i->decoder, if the folder has decoding settings for the model. */
 rapt_status rapt__import_decoder(struct import *i);
-/* Remembers that a file was read; reports all files of the folder (file NULL: none). */
+/* Record a file that was read, and report every file of the folder to `file` (NULL: do nothing). */
 void rapt__import_record(struct import *i, const char *name, rapt_file_use use);
 rapt_status rapt__import_report(struct import *i, rapt_file_fn *file, void *user);
 
 /* ---- import.c ---- */
-/* "why" with the file's name before it. */
+/* Fails with RAPT_BAD_FILE and a message, to which rapt__import adds the path. */
 rapt_status rapt__import_bad(struct import *i, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 2, 3)));
-/* Whether the folder has a file of that name. */
+/* Returns whether the folder has a file of that name. */
 bool rapt__import_has(const struct import *i, const char *name);
-/* The model of i->config, once that is known. */
+/* Creates the model for i->config. */
 rapt_status rapt__import_make(struct import *i);
 
 /* ---- one file per project: i->file is open; makes config, model and tokenizers ---- */

@@ -1,5 +1,4 @@
-/* scales.c - the scales and alphas of a file's tensors in, metadata that keep them out: see
-   model/scales.c. */
+/* scales.c - keeps the scales and alphas of a file's tensors as metadata. See model/scales.c. */
 #include "import/parts.h"
 
 #include <stdio.h>

@@ -1,13 +1,13 @@
-/* settings.c - a JSON file of settings: the pairs of its object by key. Values that are objects or
-   arrays are passed over. Nothing in the file is trusted. */
+/* settings.c - reads a JSON object of settings and finds its values by key. Nested objects and
+   arrays are skipped. Nothing in the file is trusted. */
 #include "import/parts.h"
 
 #include <limits.h>
 #include <string.h>
 
-enum { SETTINGS_MAX = 4096 }; /* keys of a file */
+enum { SETTINGS_MAX = 4096 }; /* maximum number of keys in a file */
 
-/* [number], or a list that is passed over */
+/* Takes a list: keeps the number of a list [number], skips the elements of any other. */
 static bool take_list(struct json *j, struct import_setting *s)
 {
     s->list = true;
@@ -93,7 +93,7 @@ void rapt__import_settings_free(struct import *i, struct import_settings *s)
     *s = (struct import_settings){0};
 }
 
-/* The setting of a key; NULL: it is not there, or is null. */
+/* Returns the setting with this key; NULL: it is missing or null. */
 static const struct import_setting *find(const struct import_settings *s, const char *key)
 {
     for (size_t n = 0; n < s->count; n++)
