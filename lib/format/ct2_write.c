@@ -14,7 +14,7 @@ struct ct2_writing {
     rapt_message *why;
 };
 
-static void put_bytes(struct ct2_writing *w, const void *bytes, size_t size)
+static void put_ct2(struct ct2_writing *w, const void *bytes, size_t size)
 {
     if (!w->status) w->status = rapt__disk_write(&w->target, bytes, size, w->why);
 }
@@ -24,13 +24,13 @@ static void put_number(struct ct2_writing *w, uint64_t number, int size)
 {
     unsigned char bytes[8];
     for (int i = 0; i < size; i++) bytes[i] = (unsigned char)(number >> 8 * i);
-    put_bytes(w, bytes, (size_t)size);
+    put_ct2(w, bytes, (size_t)size);
 }
 
 static void put_string(struct ct2_writing *w, const char *text)
 {
     put_number(w, strlen(text) + 1, 2);
-    put_bytes(w, text, strlen(text) + 1);
+    put_ct2(w, text, strlen(text) + 1);
 }
 
 static void put_source(struct ct2_writing *w, const struct tensor_source *s)
@@ -45,7 +45,7 @@ static void put_source(struct ct2_writing *w, const struct tensor_source *s)
         size_t now = rapt__min_size(count - first, CHUNK);
         s->fill(s, first, now, w->data);
         rapt__to_little(w->data, now);
-        put_bytes(w, w->data, 4 * now);
+        put_ct2(w, w->data, 4 * now);
     }
 }
 

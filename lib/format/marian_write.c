@@ -37,7 +37,7 @@ static uint64_t padded(uint64_t size)
     return (size + MARIAN_ALIGNMENT - 1) / MARIAN_ALIGNMENT * MARIAN_ALIGNMENT;
 }
 
-static rapt_status put_bytes(struct marian_writing *w, const void *data, size_t size)
+static rapt_status put_marian(struct marian_writing *w, const void *data, size_t size)
 {
     w->at += size;
     return rapt__disk_write(&w->target, data, size, w->why);
@@ -47,13 +47,13 @@ static rapt_status put_number(struct marian_writing *w, uint64_t value, size_t b
 {
     unsigned char little[8];
     for (int i = 0; i < 8; i++) little[i] = (unsigned char)(value >> 8 * i);
-    return put_bytes(w, little, bytes);
+    return put_marian(w, little, bytes);
 }
 
 static rapt_status put_zeros(struct marian_writing *w, uint64_t count)
 {
     static const char zeros[MARIAN_ALIGNMENT];
-    return put_bytes(w, zeros, (size_t)count);
+    return put_marian(w, zeros, (size_t)count);
 }
 
 /* ---- the header ---- */
@@ -88,8 +88,8 @@ static rapt_status put_names_and_shapes(struct marian_writing *w)
 {
     rapt_status status = RAPT_OK;
     for (int i = 0; i < w->count && status == RAPT_OK; i++)
-        status = put_bytes(w, w->sources[i].name, strlen(w->sources[i].name) + 1);
-    if (status == RAPT_OK && w->text) status = put_bytes(w, MODEL_YML, sizeof MODEL_YML);
+        status = put_marian(w, w->sources[i].name, strlen(w->sources[i].name) + 1);
+    if (status == RAPT_OK && w->text) status = put_marian(w, MODEL_YML, sizeof MODEL_YML);
     for (int i = 0; i < w->count; i++)
         for (int d = 0; d < w->sources[i].rank && status == RAPT_OK; d++)
             status = put_number(w, w->sources[i].shape[d], 4);
@@ -118,7 +118,7 @@ static rapt_status put_floats(struct marian_writing *w, const struct tensor_sour
         size_t now = rapt__min_size(count - first, CHUNK);
         source->fill(source, first, now, w->data);
         rapt__to_little(w->data, now);
-        status = put_bytes(w, w->data, 4 * now);
+        status = put_marian(w, w->data, 4 * now);
     }
     return status == RAPT_OK ? put_zeros(w, padded(w->at) - w->at) : status;
 }
@@ -163,10 +163,10 @@ static rapt_status put_narrow(struct marian_writing *w, const struct tensor_sour
             size_t from = transposed ? done % rows * columns + done / rows : done;
             chunk[used++] = round_narrow(w->data[from] * scale);
         }
-        status = put_bytes(w, chunk, used);
+        status = put_marian(w, chunk, used);
     }
     rapt__to_little(&scale, 1);
-    if (status == RAPT_OK) status = put_bytes(w, &scale, sizeof scale);
+    if (status == RAPT_OK) status = put_marian(w, &scale, sizeof scale);
     return status == RAPT_OK ? put_zeros(w, padded(w->at) - w->at) : status;
 }
 
@@ -177,7 +177,7 @@ static rapt_status put_all(struct marian_writing *w)
         status = narrow(w, &w->sources[i]) ? put_narrow(w, &w->sources[i])
                                            : put_floats(w, &w->sources[i]);
     if (status != RAPT_OK || !w->text) return status;
-    status = put_bytes(w, w->text, strlen(w->text) + 1);
+    status = put_marian(w, w->text, strlen(w->text) + 1);
     return status == RAPT_OK ? put_zeros(w, padded(w->at) - w->at) : status;
 }
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put(struct composer *c, const char *bytes, size_t size)
+static void append_text(struct composer *c, const char *bytes, size_t size)
 {
     while (!c->failed && c->capacity - c->size < size) {
         void *grown = rapt__grown(&c->allocator, c->text, &c->capacity, 1);
@@ -28,22 +28,22 @@ void rapt__compose(struct composer *c, const char *format, ...)
     va_start(arguments, format);
     int size = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    put(c, text, (size_t)size);
+    append_text(c, text, (size_t)size);
 }
 
 void rapt__compose_string(struct composer *c, rapt_text text)
 {
-    put(c, "\"", 1);
+    append_text(c, "\"", 1);
     for (size_t at = 0; at < text.size; at++) {
         unsigned char byte = (unsigned char)text.bytes[at];
         if (byte < 0x20 || byte == 0x7F) {
             rapt__compose(c, "\\u%04x", (unsigned)byte);
             continue;
         }
-        if (byte == '"' || byte == '\\') put(c, "\\", 1);
-        put(c, text.bytes + at, 1);
+        if (byte == '"' || byte == '\\') append_text(c, "\\", 1);
+        append_text(c, text.bytes + at, 1);
     }
-    put(c, "\"", 1);
+    append_text(c, "\"", 1);
 }
 
 bool rapt__export_plans(const struct exporting *e, const char *name)

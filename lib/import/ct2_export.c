@@ -12,7 +12,7 @@ enum { REVISION = 7 };
 
 /* ---- what CTranslate2 can hold ---- */
 
-static rapt_status check(const struct exporting *e)
+static rapt_status check_ct2_config(const struct exporting *e)
 {
     static const enum config_field free_fields[] = {
         CONFIG_norm_order,  CONFIG_activation,      CONFIG_position,      CONFIG_tie,
@@ -161,7 +161,7 @@ static rapt_status write_vocabularies(const struct exporting *e)
 
 rapt_status rapt__export_ct2(struct exporting *e)
 {
-    rapt_status status = check(e);
+    rapt_status status = check_ct2_config(e);
     if (!status) status = check_names(e, e->source);
     if (!status) status = check_names(e, e->target);
     if (!status) status = write_vocabularies(e);

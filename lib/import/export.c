@@ -57,7 +57,7 @@ static void fill_parameter(const struct export_tensor *t, const size_t *shape, s
     }
 }
 
-static void fill(const struct tensor_source *source, size_t first, size_t count, float *data)
+static void fill_tensor(const struct tensor_source *source, size_t first, size_t count, float *data)
 {
     const struct export_tensor *t = (const struct export_tensor *)source->user + source->index;
     size_t held = first < t->count ? rapt__min_size(t->count - first, count) : 0;
@@ -67,8 +67,8 @@ static void fill(const struct tensor_source *source, size_t first, size_t count,
 }
 
 /* Adds a tensor of zeros; only counts it if memory has not been allocated yet. */
-static struct export_tensor *take(struct exporting *e, const char *name, int rank, size_t rows,
-                                  size_t columns)
+static struct export_tensor *add_tensor(struct exporting *e, const char *name, int rank,
+                                        size_t rows, size_t columns)
 {
     int at = e->count++;
     if (!e->tensors) return NULL;
@@ -78,7 +78,7 @@ static struct export_tensor *take(struct exporting *e, const char *name, int ran
     e->sources[at] = (struct tensor_source){.name = t->name,
                                             .rank = rank,
                                             .shape = {rank == 2 ? rows : columns, columns},
-                                            .fill = fill,
+                                            .fill = fill_tensor,
                                             .user = e->tensors,
                                             .index = (size_t)at};
     return t;
@@ -91,7 +91,7 @@ static void take_row(struct exporting *e, const struct parameter *p, const struc
     size_t rows = vector ? 1 : (size_t)(p->rows / row->parts);
     size_t columns = (size_t)(vector ? p->columns / row->parts : p->columns);
     struct export_tensor *t =
-        take(e, name, vector ? vector_rank : 2, turn ? columns : rows, turn ? rows : columns);
+        add_tensor(e, name, vector ? vector_rank : 2, turn ? columns : rows, turn ? rows : columns);
     if (t) t->p = p, t->row = row, t->block = e->model->block, t->count = rows * columns;
 }
 
@@ -136,7 +136,7 @@ rapt_status rapt__export_tensors(struct exporting *e, const struct export_rows *
 void rapt__export_add(struct exporting *e, const char *name, int rows, int columns,
                       const float *data)
 {
-    struct export_tensor *t = take(e, name, 2, (size_t)rows, (size_t)columns);
+    struct export_tensor *t = add_tensor(e, name, 2, (size_t)rows, (size_t)columns);
     if (!t) return;
     t->data = data;
     t->count = data ? (size_t)rows * (size_t)columns : 0;

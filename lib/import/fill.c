@@ -117,8 +117,8 @@ static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
     return RAPT_OK;
 }
 
-static rapt_status take(struct import *i, const struct import_row *row, const struct parameter *p,
-                        const struct tensor_entry *e, bool again)
+static rapt_status fill_part(struct import *i, const struct import_row *row,
+                             const struct parameter *p, const struct tensor_entry *e, bool again)
 {
     const struct target t = target_of(p, row);
     rapt__import_use(i, e);
@@ -167,7 +167,7 @@ static rapt_status take_rows(struct import *i, const struct import_table *table,
         const struct tensor_entry *e =
             rapt__import_find(i, row->theirs, layer + table->first_layer);
         unsigned bit = 1u << row->part;
-        rapt_status status = e ? take(i, row, p, e, *found & bit) : RAPT_OK;
+        rapt_status status = e ? fill_part(i, row, p, e, *found & bit) : RAPT_OK;
         if (status) return status;
         if (e || row->flags & IMPORT_OPTIONAL) *found |= bit;
         if (!e && row->flags & IMPORT_OPTIONAL) continue;

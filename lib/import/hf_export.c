@@ -17,7 +17,7 @@ struct hf_ids {
 
 /* ---- what MarianMT can hold ---- */
 
-static rapt_status check(const struct exporting *e)
+static rapt_status check_hf_config(const struct exporting *e)
 {
     static const enum config_field free_fields[] = {
         CONFIG_activation,      CONFIG_position,     CONFIG_tie,          CONFIG_output_bias,
@@ -181,7 +181,7 @@ static rapt_status write_model(struct exporting *e, const struct hf_ids *ids)
 rapt_status rapt__export_hf(struct exporting *e)
 {
     struct hf_ids ids = {0};
-    rapt_status status = check(e);
+    rapt_status status = check_hf_config(e);
     if (!status) status = check_names(e, e->source);
     if (!status) status = check_names(e, e->target);
     if (!status) status = find_ids(e, &ids);

@@ -8,7 +8,7 @@
 
 /* ---- what Marian can hold ---- */
 
-static rapt_status check(const struct exporting *e)
+static rapt_status check_marian_config(const struct exporting *e)
 {
     static const enum config_field free_fields[] = {
         CONFIG_norm_order, CONFIG_activation,    CONFIG_position,
@@ -154,7 +154,7 @@ static rapt_status write_vocabulary(const struct exporting *e, const rapt_tokeni
 
 static rapt_status write_all(struct exporting *e, enum marian_precision precision)
 {
-    rapt_status status = check(e);
+    rapt_status status = check_marian_config(e);
     if (!status && precision != MARIAN_FLOAT32) status = check_narrow(e);
     if (!status) status = write_vocabulary(e, e->source, "src");
     if (!status && e->source != e->target) status = write_vocabulary(e, e->target, "trg");

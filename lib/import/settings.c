@@ -38,7 +38,8 @@ static bool take_value(struct json *j, struct import_setting *s)
     return s->text != NULL;
 }
 
-static rapt_status add(struct import *i, struct import_settings *s, struct import_setting one)
+static rapt_status add_setting(struct import *i, struct import_settings *s,
+                               struct import_setting one)
 {
     if (s->count == s->capacity) {
         void *grown = rapt__grown(&i->allocator, s->all, &s->capacity, sizeof *s->all);
@@ -60,7 +61,7 @@ static rapt_status read_one(struct import *i, const char *name, struct json *j,
     for (size_t n = 0; n < s->count; n++)
         if (strcmp(s->all[n].key, one.key) == 0)
             return rapt__import_bad(i, "%s has %.60s twice", name, one.key);
-    return add(i, s, one);
+    return add_setting(i, s, one);
 }
 
 static rapt_status read_all(struct import *i, const char *name, struct import_settings *s)
