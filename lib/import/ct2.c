@@ -53,8 +53,8 @@ static rapt_status read_scaled(struct import *i, const char *name, int otherwise
     if (status) return status;
     *value = scale != 1;
     if (scale == 1 || fabsf(scale - wanted) <= 1e-6f * wanted) return RAPT_OK;
-    return rapt__import_bad(i, "tensor %s is %g, neither 1 nor the root of %d", name, (double)scale,
-                            i->config.width);
+    return rapt__import_bad(i, "tensor %s is %g, neither 1 nor the square root of %d", name,
+                            (double)scale, i->config.width);
 }
 
 typedef rapt_status read_attribute(struct import *i, const char *name, int otherwise, int *value);
@@ -138,7 +138,8 @@ static rapt_status read_sizes(struct import *i)
     rapt_config *c = &i->config;
     const struct tensor_entry *in = rapt__import_find(i, "encoder/layer_#/ffn/linear_0/weight", 0);
     if (!in || in->rank != 2 || in->shape[0] > 1 << 20 || in->shape[1] > 1 << 16)
-        return rapt__import_bad(i, "tensor encoder/layer_0/ffn/linear_0/weight is not there");
+        return rapt__import_bad(
+            i, "tensor encoder/layer_0/ffn/linear_0/weight is missing, not a matrix, or too large");
     c->width = (int)in->shape[1], c->ffn_width = (int)in->shape[0];
     c->encoder_layers = layers_of(i, "encoder/layer_#/self_attention/linear_0/weight");
     c->decoder_layers = layers_of(i, "decoder/layer_#/self_attention/linear_0/weight");
@@ -251,15 +252,14 @@ static rapt_status use_start(struct import *i, const char *start)
         if (start && strcmp(start, "</s>") == 0) c->no_source_end = false;
         return RAPT_OK;
     }
-    if (!start)
-        return rapt__import_bad(i,
-                                "config.json has no decoder_start_token, which is not supported");
+    if (!start) return rapt__import_bad(i, "config.json has no decoder_start_token");
     if (strcmp(start, "</s>") == 0)
         c->decoder_start = RAPT_DECODER_START_END;
     else if (strcmp(start, "<pad>") == 0 || strcmp(start, "<blank>") == 0)
         c->decoder_start = RAPT_DECODER_START_PAD;
     else if (strcmp(start, "<s>") != 0)
-        return rapt__import_bad(i, "config.json: decoder_start_token is \"%.60s\"", start);
+        return rapt__import_bad(i, "config.json: decoder_start_token \"%.60s\" is not supported",
+                                start);
     return RAPT_OK;
 }
 
@@ -280,7 +280,8 @@ static rapt_status use_settings(struct import *i, const struct import_settings *
     status = use_start(i, start);
     if (status) return status;
     if (epsilon && !rapt__float_read(epsilon, &c->norm_epsilon))
-        return rapt__import_bad(i, "config.json: layer_norm_epsilon is %.60s", epsilon);
+        return rapt__import_bad(i, "config.json: layer_norm_epsilon is %.60s, not a number",
+                                epsilon);
     return RAPT_OK;
 }
 
@@ -316,7 +317,7 @@ static rapt_status read_vocabularies(struct import *i)
     bool shared = rapt__import_has(i, "shared_vocabulary.json") ||
                   rapt__import_has(i, "shared_vocabulary.txt");
     if (shared && c->source_vocab != c->target_vocab)
-        return rapt__import_bad(i, "one shared vocabulary, but tables of %d and %d rows",
+        return rapt__import_bad(i, "it has one shared vocabulary, but tables of %d and %d rows",
                                 c->source_vocab, c->target_vocab);
     const char *source = shared ? "shared_vocabulary" : "source_vocabulary";
     const char *target = shared ? "shared_vocabulary" : "target_vocabulary";
@@ -334,8 +335,8 @@ rapt_status rapt__import_ct2(struct import *i)
     if (oldest) i->spell = spell_v1;
     if (!spec || (!oldest && strncmp(spec, "Transformer", 11) != 0) || strstr(spec, "Decoder") ||
         strstr(spec, "Encoder"))
-        return rapt__import_bad(i, "its kind is %.60s, not that of a translator",
-                                spec ? spec : "unknown");
+        return rapt__import_bad(i, "it is a %.60s, not an encoder-decoder Transformer",
+                                spec ? spec : "model of unknown kind");
     snprintf(i->origin, sizeof i->origin, "CTranslate2 model.bin, version %.8s, %.60s %.8s",
              version ? version : "?", oldest ? "Transformer" : spec, revision ? revision : "?");
     rapt__make_printable(i->origin);

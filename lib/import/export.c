@@ -172,11 +172,12 @@ static rapt_status open_tokenizer(const struct exporting *e, const char *key, in
 {
     const char *text = rapt_model_metadata(e->model, key);
     if (!text)
-        return rapt__fail(e->why, RAPT_BAD_ARGUMENT, "the model has no tokenizer: no metadata %s",
-                          key);
+        return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
+                          "the model has no tokenizer (metadata %s is missing)", key);
     rapt_status status = rapt_tokenizer_create(t, text, strlen(text), &e->model->allocator, e->why);
     if (status || rapt_tokenizer_vocab(*t) == vocab) return status;
-    return rapt__fail(e->why, RAPT_BAD_ARGUMENT, "%s has %d tokens, the model's table %d", key,
+    return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
+                      "%s has %d tokens, but the model's table has %d rows", key,
                       rapt_tokenizer_vocab(*t), vocab);
 }
 
@@ -189,7 +190,7 @@ static rapt_status open_tokenizers(struct exporting *e)
         e->target = e->source;
         if (status || c->source_vocab == c->target_vocab) return status;
         return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
-                          "rapt.tokenizer has %d tokens, the model's target table %d",
+                          "rapt.tokenizer has %d tokens, but the model's target table has %d rows",
                           c->source_vocab, c->target_vocab);
     }
     status = open_tokenizer(e, "rapt.source_tokenizer", c->source_vocab, &e->source);
@@ -275,7 +276,7 @@ rapt_status rapt__export(const rapt_model *model, enum export_format format, con
                           .plan = &plan,
                           .why = why};
     if (strlen(folder) >= IMPORT_PATH)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%.200s: too long a path", folder);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%.200s: the path is too long", folder);
     rapt_status status = open_tokenizers(&e);
     if (!status) status = all[format].check_and_write(&e);
     if (!status) status = rapt__export_check_folder(&e, &plan);

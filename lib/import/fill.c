@@ -35,11 +35,12 @@ rapt_status rapt__import_number(struct import *i, const char *name, int otherwis
     *value = otherwise;
     if (!e) return RAPT_OK;
     rapt__import_use(i, e);
-    if (e->count != 1) return rapt__import_bad(i, "tensor %s is not one number", name);
+    if (e->count != 1) return rapt__import_bad(i, "tensor %s is not a single number", name);
     rapt_status status = rapt__tensors_integers(i->file, e, 0, 1, &number, i->why);
     if (status) return status;
     if (number < -1 || number > 1 << 24)
-        return rapt__import_bad(i, "tensor %s is %lld", name, (long long)number);
+        return rapt__import_bad(i, "tensor %s is %lld, not from -1 to 2^24", name,
+                                (long long)number);
     *value = (int)number;
     return RAPT_OK;
 }
@@ -85,7 +86,7 @@ static rapt_status check_finite(struct import *i, const char *name, const float 
 {
     size_t good = rapt__finite_count(x, count);
     if (good == count) return RAPT_OK;
-    return rapt__import_bad(i, "tensor %s: element %zu is %g, it must be finite", name, good,
+    return rapt__import_bad(i, "tensor %s: element %zu is %g, not finite", name, good,
                             (double)x[good]);
 }
 
@@ -111,7 +112,7 @@ static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
         size_t count = rapt__min_size(e->count - at, sizeof own / sizeof *own);
         rapt__parameter_get(t->p, i->model->block, t->first + at, count, own);
         if (memcmp(own, data + at, count * sizeof *own) != 0)
-            return rapt__import_bad(i, "tensor %s should be equal to the one that it is tied to",
+            return rapt__import_bad(i, "tensor %s differs from the one that it is tied to",
                                     e->name);
     }
     return RAPT_OK;
@@ -123,8 +124,8 @@ static rapt_status fill_part(struct import *i, const struct import_row *row,
     const struct target t = target_of(p, row);
     rapt__import_use(i, e);
     if (!fits(e, &t, row->flags & IMPORT_TRANSPOSED))
-        return rapt__import_bad(i, "tensor %s has not the shape of %s, %zu x %zu", e->name, p->name,
-                                t.rows, t.columns);
+        return rapt__import_bad(i, "tensor %s does not have the shape of %s, %zu x %zu", e->name,
+                                p->name, t.rows, t.columns);
     size_t bytes = 2 * e->count * sizeof(float);
     float *data = rapt__alloc(&i->allocator, bytes);
     if (!data) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to read %s", e->name);
@@ -181,7 +182,7 @@ static rapt_status nothing_left(struct import *i)
         const struct tensor_entry *e = rapt__tensors_entry(i->file, n);
         bool helps = e->use == TENSOR_SCALES || e->use == TENSOR_ALPHA;
         if (!i->used[n] && !helps)
-            return rapt__import_bad(i, "tensor %s is of a kind of layer that is not supported",
+            return rapt__import_bad(i, "tensor %s belongs to a layer that is not supported",
                                     e->name);
     }
     return RAPT_OK;
@@ -198,7 +199,7 @@ rapt_status rapt__import_fill(struct import *i, const struct import_table *table
             if (status) return status;
         }
         if (found != (1u << parts) - 1)
-            return rapt__import_bad(i, "there is no tensor for %s", p->name);
+            return rapt__import_bad(i, "the tensor for %s is missing", p->name);
     }
     return nothing_left(i);
 }

@@ -57,8 +57,8 @@ static rapt_status read_sizes(struct import *i, const struct import_settings *s)
         if (status) return status;
         int other = rapt__config_get(c, (int)own->field);
         if (before != own && before->field == own->field && other != value)
-            return rapt__import_bad(i, "config.json: %s is %d, but %s %d", before->key, other,
-                                    own->key, value);
+            return rapt__import_bad(i, "config.json: %s is %d, but %s is %d; they must be equal",
+                                    before->key, other, own->key, value);
         rapt__config_set(c, (int)own->field, &value);
     }
     rapt_status status = rapt__import_whole(i, s, "vocab_size", 58101, &c->source_vocab);
@@ -90,8 +90,8 @@ static rapt_status read_ties(struct import *i, const struct import_settings *s)
     i->config.plain_embedding = !plain;
     i->config.tie = !tied ? RAPT_TIE_NONE : shared ? RAPT_TIE_ALL : RAPT_TIE_OUTPUT;
     if (tied || !shared) return RAPT_OK;
-    return rapt__import_bad(i, "config.json: tie_word_embeddings is false, but the tables of "
-                               "encoder and decoder are one");
+    return rapt__import_bad(i, "config.json: tie_word_embeddings is false, but "
+                               "share_encoder_decoder_embeddings is true");
 }
 
 static rapt_status read_activation(struct import *i, const struct import_settings *s)
@@ -117,7 +117,7 @@ static rapt_status read_config(struct import *i, const struct import_settings *s
     const char *type = rapt__import_setting(s, "model_type");
     if (!type || strcmp(type, "marian") != 0)
         return rapt__import_bad(i, "config.json: model_type is %.60s, not marian",
-                                type ? type : "not there");
+                                type ? type : "missing");
     rapt_status status = read_sizes(i, s);
     if (!status) status = check_flags(i, s);
     if (!status) status = read_ties(i, s);
@@ -151,7 +151,7 @@ static rapt_status check_id(struct import *i, const rapt_tokenizer *t, int which
 {
     int32_t own = rapt_tokenizer_special(t, which);
     if (own == id) return RAPT_OK;
-    return rapt__import_bad(i, "config.json: %s is %d, in the vocabulary it is %d", key, id,
+    return rapt__import_bad(i, "config.json: %s is %d, but %d in the vocabulary", key, id,
                             (int)own);
 }
 

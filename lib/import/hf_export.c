@@ -43,9 +43,9 @@ static rapt_status find_ids(const struct exporting *e, struct hf_ids *ids)
     if (source_pad < 0) source_pad = rapt_tokenizer_vocab(e->source);
     if (source_pad != ids->pad ||
         (rapt_tokenizer_special(e->source, RAPT_TOKEN_PAD) < 0) != ids->added)
-        return rapt__export_refuse(e, "the pad token's number", "the same in both vocabularies");
+        return rapt__export_refuse(e, "the pad token's id", "the same in both vocabularies");
     if (start == RAPT_DECODER_START_ZERO && !ids->added)
-        return rapt__export_refuse(e, "decoder_start", "pad where the vocabulary has <pad>");
+        return rapt__export_refuse(e, "decoder_start", "pad, because the vocabulary has <pad>");
     ids->start = start == RAPT_DECODER_START_BEGIN ? rapt_tokenizer_special(t, RAPT_TOKEN_BEGIN)
                  : start == RAPT_DECODER_START_END ? ids->end
                                                    : ids->pad;

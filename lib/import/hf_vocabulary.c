@@ -27,11 +27,11 @@ static rapt_status take_added(struct import *i, const struct import_settings *s,
         rapt_status status = rapt__import_whole(i, s, key, vocab, &id);
         if (status) return status;
         if (id >= vocab)
-            return rapt__import_bad(i, "%s: %.60s is number %d, the model's table has %d rows",
+            return rapt__import_bad(i, "%s: %.60s has the id %d, but the model's table has %d rows",
                                     added_tokens, key, id, vocab);
         if (names[id].bytes && !same(names[id], key))
-            return rapt__import_bad(i, "%s: %.60s is number %d, which %.60s has", added_tokens, key,
-                                    id, names[id].bytes);
+            return rapt__import_bad(i, "%s: %.60s has the id %d, which belongs to %.60s",
+                                    added_tokens, key, id, names[id].bytes);
         names[id] = (rapt_text){key, strlen(key)};
     }
     return RAPT_OK;
@@ -51,8 +51,8 @@ static rapt_status make_list(struct import *i, const char *file, const struct vo
     rapt_status status = take_added(i, added, names, vocab);
     for (int id = 0; id < vocab && !status; id++) missing += !names[id].bytes;
     if (!status && (missing > 0 || count > vocab))
-        return rapt__import_bad(i, "%s and %s have %d names, the model's table %d", file,
-                                added_tokens, rapt__max(count, vocab - missing), vocab);
+        return rapt__import_bad(i, "%s and %s have %d names, but the model's table has %d rows",
+                                file, added_tokens, rapt__max(count, vocab - missing), vocab);
     if (!status)
         status = rapt_tokenizer_create_list(tokenizer, names, vocab, pieces, &i->allocator, i->why);
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;

@@ -38,7 +38,8 @@ static bool is_folder(const char *path)
 static rapt_status find_folder(struct import *i, const char *path)
 {
     size_t size = strlen(path);
-    if (size + 2 > sizeof i->folder) return rapt__import_bad(i, "%.200s: too long a path", path);
+    if (size + 2 > sizeof i->folder)
+        return rapt__import_bad(i, "%.200s: the path is too long", path);
     memcpy(i->folder, path, size + 1);
     if (is_folder(path)) {
         if (path[size - 1] != '/') memcpy(i->folder + size, "/", 2);
@@ -117,7 +118,7 @@ static rapt_status open_tensors(struct import *i, const char *path)
     if (!is_folder(path)) {
         snprintf(i->model_name, sizeof i->model_name, "%.*s", IMPORT_FILE - 1,
                  path + strlen(i->folder));
-        i->model_reason = "named by you";
+        i->model_reason = "the file that you named";
         return rapt__tensors_open_any(&i->file, path, &i->allocator, i->why);
     }
     rapt_status status = rapt__import_choose(i, path);

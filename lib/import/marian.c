@@ -237,7 +237,7 @@ static rapt_status read_tables(struct import *i, const struct yaml *y)
     c->target_vocab = rows_of(i, one ? "Wemb" : "decoder_Wemb");
     c->output_bias = rapt__tensors_find(i->file, "decoder_ff_logit_out_b") != NULL;
     if (one || c->tie != RAPT_TIE_ALL) return RAPT_OK;
-    return rapt__import_bad(i, "there is no tensor Wemb");
+    return rapt__import_bad(i, "tensor Wemb is missing");
 }
 
 /* Reads the layer of alignments. Like ours, they are the weights of its first head. */

@@ -40,11 +40,12 @@ static rapt_status check_narrow(const struct exporting *e)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         int below = sizes[i].value / sizes[i].unit * sizes[i].unit;
         if (below != sizes[i].value)
-            return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
-                              "%s cannot hold this model in 8 bits: %s is %d, which is no multiple "
-                              "of %d; the nearest are %d and %d",
-                              e->project, sizes[i].name, sizes[i].value, sizes[i].unit, below,
-                              below + sizes[i].unit);
+            return rapt__fail(
+                e->why, RAPT_BAD_ARGUMENT,
+                "%s cannot hold this model in 8 bits: %s is %d, which is not a multiple "
+                "of %d; the nearest are %d and %d",
+                e->project, sizes[i].name, sizes[i].value, sizes[i].unit, below,
+                below + sizes[i].unit);
     }
     return RAPT_OK;
 }

@@ -55,12 +55,12 @@ static rapt_status read_one(struct import *i, const char *name, struct json *j,
 {
     struct import_setting one = {.key = NULL};
     bool good = (one.key = rapt__json_string(j)) && rapt__json_want(j, ':') && take_value(j, &one);
-    if (!good) return rapt__import_bad(i, "%s is no JSON object", name);
+    if (!good) return rapt__import_bad(i, "%s is not a JSON object", name);
     if (s->count == SETTINGS_MAX)
         return rapt__import_bad(i, "%s has more than %d keys", name, (int)SETTINGS_MAX);
     for (size_t n = 0; n < s->count; n++)
         if (strcmp(s->all[n].key, one.key) == 0)
-            return rapt__import_bad(i, "%s has %.60s twice", name, one.key);
+            return rapt__import_bad(i, "%s has the key %.60s twice", name, one.key);
     return add_setting(i, s, one);
 }
 
@@ -74,7 +74,7 @@ static rapt_status read_all(struct import *i, const char *name, struct import_se
         status = read_one(i, name, &j, s);
     if (status) return status;
     good = good && rapt__json_want(&j, '}') && rapt__json_end(&j);
-    return good ? RAPT_OK : rapt__import_bad(i, "%s is no JSON object", name);
+    return good ? RAPT_OK : rapt__import_bad(i, "%s is not a JSON object", name);
 }
 
 rapt_status rapt__import_settings(struct import *i, const char *name, struct import_settings *s)
@@ -116,11 +116,11 @@ static rapt_status read_whole(struct import *i, const char *key, const char *tex
     long long sum = 0;
     for (const char *at = text; *at; at++) {
         if (*at < '0' || *at > '9' || sum > INT_MAX)
-            return rapt__import_bad(i, "%s is %.60s, not a whole number", key, text);
+            return rapt__import_bad(i, "%s is %.60s, not an integer", key, text);
         sum = 10 * sum + (*at - '0');
     }
     if (!*text || sum > INT_MAX)
-        return rapt__import_bad(i, "%s is \"%.60s\", not a whole number", key, text);
+        return rapt__import_bad(i, "%s is \"%.60s\", not an integer", key, text);
     *value = (int)sum;
     return RAPT_OK;
 }
@@ -132,7 +132,7 @@ rapt_status rapt__import_whole(struct import *i, const struct import_settings *s
     *value = otherwise;
     if (!one) return RAPT_OK;
     if (one->list || !one->text)
-        return rapt__import_bad(i, "%s is %s, not a whole number", key,
+        return rapt__import_bad(i, "%s is %s, not an integer", key,
                                 one->list ? "a list" : "an object");
     return read_whole(i, key, one->text, value);
 }

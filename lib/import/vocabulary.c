@@ -49,7 +49,8 @@ static rapt_status make_list(struct import *i, const char *file, const struct vo
     int count = rapt__vocabulary_count(v);
     bool one_more = count + 1 == vocab && rapt__vocabulary_find(v, "<unk>") < 0;
     if (fit == FIT_EXACT && count != vocab && !one_more)
-        return rapt__import_bad(i, "%s has %d names, the model's table %d", file, count, vocab);
+        return rapt__import_bad(i, "%s has %d names, but the model's table has %d rows", file,
+                                count, vocab);
     size_t bytes = (size_t)vocab * sizeof(rapt_text);
     rapt_text *names = rapt__alloc(&i->allocator, bytes);
     if (!names) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for a vocabulary");
@@ -200,7 +201,7 @@ static rapt_status open_vocabulary(struct import *i, const char *name, const cha
     if (is_pieces(name)) {
         rapt_status status = rapt__import_pieces(i, name, tokenizer);
         if (status || rapt_tokenizer_vocab(*tokenizer) == vocab) return status;
-        return rapt__import_bad(i, "%s has %d pieces, the model's table %d", name,
+        return rapt__import_bad(i, "%s has %d pieces, but the model's table has %d rows", name,
                                 rapt_tokenizer_vocab(*tokenizer), vocab);
     }
     snprintf(file, sizeof file, "%s.bpe", side);

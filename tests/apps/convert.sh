@@ -47,7 +47,7 @@ for kind in none ssru; do
     code 0 "$program" translate --model own --like rapt --threads 1 source >got
     check "the same translations of our own file ($kind)" cmp -s wanted got
     code 1 "$program" convert --model model.$kind --to bergamot --out bergamot.$kind
-    says "target_vocab is 30, which is no multiple of 8; the nearest are 24 and 32"
+    says "target_vocab is 30, which is not a multiple of 8; the nearest are 24 and 32"
     pieces=vocabulary32.spm
     train narrow.$kind --position concatenated-n1 --decoder-start zero \
         --norm-epsilon 1e-6 --decoder-recurrence $kind --output-bias

@@ -67,7 +67,7 @@ static void test_refusals(void **state)
         {{"num_heads", 0xFFFB, 0}, "tensor num_heads is -5"},
         {{"decoder/scale_embeddings", 0, 0}, "scale_embeddings"},
         {{"encoder/scale_embeddings", 0, 3},
-         "tensor encoder/scale_embeddings is 3, neither 1 nor the root of 8"},
+         "tensor encoder/scale_embeddings is 3, neither 1 nor the square root of 8"},
         {{"decoder/scale_embeddings", 0, 1}, "scale_embeddings is 1 in the encoder and 0"},
         {{"decoder/alignment_layer", 1, 0}, "alignment_layer is 2, decoder_layers is 1"},
         {{"alibi", 1, 0}, "alibi is 1"},
@@ -75,12 +75,12 @@ static void test_refusals(void **state)
         {{"decoder/project_in/weight", 1, 0}, "tensor decoder/project_in/weight"},
         {{"encoder/layer_1/ffn/linear_1/weight", WITHOUT, 0},
          "encoder.layers.1.feedforward.out.weight"},
-        {{"encoder/layer_1/ffn/linear_1/weight", 5, 0}, "has not the shape"},
+        {{"encoder/layer_1/ffn/linear_1/weight", 5, 0}, "does not have the shape"},
         {{"decoder/layer_norm/gamma", WITHOUT, 0}, "decoder.norm.weight"},
         {{"encoder/layer_0/ffn/linear_0/weight", WITHOUT, 0},
          "encoder/layer_0/ffn/linear_0/weight"},
         {{"decoder/embeddings/weight", WITHOUT, 0}, "target_vocab"},
-        {{"encoder/scale_embeddings", 0, 2.8287f}, "is 2.8287, neither 1 nor the root of 8"},
+        {{"encoder/scale_embeddings", 0, 2.8287f}, "is 2.8287, neither 1 nor the square root of 8"},
     };
     char folder[256];
     rapt_model *model = model_of(0);
@@ -137,7 +137,7 @@ static void test_not_one_number(void **state)
     put_number(&more, 2, 2), put_number(&more, 2, 2);
     put(&more, b.data + at + 4, b.size - at - 4);
     folder_write(folder, "model.bin", &more);
-    folder_refused(folder, "tensor num_heads is not one number");
+    folder_refused(folder, "tensor num_heads is not a single number");
     folder_remove(folder, files, COUNT(files));
     rapt_model_free(model);
 }
@@ -177,11 +177,11 @@ static void test_side_files(void **state)
     } all[] = {
         {"config.json", "{", "config.json"},
         {"config.json", "[]", "config.json"},
-        {"config.json", "{\"a\": 1, \"a\": 1}", "a twice"},
-        {"config.json", "{\"a\": tru}", "config.json is no JSON object"},
-        {"config.json", "{\"a\": 1} {", "config.json is no JSON object"},
-        {"config.json", "{\"a\": [}}", "config.json is no JSON object"},
-        {"config.json", "{\"a\": [1, {\"b\": []], \"c\": 2}", "config.json is no JSON object"},
+        {"config.json", "{\"a\": 1, \"a\": 1}", "the key a twice"},
+        {"config.json", "{\"a\": tru}", "config.json is not a JSON object"},
+        {"config.json", "{\"a\": 1} {", "config.json is not a JSON object"},
+        {"config.json", "{\"a\": [}}", "config.json is not a JSON object"},
+        {"config.json", "{\"a\": [1, {\"b\": []], \"c\": 2}", "config.json is not a JSON object"},
         {"config.json", "{\"a\": [1, {\"b\": \"]}\"}], \"eos_token\": \"<e>\"}",
          "eos_token is \"<e>\""},
         {"config.json", "{\"eos_token\": \"\\u001b]0;x\\u0007\"}", "eos_token is \"?]0;x?\""},
@@ -198,9 +198,9 @@ static void test_side_files(void **state)
          "layer_norm_epsilon"},
         {"config.json", "{\"decoder_start_token\": \"<s>\", \"layer_norm_epsilon\": 2}",
          "norm_epsilon"},
-        {"target_vocabulary.json", "[\"</s>\"]", "has 1 names, the model's table 7"},
+        {"target_vocabulary.json", "[\"</s>\"]", "has 1 names, but the model's table has 7 rows"},
         {"target_vocabulary.json", "[\"</s>\", \"a\", \"b\", \"<unk>\", \"c\", \"d\"]",
-         "has 6 names, the model's table 7"},
+         "has 6 names, but the model's table has 7 rows"},
         {"target_vocabulary.json", "{}", "target_vocabulary.json"},
         {"source_vocabulary.json",
          "[\"</s>\", \"a\", \"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\"]", "second"},
@@ -348,7 +348,7 @@ static void test_damage(void **state)
     }
     memcpy(b.data + 6, "WhisperAnySpecs", 15); /* behind the version and its length */
     folder_write(folder, "model.bin", &b);
-    folder_refused(folder, "its kind is WhisperAnySpecs, not that of a translator");
+    folder_refused(folder, "it is a WhisperAnySpecs, not an encoder-decoder Transformer");
     assert_int_equal(rapt_model_read(model, 0, x, NULL), RAPT_OK);
     x[2] = INFINITY;
     assert_int_equal(rapt_model_write(model, 0, x, NULL), RAPT_OK);

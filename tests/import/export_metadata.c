@@ -130,15 +130,15 @@ static void test_refusals(void **state)
     refuse(model_with(&classifier, eight, NULL, NULL), RAPT_EXPORT_CT2,
            "kind must be encoder-decoder");
     refuse(model_with(like, nine, NULL, NULL), RAPT_EXPORT_CT2,
-           "rapt.tokenizer has 9 tokens, the model's table 8");
+           "rapt.tokenizer has 9 tokens, but the model's table has 8 rows");
     refuse(model_with(unlike, nine, NULL, NULL), RAPT_EXPORT_CT2,
-           "rapt.tokenizer has 9 tokens, the model's target table 7");
+           "rapt.tokenizer has 9 tokens, but the model's target table has 7 rows");
     refuse(model_with(unlike, NULL, nine, eight), RAPT_EXPORT_CT2,
-           "rapt.target_tokenizer has 8 tokens, the model's table 7");
+           "rapt.target_tokenizer has 8 tokens, but the model's table has 7 rows");
     refuse(model_with(unlike, NULL, nine, NULL), RAPT_EXPORT_CT2,
-           "no metadata rapt.target_tokenizer");
+           "metadata rapt.target_tokenizer is missing");
     refuse(model_with(unlike, NULL, NULL, seven), RAPT_EXPORT_CT2,
-           "no metadata rapt.source_tokenizer");
+           "metadata rapt.source_tokenizer is missing");
     refuse(model_with(unlike, NULL, list_9, seven), RAPT_EXPORT_CT2,
            "rapt.source_tokenizer must be a vocabulary with the token <unk>");
     refuse(model_with(like, list_8, NULL, NULL), RAPT_EXPORT_CT2,
@@ -160,7 +160,7 @@ static void test_long_path(void **state)
     rapt_model *model = model_with(&ct2_configs[1], text, NULL, NULL);
     memset(folder, 'x', sizeof folder - 1);
     assert_int_equal(rapt_model_export(model, RAPT_EXPORT_CT2, folder, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "x: too long a path"));
+    assert_non_null(strstr(why.text, "x: the path is too long"));
     rapt_model_free(model);
     free(text);
 }

@@ -258,15 +258,16 @@ static void test_added_tokens(void **state)
     } rows[] = {
         {"{\"<x>\": 9, \"<y z>\": 10}", NULL},
         {"{\"<y z>\": 10, \"<x>\": 9, \"<pad>\": 8}", NULL},
-        {"{\"<x>\": 9}", "vocab.json and added_tokens.json have 10 names, the model's table 11"},
-        {"{\"<x>\": 10}", "have 10 names, the model's table 11"},
-        {"{\"<x>\": 9, \"<y z>\": 11}", "<y z> is number 11, the model's table has 11 rows"},
-        {"{\"<x>\": 9, \"<y z>\": 9}", "<y z> is number 9, which <x> has"},
-        {"{\"<x>\": 9, \"<y z>\": 10, \"w\": 2}", "w is number 2, which a has"},
+        {"{\"<x>\": 9}",
+         "vocab.json and added_tokens.json have 10 names, but the model's table has 11 rows"},
+        {"{\"<x>\": 10}", "have 10 names, but the model's table has 11 rows"},
+        {"{\"<x>\": 9, \"<y z>\": 11}", "<y z> has the id 11, but the model's table has 11 rows"},
+        {"{\"<x>\": 9, \"<y z>\": 9}", "<y z> has the id 9, which belongs to <x>"},
+        {"{\"<x>\": 9, \"<y z>\": 10, \"w\": 2}", "w has the id 2, which belongs to a"},
         {"{\"<x>\": 9, \"a\": 10}", "names 2 and 10 are both"},
-        {"{\"<x>\": 9, \"<y z>\": \"x\"}", "not a whole number"},
+        {"{\"<x>\": 9, \"<y z>\": \"x\"}", "not an integer"},
         {"{\"<x>\": 9, \"<y z>\": null}", "the model's table has 11 rows"},
-        {"[\"<x>\"]", "added_tokens.json is no JSON object"},
+        {"[\"<x>\"]", "added_tokens.json is not a JSON object"},
     };
     char folder[256], path[600];
     struct weights *w = make_weights(VOCAB + 2, PAD);
@@ -274,7 +275,7 @@ static void test_added_tokens(void **state)
     write_vocabulary(folder);
     write_weights(folder, w, NULL);
     write_settings(folder, VOCAB + 2, 0, PAD, "relu", NULL);
-    folder_refused(folder, "vocab.json has 9 names, the model's table 11");
+    folder_refused(folder, "vocab.json has 9 names, but the model's table has 11 rows");
     for (int i = 0; i < COUNT(rows); i++) {
         folder_text(folder, "added_tokens.json", rows[i].added);
         if (rows[i].phrase) {
@@ -338,7 +339,7 @@ static void test_positions(void **state)
         if (i == 0) { /* of another shape */
             w->all[w->count - 1].rows = 32;
             write_weights(folder, w, NULL);
-            folder_refused(folder, "model.decoder.embed_positions.weight has not the shape");
+            folder_refused(folder, "model.decoder.embed_positions.weight does not have the shape");
         }
         if (i == 2) { /* only one of two */
             w->count--;
@@ -417,24 +418,24 @@ static void test_refusals(void **state)
         {"\"normalize_embedding\": true", "normalize_embedding"},
         {"\"static_position_embeddings\": false", "static_position_embeddings"},
         {"\"activation_function\": \"tanh\"", "activation_function is tanh"},
-        {"\"decoder_ffn_dim\": 25", "decoder_ffn_dim 25"},
+        {"\"decoder_ffn_dim\": 25", "decoder_ffn_dim is 25"},
         {"\"encoder_attention_heads\": 4", "encoder_attention_heads is 4"},
-        {"\"decoder_start_token_id\": 3", "decoder_start_token_id is 3, in the vocabulary it is 0"},
-        {"\"eos_token_id\": 2", "eos_token_id is 2, in the vocabulary it is 0"},
-        {"\"d_model\": \"x\"", "d_model is x, not a whole number"},
-        {"\"d_model\": \"\"", "d_model is \"\", not a whole number"},
-        {"\"d_model\": 2147483648", "d_model is \"2147483648\", not a whole number"},
-        {"\"d_model\": 99999999999", "d_model is 99999999999, not a whole number"},
-        {"\"d_model\": [16]", "d_model is a list, not a whole number"},
-        {"\"d_model\": {}", "d_model is an object, not a whole number"},
-        {"\"eos_token_id\": [2]", "eos_token_id is 2, in the vocabulary it is 0"},
+        {"\"decoder_start_token_id\": 3", "decoder_start_token_id is 3, but 0 in the vocabulary"},
+        {"\"eos_token_id\": 2", "eos_token_id is 2, but 0 in the vocabulary"},
+        {"\"d_model\": \"x\"", "d_model is x, not an integer"},
+        {"\"d_model\": \"\"", "d_model is \"\", not an integer"},
+        {"\"d_model\": 2147483648", "d_model is \"2147483648\", not an integer"},
+        {"\"d_model\": 99999999999", "d_model is 99999999999, not an integer"},
+        {"\"d_model\": [16]", "d_model is a list, not an integer"},
+        {"\"d_model\": {}", "d_model is an object, not an integer"},
+        {"\"eos_token_id\": [2]", "eos_token_id is 2, but 0 in the vocabulary"},
         {"\"eos_token_id\": []", "eos_token_id is a list of 0, but only one token is supported"},
         {"\"eos_token_id\": [0, 2]", "eos_token_id is a list of 2, but only one token"},
         {"\"eos_token_id\": [[0]]", "eos_token_id is a list of 1, but only one token"},
-        {"\"eos_token_id\": [0", "config.json is no JSON object"},
-        {"\"eos_token_id\": [0.5]", "eos_token_id is 0.5, not a whole number"},
-        {"\"normalize_before\": maybe", "config.json is no JSON object"},
-        {"\"normalize_before\": never", "config.json is no JSON object"},
+        {"\"eos_token_id\": [0", "config.json is not a JSON object"},
+        {"\"eos_token_id\": [0.5]", "eos_token_id is 0.5, not an integer"},
+        {"\"normalize_before\": maybe", "config.json is not a JSON object"},
+        {"\"normalize_before\": never", "config.json is not a JSON object"},
         {"\"vocab_size\": 10", "shape"},
         {"\"max_position_embeddings\": 131072", "positions is 131072, too many"},
         {"\"tie_word_embeddings\": false", "tie_word_embeddings"},
@@ -465,7 +466,7 @@ static void test_refusals(void **state)
     folder_refused(folder, "model.layernorm_embedding.weight");
     add(w, "", "lm_head.weight", VOCAB, WIDTH, 0);
     write_weights(folder, w, NULL);
-    folder_refused(folder, "tensor lm_head.weight should be equal to the one that it is tied to");
+    folder_refused(folder, "tensor lm_head.weight differs from the one that it is tied to");
     folder_remove(folder, files, COUNT(files));
     free_weights(w);
 }

@@ -298,7 +298,7 @@ static void test_refusals(void **state)
 #undef REFUSE
     rapt_config c = configs[1];
     c.source_vocab = 9;
-    export_refused(&c, PIECES_PAD, RAPT_EXPORT_HF, "pad token's number");
+    export_refused(&c, PIECES_PAD, RAPT_EXPORT_HF, "pad token's id");
 }
 
 int main(void)

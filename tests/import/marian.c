@@ -67,7 +67,7 @@ static void test_refusals(void **state)
     write_folder(folder, model, F32, NULL, "decoder_l2_rnn_bf");
     folder_refused(folder, "tensor ?ecoder_l2_rnn_bf");
     write_folder(folder, model, F32, NULL, "Wemb");
-    folder_refused(folder, "there is no tensor Wemb");
+    folder_refused(folder, "tensor Wemb is missing");
     write_folder(folder, model, F32, NULL, "special:model.yml");
     folder_refused(folder, "it has no special:model.yml");
     write_folder(folder, model, F32, NULL, NULL);
@@ -129,7 +129,7 @@ static void test_named_vocabularies(void **state)
     put_pieces(&pieces, c->source_vocab + 1, 0);
     folder_write(folder, "a.spm", &pieces);
     folder_text(folder, "decoder.yml", "vocabs:\n  - a.spm\n  - source.b.yml\n");
-    folder_refused(folder, "a.spm has 9 pieces, the model's table 8");
+    folder_refused(folder, "a.spm has 9 pieces, but the model's table has 8 rows");
     put_pieces(&pieces, c->source_vocab, 0);
     folder_write(folder, "a.spm", &pieces);
     folder_is(folder, model);

@@ -115,9 +115,10 @@ static void test_refusals(void **state)
         export_refused(&c, 0, RAPT_EXPORT_BERGAMOT, says);                                         \
     } while (0)
     REFUSE(target_vocab, 7,
-           "target_vocab is 7, which is no multiple of 8; the nearest are 0 and 8");
+           "target_vocab is 7, which is not a multiple of 8; the nearest are 0 and 8");
     REFUSE(width, 8, "width is 8");
-    REFUSE(ffn_width, 40, "ffn_width is 40, which is no multiple of 16; the nearest are 32 and 48");
+    REFUSE(ffn_width, 40,
+           "ffn_width is 40, which is not a multiple of 16; the nearest are 32 and 48");
 #undef REFUSE
     rapt_message why = {""};
     rapt_model *plain = small_model(&marian_configs[0], 1);
