@@ -1,4 +1,5 @@
-/* archive.h - zip files: seeds of the fuzz targets, and archives made by hand with mistakes. */
+/* archive.h - helpers to read the seeds of the fuzz targets and to build zip archives with
+   mistakes. */
 #ifndef RAPT_TESTS_FORMAT_ARCHIVE_H
 #define RAPT_TESTS_FORMAT_ARCHIVE_H
 
@@ -25,7 +26,7 @@ static inline bool without_zlib(const struct bytes *b)
     return strstr(why.text, "built without zlib");
 }
 
-/* ---- archives made by hand ---- */
+/* ---- hand-made archives ---- */
 
 struct member {
     const char *name, *local_name;
@@ -53,7 +54,8 @@ static inline void put_record(struct bytes *b, const struct member *m, unsigned 
     put_bytes(b, name, strlen(name));
 }
 
-/* A record of the directory whose numbers stand in an extra field of zip64, behind another one. */
+/* Writes a directory record whose numbers are in a zip64 extra field, which follows another extra
+   field. */
 static inline void put_wide_record(struct bytes *b, const struct member *m, unsigned offset)
 {
     put_bytes(b, "PK\1\2\x2D\0\x2D\0\0\0\0\0", 12); /* stored */
@@ -70,7 +72,7 @@ static inline void put_wide_record(struct bytes *b, const struct member *m, unsi
     put_number(b, offset + (unsigned)m->at, 8);
 }
 
-/* The end of a directory in zip64, as PyTorch writes it always. */
+/* Writes the end of a directory in zip64 form, which PyTorch always uses. */
 static inline void put_wide_end(struct bytes *b, size_t count, size_t begin)
 {
     size_t end = b->size;

@@ -1,5 +1,5 @@
-/* containers.h - files of tensors made by hand, byte by byte, and what must hold of every file of
-   any container that opens, or does not. */
+/* containers.h - builds files of tensors byte by byte, and checks what must hold for any file of
+   any format, whether it opens or not. */
 #ifndef RAPT_TESTS_FORMAT_CONTAINERS_H
 #define RAPT_TESTS_FORMAT_CONTAINERS_H
 
@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-/* Bytes that are appended to. */
+/* A growing array of bytes. */
 static inline void put_bytes(struct bytes *to, const void *data, size_t size)
 {
     unsigned char *grown = malloc(to->size + size + 1);
@@ -37,7 +37,7 @@ static inline void put_zeros(struct bytes *to, size_t count)
     for (size_t i = 0; i < count; i++) put_number(to, 0, 1);
 }
 
-/* Every promise of an open file of any container, and every element read. */
+/* Checks every promise about an open file, and reads every element. */
 static inline void check_any(const struct tensor_file *file)
 {
     for (int i = 0; i < rapt__tensors_count(file); i++) {
@@ -66,11 +66,12 @@ static inline void check_any(const struct tensor_file *file)
     }
 }
 
-/* Opens size bytes of data, checks what opened, closes. */
+/* Opens data[size], checks the file if it opens, and closes it. */
 static inline rapt_status try_any(const void *data, size_t size, rapt_message *why)
 {
     struct tensor_file *file = NULL;
-    unsigned char *exact = malloc(size ? size : 1); /* so that a sanitizer sees the end */
+    unsigned char *exact =
+        malloc(size ? size : 1); /* exact size, so that a sanitizer detects reads past the end */
     assert_non_null(exact);
     if (size) memcpy(exact, data, size);
     rapt_status status = rapt__tensors_open_any_memory(&file, exact, size, NULL, why);
@@ -82,7 +83,7 @@ static inline rapt_status try_any(const void *data, size_t size, rapt_message *w
     return status;
 }
 
-/* Every beginning of a file is refused. */
+/* Checks that every proper prefix of a file is refused. */
 static inline void refuse_beginnings(const struct bytes *whole)
 {
     for (size_t size = 0; size < whole->size; size++) {
@@ -92,8 +93,8 @@ static inline void refuse_beginnings(const struct bytes *whole)
     }
 }
 
-/* Every byte set to some other values, and random damage: refused, or what opens keeps its
-   promises; how many opened. */
+/* Sets every byte to several other values and damages the file at random. Checks that it is refused
+   or, if it opens, keeps its promises. Returns how many opened. */
 static inline int damage_bytes(const struct bytes *whole, int rounds)
 {
     unsigned char *copy = malloc(whole->size);
@@ -120,7 +121,8 @@ static inline int damage_bytes(const struct bytes *whole, int rounds)
     return opened;
 }
 
-/* Every allocation of opening fails once: RAPT_NO_MEMORY, nothing lost, the next try works. */
+/* Lets every allocation while opening fail once. Checks for RAPT_NO_MEMORY, no leak, and success on
+   the next try. */
 static inline void fail_allocations(const struct bytes *whole, long at_least)
 {
     for (long k = 0;; k++) {
@@ -142,7 +144,7 @@ static inline void fail_allocations(const struct bytes *whole, long at_least)
     }
 }
 
-/* Refused, and the reason has this text in it. */
+/* Checks that the file is refused and that the message contains this text. */
 static inline void refuse(const struct bytes *bytes, const char *reason)
 {
     rapt_message why = {""};
@@ -150,7 +152,8 @@ static inline void refuse(const struct bytes *bytes, const char *reason)
         fail_msg("not refused for \"%s\": %s", reason, why.text);
 }
 
-/* The path of a file in a new folder, whose template (XXXXXX) becomes its name; and its end. */
+/* Composes the path of a file in a new folder; and removes both. folder is a template (XXXXXX) that
+   becomes the folder's name. */
 static inline int make_model_path(void **state, char *folder)
 {
     static char path[64];

@@ -1,4 +1,4 @@
-/* craft.h - safetensors files made by hand, and what must hold of every file that opens. */
+/* craft.h - builds safetensors files and checks what must hold for every file that opens. */
 #ifndef RAPT_TESTS_FORMAT_CRAFT_H
 #define RAPT_TESTS_FORMAT_CRAFT_H
 
@@ -14,11 +14,11 @@
 #include <cmocka.h>
 
 struct bytes {
-    unsigned char *data; /* exactly size bytes, so that a sanitizer sees the end */
+    unsigned char *data; /* exact size, so that a sanitizer detects reads past the end */
     size_t size;
 };
 
-/* A file whose prefix says n, with this header and this many bytes 0, 1, 2, .. of data. */
+/* Builds a file whose prefix is n, with this header and data 0, 1, 2, .. */
 static inline struct bytes craft(uint64_t n, const char *header, size_t size, size_t data)
 {
     struct bytes made = {malloc(8 + size + data), 8 + size + data};
@@ -35,7 +35,7 @@ static inline bool readable(const char *dtype)
            strcmp(dtype, "F64") == 0;
 }
 
-/* Every promise of an open file, and every element read. size: bytes of the data. */
+/* Checks every promise about an open file and reads every element. size: bytes of the data. */
 static inline void check_promises(const struct tensor_file *file, size_t size)
 {
     size_t sum = 0;
@@ -55,7 +55,7 @@ static inline void check_promises(const struct tensor_file *file, size_t size)
         assert_int_equal(rapt__tensors_read(file, e, e->count, 1, data, NULL), RAPT_BAD_ARGUMENT);
         free(data);
     }
-    assert_int_equal(sum, size); /* with distinct, ordered ranges: no hole and no overlap */
+    assert_int_equal(sum, size); /* together with distinct, ordered ranges: no gap and no overlap */
     for (int i = 0; i < rapt__tensors_metadata_count(file); i++) {
         const struct tensor_metadata *entry = rapt__tensors_metadata_at(file, i);
         assert_ptr_equal(rapt__tensors_metadata(file, entry->key), entry->value);
@@ -66,7 +66,7 @@ static inline void check_promises(const struct tensor_file *file, size_t size)
     assert_null(rapt__tensors_metadata_at(file, rapt__tensors_metadata_count(file)));
 }
 
-/* Opens, checks the promises if it opens, closes. */
+/* Opens a file, checks it if it opens, and closes it. */
 static inline rapt_status try_bytes(const struct bytes *bytes, rapt_message *why)
 {
     struct tensor_file *file = NULL;
@@ -82,7 +82,7 @@ static inline rapt_status try_bytes(const struct bytes *bytes, rapt_message *why
     return status;
 }
 
-/* An allocator that counts what it gives and fails once, at call number fail_at. */
+/* An allocator that counts what is allocated and fails once, at call number fail_at. */
 struct stingy {
     long calls, fail_at, alive;
     size_t bytes, max;

@@ -1,5 +1,5 @@
-/* ct2.c - CTranslate2's model.bin: versions 1 to 6 made by hand, refused mistakes, and one real
-   model in three precisions. */
+/* ct2.c - tests CTranslate2's model.bin: hand-made files of versions 1 to 6, refused mistakes, and
+   a real model in three precisions. */
 #define _XOPEN_SOURCE 700
 
 #include "../skips.h"
@@ -23,7 +23,7 @@ static void put_start(struct bytes *to, unsigned version, unsigned variables)
     put_number(to, variables, 4);
 }
 
-/* type: that of version 4 and later. */
+/* type: the code of version 4 and later. */
 static void put_head(struct bytes *to, unsigned version, const char *name, int rank,
                      const unsigned *shape, unsigned type)
 {
@@ -37,8 +37,8 @@ static void put_head(struct bytes *to, unsigned version, const char *name, int r
     put_number(to, version < 4 ? count : count * sizes[type], 4);
 }
 
-/* a/weight int8 [2][3] by rows, b/weight int16 [2] by one scale, c/weight int16 [1] by 1000,
-   n int8, x F32 [2]. */
+/* Builds a file with a/weight int8 [2][3] and one scale per row, b/weight int16 [2] with one scale,
+   c/weight int16 [1] with the default scale 1000, n int8, and x F32 [2]. */
 static struct bytes make(unsigned version)
 {
     struct bytes b = {NULL, 0};
@@ -110,7 +110,7 @@ static void test_versions(void **state)
                             version == 1 ? "" : "TransformerSpec");
         rapt__tensors_close(file);
         refuse_beginnings(&made);
-        assert_true(damage_bytes(&made, 5000) > 100); /* values of elements may be any */
+        assert_true(damage_bytes(&made, 5000) > 100); /* values are not checked */
         fail_allocations(&made, 4);
         put_number(&made, 0, 1);
         refuse(&made, "more bytes");
@@ -124,7 +124,7 @@ static void test_refused(void **state)
 {
     (void)state;
     static const struct {
-        const char *name, *second; /* of two variables F32 [2] and of what follows */
+        const char *name, *second; /* of two variables F32 [2], and of what follows */
         unsigned first, rank, dims, type, size;
         const char *reason;
     } rows[] = {
@@ -164,7 +164,8 @@ static void test_refused(void **state)
     }
 }
 
-/* Two numbers of whole bytes with so many scales, and an alias. */
+/* Opens a file with a quantized variable, `scales` scales and an alias. reason: why it must be
+   refused; NULL: it must open. */
 static void check_scales(unsigned type, unsigned scales, float scale, const char *alias,
                          const char *variable, const char *reason)
 {
@@ -196,7 +197,7 @@ static void test_scales(void **state)
     check_scales(2, 1, 1, "a", "b", "alias \"a\": there is no variable \"b\"");
     check_scales(2, 1, 1, "", "weight", "has no name");
 
-    /* scales that are no scales are found when they are used */
+    /* a bad scale is detected when it is used */
     static const float wrong[] = {0, -1, 1e-45f, NAN};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct bytes b = make(6);
@@ -242,10 +243,9 @@ static struct tensor_file *open_real(const char *suffix)
     return file;
 }
 
-/* The same model in fewer bits differs by at most one step of its scale (values were truncated),
-   and each scale brings the largest value to min .. max. Returns how many variables differ in their
-   width.
- */
+/* Compares a model with its quantized version: values differ by at most one quantization step (they
+   were truncated), and each scale maps the largest value to min .. max. Returns the number of
+   variables that were quantized. */
 static int compare(const struct tensor_file *exact, const struct tensor_file *narrow, float min,
                    float max)
 {

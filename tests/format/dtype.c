@@ -1,4 +1,5 @@
-/* dtype.c - the conversion to float of every F16 and BF16, and of special doubles and floats. */
+/* dtype.c - tests the conversion to float of every F16 and BF16, and of special doubles and
+   floats. */
 #include "craft.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ static float *convert(const char *dtype, const void *data, size_t size, size_t c
     float *out = malloc(count * sizeof *out), part[3];
     assert_non_null(out);
     assert_int_equal(rapt__tensors_read(file, e, 0, count, out, NULL), RAPT_OK);
-    for (size_t i = 0; i + 3 <= count; i += 4097) { /* a part is a part of the whole */
+    for (size_t i = 0; i + 3 <= count; i += 4097) { /* a part equals that of the whole */
         assert_int_equal(rapt__tensors_read(file, e, i, 3, part, NULL), RAPT_OK);
         assert_memory_equal(part, out + i, sizeof part);
     }
@@ -34,7 +35,7 @@ static float *convert(const char *dtype, const void *data, size_t size, size_t c
     return out;
 }
 
-/* The definition: (-1)^s 2^(e-15) (1 + m/1024), or (-1)^s 2^-14 m/1024. */
+/* Implements the definition: (-1)^s 2^(e-15) (1 + m/1024), or (-1)^s 2^-14 m/1024. */
 static void test_f16(void **state)
 {
     (void)state;
@@ -65,7 +66,7 @@ static void test_bf16(void **state)
     free(out);
 }
 
-/* Bit for bit, whatever the bits mean; and the bytes are little-endian. */
+/* Floats are copied bit for bit, from little-endian bytes. */
 static void test_f32(void **state)
 {
     (void)state;
@@ -92,11 +93,11 @@ static void test_f64(void **state)
         {0x3FF0000000000000, 0x3F800000},
         {0xC008000000000000, 0xC0400000},
         {0x3FB999999999999A, 0x3DCCCCCD}, /* 0.1 */
-        {0x3FF0000010000000, 0x3F800000}, /* half way: to even */
+        {0x3FF0000010000000, 0x3F800000}, /* a tie: rounds to even */
         {0x3FF0000030000000, 0x3F800002},
         {0x3FF0000010000001, 0x3F800001},
         {0x36A0000000000000, 0x00000001}, /* 2^-149 */
-        {0x3690000000000000, 0x00000000}, /* half of it: to even */
+        {0x3690000000000000, 0x00000000}, /* half of that: a tie, rounds to even */
         {0x0000000000000001, 0x00000000},
         {0x47EFFFFFE0000000, 0x7F7FFFFF}, /* the largest float */
         {0x47EFFFFFF0000000, 0x7F800000},
@@ -115,7 +116,7 @@ static void test_f64(void **state)
     free(out);
 }
 
-/* All the others are listed, with their size checked, and refused by name. */
+/* All other types are listed with their sizes, and refused by name when they are read. */
 static void test_others(void **state)
 {
     (void)state;
@@ -149,7 +150,7 @@ static void test_others(void **state)
         }
 }
 
-/* Whole numbers of every type, least and greatest among them. */
+/* Integers of every type, including the minimum and maximum. */
 static void test_integers(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* gzip.c - files that gzip has compressed: inflated to their bytes; damaged ones, those that say
-   another size, and those that grow without measure are refused. */
+/* gzip.c - tests that gzip files are inflated, and that damaged ones, ones with a wrong size and
+   ones that grow too much are refused. */
 #define _XOPEN_SOURCE 700
 
 #include "containers.h"
@@ -14,7 +14,7 @@ static uint32_t checksum(const void *data, size_t size)
     return ~sum;
 }
 
-/* One block that is not compressed, of less than 64 KB; says: the size at the file's end. */
+/* Builds a gzip file of one stored block of less than 64 KB. says: the size in the trailer. */
 static void put_member(struct bytes *b, const char *text, size_t size, size_t says)
 {
     put_bytes(b, "\x1F\x8B\x08\0\0\0\0\0\0\3\1", 11);
@@ -114,7 +114,7 @@ static void test_refused(void **state)
     for (size_t cut = 18; cut < b.size; cut++)
         refuse_file(*state, &(struct bytes){b.data, cut}, "");
     for (size_t i = 2; i < b.size; i++) {
-        if (i >= 4 && i <= 10) continue; /* time, system and padding mean nothing */
+        if (i >= 4 && i <= 10) continue; /* time, system and padding are ignored */
         b.data[i] ^= 1 << 5;
         refuse_file(*state, &b, "");
         b.data[i] ^= 1 << 5;

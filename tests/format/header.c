@@ -1,5 +1,5 @@
-/* header.c - headers that must be refused, each with its reason, and unusual ones that must load.
- */
+/* header.c - tests headers that must be refused, with the reason, and unusual ones that must
+   load. */
 #include "craft.h"
 
 #define HEAD(text)  text, sizeof(text) - 1
@@ -56,7 +56,7 @@ static const struct {
     {HEAD("{\"a"), 0, "a string does not end"},
     {HEAD("{\"a\\"), 0, "unknown escape"},
     {HEAD("{\"a\\\""), 0, "a string does not end"},
-    /* an entry that is no entry */
+    /* an entry that is not an object or is incomplete */
     {HEAD("{\"a\":1}"), 0, "'{' expected"},
     {HEAD("{\"a\":null}"), 0, "'{' expected"},
     {HEAD("{\"a\":\"b\"}"), 0, "'{' expected"},
@@ -133,7 +133,7 @@ static const struct {
     {HEAD(S("[2,2]")), 8, "do not match"},
     {HEAD(S("[1,1,1,1,1,1,1,1,2]")), 8, "more than 8"},
     {HEAD(S("[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2]")), 8, "more than 8"},
-    /* shapes whose product, or whose bytes, wrap to what the offsets say */
+    /* shapes whose product or size in bytes wraps around to the size of the offsets */
     {HEAD(S("[18446744073709551615,2]")), 8, "product"},
     {HEAD(S("[2,18446744073709551614]")), 8, "product"},
     {HEAD(S("[2,9223372036854775807]")), 8, "its size overflows"},
@@ -343,7 +343,7 @@ static void test_odd(void **state)
     }
 }
 
-/* What escapes and bytes decode to. */
+/* Checks how escapes and bytes are decoded. */
 static void test_names(void **state)
 {
     (void)state;
@@ -424,7 +424,7 @@ static char *repeat(const char *before, const char *part, size_t count, const ch
     return text;
 }
 
-/* Deep, long and wide headers: no stack, no square of anything, memory in proportion. */
+/* Deep, long and wide headers need no deep stack, no quadratic time, and memory in proportion. */
 static void test_large(void **state)
 {
     (void)state;
@@ -460,7 +460,7 @@ static void test_large(void **state)
     }
 }
 
-/* 20,000 entries and as much metadata, all in the wrong order. */
+/* 20,000 entries and as many metadata items in reverse order. */
 static void test_many(void **state)
 {
     (void)state;

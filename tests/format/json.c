@@ -1,5 +1,5 @@
-/* json.c - the header reader against one built on jansson, which shares no code with it: of tens of
-   thousands of damaged headers both accept the same ones, with the same names. */
+/* json.c - compares the header reader with one built on jansson, with which it shares no code. Both
+   must accept the same of tens of thousands of damaged headers, with the same names. */
 #include "craft.h"
 
 #include <jansson.h>
@@ -18,7 +18,7 @@ static const char *const seeds[] = {
     "{\"\\ud83d\\ude00\":{\"dtype\":\"F16\",\"shape\":[2,3],\"data_offsets\":[0,12]}}",
 };
 enum { SEEDS = sizeof seeds / sizeof *seeds };
-/* what damages them: tokens, and bytes that are wrong in strings */
+/* what is inserted to damage a header: tokens, and bytes that are not allowed in strings */
 static const char *const parts[] = {
     "{",
     "}",
@@ -52,7 +52,7 @@ static const char *const parts[] = {
     "9",
 };
 
-/* The bytes of an element; 0: none of those the seeds can become. */
+/* Returns the bytes of an element; 0: a type that damaged seeds cannot contain. */
 static json_int_t size_of(const char *dtype)
 {
     static const struct {
@@ -65,7 +65,7 @@ static json_int_t size_of(const char *dtype)
     return 0;
 }
 
-/* The definition of an entry; counts its bytes in seen. */
+/* Checks an entry by the definition, and counts its bytes in seen. */
 static bool judge_entry(const char *name, const json_t *entry, int *seen)
 {
     const json_t *shape = json_object_get(entry, "shape");
@@ -87,12 +87,12 @@ static bool judge_entry(const char *name, const json_t *entry, int *seen)
     json_int_t begin = json_integer_value(first), end = json_integer_value(last);
     if (begin < 0 || end < begin || end > DATA || (double)(end - begin) != bytes) return false;
     for (json_int_t i = begin; i < end; i++) seen[i]++;
-    /* an empty tensor may stand between two others, not inside one: marked for later */
+    /* an empty tensor may be between two others but not inside one: marked for a later check */
     if (begin == end) seen[DATA + 1 + begin] = 1;
     return true;
 }
 
-/* Is byte i the first of a tensor, or DATA? */
+/* Returns whether byte i is the first of a tensor, or equals DATA. */
 static bool starts(const json_t *root, json_int_t i)
 {
     const char *name;
@@ -131,7 +131,7 @@ static bool judge(const json_t *root)
     return true;
 }
 
-/* Both found the same things. */
+/* Checks that both readers found the same. */
 static void compare(const json_t *root, const struct tensor_file *file)
 {
     int tensors = 0, metadata = 0;
@@ -160,7 +160,7 @@ static void compare(const json_t *root, const struct tensor_file *file)
     assert_int_equal(rapt__tensors_metadata_count(file), metadata);
 }
 
-/* Replaces, removes, doubles and inserts; the new size. */
+/* Replaces, removes, doubles or inserts something. Returns the new size. */
 static size_t damage(char *text, size_t size, uint64_t *seed)
 {
     size_t at = next_random(seed) % size, cut = next_random(seed) % 3, kind = next_random(seed) % 4;
@@ -168,7 +168,7 @@ static size_t damage(char *text, size_t size, uint64_t *seed)
     size_t length = kind == 0 ? 0 : strlen(part);
     if (kind == 1) cut = 0;
     if (kind == 2) cut = length;
-    if (kind == 3) { /* a digit for a digit keeps most of the grammar */
+    if (kind == 3) { /* replacing a digit by a digit rarely breaks the grammar */
         at = 0;
         for (size_t i = next_random(seed) % size; i < size && !at; i++)
             if (text[i] >= '0' && text[i] <= '9') at = i;

@@ -1,5 +1,5 @@
-/* list.c - rapt__disk_list: each name in a folder once, of files and folders; an early end; a
-   folder that is none; the current one. */
+/* list.c - tests rapt__disk_list: every file and folder is visited once, a visitor can stop, a path
+   that is not a folder fails, and "" is the current folder. */
 #define _GNU_SOURCE
 #include "format/disk.h"
 
@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 enum { NAMES = 3 };
-static const char *const names[NAMES] = {"a", "b model.bin", "in"}; /* the last: a folder */
+static const char *const names[NAMES] = {"a", "b model.bin", "in"}; /* the last one is a folder */
 
 struct visits {
     int seen[NAMES], others, limit;

@@ -1,5 +1,5 @@
-/* marian.c - Marian's model.bin: both families of type codes made by hand, refused mistakes, and
-   what is written is read back. */
+/* marian.c - tests Marian's model.bin: hand-made files with both families of type codes, refused
+   mistakes, and reading back what was written. */
 #define _XOPEN_SOURCE 700
 
 #include "containers.h"
@@ -12,7 +12,7 @@ struct item {
     int rank;
     unsigned shape[3];
     const void *data;
-    uint64_t size, padded; /* bytes at data; of the item */
+    uint64_t size, padded; /* bytes at data; bytes of the item */
 };
 
 static struct bytes make(const struct item *items, size_t count, uint64_t padding)
@@ -38,7 +38,7 @@ static struct bytes make(const struct item *items, size_t count, uint64_t paddin
     return b;
 }
 
-/* 2 x 3: the value of row r and column c is 10 r + c, in steps of 1 / 2; scale 2. */
+/* A 2 x 3 matrix with the scale 2: row r, column c has the value 10 r + c. */
 static const char by_columns[] = "\0\x14\x02\x16\x04\x18\0\0\0\x40"; /* 0 20 2 22 4 24, 2.0f */
 static const char by_rows[] = "\0\x02\x04\x14\x16\x18\0\0\0\x40";
 static const float matrix[] = {0, 1, 2, 10, 11, 12};
@@ -159,7 +159,7 @@ static void test_refused(void **state)
     }
 }
 
-/* One number of the header of one item replaced. */
+/* Checks the message after one number in the header of an item was replaced. */
 static void test_numbers(void **state)
 {
     (void)state;
@@ -191,7 +191,7 @@ static void test_numbers(void **state)
     }
 }
 
-/* ---- written ---- */
+/* ---- writing ---- */
 
 static float value(size_t tensor, size_t i)
 {
@@ -207,7 +207,7 @@ static const struct tensor_source sources[] = {
     {"encoder_l1_self_Wq", 2, {48, 33}, fill, NULL, 0, 0},
     {"encoder_l1_self_bq", 2, {1, 33}, fill, NULL, 1, 0},
     {"decoder_Wemb", 2, {35, 48}, fill, NULL, 2, 0},
-    {"encoder_l1_ffn_W1", 2, {300, 400}, fill, NULL, 3, 0}, /* of more than one chunk */
+    {"encoder_l1_ffn_W1", 2, {300, 400}, fill, NULL, 3, 0}, /* more than one chunk */
     {"x_Wxyz", 2, {5, 5}, fill, NULL, 4, 0},                /* not one of them */
     {"zeros_W", 2, {0, 4}, fill, NULL, 5, 0},
 };
@@ -259,7 +259,7 @@ static void test_written(void **state)
     }
 }
 
-/* Ties go to the even number; a matrix of zeros stays one. */
+/* Ties are rounded to even; a matrix of zeros stays zero. */
 static void fill_ties(const struct tensor_source *source, size_t first, size_t count, float *data)
 {
     static const float ties[] = {127, 0.5f, 1.5f, -2.5f, -126.5f, 125.5f};

@@ -1,5 +1,5 @@
-/* npz.c - arrays in zip files: real ones of Python's zipfile, refused mistakes in archive and
-   arrays. */
+/* npz.c - tests arrays in zip files: real ones from Python's zipfile, and refused mistakes in
+   archives and arrays. */
 #define _XOPEN_SOURCE 700
 
 #include "archive.h"
@@ -43,7 +43,7 @@ static void test_files(void **state)
         } else {
             check_arrays(&b);
             fail_allocations(&b, 4);
-            assert_true(damage_bytes(&b, 2000) > 100); /* dates and values may be any */
+            assert_true(damage_bytes(&b, 2000) > 100); /* dates and values are not checked */
         }
         refuse_beginnings(&b);
         free(b.data);
@@ -116,7 +116,7 @@ static void test_archives(void **state)
     free(b.data);
 }
 
-/* The last byte of one member is the first of the next one, or not. */
+/* Members that touch are allowed; members that share one byte are not. */
 static void test_neighbors(void **state)
 {
     (void)state;
@@ -141,12 +141,12 @@ static void test_neighbors(void **state)
     }
 }
 
-/* Numbers of 64 bits, and an end of the directory in zip64; one of its numbers replaced. */
+/* Builds an archive with 64-bit numbers and a zip64 end record, of which one number is replaced. */
 static void test_wide(void **state)
 {
     (void)state;
     static const struct {
-        int from_end; /* where the number begins */
+        int from_end; /* offset of the number */
         uint64_t value;
         const char *reason;
     } rows[] = {
@@ -236,7 +236,7 @@ static void test_arrays(void **state)
     }
 }
 
-/* An archive of one array. */
+/* Builds an archive of one array. */
 static struct bytes one_array(const char *name, const char *header, const void *data, size_t size)
 {
     struct bytes bytes = array(header, data, size);
@@ -246,7 +246,7 @@ static struct bytes one_array(const char *name, const char *header, const void *
     return b;
 }
 
-/* Elements in both byte orders, matrices in both orders. */
+/* Reads elements in both byte orders, and matrices in C and Fortran order. */
 static void test_orders(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static void test_orders(void **state)
     }
 }
 
-/* Marian's configuration, stored as numpy stores bytes. */
+/* Reads Marian's configuration, stored the way NumPy stores bytes. */
 static void test_texts(void **state)
 {
     (void)state;

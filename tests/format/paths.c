@@ -1,5 +1,5 @@
-/* paths.c - saving, and asking whether one could save, to full disks, to folders without
-   permission, and to paths that are links or not regular files. */
+/* paths.c - tests saving, and checking whether saving is possible, on full disks, in folders
+   without permission, and at paths that are links or not regular files. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
@@ -21,7 +21,7 @@ static void save_limited(long unused)
     signal(SIGXFSZ, SIG_IGN);
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(77);
     if (save(path, 2, &why) != RAPT_NO_FILE || !strstr(why.text, strerror(EFBIG))) _exit(1);
-    signal(SIGXFSZ, SIG_DFL); /* asking is no attempt */
+    signal(SIGXFSZ, SIG_DFL); /* checking must not write */
     why.text[0] = 0;
     if (rapt_file_check(path, 100001, 0, &why) != RAPT_NO_FILE) _exit(2);
     if (!strstr(why.text, strerror(EFBIG))) _exit(3);
@@ -38,8 +38,8 @@ static void test_limit(void **state)
     assert_int_equal(entries(folder), 3);
 }
 
-/* Writers whose file becomes larger than the process may have leave what was there, and nothing
-   beside it. */
+/* If a file exceeds the process's limit, the old file remains and no other file is left beside
+   it. */
 static void test_limited_writers(void **state)
 {
     (void)state;
@@ -68,7 +68,8 @@ static void test_limited_writers(void **state)
     }
 }
 
-/* A disk of 600 KB holds the first file, but not the temporary one of the second as well. */
+/* A disk of 600 KB can hold the first file, but not the temporary file of the second in
+   addition. */
 static void save_on_small_disk(long unused)
 {
     (void)unused;
@@ -179,7 +180,7 @@ static int permissions(const char *of)
     return S_ISREG(about.st_mode) ? (int)(about.st_mode & 07777) : -1;
 }
 
-/* Links are followed, also to what is not there yet; permissions stay. */
+/* Links are followed, even if their target does not exist yet; permissions are kept. */
 static void test_links(void **state)
 {
     (void)state;
@@ -200,7 +201,7 @@ static void test_links(void **state)
     assert_true(permissions(one) == -1 && saved(path) == 2 && saved(two) == 2);
     assert_int_equal(entries(folder), 5);
 
-    char dangling[128]; /* a link into a folder that is not there */
+    char dangling[128]; /* a link into a folder that does not exist */
     snprintf(dangling, sizeof dangling, "%s/dangling", folder);
     assert_int_equal(symlink("/nowhere/at/all", dangling), 0);
     refuse(dangling, false, "its folder cannot be opened");
@@ -215,7 +216,7 @@ static void test_links(void **state)
     assert_int_equal(chdir(here), 0);
 }
 
-/* Bytes come back as they were written; nothing is written without them. */
+/* The bytes are read back as they were written; NULL data is refused and nothing is written. */
 static void test_bytes(void **state)
 {
     (void)state;

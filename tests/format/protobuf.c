@@ -1,5 +1,5 @@
-/* protobuf.c - Protocol Buffers messages: what is written down comes back, and what breaks a rule
-   of the encoding is refused, at every length that cuts a message off. */
+/* protobuf.c - tests that Protocol Buffers messages are decoded, that violations of the encoding
+   are refused, and that messages truncated at any length are handled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static const char message[] = "\x08\x96\x01"                                 /* 
                               "\xF8\xFF\xFF\xFF\x0F\x00";                    /* 2^29 - 1: 0 */
 enum { SIZE = sizeof message - 1 };
 
-static const size_t ends[] = {0, 3, 8, 13, 22, 33, 35, SIZE}; /* of the fields */
+static const size_t ends[] = {0, 3, 8, 13, 22, 33, 35, SIZE}; /* ends of the fields */
 
 static void test_fields(void **state)
 {
@@ -47,12 +47,12 @@ static void test_fields(void **state)
     assert_null(m.error);
 }
 
-/* Cut off between fields it is a shorter message, and everywhere else an error. */
+/* Truncated between fields it is a shorter message, elsewhere an error. */
 static void test_cuts(void **state)
 {
     (void)state;
     for (size_t size = 0, whole = 0; size <= SIZE; size++) {
-        char *copy = malloc(size + 1); /* exact, for AddressSanitizer */
+        char *copy = malloc(size + 1); /* exact size, for AddressSanitizer */
         struct protobuf_field f;
         copy = realloc(copy, size ? size : 1);
         assert_non_null(copy);
@@ -74,12 +74,12 @@ static void test_refusals(void **state)
         const char *bytes, *error;
         size_t size;
     } cases[] = {
-        {"\x00\x01", "an invalid number", 2},                                      /* field 0 */
-        {"\x80\x80\x80\x80\x10\x00", "an invalid number", 6},                      /* 2^29 */
-        {"\x0B\x0C", "a group", 2},                                                /* a group */
-        {"\x0C", "a group", 1},                                                    /* its end */
-        {"\x0E\x00", "a group", 2},                                                /* wire type 6 */
-        {"\x0F\x00", "a group", 2},                                                /* wire type 7 */
+        {"\x00\x01", "an invalid number", 2},                 /* field 0 */
+        {"\x80\x80\x80\x80\x10\x00", "an invalid number", 6}, /* 2^29 */
+        {"\x0B\x0C", "a group", 2},                           /* a group */
+        {"\x0C", "a group", 1},                               /* the end of a group */
+        {"\x0E\x00", "a group", 2},                           /* wire type 6 */
+        {"\x0F\x00", "a group", 2},                           /* wire type 7 */
         {"\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02", "more than 64 bits", 11}, /* 2^65 - 1 */
         {"\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", "more than 64 bits", 12},
         {"\x12\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01z", "longer than the rest", 12},

@@ -1,4 +1,4 @@
-/* safetensors_read.c - truncated, changed and foreign files; failing allocations. */
+/* safetensors_read.c - tests truncated, damaged and foreign files, and failing allocations. */
 #define _XOPEN_SOURCE 700
 
 #include "craft.h"
@@ -22,7 +22,7 @@ static void write_file(const char *path, const void *data, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-/* A path in a scratch folder of its own. */
+/* Composes a path in a scratch folder. */
 static int make_folder(void **state)
 {
     static char folder[] = "/tmp/rapt-read-XXXXXX";
@@ -38,7 +38,7 @@ static int remove_folder(void **state)
     return rmdir(*state);
 }
 
-/* The same promises from a file and from memory. */
+/* A file and a copy in memory behave the same. */
 static void test_whole(void **state)
 {
     char path[64];
@@ -57,7 +57,7 @@ static void test_whole(void **state)
     memcpy(&bits, &value, sizeof bits);
     assert_int_equal(bits, 0x03020100);
 
-    /* cut while it is open: an error, not a signal */
+    /* truncated while it is open: an error, not a signal */
     assert_int_equal(truncate(path, (off_t)b.size - 6), 0);
     rapt_message why = {""};
     assert_int_equal(rapt__tensors_read(file, rapt__tensors_find(file, "a"), 0, 1, &value, &why),
@@ -90,7 +90,7 @@ static void test_truncated(void **state)
     free(whole.data);
 }
 
-/* Every byte of prefix and header set to every value. */
+/* Sets every byte of prefix and header to every value. */
 static void test_changed(void **state)
 {
     (void)state;
@@ -110,7 +110,7 @@ static void test_changed(void **state)
     free(b.data);
 }
 
-/* Cut, doubled, swapped and overwritten stretches of the header. */
+/* Cuts, doubles, swaps and overwrites stretches of the header. */
 static void test_scrambled(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static void test_scrambled(void **state)
     }
 }
 
-/* Files that are something else, and noise behind each kind of beginning. */
+/* Files of other kinds, and random bytes after the beginning of each format. */
 static void test_strangers(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void test_strangers(void **state)
     }
 }
 
-/* Every allocation fails once: an error, nothing lost, and the next try works. */
+/* Every allocation fails once: there is an error and no leak, and the next try works. */
 static void test_memory(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* safetensors_write.c - what is written is read back, by our reader and by the definition of the
- * format. */
+/* safetensors_write.c - tests that written files are read back, by our reader and by a second one
+   that follows the definition of the format. */
 #define _XOPEN_SOURCE 700
 
 #include "craft.h"
@@ -34,7 +34,7 @@ static float element(size_t tensor, size_t i)
     return value;
 }
 
-/* Also checks that fill is asked once for everything, in order. */
+/* Also checks that fill is called once for every element, in order. */
 static void fill(const struct tensor_source *source, size_t first, size_t count, float *data)
 {
     size_t *seen = (size_t *)(uintptr_t)source->user;
@@ -67,7 +67,7 @@ static void test_round_trip(void **state)
         {"scalar", 0, {0}, fill, seen, 0, 0},
         {"vector", 1, {13}, fill, seen, 1, 0},
         {"nothing", 3, {4, 0, 7}, fill, seen, 2, 0},
-        {"large", 2, {331, 599}, fill, seen, 3, 0}, /* three chunks and a bit */
+        {"large", 2, {331, 599}, fill, seen, 3, 0}, /* three chunks and a remainder */
         {"deep", 8, {1, 2, 1, 3, 1, 2, 1, 5}, fill, seen, 4, 0},
         {"chunk", 1, {65536}, fill, seen, 5, 0},
         {"a \"quoted\\\" n\xC3\xA4me\n", 1, {1}, fill, seen, 6, 0},
@@ -110,7 +110,7 @@ static void test_round_trip(void **state)
     free(b.data);
 }
 
-/* One small file, byte by byte. */
+/* Compares a small file byte by byte. */
 static void test_bytes(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static void test_bytes(void **state)
     free(b.data);
 }
 
-/* What a reader would refuse is not written, and the old file stands. */
+/* Anything that a reader would refuse is not written, and the old file is kept. */
 static void test_refused(void **state)
 {
     (void)state;
@@ -225,7 +225,7 @@ static void test_refused(void **state)
     assert_int_equal(rapt__tensors_write(path, &good, 1, NULL, 1, NULL, NULL), RAPT_BAD_ARGUMENT);
 }
 
-/* Every allocation fails once: the old file stands, nothing is left over. */
+/* Every allocation fails once: the old file is kept, and nothing is left beside it. */
 static void test_memory(void **state)
 {
     const struct tensor_source sources[] = {{"a", 1, {100}, fill, NULL, 0, 0},

@@ -1,5 +1,5 @@
-/* saving.h - a temporary folder, a model file with a number saved into it, and that number read
- * back. */
+/* saving.h - makes a temporary folder, saves a model file that contains a number, and reads the
+   number back. */
 #ifndef RAPT_TESTS_FORMAT_SAVING_H
 #define RAPT_TESTS_FORMAT_SAVING_H
 
@@ -49,7 +49,7 @@ static inline rapt_status save(const char *to, size_t index, rapt_message *why)
     return rapt__tensors_write(to, &source, 1, NULL, 0, NULL, why);
 }
 
-/* The index the file at from was saved with; -1: it is not whole. */
+/* Returns the number in the file at `from`; -1: the file is incomplete. */
 static inline long saved(const char *from)
 {
     static float data[LENGTH];
@@ -73,7 +73,7 @@ static inline int entries(const char *where)
     return count;
 }
 
-/* The exit code of work in a process of its own; minus the signal that ended it. */
+/* Runs `work` in a process of its own. Returns its exit code, or minus the signal that ended it. */
 static inline int run(void (*work)(long), long argument)
 {
     int result;

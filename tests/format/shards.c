@@ -1,4 +1,4 @@
-/* shards.c - safetensors files with an index. */
+/* shards.c - tests models in several files with an index. */
 #define _XOPEN_SOURCE 700
 
 #include "archive.h"
@@ -24,7 +24,7 @@ static void write_file(const char *name, const void *data, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-/* F32 tensors [1] of these names; number i is 10 * first + i. */
+/* Writes a file of F32 tensors [1] with these names; number i has the value 10 * first + i. */
 static void write_shard(const char *name, const char *const *tensors, int count, int first)
 {
     char header[1024] = "{", *at = header + 1;
@@ -134,7 +134,7 @@ static void test_refused(void **state)
     refuse(&memory, "without a folder");
 }
 
-/* A shard of PyTorch whose storages are deflated, each of which becomes a part of its own. */
+/* Tests a shard of PyTorch with deflated storages, each of which becomes a part of its own. */
 static void test_deflated(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* torch.c - state dicts of torch.save: files that PyTorch 1.13 wrote in both its forms, and pickles
-   made by hand, which are refused where they have more than a state dict needs. */
+/* torch.c - tests state dicts of torch.save: files that PyTorch 1.13 wrote in both formats, and
+   hand-made pickles, which are refused if they contain more than a state dict needs. */
 #define _XOPEN_SOURCE 700
 
 #include "archive.h"
@@ -77,7 +77,7 @@ static void test_refused_files(void **state)
     }
 }
 
-/* An archive of a pickle, and one storage of two floats. */
+/* Builds an archive of a pickle and one storage of two floats. */
 static struct bytes with_pickle(const char *pickle, size_t size)
 {
     struct member members[] = {{.name = "m/data.pkl", .local_name = "m/data.pkl"},
@@ -99,7 +99,7 @@ static struct bytes with_pickle(const char *pickle, size_t size)
 #define MUCH    "J\xFF\xFF\xFF\x7F"
 #define MODEL   "X\5\0\0\0model"
 #define STATE   "X\x0A\0\0\0state_dict"
-#define DICT1   "}" /* another one */
+#define DICT1   "}" /* another dictionary */
 #define TENSOR  REBUILD "(" STORAGE("\2") "K\0K\2\x85K\1\x85\x89}tR"
 
 /* The same in opcodes of protocol 4. */
@@ -248,14 +248,14 @@ static void test_pickles(void **state)
 
 /* ---- before PyTorch 1.6 ---- */
 
-/* A file in the form of before PyTorch 1.6. */
+/* A file in the format before PyTorch 1.6. */
 struct legacy {
-    const char *head; /* the three pickles before the state dict; NULL: good ones */
+    const char *head; /* the three pickles before the state dict; NULL: valid ones */
     const char *dict; /* NULL: one tensor of two floats, storage "0" */
     size_t dict_size;
     const char *keys; /* the list of storages; NULL: "0" */
-    uint64_t count;   /* of the storage's elements */
-    size_t data;      /* bytes after that */
+    uint64_t count;   /* number of elements in the storage's header */
+    size_t data;      /* bytes after the number */
     const char *reason;
 };
 
@@ -331,7 +331,7 @@ static void test_legacy(void **state)
     }
 }
 
-/* Lists of storages in which the one storage is missing, or occurs twice. */
+/* Lists of storages in which the only storage is missing or occurs twice. */
 static void test_legacy_lists(void **state)
 {
     (void)state;
@@ -354,7 +354,7 @@ static void test_legacy_lists(void **state)
     free(b.data);
 }
 
-/* Keys of storages, of which every one may be compared with every other. */
+/* Keys of storages have at most 128 bytes, since every key may be compared with every other. */
 static void test_long_keys(void **state)
 {
     (void)state;
@@ -373,7 +373,7 @@ static void test_long_keys(void **state)
     }
 }
 
-/* More values than a state dict has. */
+/* Pickles with more values than a state dict has are refused. */
 static void test_many_values(void **state)
 {
     (void)state;
@@ -403,7 +403,7 @@ static void test_many_values(void **state)
     }
 }
 
-struct measured { /* memory: bytes that are held, and the maximum */
+struct measured { /* bytes allocated now, and the maximum */
     size_t held, max;
 };
 
@@ -421,7 +421,7 @@ static void measured_free(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-/* One long key, given to one tensor again and again: it is not copied as often. */
+/* One long key, assigned to one tensor again and again, must not be copied each time. */
 static void test_repeated_key(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* vocabulary.c - vocabularies of all forms: tokens that look like something else, refused mistakes,
-   and real files. */
+/* vocabulary.c - tests vocabularies in all forms: tokens that look like something else, refused
+   mistakes, and real files. */
 #define _XOPEN_SOURCE 700
 
 #include "../skips.h"

@@ -1,5 +1,5 @@
-/* writers.c - threads that replace files in one folder at the same time: each finds the temporary
-   files of the others and leaves them alone, and nothing stays behind. */
+/* writers.c - tests threads that replace files in one folder at the same time: each finds the
+   temporary files of the others and leaves them alone, and none remains. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <pthread.h>
@@ -50,7 +50,7 @@ static void together(void **state)
         assert_int_equal(writers[i].failures, 0);
         assert_int_equal(unlink(writers[i].path), 0);
     }
-    assert_int_equal(rmdir(folder), 0); /* it is empty */
+    assert_int_equal(rmdir(folder), 0); /* the folder is empty */
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* yaml.c - YAML as Marian writes it: keys, scalars and lists; what Marian does not write is
- * refused. */
+/* yaml.c - tests YAML as Marian writes it (keys, scalars and lists), and that anything else is
+   refused. */
 #define _XOPEN_SOURCE 700
 
 #include "containers.h"
@@ -90,8 +90,8 @@ static void test_marian(void **state)
     rapt__yaml_close(NULL);
 }
 
-/* Lists of every length, with and without blanks, quotes, a last comma and a comment: each element
-   ends where it should, whatever follows the list. */
+/* Reads lists of every length, with and without blanks, quotes, a last comma and a comment. Each
+   element must end where it should, whatever follows the list. */
 static void test_flow(void **state)
 {
     (void)state;
@@ -190,8 +190,8 @@ static void test_refused(void **state)
     }
 }
 
-/* A list as long as its key is sorted without reading the key for each element: a tenth of this
-   file took 9 s, a twentieth 2.8 s. */
+/* A long list with a long key must be sorted without comparing the key for each element: otherwise
+   a tenth of this file takes 9 s, a twentieth 2.8 s. */
 static void test_long(void **state)
 {
     (void)state;
