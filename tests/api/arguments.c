@@ -1,10 +1,11 @@
-/* arguments.c - nonsense arguments: NULL for every pointer that is needed, sizes never set, calls
-   in the wrong order. Each is RAPT_BAD_ARGUMENT with a reason, and changes nothing. */
+/* arguments.c - invalid arguments: NULL for every required pointer, structs whose size was never
+   set, calls in the wrong order. Each returns RAPT_BAD_ARGUMENT with a reason and changes
+   nothing. */
 #include "api/small_api.h"
 
 static rapt_message why;
 
-/* The last call was refused, for a reason that names `word`. */
+/* Checks that the last call was refused with a reason that mentions `word`. */
 static void refused(rapt_status status, const char *word)
 {
     assert_int_equal(status, RAPT_BAD_ARGUMENT);
@@ -132,7 +133,7 @@ static void test_trainer(void **state)
     assert_non_null(rapt_trainer_gradients(trainer, NULL, NULL));
     rapt_trainer_set_rate(NULL, 1);
     assert_true(report.loss == 7 && no_size.loss == 7);
-    /* a report is not needed, and need not be zero */
+    /* a report is optional, and need not be zeroed */
     assert_int_equal(rapt_train_gradient(trainer, &tokens, &tokens, NULL, &why), RAPT_OK);
     assert_int_equal(rapt_train_gradient(trainer, &tokens, &tokens, &report, &why), RAPT_OK);
     assert_true(report.tokens == 2 && report.loss != 7 && report.rate == 0 && report.step == 0);

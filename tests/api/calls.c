@@ -1,7 +1,7 @@
-/* calls.c - every public function that takes a pointer, once in one table: called so that it
-   succeeds, it leaves the text of its message and errno alone; with NULL for each pointer in turn
-   it is RAPT_BAD_ARGUMENT with a reason that says which, or does what it does without, where that
-   pointer is optional. project/calls compares the table with the headers. */
+/* calls.c - a table that calls every public function that takes a pointer. A successful call must
+   not touch its message or errno. With NULL for one of its pointers, a function must return
+   RAPT_BAD_ARGUMENT with a reason that names the pointer, or succeed if the pointer is optional.
+   project/calls compares the table with the headers. */
 #include "api/calls_block.h"
 #include "api/calls_import.h"
 #include "api/calls_model.h"
@@ -14,8 +14,8 @@
 /* One row per function, in the order of the headers. */
 static const struct call {
     const char *name;
-    bool message;      /* it takes one */
-    int pointers;      /* all but the message; a rapt_text counts as one */
+    bool message;      /* whether its last parameter is a message */
+    int pointers;      /* not counting the message; a rapt_text counts as one */
     unsigned optional; /* bit i: pointer i may be NULL */
     call_fn *make;
 } calls[] = {
@@ -163,7 +163,7 @@ static const struct call {
     /* clang-format on */
 };
 
-enum { NUMBER = 4711 }; /* of no error */
+enum { NUMBER = 4711 }; /* any value that is not an error number */
 static const char as_before[] = "as it was before the call";
 
 static void test_success(void **state)
@@ -218,7 +218,7 @@ static void *no_memory(void *user, size_t bytes)
     return NULL;
 }
 
-/* An allocator of all zeros is none; half of one gives no memory. */
+/* An allocator of all zeros selects the default; one with only one function set must fail. */
 static void test_allocator(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* calls_block.h - a call of each public function of block.h, for calls.c. */
+/* calls_block.h - one call of each public function of block.h, for calls.c. */
 #ifndef RAPT_TESTS_API_CALLS_BLOCK_H
 #define RAPT_TESTS_API_CALLS_BLOCK_H
 
@@ -6,7 +6,7 @@
 
 enum { BLOCK_WIDTH = 4, BLOCK_ROWS = 2, BLOCK_FLOATS = 4096 };
 
-/* A decoder's layer, its parameters and the rows of a call. */
+/* A decoder layer, its parameters and the rows of one call. */
 struct block_world {
     rapt_block *block;
     _Alignas(64) float parameters[BLOCK_FLOATS], gradients[BLOCK_FLOATS];

@@ -1,11 +1,11 @@
-/* calls_import.h - calls of the public functions for models of other projects, for calls.c. */
+/* calls_import.h - calls of the public functions that import and export models, for calls.c. */
 #ifndef RAPT_TESTS_API_CALLS_IMPORT_H
 #define RAPT_TESTS_API_CALLS_IMPORT_H
 
 #include "api/calls_text.h"
 #include <sys/stat.h>
 
-/* A model that Marian can hold, with a SentencePiece tokenizer. */
+/* Creates a model that Marian can represent, with a SentencePiece tokenizer. */
 static rapt_model *exportable(void)
 {
     static char bytes[1 << 16], text[256];

@@ -1,5 +1,5 @@
-/* calls_model.h - a call of each public function of attention.h, transformer.h and generate.h, for
- * calls.c. */
+/* calls_model.h - one call of each public function of attention.h, transformer.h and generate.h,
+   for calls.c. */
 #ifndef RAPT_TESTS_API_CALLS_MODEL_H
 #define RAPT_TESTS_API_CALLS_MODEL_H
 
@@ -186,7 +186,7 @@ static rapt_status model_load_with(struct world *w, int null, rapt_message *why)
     return status;
 }
 
-/* A model file in memory, and where the next byte goes. */
+/* A model file in memory, and the offset of the next byte to write. */
 struct call_file {
     char bytes[1 << 16];
     size_t used;
@@ -359,7 +359,7 @@ static rapt_status decode(struct world *w, int null, rapt_message *why)
                        why);
 }
 
-/* What an encoder-only model of the same sizes answers. */
+/* Classifies or embeds with an encoder-only model of the same sizes. */
 static rapt_status ask(struct world *w, int null, bool embeds, rapt_message *why)
 {
     rapt_config c = w->config;

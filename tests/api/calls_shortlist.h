@@ -1,4 +1,4 @@
-/* calls_shortlist.h - a call of each public function of shortlist.h, for calls.c. */
+/* calls_shortlist.h - one call of each public function of shortlist.h, for calls.c. */
 #ifndef RAPT_TESTS_API_CALLS_SHORTLIST_H
 #define RAPT_TESTS_API_CALLS_SHORTLIST_H
 

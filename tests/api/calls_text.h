@@ -1,5 +1,5 @@
-/* calls_text.h - a call of each public function of text.h, metrics.h and translator.h, for calls.c.
- */
+/* calls_text.h - one call of each public function of text.h, metrics.h and translator.h, for
+   calls.c. */
 #ifndef RAPT_TESTS_API_CALLS_TEXT_H
 #define RAPT_TESTS_API_CALLS_TEXT_H
 

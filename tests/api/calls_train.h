@@ -1,4 +1,4 @@
-/* calls_train.h - a call of each public function of train.h, for calls.c. */
+/* calls_train.h - one call of each public function of train.h, for calls.c. */
 #ifndef RAPT_TESTS_API_CALLS_TRAIN_H
 #define RAPT_TESTS_API_CALLS_TRAIN_H
 
@@ -46,7 +46,7 @@ static rapt_status train_gradient(struct world *w, int null, rapt_message *why)
                                arg(null, 2, &w->tokens), arg(null, 3, &w->report), why);
 }
 
-/* By a trainer that could be given an alignment. */
+/* Uses a trainer of its own, with guided alignment. */
 static rapt_status train_align(struct world *w, int null, rapt_message *why)
 {
     static const int starts[64] = {0};
@@ -105,7 +105,7 @@ static rapt_status shards_range(struct world *w, int null, rapt_message *why)
     return rapt_shards_range(8, 2, 1, arg(null, 0, &first), arg(null, 1, &end), why);
 }
 
-/* The trainer has one shard. */
+/* Computes the only shard of the trainer. */
 static rapt_status compute_shard(struct world *w, int null, rapt_message *why)
 {
     w->shard = (rapt_shard){.size = sizeof w->shard};
@@ -126,7 +126,7 @@ static void count_ready(void *user, const rapt_subtree *tree, size_t from, size_
     *(size_t *)user += until - from;
 }
 
-/* Without a function its argument is not read. */
+/* If the callback is NULL, its argument is ignored. */
 static rapt_status train_shard_early(struct world *w, int null, rapt_message *why)
 {
     size_t told = 0, *all = null == 5 ? NULL : &told;
@@ -186,7 +186,7 @@ static rapt_status trainer_set_rate(struct world *w, int null, rapt_message *why
 
 static rapt_status trainer_save(struct world *w, int null, rapt_message *why)
 {
-    assert_int_equal(train_step(w, -1, NULL), RAPT_OK); /* no gradients are left */
+    assert_int_equal(train_step(w, -1, NULL), RAPT_OK); /* so that no gradients are pending */
     return rapt_trainer_save(arg(null, 0, w->trainer), arg(null, 1, w->path[2]),
                              arg(null, 2, &w->note), 1, why);
 }

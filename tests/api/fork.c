@@ -1,6 +1,7 @@
-/* fork.c - after fork() the child goes on with its copy. GNU's OpenMP cannot open a parallel
-   region in a thread of a child whose parent's thread has had one: it waits for threads that are
-   gone. So a child asks for one thread, or calls from a thread that it has made itself. */
+/* fork.c - after fork() the child can go on with its copy of the model. GNU's OpenMP deadlocks if a
+   child opens a parallel region on a thread whose parent had already opened one: it waits for
+   threads that fork() did not copy. So the child asks for one thread, or calls from a new
+   thread. */
 #define _DEFAULT_SOURCE
 #include "api/small_api.h"
 
@@ -24,7 +25,8 @@ static void *do_all(void *argument)
     return NULL;
 }
 
-/* The child's exit status is 0 if its bits are those of `wanted`; the alarm ends one that hangs. */
+/* Runs everything in a child and checks that it gives the bits of `wanted`. An alarm ends a child
+   that hangs. */
 static void in_child(const rapt_model *model, int threads, bool own_thread,
                      const struct call *wanted)
 {
@@ -54,11 +56,11 @@ static void test_fork(void **state)
     struct call wanted = {.model = model, .threads = 1}, after = {.model = model, .threads = 3};
     do_all(&wanted);
     in_child(model, 3, true, &wanted); /* before the parent's first parallel region */
-    do_all(&after);                    /* now the parent has threads */
+    do_all(&after);                    /* now OpenMP has started threads in the parent */
     assert_true(after.generated == wanted.generated && after.trained == wanted.trained);
     in_child(model, 1, false, &wanted);
     in_child(model, 3, true, &wanted);
-    do_all(&after); /* and the parent goes on */
+    do_all(&after); /* the parent still works */
     assert_true(after.generated == wanted.generated && after.trained == wanted.trained);
     rapt_model_free(model);
 }

@@ -1,11 +1,13 @@
-/* host.c - the locale of the caller changes no file and no result, and stays. */
+/* host.c - the caller's locale changes no file and no result, and the library leaves it
+   unchanged. */
 #define _DEFAULT_SOURCE
 #include "api/small_api.h"
 #include "skips.h"
 
 #include <locale.h>
 
-/* A locale that writes 1,5: compiled here, so that none need be installed. */
+/* Compiles and sets a locale with a decimal comma, so that none need be installed. Returns false if
+   that fails. */
 static bool comma_locale(void)
 {
     static const char source[] = "comment_char %\nescape_char /\nLC_NUMERIC\n"
@@ -17,7 +19,7 @@ static bool comma_locale(void)
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     assert_true(fputs(source, f) >= 0 && fclose(f) == 0);
-    /* its status says that other categories are missing, too */
+    /* the exit status is useless: other categories are missing, too */
     snprintf(command, sizeof command, "localedef -c -i %s %s/comma >%s/log 2>&1", path, folder,
              folder);
     bool done = system(command) != -1;
@@ -38,7 +40,7 @@ static uint64_t file_hash(const char *path)
     return api_hash(0xCBF29CE484222325u, bytes, size);
 }
 
-/* Saves, loads, computes; everything in one number. */
+/* Saves, loads and computes. Returns a hash of all results. */
 static uint64_t all_of_it(void)
 {
     char path[256];

@@ -1,5 +1,5 @@
-/* small_api.h - what the tests of the public face share: one model, one piece of work, one number
-   that stands for its bits. They include nothing of the library but <rapt/rapt.h>. */
+/* small_api.h - shared by the tests of the public interface: a small model, some work, and a hash
+   of its results. It includes no header of the library except <rapt/rapt.h>. */
 #ifndef RAPT_TESTS_API_SMALL_API_H
 #define RAPT_TESTS_API_SMALL_API_H
 
@@ -23,7 +23,7 @@ static inline uint64_t api_hash(uint64_t h, const void *data, size_t size) /* FN
     return h;
 }
 
-/* Encodes, searches and samples; 0 if anything fails. */
+/* Encodes, searches and samples. Returns a hash of the results, or 0 if anything fails. */
 static inline uint64_t api_generate(const rapt_model *model, uint64_t seed, int threads)
 {
     rapt_limits limits = {.size = sizeof limits,
@@ -55,7 +55,7 @@ static inline uint64_t api_generate(const rapt_model *model, uint64_t seed, int 
     return h;
 }
 
-/* Trains a model of its own for a few steps. */
+/* Trains a new model for a few steps. Returns a hash of the result, or 0 if anything fails. */
 static inline uint64_t api_train(uint64_t seed, int threads)
 {
     rapt_train_options o;

@@ -1,4 +1,4 @@
-/* small_world.h - one of every object and array that the public functions take, ready for a call
+/* small_world.h - one of each object and array that the public functions take, ready for a call
    that succeeds. */
 #ifndef RAPT_TESTS_API_SMALL_WORLD_H
 #define RAPT_TESTS_API_SMALL_WORLD_H
@@ -7,7 +7,7 @@
 
 enum { WORLD_FLOATS = 4096 };
 struct world {
-    char path[3][256]; /* of a model with its tokenizer, of a checkpoint, of what is written */
+    char path[3][256]; /* files of a model with its tokenizer, of a checkpoint, for output */
     rapt_config config;
     rapt_model *model;
     rapt_session *session;
@@ -127,9 +127,9 @@ static inline void world_free(struct world *w)
     for (int i = 0; i < COUNT(w->path); i++) unlink(w->path[i]);
 }
 
-/* The call, with its pointer number `null` (from 0, in the order of the declaration, the message
-   not counted) NULL; -1: none. A function that returns no status: what a result of nothing means.
- */
+/* Calls a function with pointer number `null` replaced by NULL, or unchanged if `null` is -1.
+   Pointers are counted from 0 in the order of the declaration, without the message. If the function
+   returns no status, an empty result counts as RAPT_BAD_ARGUMENT. */
 typedef rapt_status call_fn(struct world *w, int null, rapt_message *why);
 
 static inline void *arg(int null, int i, const void *pointer)

@@ -1,4 +1,4 @@
-/* struct_size.c - the sizes of public structs by name are those of this compiler. */
+/* struct_size.c - rapt_struct_size returns this compiler's sizes of the public structs. */
 #include "model/small.h"
 
 #define SIZE(name)                                                                                 \

@@ -1,6 +1,6 @@
-/* threads.c - one model, many threads of the caller, each with a session or trainer of its own:
-   the same bits as alone. Also from inside the caller's parallel region, with many more threads
-   than processors, and where OpenMP's number of threads changes between two calls. */
+/* threads.c - one model used by many of the caller's threads, each with its own session or trainer,
+   gives the same bits as a single thread. This must hold inside the caller's parallel region, with
+   many more threads than processors, and if OpenMP's number of threads changes between calls. */
 #include "api/small_api.h"
 
 #include <pthread.h>
@@ -32,7 +32,8 @@ struct arrays {
     float dq[FLOATS], dk[FLOATS], dv[FLOATS], lse[HEADS * QUERIES];
 };
 
-/* Many small calls, each a team of its own; 0 if one fails or two differ. */
+/* Runs attention many times, with a team per call. Returns a hash of the results, or 0 if a call
+   fails or two results differ. */
 static uint64_t attend(int threads)
 {
     rapt_attention a;
@@ -133,15 +134,15 @@ static void test_more_than_processors(void **state)
     struct job jobs[3];
     for (int i = 0; i < 3; i++) {
         jobs[i] = (struct job){.model = model, .threads = i < 2 ? 64 : 0};
-        openmp_would_use(i ? 16 : 1); /* 64 are cut down to the processors, or to 16 */
+        openmp_would_use(i ? 16 : 1); /* 64 are reduced to the number of processors, or to 16 */
         work(&jobs[i]);
     }
     compare(jobs, 3);
     rapt_model_free(model);
 }
 
-/* A session that is made where OpenMP would use one thread, and then used where it would use more,
-   has workspaces for one. */
+/* A session that was created when OpenMP would use one thread has workspaces for one. It must not
+   use more threads when OpenMP later would. */
 static void test_number_that_grows(void **state)
 {
     (void)state;
@@ -177,7 +178,7 @@ static void test_number_that_grows(void **state)
     rapt_model_free(model);
 }
 
-/* Memory with bytes behind it that nobody writes. */
+/* Memory followed by guard bytes, which nothing may write. */
 enum { GUARD = 1 << 20 };
 struct guarded {
     unsigned char *memory;
@@ -199,7 +200,7 @@ static void guarded_free(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-/* The same of a block of layers. */
+/* The same for a block of layers, with guard bytes after its memory. */
 static void test_block_that_grows(void **state)
 {
     (void)state;

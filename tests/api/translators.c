@@ -1,6 +1,6 @@
-/* translators.c - one model and one tokenizer, made or loaded once, under several translators: each
-   on a thread of its own gives the bits that a translator of the file gives alone; and what a
-   translator cannot be made of. */
+/* translators.c - one model and one tokenizer, created or loaded once, shared by several
+   translators: each, on its own thread, gives the bits that a translator loaded from the file
+   gives. Models, tokenizers and options that do not fit together are refused. */
 #include "translate/small_text.h"
 
 #include <pthread.h>
@@ -54,7 +54,8 @@ static void *run(void *argument)
     const rapt_translator_options o = {
         .size = sizeof o, .nbest = 2, .threads = 1 + job->number % 2, .batch = 2 + job->number};
     rapt_translator *t = NULL;
-    const rapt_tokenizer *tokenizer = job->number % 3 ? job->tokenizer : NULL; /* or the model's */
+    const rapt_tokenizer *tokenizer =
+        job->number % 3 ? job->tokenizer : NULL; /* NULL: the model's own */
     if (rapt_translator_create(&t, job->model, tokenizer, NULL, &o, NULL, NULL)) return NULL;
     job->result = work(t);
     rapt_translator_free(t);
@@ -151,7 +152,7 @@ static int check_rules(void *user, const rapt_translation *t)
     return 0;
 }
 
-/* min_length and no_repeat_ngram reach the search. */
+/* min_length and no_repeat_ngram must reach the search. */
 static void test_rules(void **state)
 {
     (void)state;

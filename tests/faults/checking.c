@@ -1,5 +1,5 @@
-/* checking.c - while the library is asked whether a file could be written, each file call fails:
-   the file stays, nothing is left beside it, and what the disk refuses is said. */
+/* checking.c - lets each file call fail while the library checks whether a file could be written.
+   The file must stay, nothing may be left beside it, and a refusal by the disk must be reported. */
 #define _GNU_SOURCE
 
 #include "kit/things.h"
@@ -47,7 +47,7 @@ static void test_each_call(void **state)
                 assert_int_equal(status != RAPT_OK, errors[e] != EOPNOTSUPP);
                 refused++;
             }
-            /* A name whose removal failed goes with the next call. */
+            /* The next call removes a file whose removal failed. */
             if (strcmp(struck, "unlink") != 0) assert_int_equal(entries(folder), 1);
         }
     assert_true(calls > 8 && failed > 4 * ERRORS && refused == ERRORS);

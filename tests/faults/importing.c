@@ -1,6 +1,7 @@
-/* importing.c - while folders of other projects are imported, each file call fails, once or from
-   then on, is interrupted or short: a reason and no model, or the whole one with its tokenizers; no
-   file stays open. While they are written, a call that fails leaves nothing but whole files. */
+/* importing.c - lets file calls fail, be interrupted or be short while folders of other projects
+   are imported, one at a time or all from one on. The import must give a reason and no model, or
+   the whole model with its tokenizers, and leave no file open. A failing export must leave only
+   whole files. */
 #define _GNU_SOURCE
 
 #include "kit/calls.h"
@@ -24,7 +25,7 @@ static const int errors[] = {EIO, ENOMEM, EACCES, EBADF};
 
 static long injections;
 
-/* A model that all of them can hold, with a vocabulary of names. */
+/* Creates a model that all the formats can represent, with a vocabulary of names. */
 static rapt_model *make(void)
 {
     static const char *const names[] = {"</s>", "<unk>", "a", "b", "c", "d", "e", "f"};
@@ -68,7 +69,7 @@ static void remove_folder(const char *folder)
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* Both have the same parameters and metadata. */
+/* Checks that two models have the same parameters and metadata. */
 static void same(const rapt_model *a, const rapt_model *b)
 {
     float x[1024], y[1024];
@@ -88,7 +89,7 @@ static void same(const rapt_model *a, const rapt_model *b)
     }
 }
 
-/* Imports under the plan; right: what must come out. */
+/* Imports under the plan. A successful import must give `right`. */
 static rapt_status import(const char *folder, const struct fault_plan *plan,
                           const rapt_model *right)
 {
@@ -145,7 +146,7 @@ static void test_import(void **state)
     rapt_model_free(model);
 }
 
-/* The model can be opened, and its folder not any more. */
+/* The model's file can be opened, but then nothing else in its folder. */
 static void test_descriptors(void **state)
 {
     (void)state;
@@ -169,7 +170,7 @@ static void test_descriptors(void **state)
     rapt_model_free(model);
 }
 
-/* Over what stands there, so that every file stays one that imports. */
+/* Exports over an existing export, so that every file can be imported at any time. */
 static void test_export(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* killed.c - processes are killed (SIGKILL) before each file call of a save and in the middle of
-   each write: afterwards there is the old file or the new one, bit by bit, and the next save
-   removes what they left. A file that is not theirs is never removed. */
+/* killed.c - kills processes (SIGKILL) before each file call of a save and in the middle of each
+   write. Afterwards the file must be the old or the new one, bit by bit, and the next save must
+   remove what was left, but never a file that is not the library's. */
 #define _GNU_SOURCE
 
 #include "kit/things.h"
@@ -16,11 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static long points, left; /* crash points; those at which a temporary file stayed */
+static long points, left; /* crash points; how many of them left a temporary file */
 
-/* Saves the new version in another process, which is killed before or in its call `at`; true: it
- * was.
- */
+/* Saves the new version in another process, which is killed before or in its call number `at`.
+   Returns false if it made fewer calls. */
 static bool kill_at(enum thing thing, long at, size_t limit)
 {
     int result;
@@ -65,11 +64,11 @@ static void test_everywhere(void **state)
     assert_true(points > 1000 && left > 500);
 }
 
-/* ---- whose temporary files are removed ---- */
+/* ---- which temporary files are removed ---- */
 
 enum { NAME = 400 };
 
-/* Leaves a temporary file of the library's in the folder; its path. */
+/* Leaves a temporary file of the library in the folder and returns its path in `found`. */
 static void leave(char found[NAME])
 {
     clear_folder();
@@ -100,7 +99,7 @@ static void save_once(void)
     if (thing_save(BYTES, NEW, &why) != RAPT_OK) fail_msg("%s", why.text);
 }
 
-/* Names that look like ours. */
+/* Names that only resemble those of temporary files must stay. */
 static void test_other_names(void **state)
 {
     (void)state;
@@ -121,7 +120,7 @@ static void test_other_names(void **state)
     assert_int_equal(access(ours, F_OK), -1);
 }
 
-/* One of ours that was moved into another folder is not removed there. */
+/* A temporary file that was moved to another folder must stay there. */
 static void test_other_folder(void **state)
 {
     (void)state;
@@ -139,7 +138,8 @@ static void test_other_folder(void **state)
     assert_int_equal(rmdir(sub), 0);
 }
 
-/* Something else under one of our names: a symbolic link, a folder, a file with a second name. */
+/* A symbolic link, a folder or a file with two names must stay, even if it is named like a
+   temporary file. */
 static void test_other_kinds(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static bool as_other_user(void)
     return seteuid(STRANGER) == 0;
 }
 
-/* Saves in another process after become(); false: it may not. */
+/* Calls become(), then saves, in another process. Returns false if become() is not permitted. */
 static bool save_after(bool (*become)(void))
 {
     int result;
@@ -190,7 +190,8 @@ static bool save_after(bool (*become)(void))
     return true;
 }
 
-/* In a folder that hosts share, another one does not see whether the writer lives. */
+/* In a folder shared between hosts, one cannot see whether the writer on another is alive, so the
+   file must stay. */
 static void test_other_host(void **state)
 {
     (void)state;
@@ -205,7 +206,7 @@ static void test_other_host(void **state)
     assert_int_equal(access(ours, F_OK), -1);
 }
 
-/* A name of one user, even where the file has come to belong to another. */
+/* Another user must not remove the file, even if it has come to belong to that user. */
 static void test_other_user(void **state)
 {
     (void)state;
@@ -220,7 +221,8 @@ static void test_other_user(void **state)
         printf("skipped: faults/killed, another user: no permission to be one\n");
 }
 
-/* While somebody else writes there, nothing is removed: it may be about to get its name. */
+/* While another process writes in the folder, nothing may be removed: a file may be about to get
+   its final name. */
 static void test_other_writer(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* loading.c - while models, translators and checkpoints are loaded, each file call fails, is
-   interrupted or short, and the file changes under the reader: an error and nothing changed, or all
-   of it. */
+/* loading.c - lets file calls fail, be interrupted or be short, and changes the file under the
+   reader, while models, translators and checkpoints are loaded. The load must fail and change
+   nothing, or succeed completely. */
 #define _GNU_SOURCE
 
 #include "kit/things.h"
@@ -16,7 +16,7 @@ enum { ERRORS = sizeof errors / sizeof *errors };
 
 static long injections;
 
-/* The trainer that thing_load loads into still is that of the new version. */
+/* Checks that the trainer that thing_load loads into is still that of the new version. */
 static void check_trainer(void)
 {
     rapt_message why = {""};
@@ -75,7 +75,7 @@ static void test_each_call(void **state)
     }
 }
 
-/* A packed model: where its file cannot be mapped, it is read. */
+/* Loads a packed model. If its file cannot be mapped, it is read. */
 static rapt_status load_packed(const struct fault_plan *plan)
 {
     rapt_model *model = NULL;
@@ -155,7 +155,8 @@ static void change_file(const char *call, int file, const char *name, const char
     fclose(opened);
 }
 
-/* Emptied, shorter, overwritten, longer: an error, or all of it. (A checkpoint is opened twice.) */
+/* The file is emptied, shortened, overwritten or extended: the load must fail or give all of it. (A
+   checkpoint is opened twice.) */
 static void test_changes(void **state)
 {
     (void)state;

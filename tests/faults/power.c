@@ -1,10 +1,11 @@
-/* power.c - loss of power during a save: its file operations are recorded in their order, and every
-   prefix of them is replayed on a simulated disk, on which operations that no fsync has covered are
-   dropped, kept or torn in any combination. The file is the old or the new one; once the save has
-   returned, the new one. As SQLite's crash tests do.
+/* power.c - simulates a loss of power during a save, like SQLite's crash tests. The file operations
+   of a save are recorded, and every prefix of them is replayed on a simulated disk that drops,
+   keeps or tears the operations that no fsync covers, in any combination. The file must be the old
+   or the new one, and the new one once the save has returned.
 
-   What the disk promises (POSIX, and no more): a write is there after an fsync of its file; a
-   change of names, after an fsync of the folder; a rename is done whole or not at all. */
+   The simulated disk guarantees only what POSIX does: a write is durable after an fsync of its
+   file, a change of names after an fsync of the folder, and a rename happens completely or not at
+   all. */
 #define _GNU_SOURCE
 
 #include "kit/things.h"
@@ -16,12 +17,12 @@
 enum { OPERATIONS = 1000, DESCRIPTORS = 1024, RANDOM = 64 };
 enum kind { WRITE, SYNC, RENAME, SYNC_FOLDER, FORGOTTEN };
 
-/* Files: 0 is the old one, 1 the temporary one. */
+/* The recorded operations. File 0 is the old one, 1 the temporary one. */
 static struct operation {
     enum kind kind;
-    unsigned char *data; /* [size] from `at` on */
+    unsigned char *data; /* [size] bytes for offset `at` */
     size_t at, size;
-    bool to_path; /* a rename to the path's name */
+    bool to_path; /* a rename to the final path */
 } operations[OPERATIONS];
 static int count;
 static int file_of[DESCRIPTORS]; /* 1: the temporary file, 2: a folder */
@@ -61,7 +62,7 @@ static void record_save(enum thing thing, size_t limit)
     fault_disarm();
 }
 
-/* ---- the disk after the loss ---- */
+/* ---- the disk after the loss of power ---- */
 
 enum fate { DROPPED, KEPT, TORN };
 
@@ -73,7 +74,7 @@ static uint64_t next_random(uint64_t *state) /* SplitMix64 */
     return z ^ z >> 31;
 }
 
-/* Has an fsync before operation `until` covered operation o? */
+/* Tells whether an fsync before operation `until` covers operation o. */
 static bool covered(int o, int until)
 {
     enum kind needed = operations[o].kind == WRITE ? SYNC : SYNC_FOLDER;
@@ -82,8 +83,9 @@ static bool covered(int o, int until)
     return false;
 }
 
-/* What the path names after `until` operations: true, the new file's bytes in content[*size];
-   false, the old file. Bytes that no kept write has written are 0. */
+/* Finds what the path names after `until` operations. Returns true if it is the new file, with its
+   bytes in content[*size], and false if it is the old one. Bytes that no kept write covers are
+   0. */
 static bool replay(int until, const enum fate *fates, unsigned char *content, size_t *size)
 {
     bool renamed = false;
@@ -119,8 +121,8 @@ static void check_kept_all(int until, unsigned char *content)
     replay(until, fates, content, &size);
 }
 
-/* The number of losses after which the file is neither old nor new, or old although the save had
-   returned. *cases is added to. */
+/* Counts the simulated losses after which the file is neither old nor new, or old although the save
+   had returned. Adds the number of simulations to *cases. */
 static long losses(enum thing thing, long *cases)
 {
     static enum fate fates[OPERATIONS];
@@ -157,7 +159,7 @@ static void test_every_loss(void **state)
     assert_true(cases > 10000);
 }
 
-/* Without an fsync, or with the rename before it, losses are found: the simulation can fail. */
+/* If an fsync is missing, or the rename comes before it, the simulation must find losses. */
 static void test_can_fail(void **state)
 {
     (void)state;

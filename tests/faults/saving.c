@@ -1,6 +1,6 @@
-/* saving.c - while models, checkpoints and plain bytes are saved, each file call fails, once, from
-   then on, or with another; is interrupted; or is short. A call that fails leaves the old file bit
-   by bit and nothing beside it; one that succeeds, the new one. */
+/* saving.c - lets file calls fail while models, checkpoints and plain bytes are saved: one, two, or
+   all from one on. Calls are also interrupted or short. A failing save must leave the old file, bit
+   by bit, with nothing beside it. A successful one must leave the new file. */
 #define _GNU_SOURCE
 
 #include "kit/things.h"
@@ -27,7 +27,7 @@ static long calls_of(enum thing thing)
     return calls;
 }
 
-/* Calls without which a file cannot be replaced safely. */
+/* Tells whether a file cannot be replaced safely if this call fails. */
 static bool needed(const char *call)
 {
     static const char *const names[] = {"create", "write", "fsync", "rename", "fchmod"};
@@ -44,7 +44,7 @@ static void check_failed(const struct fault_plan *plan, const rapt_message *why,
     if (plan->mode == FAULT_ONCE) assert_non_null(strstr(why->text, strerror(plan->error)));
 }
 
-/* Saves the new version over the old one under the plan. */
+/* Saves the new version over the old one under the plan and checks the outcome. */
 static rapt_status inject(const struct fault_plan *plan, enum thing thing)
 {
     rapt_message why = {""};
@@ -65,7 +65,7 @@ static rapt_status inject(const struct fault_plan *plan, enum thing thing)
         check_failed(plan, &why, thing);
     else
         assert_true(path_has(thing_bytes(thing, NEW)) && *why.text == 0);
-    /* Only where removing it has failed too may a temporary file stay: until the next save. */
+    /* A temporary file may stay only if its removal failed, too. The next save must remove it. */
     bool removable = plan->mode != FAULT_FROM && !(struck && strcmp(struck, "unlink") == 0);
     if (removable) assert_int_equal(entries(folder), 1);
     if (entries(folder) > 1) {
@@ -97,7 +97,7 @@ static void test_each_call(void **state)
     }
 }
 
-/* A failure while a failure is dealt with, and in what follows it. */
+/* A second call fails, while the first failure is handled or later. */
 static void test_two_calls(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void test_two_calls(void **state)
     }
 }
 
-/* Interrupted and short calls are continued. */
+/* Interrupted and short calls must be continued. */
 static void test_interrupted_and_short(void **state)
 {
     (void)state;
@@ -122,13 +122,13 @@ static void test_interrupted_and_short(void **state)
         for (size_t limit = 1; limit < 5000; limit = limit * 3 + 1) {
             struct fault_plan plan = {.mode = FAULT_SHORT, .limit = limit};
             assert_int_equal(inject(&plan, t), RAPT_OK);
-            plan.mode = FAULT_INTERRUPT; /* both */
+            plan.mode = FAULT_INTERRUPT; /* and short */
             assert_int_equal(inject(&plan, t), RAPT_OK);
         }
     }
 }
 
-/* A folder that cannot be synced at all is no failure. */
+/* A folder that does not support fsync is not an error. */
 static void test_no_folder_sync(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void test_no_folder_sync(void **state)
     }
 }
 
-static int created; /* permissions of the file that a save has created last */
+static int created; /* permissions of the file that a save created last */
 
 static void note_created(const char *call, int file, const char *name, const char *new_name,
                          const void *data, size_t size)
@@ -152,7 +152,7 @@ static void note_created(const char *call, int file, const char *name, const cha
     created = fstat(file, &about) == 0 ? (int)(about.st_mode & 0777) : -1;
 }
 
-/* Nobody may open the bytes of a private file while they are written. */
+/* While a private file is written, nobody else may be able to open it. */
 static void test_permissions(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* together.c - processes save one path, load it, and are killed, at once: every moment shows a
-   whole file, a living process's save never fails, and what the killed ones leave is removed. */
+/* together.c - several processes save and load the same path at once, while some are killed.
+   Readers must always see a whole file, the save of a living process must never fail, and what the
+   killed ones leave must be removed. */
 #define _GNU_SOURCE
 
 #include "kit/things.h"
@@ -12,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROCESSES = 8, DOOMED = 4 }; /* the first ones are killed and started again */
+enum { PROCESSES = 8, DOOMED = 4 }; /* the first DOOMED are killed and restarted */
 
-static int saves = 150; /* of each process */
+static int saves = 150; /* per process */
 
 static void save_often(int index)
 {
@@ -43,7 +44,7 @@ static pid_t start(int index)
     return child;
 }
 
-/* Kills the doomed ones again and again until the others have finished. */
+/* Kills the doomed processes again and again until the others have finished. */
 static void test_together(void **state)
 {
     (void)state;

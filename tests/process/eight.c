@@ -1,7 +1,7 @@
 /* eight.c - eight threads of the caller run every operation at once on one constant model and one
-   tokenizer: the bits that each gives alone. Arguments: threads of each call (0: as OpenMP would),
-   rounds. With one thread per call OpenMP is never entered, so that helgrind, which does not
-   understand its barriers, can judge. */
+   tokenizer, and must get the bits that a single thread gets. Arguments: threads per call (0: as
+   many as OpenMP would use), rounds. With one thread per call OpenMP is never entered, so that
+   helgrind, which does not understand its barriers, can check the rest. */
 #include "process/operations.h"
 
 #include <pthread.h>
@@ -14,7 +14,8 @@ struct worker {
     uint64_t results[OPERATIONS];
 };
 
-/* Each begins elsewhere in the table. The instruction set may not be set while others compute. */
+/* Runs all operations. Each worker begins at a different place in the table. The operation that
+   sets the instruction set is skipped, since that is not allowed while others compute. */
 static void *work(void *argument)
 {
     struct worker *w = argument;
@@ -28,7 +29,7 @@ static void *work(void *argument)
 
 static int threads_of_call = 2, rounds = 1;
 
-/* All workers together, or one after the other. */
+/* Runs the workers all together or one after the other. */
 static void run_workers(struct worker workers[WORKERS], const struct scene *shared, bool together)
 {
     pthread_t threads[WORKERS];

@@ -1,6 +1,6 @@
-/* failing_malloc.c - preloaded into a program: its allocation number FAIL_AT and, if FAIL_ON is
-   set, all after it fail. Without FAIL_AT none does, and the number of allocations goes to the file
-   FAIL_COUNT. */
+/* failing_malloc.c - preloaded into a program, lets allocation number FAIL_AT fail and, if FAIL_ON
+   is set, all later ones. If FAIL_AT is not set, none fails, and the number of allocations is
+   written to the file FAIL_COUNT. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,13 @@
-/* faults.c - each allocation of each public function fails once, and all from the n-th on, of the
-   caller's allocator and of the C library: RAPT_NO_MEMORY with a reason, nothing changed, nothing
-   leaked, and a second try gives what the first would have given. Argument: how many scenes. */
+/* faults.c - lets each allocation of each public function fail, first one at a time, then all from
+   the n-th on, both in the caller's allocator and in the C library. The function must return
+   RAPT_NO_MEMORY with a reason, change nothing and leak nothing, and a second try must succeed with
+   the usual result. Argument: the number of scenes. */
 #define _GNU_SOURCE
 #include "process/operations.h"
 
 #include <errno.h>
 
-/* Counts allocations, and fails when it is told to. */
+/* Counts allocations and decides which fail. */
 struct tally {
     long live, calls, fail_at; /* 0: never */
     bool for_good;
@@ -45,7 +46,7 @@ static void give_back(void *user, void *memory, size_t bytes)
 
 static const rapt_allocator allocator = {take, give_back, &given};
 
-/* ---- the C library's, of this thread while `watched` ---- */
+/* ---- the C library's allocator, on this thread while `watched` ---- */
 
 static struct tally plain;
 static _Thread_local bool watched;
@@ -96,9 +97,11 @@ static const bool can_watch = false;
 
 /* ---- operations with failing allocations ---- */
 
-static long injections, without; /* of the C library's: a result needed not the memory */
+static long injections,
+    without; /* failures of the C library's allocator that the operation could do without */
 
-/* One call under the n-th failure; true: there was one. */
+/* Runs an operation with its n-th allocation failing and checks the outcome. Returns false if it
+   makes fewer than n allocations. */
 static bool inject(struct scene *s, const struct operation *o, struct tally *c, long n,
                    bool for_good, uint64_t right)
 {
@@ -138,7 +141,7 @@ static void each_fails(struct scene *s, const struct operation *o, struct tally 
     }
 }
 
-/* What the headers say computes without allocating does. */
+/* Checks that a function that the headers describe as not allocating does not allocate. */
 static void nothing_allocated(struct scene *s, const struct operation *o)
 {
     s->allocator = &allocator;
@@ -160,7 +163,7 @@ static void all_of(struct scene *s, const struct operation *o)
     }
 }
 
-/* Folders of other projects are the same in every scene. */
+/* Tells whether an operation is the same in every scene. */
 static bool same_everywhere(const struct operation *o)
 {
     return o->run == do_folder_import || o->run == do_folder_export;

@@ -1,7 +1,7 @@
-/* modes.c - four roundings, with and without flush-to-zero and denormals-are-zero: every operation
-   works, with results that depend on the mode of the calling thread alone and not on the number of
-   threads; what computes nothing gives the same in all of them; the modes of the caller and of
-   OpenMP's other threads stay. */
+/* modes.c - four rounding modes, each with and without flush-to-zero and denormals-are-zero. Every
+   operation must work in all of them. Its results may depend on the mode of the calling thread but
+   not on the number of threads, and an operation that computes nothing must give the same in all
+   modes. The modes of the caller and of OpenMP's other threads must not change. */
 #include "process/operations.h"
 #include "skips.h"
 
@@ -10,7 +10,7 @@
 #if defined(__x86_64__)
 enum { ROUNDING = 3 << 13, FLUSH = 1 << 15, DENORMALS = 1 << 6, FLAGS = 0x3f };
 
-/* Sets MXCSR, and the rounding of the x87 unit with it. */
+/* Sets the modes in MXCSR, and the rounding of the x87 unit. */
 static void set_modes(int number)
 {
     static const int roundings[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
@@ -42,7 +42,7 @@ static uint64_t modes(void)
 enum { MODES = 4 };
 #endif
 
-/* Every operation in one mode; its results. */
+/* Runs every operation in one mode and stores the results. */
 static void run_all(int variant, int mode, int threads, uint64_t results[OPERATIONS])
 {
     struct scene *s = scene_new(variant, threads, 0, NULL);
@@ -61,7 +61,7 @@ static void run_all(int variant, int mode, int threads, uint64_t results[OPERATI
 static void compare(int variant)
 {
     uint64_t plain[OPERATIONS], alone[OPERATIONS], team[OPERATIONS];
-    run_all(variant, 0, 3, plain); /* OpenMP's threads have the modes of this one */
+    run_all(variant, 0, 3, plain); /* OpenMP's threads inherit the modes of this one */
     for (int mode = 0; mode < MODES; mode++) {
         run_all(variant, mode, 1, alone);
         run_all(variant, mode, 3, team);
@@ -82,14 +82,15 @@ static void modes_of_threads(uint64_t of[THREADS])
     for (int i = 0; i < THREADS; i++) of[i] = modes();
 }
 
-/* OpenMP's threads belong to the caller's own regions, too. */
+/* OpenMP's threads also serve the caller's own regions, so their modes must not change. */
 static void test_threads(void **state)
 {
     (void)state;
     struct scene *s = scene_new(0, THREADS, 0, NULL);
     for (int i = 0; i < OPERATIONS; i++) {
         if (operations[i].exact) continue;
-        assert_true(scene_run(s, &operations[i])); /* there are all threads that it takes */
+        assert_true(
+            scene_run(s, &operations[i])); /* so that all threads that it needs are started */
         for (int mode = 1; mode < MODES; mode++) {
             uint64_t before[THREADS], after[THREADS];
             modes_of_threads(before);

@@ -1,6 +1,6 @@
-/* openblas.c - OpenBLAS is loaded when a trainer asks for it and not before: what neither asks nor
-   links it has its address space for itself. Where it cannot be loaded, the trainer is refused with
-   a reason, and a later one may succeed. */
+/* openblas.c - OpenBLAS is loaded only when a trainer asks for it, so that other programs keep its
+   address space. If it cannot be loaded, the trainer is refused with a reason, and a later one may
+   succeed. */
 #define _GNU_SOURCE
 #include "api/small_api.h"
 #include "model/small_file.h"
@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* Whether a file of this name is mapped into the process. */
+/* Tells whether a file with this name is mapped into the process. */
 static bool mapped(const char *name)
 {
     char line[4096];
@@ -43,7 +43,8 @@ static rapt_status ask(rapt_model *model, rapt_message *why)
     return status;
 }
 
-/* The child's exit status; it starts before anything here has asked for OpenBLAS. */
+/* Runs a function in a child and returns its exit status. The child has not loaded OpenBLAS if this
+   process has not. */
 static int in_child(int (*run)(rapt_model *model), rapt_model *model)
 {
     fflush(NULL);
@@ -59,8 +60,8 @@ static int in_child(int (*run)(rapt_model *model), rapt_model *model)
     return WEXITSTATUS(status);
 }
 
-/* In 200 MB more than there is: everything works, and OpenBLAS, which would wait for memory for
-   ever, is refused. */
+/* With 200 MB more address space than is in use, everything must work, and OpenBLAS must be
+   refused: it would wait for memory forever. */
 static int with_little_space(rapt_model *model)
 {
     char line[256];
@@ -77,7 +78,8 @@ static int with_little_space(rapt_model *model)
     return why.text[0] ? 0 : 5;
 }
 
-/* No file can be opened: RAPT_BAD_ARGUMENT with a reason. Then one can. */
+/* While no file can be opened, OpenBLAS must be refused with RAPT_BAD_ARGUMENT and a reason. Once
+   files can be opened again, it must load. */
 static int without_files(rapt_model *model)
 {
     struct rlimit before, none;
@@ -132,7 +134,7 @@ static void test_little_space(void **state)
     rapt_model_free(model);
 }
 
-/* So many more files can be opened. */
+/* Limits the number of further files that can be opened to `more`. */
 static void limit_files(rlim_t more)
 {
     struct rlimit limit;
@@ -143,9 +145,10 @@ static void limit_files(rlim_t more)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* Where OpenBLAS cannot be loaded: a checkpoint of a run that it computed products of is refused,
-   as the bits would not be those of the run. The built-in products go on with it if they are asked
-   for, and with one of a run that took nothing else. */
+/* A checkpoint of a run in which OpenBLAS computed products must be refused if OpenBLAS cannot be
+   loaded, because the run would not continue with the same bits. A trainer that asks for the
+   built-in products must accept it, and checkpoints that used only built-in products are always
+   accepted. */
 static void test_checkpoints(void **state)
 {
     (void)state;
@@ -164,7 +167,7 @@ static void test_checkpoints(void **state)
     assert_int_equal(rapt_trainer_load(measures, path, NULL), RAPT_OK);
     struct file own = file_at(path), by_openblas = edited(&own, " products 0", " products 7");
     put(&by_openblas);
-    limit_files(1); /* the checkpoint */
+    limit_files(1); /* only the checkpoint */
     assert_int_equal(rapt_trainer_load(measures, path, &why), RAPT_BAD_ARGUMENT);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_non_null(strstr(why.text, "OpenBLAS computed some products"));

@@ -1,8 +1,8 @@
-/* operations.h - every public function of the library, called on small objects: a table of
-   operations that each give a status and add their results to a number. Tests run the table with
-   failing allocations, in all floating-point modes, under signals, on many threads. functions.py
-   checks that no function of the public headers is missing here. An operation allocates nothing of
-   its own, and on failure it notes whether anything that it gave to the library has changed. */
+/* operations.h - a table of operations that call every public function of the library on small
+   objects. Each gives a status and adds its results to a hash. Tests run the table with failing
+   allocations, in all floating-point modes, under signals and on many threads. functions.py checks
+   that no function of the public headers is missing. An operation allocates nothing itself. On
+   failure it records whether anything that it passed to the library has changed. */
 #ifndef RAPT_TESTS_PROCESS_OPERATIONS_H
 #define RAPT_TESTS_PROCESS_OPERATIONS_H
 
@@ -119,7 +119,7 @@ static rapt_status do_model_import_files(struct scene *s, uint64_t *h, rapt_mess
     return made(s, h, status, model);
 }
 
-/* Marian holds no model of a scene. */
+/* A scene's model cannot be exported to Marian's format, so the export must fail. */
 static rapt_status do_model_export(struct scene *s, uint64_t *h, rapt_message *why)
 {
     rapt_message reason;
@@ -140,7 +140,7 @@ static rapt_status do_model_load_with(struct scene *s, uint64_t *h, rapt_message
     return made(s, h, status, model);
 }
 
-/* Saved to s->bytes, loaded from there both ways. */
+/* Saves the model to s->bytes and loads it from there, from memory and through a callback. */
 static int scene_read(void *user, uint64_t at, void *data, size_t count)
 {
     memcpy(data, (const char *)user + at, count);
@@ -189,7 +189,7 @@ static rapt_status do_model_save(struct scene *s, uint64_t *h, rapt_message *why
     return status;
 }
 
-/* Saved as it is in memory; mapped, checked and written to. */
+/* Saves a packed model, maps it, checks it and writes a tensor. */
 static rapt_status do_model_packed(struct scene *s, uint64_t *h, rapt_message *why)
 {
     const rapt_save_options options = {.size = sizeof options, .packed = 1};
@@ -403,7 +403,8 @@ static rapt_status do_translate_many(struct scene *s, uint64_t *h, rapt_message 
     return status;
 }
 
-/* Tokens may have come before a call fails, translations not: a hash of their own. */
+/* Tokens may have been delivered before a call fails, but translations may not. So they have
+   separate hashes. */
 static int scene_take_token(void *user, int source, int32_t id, float log_probability)
 {
     uint64_t *tokens = (uint64_t *)user + 1;
@@ -420,7 +421,7 @@ static rapt_status do_translate_many_with(struct scene *s, uint64_t *h, rapt_mes
     const rapt_translator_options options = {.size = sizeof options, .beams = 1};
     const rapt_translate_call call = {
         .size = sizeof call, .options = &options, .prefixes = prefixes, .token = scene_take_token};
-    uint64_t both[2] = {*h, *h}; /* translations, tokens */
+    uint64_t both[2] = {*h, *h}; /* hashes of translations and of tokens */
     rapt_status status =
         rapt_translate_many_with(s->translator, texts, 2, &call, scene_take, both, why);
     if (status) s->changed |= both[0] != *h;
@@ -430,8 +431,8 @@ static rapt_status do_translate_many_with(struct scene *s, uint64_t *h, rapt_mes
 
 /* ---- the table ---- */
 
-/* allocates: asks for memory. exact: computes nothing, so its result is the same in every
-   floating-point mode. */
+/* allocates: the operation asks for memory. exact: it computes nothing, so that its result is the
+   same in every floating-point mode. */
 struct operation {
     const char *name;
     operation_fn *run;
@@ -487,7 +488,7 @@ static const struct operation operations[] = {
 /* clang-format on */
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
-/* The number of one operation's results; 0: it failed. */
+/* Runs one operation. Returns the hash of its results, or 0 if it failed. */
 static inline uint64_t scene_run(struct scene *s, const struct operation *o)
 {
     uint64_t h = 0xCBF29CE484222325u;

@@ -1,4 +1,4 @@
-/* operations_block.h - the part of operations.h that computes layers on plain arrays. */
+/* operations_block.h - the operations of operations.h on layers and plain arrays. */
 #ifndef RAPT_TESTS_PROCESS_OPERATIONS_BLOCK_H
 #define RAPT_TESTS_PROCESS_OPERATIONS_BLOCK_H
 
@@ -6,13 +6,14 @@
 
 enum { BLOCK_ROWS = 6, BLOCK_WIDTH_MAX = 64 };
 
-/* Values of 0 .. 1 that every call finds the same. */
+/* Fills x with values in 0 .. 1 that are the same in every call. */
 static inline void block_fill(float *x, int count)
 {
     for (int i = 0; i < count; i++) x[i] = small_uniform(21, (uint64_t)i);
 }
 
-/* A step of a layer of the scene's configuration, and its parameters by number. */
+/* Runs a layer of the scene's configuration forward and backward, and reads and writes a
+   parameter. */
 static rapt_status block_step(struct scene *s, rapt_block *block, uint64_t *h, rapt_message *why)
 {
     const int width = s->config.width;
@@ -60,7 +61,7 @@ static rapt_status do_block(struct scene *s, uint64_t *h, rapt_message *why)
     }
     const size_t floats = rapt_block_floats(block);
     if (floats > SCENE_FLOATS || s->config.width > BLOCK_WIDTH_MAX) {
-        s->changed = true; /* larger than the arrays of a scene: no test */
+        s->changed = true; /* the arrays of a scene are too small: the test is wrong */
     } else {
         memset(s->layer[1], 0, floats * sizeof(float));
         status = block_step(s, block, h, why);

@@ -1,11 +1,11 @@
-/* operations_folder.h - the operations on folders of other projects: a small model that Marian and
-   CTranslate2 can hold, with a vocabulary of names, is written for both, and read. */
+/* operations_folder.h - the operations on folders of other projects. A small model that Marian and
+   CTranslate2 can represent, with a vocabulary of names, is exported to both and imported again. */
 #ifndef RAPT_TESTS_PROCESS_OPERATIONS_FOLDER_H
 #define RAPT_TESTS_PROCESS_OPERATIONS_FOLDER_H
 
 #include "process/operations_text.h"
 
-/* The result of a call that should have made a model; drops it. */
+/* Adds the metadata and tensors of an imported model to the hash and frees the model. */
 static inline rapt_status made(struct scene *s, uint64_t *h, rapt_status status, rapt_model *model)
 {
     if (status) {
@@ -33,7 +33,8 @@ static rapt_status do_folder_import(struct scene *s, uint64_t *h, rapt_message *
     return status;
 }
 
-/* A folder's files are replaced one by one: after a call that fails they are as they were. */
+/* Exports replace the files of a folder one by one. After a call that fails they must be as
+   before. */
 static rapt_status do_folder_export(struct scene *s, uint64_t *h, rapt_message *why)
 {
     rapt_model *model = NULL;

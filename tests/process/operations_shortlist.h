@@ -4,7 +4,7 @@
 
 #include "process/operations_text.h"
 
-/* Made, asked, written, read. */
+/* Creates, queries, writes and reads a shortlist. */
 static rapt_status do_shortlist(struct scene *s, uint64_t *h, rapt_message *why)
 {
     static const rapt_lexical_pair pairs[] = {{5, 6, 0.5f}, {5, 7, 0.25f}, {9, 6, 1}};

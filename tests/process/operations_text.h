@@ -1,4 +1,4 @@
-/* operations_text.h - the operations on texts: tokenizers, metrics, files. */
+/* operations_text.h - the operations on text: tokenizers, metrics, files. */
 #ifndef RAPT_TESTS_PROCESS_OPERATIONS_TEXT_H
 #define RAPT_TESTS_PROCESS_OPERATIONS_TEXT_H
 
@@ -42,7 +42,7 @@ static rapt_status do_tokenizer(struct scene *s, uint64_t *h, rapt_message *why)
     return status;
 }
 
-/* The result of a call that should have made a tokenizer of a SentencePiece model; drops it. */
+/* Adds what a tokenizer loaded from a SentencePiece model does to the hash and frees it. */
 static inline rapt_status loaded(struct scene *s, uint64_t *h, rapt_status status,
                                  rapt_tokenizer *tokenizer)
 {
@@ -107,7 +107,7 @@ static rapt_status do_tokens(struct scene *s, uint64_t *h, rapt_message *why)
     return status;
 }
 
-/* Two texts that grow with the variant. */
+/* Sets two texts whose length grows with the variant. */
 static inline void scene_texts(const struct scene *s, rapt_text *hypothesis, rapt_text *reference)
 {
     static const char a[] =

@@ -1,5 +1,4 @@
-/* operations_train.h - the part of operations.h that trains: each operation is given a scene and
-   adds its results to a number. */
+/* operations_train.h - the operations of operations.h that train. */
 #ifndef RAPT_TESTS_PROCESS_OPERATIONS_TRAIN_H
 #define RAPT_TESTS_PROCESS_OPERATIONS_TRAIN_H
 
@@ -48,7 +47,7 @@ static rapt_status do_train(struct scene *s, uint64_t *h, rapt_message *why)
     return status;
 }
 
-/* Both shards here; their sum once more as of two halves from elsewhere. */
+/* Computes both shards here, then sums them once more as if the halves came from elsewhere. */
 static rapt_status do_train_shards(struct scene *s, uint64_t *h, rapt_message *why)
 {
     rapt_report report = {.size = sizeof report};

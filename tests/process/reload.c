@@ -1,6 +1,6 @@
 /* reload.c - the shared library is loaded, called with two threads and closed, again and again, as
-   a host does with a plug-in: the host lives on, and keeps no more threads than after the first
-   time, with every wait policy of OpenMP. A program that links neither library nor OpenMP. */
+   a host does with a plug-in. With every wait policy of OpenMP, the host must survive and keep no
+   more threads than after the first time. This program links neither the library nor OpenMP. */
 #define _GNU_SOURCE
 #include <rapt/attention.h>
 
@@ -28,7 +28,8 @@ static int entries(const char *folder)
     return count;
 }
 
-/* A function of the library; memcpy, as C does not turn object pointers into functions. */
+/* Finds a function of the library. Uses memcpy because C does not convert object pointers to
+   function pointers. */
 static bool find(void *library, const char *name, void *function, size_t size)
 {
     void *address = dlsym(library, name);
@@ -36,7 +37,8 @@ static bool find(void *library, const char *name, void *function, size_t size)
     return address != NULL;
 }
 
-/* One life of the library; the sum of what attention gives, 0: it failed. */
+/* Loads, calls and closes the library. Returns the sum of the output of attention, or 0 on
+   failure. */
 static float cycle(void)
 {
     static float x[TOKENS * WIDTH], out[TOKENS * WIDTH];
@@ -60,13 +62,13 @@ static float cycle(void)
     return dlclose(library) == 0 ? sum : 0;
 }
 
-/* The exit status of a process of its own. */
+/* Runs the cycles in this process and returns its exit status: 0 if all is well. */
 static int cycles(void)
 {
     float first = cycle();
     int threads = entries("/proc/self/task"), files = entries("/proc/self/fd");
     if (first == 0) return 2;
-    if (threads != 2) return 3; /* the second thread of the team is the one to watch */
+    if (threads != 2) return 3; /* the team must have started a second thread */
     for (int i = 1; i < CYCLES; i++) {
         if (cycle() != first) return 4;
         if (entries("/proc/self/task") != threads || entries("/proc/self/fd") != files) return 5;

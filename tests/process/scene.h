@@ -1,4 +1,4 @@
-/* scene.h - the objects and files that operations work on: a scene is made, and dropped, whole. */
+/* scene.h - creates and frees a scene: the objects and files that operations work on. */
 #ifndef RAPT_TESTS_PROCESS_SCENE_H
 #define RAPT_TESTS_PROCESS_SCENE_H
 
@@ -14,25 +14,26 @@ enum { SCENE_FLOATS = 1 << 15, SCENE_BYTES = 1 << 18, SCENE_IDS = 512 };
 enum { SCENE_VARIANTS = 28 };
 enum { ATTENTION_ROWS = 20, ATTENTION_WIDTH = 8, ATTENTION_FLOATS = 20 * 8 };
 
-/* Another project's folder: its files, and what they hold. */
+/* A folder of another project: its files and their content. */
 enum { SCENE_FOLDERS = 2, SCENE_FILES = 3 };
 struct scene_folder {
     rapt_export format;
-    const char *files[SCENE_FILES]; /* NULL: no more */
+    const char *files[SCENE_FILES]; /* NULL after the last */
     char path[256];
     uint64_t hashes[SCENE_FILES];
 };
 
-/* What operations work on. `shared` and `tokenizer` are constant and may be another scene's. */
+/* The objects of operations. `shared` and `tokenizer` are constant and may belong to another
+   scene. */
 struct scene {
     const rapt_allocator *allocator;
     int threads, variant;
     rapt_config config;
-    bool changed; /* by a call that failed */
+    bool changed; /* whether a failing call changed something */
     rapt_model *shared, *own;
     rapt_tokenizer *tokenizer;
     rapt_session *session;
-    rapt_model *classifier; /* an encoder alone */
+    rapt_model *classifier; /* encoder-only */
     rapt_session *classifying;
     rapt_trainer *trainer;
     rapt_translator *translator;
@@ -40,7 +41,7 @@ struct scene {
     char model_path[256], checkpoint_path[256], translator_path[256], out_path[256];
     char spm_path[256], file_path[300];
     struct scene_folder folders[SCENE_FOLDERS];
-    char foreign[1 << 15]; /* the model in them, as one of ours in memory */
+    char foreign[1 << 15]; /* the model of `folders` as a rapt file in memory */
     size_t foreign_size;
     struct craft crafted;
     const void *spm; /* a SentencePiece model */
@@ -49,9 +50,9 @@ struct scene {
     float lse[ATTENTION_ROWS], weights[ATTENTION_ROWS * ATTENTION_ROWS];
     _Alignas(64) char workspace[1 << 20];
     float floats[SCENE_FLOATS];
-    _Alignas(64) float layer[2][SCENE_FLOATS]; /* parameters of a block, and their gradients */
-    char file[1 << 18];                        /* a model in memory */
-    char reason[sizeof(rapt_message)];         /* the message of the last operation */
+    _Alignas(64) float layer[2][SCENE_FLOATS]; /* parameters of a block and their gradients */
+    char file[1 << 18];                        /* a model file in memory */
+    char reason[sizeof(rapt_message)];         /* message of the last operation */
     char bytes[SCENE_BYTES];
     int32_t ids[SCENE_IDS];
 };
@@ -108,7 +109,7 @@ static inline rapt_train_limits scene_train_limits(const struct scene *s)
     return (rapt_train_limits){sizeof(rapt_train_limits), 3, 20, 20, s->threads, .shards = 2};
 }
 
-/* Checks that what must succeed did; the caller is the main thread. */
+/* Fails the test if a call failed. Only for the main thread. */
 static inline void must(rapt_status status, const rapt_message *why)
 {
     if (status) fail_msg("%s", why->text);
@@ -120,7 +121,7 @@ static inline void scene_batch(struct small_batch *batch, int vocab, const int l
     small_fill(batch, vocab, lengths, 3, seed);
 }
 
-/* A model of ours that Marian and CTranslate2 can hold, with a vocabulary of names. */
+/* Creates a model that Marian and CTranslate2 can represent, with a vocabulary of names. */
 static inline void scene_foreign(struct scene *s)
 {
     static const char *const names[] = {"</s>", "<unk>", "a", "b", "\"c\"", "d"};
@@ -142,7 +143,7 @@ static inline void scene_foreign(struct scene *s)
     rapt_model_free(model);
 }
 
-/* Its folders, of these names. */
+/* Exports that model to folders whose names contain `number`. */
 static inline void scene_folders(struct scene *s, int number)
 {
     static const struct scene_folder all[SCENE_FOLDERS] = {
@@ -164,14 +165,14 @@ static inline void scene_folders(struct scene *s, int number)
     rapt_model_free(model);
 }
 
-/* A scene of one of SCENE_VARIANTS: an encoder with a decoder, more layers and text each. number:
-   no other scene of this process has it. from: whose shared model and tokenizer it uses, NULL: its
-   own. */
+/* Creates scene `variant` of SCENE_VARIANTS: an encoder with a decoder, with more layers and text
+   each time. `number` must be unique within the process. If `from` is not NULL, its shared model
+   and tokenizer are used. */
 static inline struct scene *scene_new(int variant, int threads, int number,
                                       const struct scene *from)
 {
     struct scene *s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
-    enum { CONFIGS = 7 }; /* that have both halves */
+    enum { CONFIGS = 7 }; /* those with an encoder and a decoder */
     rapt_message why = {""};
     char name[64];
     assert_non_null(s);

@@ -1,7 +1,7 @@
-/* settings.c - every setting of OpenMP, also nonsense and too little stack, and one processor: the
-   same bits, and no more threads than the machine has processors unless the caller and OpenMP are
-   both asked for more. OpenMP reads its environment at start, so this program starts itself again.
- */
+/* settings.c - runs under every setting of OpenMP, including invalid ones and small stacks, and on
+   one processor. The bits must be the same, and there may be no more threads than processors unless
+   both the caller and OpenMP are asked for more. OpenMP reads its environment at start, so this
+   program starts itself again. */
 #define _GNU_SOURCE
 #include "api/small_api.h"
 #include "skips.h"
@@ -10,11 +10,12 @@
 #include <sched.h>
 
 struct setting {
-    const char *variables; /* before the command */
-    int max;               /* threads of the process; 0: not asked */
+    const char *variables; /* set before the command */
+    int max;               /* most threads that the process may have; 0: not checked */
 };
 
-/* A stack on which a member runs; AddressSanitizer puts red zones between its arrays. */
+/* A stack that is large enough for a member of a team. AddressSanitizer puts red zones between
+   arrays. */
 #ifdef __SANITIZE_ADDRESS__
 #define ENOUGH "512k"
 #else
@@ -68,7 +69,7 @@ static int tasks(void)
     return count;
 }
 
-/* Threads 0 and 8. */
+/* Computes with 0 and 8 threads. Returns a hash of the results. */
 static uint64_t bits(void)
 {
     rapt_model *model = small_model(&api_config, 1);
@@ -77,7 +78,8 @@ static uint64_t bits(void)
     return h;
 }
 
-/* The bits under some settings, and how many threads there were. */
+/* Runs this program under some settings. Returns the hash of its results and the number of its
+   threads. */
 static uint64_t bits_under(const char *program, const char *variables, int *threads)
 {
     char command[700];
@@ -118,7 +120,7 @@ static void test_settings(void **state)
     printf("cases: process/settings: %d settings of OpenMP\n", COUNT(settings));
 }
 
-/* Eight threads are asked for; without OMP_NUM_THREADS there are no more than processors. */
+/* Without OMP_NUM_THREADS a call that asks for eight threads gets at most one per processor. */
 static void test_one_processor(void **state)
 {
     char self[500];

@@ -1,5 +1,5 @@
-/* signals.c - a timer interrupts every operation a thousand times a second, and system calls with
-   it (no SA_RESTART): the same bits as without. Argument: signals for each operation. */
+/* signals.c - a timer interrupts every operation, and its system calls (no SA_RESTART), a thousand
+   times a second. The bits must be the same as without. Argument: signals per operation. */
 #define _DEFAULT_SOURCE
 #include "process/operations.h"
 
@@ -10,7 +10,7 @@ enum { MAX_REPEATS = 100000 };
 static volatile sig_atomic_t arrived;
 static volatile float handled;
 
-/* Uses floating point, as a handler of the host may. */
+/* Uses floating point, as a signal handler of the host may. */
 static void interrupt(int number)
 {
     (void)number;
@@ -24,7 +24,8 @@ static void set_timer(int microseconds)
     assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
 }
 
-/* Repeats an operation until so many signals have arrived, or as often as *repeats says. */
+/* Repeats an operation until `signals` signals have arrived, or *repeats times if `signals` is 0.
+   Returns the hash of its results. */
 static uint64_t repeat(struct scene *s, const struct operation *o, int signals, int *repeats)
 {
     uint64_t h = 0;
@@ -69,7 +70,7 @@ static void test_signals(void **state)
     interrupted(1, 1, &total);
     interrupted(0, 3, &total);
     assert_int_equal(sigaction(SIGALRM, &before, &now), 0);
-    assert_true(now.sa_handler == interrupt); /* the library has left it alone */
+    assert_true(now.sa_handler == interrupt); /* the library did not replace the handler */
     assert_true(total >= wanted);
     printf("cases: process/signals: %ld signals during %d operations\n", total, 2 * OPERATIONS);
 }

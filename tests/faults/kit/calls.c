@@ -1,5 +1,5 @@
-/* calls.c - stand-ins for the C library's file calls: a plan goes in; chosen calls fail, are
-   interrupted, short or the last ones of the process. */
+/* calls.c - replacements of the C library's file calls. According to a plan, chosen calls fail, are
+   interrupted, are short, or kill the process. */
 #define _GNU_SOURCE
 
 #include "calls.h"
@@ -20,7 +20,7 @@
 
 static struct fault_plan plan;
 static long calls, inherited;
-static int attempts; /* interrupted so far, of one call */
+static int attempts; /* interruptions so far of the current call */
 static const char *struck;
 
 void fault_arm(const struct fault_plan *given)
@@ -46,8 +46,7 @@ long fault_inherited(void)
     return inherited;
 }
 
-/* In a program that it is preloaded into: the plan, and where the number of calls goes at its end.
- */
+/* Arms the plan when preloaded into a program, and writes the number of calls to a file at exit. */
 __attribute__((constructor)) static void arm_by_environment(void)
 {
     const char *text = getenv("RAPT_FAULTS");
@@ -71,7 +70,7 @@ static void die(void)
     kill(getpid(), SIGKILL);
 }
 
-/* Is this call to fail? Sets errno then. */
+/* Counts a call. Returns true, with errno set, if it has to fail. */
 static bool fails(const char *call)
 {
     if (plan.mode == FAULT_INTERRUPT) {
@@ -140,7 +139,7 @@ int openat(int base, const char *name, int flags, ...)
 int open64(const char *name, int flags, ...) __attribute__((alias("open")));
 int openat64(int base, const char *name, int flags, ...) __attribute__((alias("openat")));
 
-/* Of files; memory without one is not counted. */
+/* Only mappings of files count, not anonymous memory. */
 void *mmap(void *at, size_t size, int protection, int flags, int file, off_t offset)
 {
     if (ours(file) && plan.mode != FAULT_INTERRUPT && fails("mmap")) return MAP_FAILED;
@@ -150,7 +149,7 @@ void *mmap(void *at, size_t size, int protection, int flags, int file, off_t off
 void *mmap64(void *at, size_t size, int protection, int flags, int file, off_t offset)
     __attribute__((alias("mmap")));
 
-int close(int file) /* whatever it says, the file is closed */
+int close(int file) /* closes the file even if it fails */
 {
     bool bad = ours(file) && plan.mode != FAULT_INTERRUPT && fails("close");
     int error = errno, result = (int)syscall(SYS_close, file);
@@ -192,7 +191,7 @@ ssize_t write(int file, const void *data, size_t count)
     return done;
 }
 
-/* ---- what makes it last ---- */
+/* ---- syncing, renaming and removing ---- */
 
 int fsync(int file)
 {
@@ -223,7 +222,7 @@ int unlink(const char *name)
     return unlinkat(AT_FDCWD, name, 0);
 }
 
-/* ---- what is known about files ---- */
+/* ---- queries ---- */
 
 int fchmod(int file, mode_t permissions)
 {

@@ -1,6 +1,5 @@
-/* things.c - models with a tokenizer, checkpoints and plain bytes, old and new; in a folder of
-   their own, in memory where there is such a file system: what it would lose is a test of its own.
- */
+/* things.c - old and new versions of models with a tokenizer, checkpoints and plain bytes. Their
+   folder is in memory if such a file system exists. The loss of power is tested separately. */
 #define _GNU_SOURCE
 
 #include "things.h"
@@ -37,7 +36,7 @@ static void make_tokenizer(void)
     rapt_tokenizer_free(tokenizer);
 }
 
-/* A model, and a trainer of it that has made a step. */
+/* Creates a model and a trainer that has taken a step. */
 static void make(enum version version)
 {
     const rapt_config config = {.size = sizeof config,

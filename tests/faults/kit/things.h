@@ -1,5 +1,5 @@
-/* things.h - what the library saves, in two versions each: model, checkpoint and plain bytes; a
-   folder for them; and the bytes that are found there. */
+/* things.h - two versions of everything that the library saves (models, checkpoints, plain bytes),
+   a folder for them, and access to the bytes of its files. */
 #ifndef RAPT_TESTS_FAULTS_THINGS_H
 #define RAPT_TESTS_FAULTS_THINGS_H
 
@@ -18,25 +18,25 @@ enum version { OLD, NEW, VERSIONS };
 extern const char *const thing_names[THINGS];
 
 struct bytes {
-    unsigned char *data; /* [size], the caller's to free */
+    unsigned char *data; /* [size], freed by the caller */
     size_t size;
 };
 
-extern char folder[64], path[96]; /* the file in it that is saved */
+extern char folder[64], path[96]; /* path: the file in the folder that is saved */
 
-int things_create(void **state); /* group setup: also a new folder */
+int things_create(void **state); /* group setup; also creates the folder */
 int things_free(void **state);   /* group teardown */
 
 rapt_status thing_save(enum thing thing, enum version version, rapt_message *why);
-/* Loads path as a thing of that kind, and nothing is kept; a trainer is left as it was. */
+/* Loads `path` as a thing of this kind and discards it. A trainer must be unchanged. */
 rapt_status thing_load(enum thing thing, rapt_message *why);
-/* The bytes a save of it makes. */
+/* The bytes that saving this thing writes. */
 const struct bytes *thing_bytes(enum thing thing, enum version version);
 
-struct bytes bytes_of(const char *file); /* data NULL: it cannot be read */
+struct bytes bytes_of(const char *file); /* data is NULL if the file cannot be read */
 bool path_has(const struct bytes *wanted);
-void put(const struct bytes *bytes); /* writes them to path, plainly */
+void put(const struct bytes *bytes); /* writes them to `path`, without the library */
 void clear_folder(void);
-int entries(const char *of); /* files in a folder */
+int entries(const char *of); /* the number of files in a folder */
 
 #endif
