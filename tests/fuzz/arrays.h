@@ -1,5 +1,5 @@
-/* arrays.h - arrays of floats between bytes that must not be touched: what is written there is
-   found when the array is freed, what is read there by AddressSanitizer at once. */
+/* arrays.h - arrays of floats between guard bytes. A write to the guards is found when the array is
+   freed; AddressSanitizer reports a read at once. */
 #ifndef RAPT_TESTS_FUZZ_ARRAYS_H
 #define RAPT_TESTS_FUZZ_ARRAYS_H
 
@@ -19,7 +19,8 @@
 
 enum { ARRAY_GUARD = 256, ARRAY_FILL = 0x7F };
 
-/* All bytes are ARRAY_FILL: floats of 3.4e38. 64-byte aligned, but for `shift` floats. */
+/* Allocates an array whose bytes are all ARRAY_FILL, which makes floats of 3.4e38. It begins
+   `shift` floats after a 64-byte boundary. */
 static inline float *array_shifted(size_t count, size_t shift)
 {
     size_t before = ARRAY_GUARD + shift * sizeof(float), bytes = count * sizeof(float);
@@ -36,7 +37,7 @@ static inline float *array_of(size_t count)
     return array_shifted(count, 0);
 }
 
-/* Numbers in [-1, 1) that the seed says. */
+/* Allocates an array of pseudorandom numbers in [-1, 1). */
 static inline float *array_uniform(size_t count, size_t shift, uint64_t seed)
 {
     float *x = array_shifted(count, shift);

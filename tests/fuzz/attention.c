@@ -1,18 +1,18 @@
-/* attention.c - attention problems that the bytes choose: forward, weights and gradients against
-   the definition (tests/attention/judge.h), with every array between pages that must not be
-   touched, and the same bits again with other strides: rows or heads stored backwards. With
-   NaN, infinities and the largest numbers among the inputs the bits alone are compared. A problem
-   that the check refuses is refused by every function. */
+/* attention.c - attention problems chosen by the input: forward, weights and gradients are compared
+   with the definition (tests/attention/judge.h). Every array lies between guard pages. Other
+   strides, with rows or heads stored in reverse, must give the same bits. If the inputs contain
+   NaN, infinities or very large numbers, only bits are compared. A problem that the check refuses
+   must be refused by every function. */
 #define _DEFAULT_SOURCE
 #include "attention/judge.h"
 
 #include "fuzz.h"
 #include <sys/mman.h>
 
-/* ---- arrays between pages ---- */
+/* ---- arrays between guard pages ---- */
 enum { SLOTS = 40, SLOT = 1 << 17, PAGE = 1 << 16, FILL = 0x7F };
 
-struct slot { /* SLOT bytes between two pages; what is not given out holds FILL */
+struct slot { /* SLOT bytes between two pages; unused bytes hold FILL */
     char *base;
     size_t offset, bytes;
 };
@@ -31,7 +31,7 @@ static void open_slots(void)
     }
 }
 
-/* At the end of the slot or, if `front`, at its beginning. */
+/* Copies an array to the end of a free slot or, if `front`, to its beginning. */
 static void *put(const void *from, size_t bytes, bool front)
 {
     require(used < SLOTS && bytes <= SLOT, "a slot for each array");
@@ -41,7 +41,7 @@ static void *put(const void *from, size_t bytes, bool front)
     return s->base + s->offset;
 }
 
-/* Nobody wrote beside an array. The slots are free again. */
+/* Checks that nobody wrote next to an array, and frees the slots. */
 static void close_slots(void)
 {
     for (int i = 0; i < used; i++) {
@@ -95,9 +95,10 @@ static struct choice take_choice(struct feed *in)
     return c;
 }
 
-/* ---- the same arrays elsewhere ---- */
+/* ---- the same arrays in other layouts ---- */
 
-/* The layout with rows backwards, where there are rows: where it then begins, in floats. */
+/* Reverses the order of rows, or of heads. Returns the offset in floats at which the array then
+   begins. */
 static ptrdiff_t turn(rapt_stride *s, int rows, int heads, bool by_heads)
 {
     int n = by_heads ? heads : rows;
@@ -106,7 +107,7 @@ static ptrdiff_t turn(rapt_stride *s, int rows, int heads, bool by_heads)
     return from;
 }
 
-/* Row r of head h moves to its place in the other layout. */
+/* Moves each row to its offset in the other layout. */
 static void move(const rapt_stride *from, const float *x, const rapt_stride *to, float *y,
                  int batch, int heads, int rows, int width)
 {
@@ -118,7 +119,7 @@ static void move(const rapt_stride *from, const float *x, const rapt_stride *to,
                        (size_t)width * sizeof *x);
 }
 
-struct array { /* q, k, v or out, plain and elsewhere */
+struct array { /* q, k, v or out, as given and in another layout */
     rapt_stride plain, turned;
     size_t n;
     int heads, rows, batch, width;
@@ -151,7 +152,8 @@ static void same_array(const struct array *a, const float *turned, const float *
     free(back);
 }
 
-/* Forward and backward once more between pages and in other layouts: the same bits. */
+/* Runs forward and backward again on arrays between guard pages and in other layouts. The bits must
+   be the same. */
 static void run_elsewhere(const struct trial *x, struct feed *in)
 {
     rapt_attention a = x->a;
@@ -210,7 +212,7 @@ static void run_elsewhere(const struct trial *x, struct feed *in)
     close_slots();
 }
 
-/* Some elements of q, k, v and the bias become what floats can be at worst. */
+/* Replaces some elements of q, k, v and the bias by extreme values. */
 static void make_extreme(struct trial *x, struct feed *in)
 {
     static const float values[] = {NAN, INFINITY, -INFINITY, 3e38f, -3e38f, 1e-42f, -0.f, 1e30f};

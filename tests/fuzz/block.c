@@ -1,7 +1,8 @@
-/* block.c - blocks of any kind and configuration on plain arrays, ragged batches, forward and
-   backward: a status and a reason, or finite rows and gradients; the same bits in place, alone,
-   with two threads and once more; sequences beside one that holds NaN keep their bits; gradients
-   are added; and those of functions without norms are slopes. */
+/* block.c - blocks of any kind and configuration on plain arrays and ragged batches, forward and
+   backward. A call must give a status and a reason, or finite rows and gradients. The bits must be
+   the same in place, sequence by sequence, with two threads and when repeated. NaN in one sequence
+   must not change the bits of another. Gradients are added to what is there. Gradients of functions
+   without norms must agree with difference quotients. */
 #include "blocks.h"
 
 /* ---- laws ---- */
@@ -13,7 +14,7 @@ static void forward(const struct subject *s, rapt_block *block, const rapt_block
     require(rapt_block_forward(block, s->parameters, r, x, y, &why) == RAPT_OK, why.text);
 }
 
-/* Each sequence alone; in place. */
+/* Computes the rows in place, then each sequence separately. */
 static void check_alone(const struct subject *s)
 {
     float *y = array_of(s->size);
@@ -38,7 +39,7 @@ static void check_alone(const struct subject *s)
     }
 }
 
-/* A sequence of NaN is the only one that changes. */
+/* NaN in one sequence must change only that sequence. */
 static void check_not_finite(const struct subject *s, int which)
 {
     float *x = exact_copy(s->x, s->size * sizeof *x), *y = array_of(s->size);
@@ -56,7 +57,8 @@ static void check_not_finite(const struct subject *s, int which)
     free(x);
 }
 
-/* Of the rows of s, with a block of its own number of threads. */
+/* Runs forward and backward on the rows of s with this block, whose number of threads may
+   differ. */
 static void learn(const struct subject *s, rapt_block *block, const float *dy, float *dx,
                   float *dsource, float *gradients)
 {
@@ -96,7 +98,7 @@ static void check_gradients(const struct subject *s, rapt_block *other)
 
 /* ---- slopes ---- */
 
-/* The sum of dy times y. */
+/* Returns the sum of dy times y. */
 static double value(const struct subject *s)
 {
     rapt_block_rows r = s->rows;
@@ -107,12 +109,13 @@ static double value(const struct subject *s)
     return sum;
 }
 
-/* x moves along a direction of length 1 by h, and back. tensor: x is parameters of that number. */
+/* x is moved by h in both directions along a direction of length 1. If tensor is not -1, x holds
+   the parameters of that tensor. */
 struct line {
     float *x;
     const float *gradient;
     size_t count;
-    int tensor; /* -1: none */
+    int tensor; /* -1: x holds no parameters */
 };
 
 static double value_at(struct subject *s, const struct line *l, const float *direction, double h)
@@ -127,7 +130,8 @@ static double value_at(struct subject *s, const struct line *l, const float *dir
     return v;
 }
 
-/* Where difference quotients of two steps agree, they are the gradient along the line. */
+/* Where the difference quotients of two steps agree, they must agree with the gradient along the
+   line. */
 static void check_slope(struct subject *s, const struct line *l, uint64_t seed)
 {
     float *direction = array_uniform(l->count, 0, seed);
@@ -147,7 +151,7 @@ static void check_slope(struct subject *s, const struct line *l, uint64_t seed)
     array_free(direction, l->count);
 }
 
-/* Functions without norms, of which nothing jumps. */
+/* Tells whether the function is smooth and has no norms. */
 static bool has_slopes(const struct subject *s)
 {
     const rapt_config *c = &s->config;
@@ -193,7 +197,7 @@ static void check(struct subject *s, struct feed *in)
     rapt_block_free(other);
 }
 
-/* What is refused is so before anything is written. */
+/* A refused call must not write anything. */
 static void check_refused(const struct subject *s, const rapt_block_rows *r)
 {
     rapt_message why = {""};
@@ -206,7 +210,7 @@ static void check_refused(const struct subject *s, const rapt_block_rows *r)
     array_free(y, s->size);
 }
 
-/* Starts that fall, do not begin at 0 or go beyond the limits. */
+/* Tries starts that decrease, do not begin at 0 or exceed the limits. */
 static void check_bad_starts(const struct subject *s, struct feed *in)
 {
     int starts[MODEL_BATCH + 1], last = s->rows.batch;

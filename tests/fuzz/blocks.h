@@ -1,5 +1,5 @@
-/* blocks.h - a block of any kind and configuration that the bytes choose, its parameters, and the
-   arrays of one call: ragged batches, small numbers. */
+/* blocks.h - a block of any kind and configuration chosen by the input, its parameters, and the
+   arrays of one call: ragged batches of small numbers. */
 #ifndef RAPT_TESTS_FUZZ_BLOCKS_H
 #define RAPT_TESTS_FUZZ_BLOCKS_H
 
@@ -16,7 +16,7 @@ struct subject {
     int starts[MODEL_BATCH + 1], source_starts[MODEL_BATCH + 1];
     rapt_block_rows rows;
     float *x, *y, *dy, *source, *dx, *dsource, *gradients, *reward;
-    size_t width, size, source_size, floats; /* floats of a row, x, source, parameters */
+    size_t width, size, source_size, floats; /* floats in a row, in x, in source, in parameters */
 };
 
 /* ---- the problem ---- */
@@ -48,7 +48,7 @@ static inline bool attends_to_itself(const struct subject *s)
     return s->kind != RAPT_BLOCK_KIND_CROSS_ATTENTION && s->kind != RAPT_BLOCK_KIND_FEEDFORWARD;
 }
 
-/* NULL: refused, with a reason. */
+/* Creates the block. Returns NULL if it was refused with a reason. */
 static inline rapt_block *open_block(const struct subject *s, int threads,
                                      const rapt_allocator *allocator)
 {
@@ -66,7 +66,7 @@ static inline rapt_block *open_block(const struct subject *s, int threads,
     return block;
 }
 
-/* Lengths that together fit; returns the longest. */
+/* Chooses lengths whose sum fits. Returns the longest. */
 static inline int take_starts(struct feed *in, int batch, int *starts)
 {
     int longest = 0;
@@ -94,7 +94,7 @@ static inline void shake(struct subject *s, uint64_t seed, float by)
     }
 }
 
-/* Whether the lengths are within what a location score has positions for. */
+/* Chooses the rows. Returns whether a location score has enough positions for their lengths. */
 static inline bool take_rows(struct feed *in, struct subject *s)
 {
     rapt_block_rows *r = &s->rows;

@@ -1,6 +1,6 @@
-/* checkpoint.c - checkpoints of a trainer with edits (files.h). One that is refused leaves the
-   trainer as it was, bit for bit; after one that is accepted training goes on: a step succeeds, or
-   is refused as not finite and changes no parameter. */
+/* checkpoint.c - checkpoints of a trainer with edits (files.h). A refused one must leave the
+   trainer unchanged, bit for bit. After an accepted one training must go on: the next step
+   succeeds, or is refused because a number is not finite and changes no parameter. */
 #define _GNU_SOURCE
 #include "files.h"
 #include "model/variants.h"
@@ -58,7 +58,7 @@ static void load_good(struct subject *s)
     require(rapt_trainer_load(s->trainer, file_path(&s->good), NULL) == RAPT_OK, "a good file");
 }
 
-/* The parameters after one step from here. */
+/* Takes one step and returns the parameters after it. */
 static float *after_step(struct subject *s)
 {
     require(step(s) == RAPT_OK, "a step from a good file");

@@ -1,7 +1,7 @@
-/* command_line.c - argument vectors that the bytes choose, through the programs' reader of options
-   with the tables of toy_translate: the options of a model's configuration, of search, and one of
-   each other kind. What is accepted is in its range, and the configuration it makes is judged; what
-   is refused has exactly one message. No file is touched. */
+/* command_line.c - argument vectors chosen by the input, for the programs' option parser with
+   tables of toy_translate: the options of a model's configuration, of search, and one of each other
+   kind. An accepted value must be in its range, and the resulting configuration is checked. A
+   refusal must print exactly one message. No file is touched. */
 #define _POSIX_C_SOURCE 200809L
 #include "commands/commands.h"
 #include "fuzz.h"
@@ -21,7 +21,7 @@ static struct {
     const char *text, *choice;
 } other;
 
-/* Rows keep pointers to values, so they are made once. */
+/* Fills the table of options once. Its rows keep pointers to the values. */
 static void make_rows(void)
 {
     const struct option_row more[] = {
@@ -47,10 +47,10 @@ static void reset(void)
     memset(&other, 0, sizeof other);
     search = search_default;
     for (int i = 0; i < row_count; i++) rows[i].given = false;
-    optind = 0; /* glibc: starts anew */
+    optind = 0; /* resets getopt in glibc */
 }
 
-/* An option with or without a value, cut short, or a word of its own. */
+/* Returns an option with or without a value, a truncated option, or some other word. */
 static char *take_argument(struct feed *in)
 {
     static const char *const values[] = {
@@ -98,7 +98,8 @@ static void check_row(const struct option_row *row)
     }
 }
 
-/* The options of a configuration become one; what the library refuses it names. */
+/* Makes a configuration of the options. If the library refuses it, the reason must name the
+   field. */
 static void check_variant(void)
 {
     rapt_config config = {.size = sizeof config};
@@ -145,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     own[0] = text_copy("train", 5);
     for (int i = 1; i < count; i++) own[i] = take_argument(&in);
     own[count] = NULL;
-    memcpy(arguments, own, sizeof(char *) * ((size_t)count + 1)); /* reading permutes them */
+    memcpy(arguments, own, sizeof(char *) * ((size_t)count + 1)); /* parsing permutes them */
     check(count, arguments);
     for (int i = 0; i < count; i++) free(own[i]);
     return 0;

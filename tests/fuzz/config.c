@@ -1,5 +1,5 @@
-/* config.c - a model's configuration as JSON: any text, or names and values that the bytes choose.
-   It is refused with a reason and changes nothing, or passes its own check and is the same once it
+/* config.c - a model's configuration as JSON: any text, or names and values chosen by the input. It
+   must be refused with a reason and change nothing, or pass its own check and stay the same when it
    is written and read again. */
 #include "fuzz.h"
 #include "model/model.h"
@@ -75,7 +75,7 @@ static size_t put(char *text, size_t at, const char *name, const char *value)
            (size_t)snprintf(text + at, TEXT - at, "%s\"%s\":%s", at > 1 ? "," : "", name, value);
 }
 
-/* A good configuration with fields left out, changed, or there twice. */
+/* Writes a good configuration with fields omitted, changed or repeated. */
 static void structured(struct feed *in, char *text)
 {
     static const char *const good[] = {"\"encoder-decoder\"",

@@ -1,5 +1,6 @@
-/* decimal.c - floats to decimal text and back, against printf and strtof in the C locale. The first
-   byte says what follows: the bits of a float, or text over the letters of numbers. */
+/* decimal.c - floats to decimal text and back, compared with printf and strtof in the C locale. The
+   first byte chooses what follows: the bits of a float, or text made of characters that occur in
+   numbers. */
 #include "base/base.h"
 #include "fuzz.h"
 #include <math.h>
@@ -9,7 +10,7 @@ static bool same(float a, float b)
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* Digits of a number from the first to the last that is not 0. */
+/* Counts the digits of a number from the first to the last that is not 0. */
 static int significant(const char *text)
 {
     int count = 0, all = 0;
@@ -21,7 +22,7 @@ static int significant(const char *text)
     return count;
 }
 
-/* The fewest digits with which printf writes x so that it reads back. */
+/* Returns the smallest number of digits with which printf writes x so that it reads back. */
 static int fewest(float x)
 {
     for (int n = 0; n < 9; n++) {
@@ -51,7 +52,7 @@ static const char *digits_end(const char *at)
     return at;
 }
 
-/* -? digits [. digits] [(e | E) [+ | -] digits] */
+/* Tells whether the text is -? digits [. digits] [(e | E) [+ | -] digits]. */
 static bool is_number(const char *text)
 {
     const char *at = text + (*text == '-'), *end = digits_end(at);
@@ -69,7 +70,7 @@ static bool is_number(const char *text)
     return *end == 0;
 }
 
-static int digits_of(const char *text) /* as significant(), and capital E ends them as well */
+static int digits_of(const char *text) /* like significant(), but E also ends the digits */
 {
     char copy[512];
     snprintf(copy, sizeof copy, "%s", text);

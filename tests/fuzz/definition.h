@@ -1,7 +1,7 @@
-/* definition.h - a model's outputs and gradients against the definition (oracle/transformer.h). An
-   error of 1e-4 of the largest output is allowed, or 1e-3 of a slope; and 16 times what rounding
-   the parameters to float moves the definition, where that is more: layer norm multiplies the error
-   of a row by up to epsilon^-1/2, steep scores by more. */
+/* definition.h - compares a model's outputs and gradients with the definition
+   (oracle/transformer.h). The tolerance is 1e-4 of the largest output, or 1e-3 of a slope, or 16
+   times as much as rounding the parameters to float changes the definition, if that is more: layer
+   norm multiplies the error of a row by up to epsilon^-1/2, steep scores by more. */
 #ifndef RAPT_TESTS_FUZZ_DEFINITION_H
 #define RAPT_TESTS_FUZZ_DEFINITION_H
 
@@ -11,11 +11,12 @@
 
 #include "oracle/transformer.h"
 
-/* Floats in the states or logits of a sentence; roundings that are tried. */
+/* Capacity for the states or logits of a sentence, in floats; the number of roundings that are
+   tried. */
 enum { DEFINITION_SIZE = 40 * 32, DEFINITION_ROUNDINGS = 8 };
 
-/* The caller frees it. rounding above 0 draws a change of each parameter, by half a unit of a
-   float's last place at most; 0 leaves them. */
+/* Reads the model's parameters. If `rounding` is not 0, it is the seed of random changes of each
+   parameter by at most half a unit in the last place of a float. The caller frees the result. */
 static inline struct oracle_model *definition_read(const rapt_model *model, uint64_t rounding)
 {
     struct oracle_model *oracle = oracle_model_read(model);
@@ -28,13 +29,14 @@ static inline struct oracle_model *definition_read(const rapt_model *model, uint
 
 /* ---- outputs of a sentence ---- */
 
-/* What a model gives of a sentence, NULL: not wanted; n: how many. */
+/* The outputs of a model for a sentence and their sizes. NULL: not checked. */
 struct definition_outputs {
     const float *states, *logits;
     size_t states_n, logits_n;
 };
 
-/* What it should give. source NULL: the model has no encoder; target NULL: logits are classes. */
+/* Computes the outputs that the definition gives. source is NULL if the model has no encoder.
+   target is NULL if the logits are those of classes. */
 static inline void
 definition_outputs(const rapt_model *model, uint64_t rounding, const struct oracle_sentence *source,
                    const struct oracle_sentence *target, const struct definition_outputs *got,
@@ -58,7 +60,7 @@ static inline bool definition_near(const float *got, const double *wanted, size_
     return true;
 }
 
-/* The largest difference. */
+/* Returns the largest difference. */
 static inline double definition_moved(const double *a, const double *b, size_t n)
 {
     double max = 0;
@@ -91,14 +93,15 @@ static inline void definition_check(const rapt_model *model, const struct oracle
 
 /* ---- the gradient of a batch ---- */
 
-/* The batch, and the signs that draw a direction of all parameters. */
+/* A batch, and a seed for the signs of a direction in the space of all parameters. */
 struct definition_batch {
     const rapt_tokens *source, *target;
-    double smoothing; /* of labels */
+    double smoothing; /* label smoothing */
     uint64_t signs;
 };
 
-/* Sums a gradient along the signs, or moves the parameters by h along them. */
+/* Moves the parameters by h along the direction of the signs. Returns the derivative along it, or 0
+   without a gradient. */
 static inline double definition_along(struct oracle_model *oracle, uint64_t signs,
                                       const float *gradient, double h)
 {
@@ -114,7 +117,7 @@ static inline double definition_along(struct oracle_model *oracle, uint64_t sign
     return sum;
 }
 
-/* The slope of the definition's loss as all parameters move by h up and down. */
+/* Returns the difference quotient of the definition's loss along the direction. */
 static inline double definition_slope(const rapt_model *model, const struct definition_batch *b,
                                       uint64_t rounding, double h)
 {
@@ -130,8 +133,8 @@ static inline double definition_slope(const rapt_model *model, const struct defi
     return (side[0] - side[1]) / (2 * h);
 }
 
-/* gradient: of all parameters, in the model's order. A slope that depends on h is that of a loss
-   that bends between the two sides, which judges nothing. */
+/* Compares `gradient`, of all parameters in the model's order, with the slope of the definition. If
+   the slope depends on h, the loss has a kink nearby, and nothing is compared. */
 static inline void definition_check_slope(const rapt_model *model, const struct definition_batch *b,
                                           const float *gradient)
 {

@@ -1,6 +1,6 @@
-/* encode.c - any bytes, or Unicode characters that the bytes choose, encoded and decoded with a
-   tokenizer of merges that the bytes choose. Against the definition (Sennrich, Haddow and Birch
-   2016): in each word the earliest merge is applied, leftmost first, until there is none. */
+/* encode.c - encodes and decodes any bytes, or Unicode characters chosen by the input, with merges
+   chosen by the input. The result is compared with the definition (Sennrich, Haddow and Birch
+   2016): in each word the earliest merge is applied, leftmost first, until none applies. */
 #include "fuzz.h"
 #include "text/text.h"
 
@@ -11,7 +11,7 @@ struct merges {
     int32_t left[MERGES], right[MERGES];
 };
 
-/* Merges of the letters of a small alphabet, and of what they make. */
+/* Chooses merges of the letters of a small alphabet and of the resulting tokens. */
 static struct merges take_merges(struct feed *in)
 {
     struct merges m = {0};
@@ -53,7 +53,7 @@ static size_t take_text(struct feed *in, char *text)
     return size;
 }
 
-/* One word by the definition; returns how many tokens. */
+/* Encodes one word by the definition. Returns the number of tokens. */
 static size_t encode_word(const struct merges *m, const char *bytes, size_t size, int32_t *ids)
 {
     for (size_t i = 0; i < size; i++) ids[i] = RAPT__TOKEN_BYTES + (unsigned char)bytes[i];

@@ -1,6 +1,6 @@
-/* files.h - a model file or checkpoint with a few edits that the bytes of an input choose: in its
-   header, whose length stays right, in its data, or in any byte. In: a good file. Out: the path of
-   an edited one, in memory, valid until the next. */
+/* files.h - applies a few edits, chosen by the input, to a good model file or checkpoint: in its
+   header, whose length is kept right, in its data, or in any byte. The result has a path, in
+   memory, and is valid until the next one. */
 #ifndef RAPT_TESTS_FUZZ_FILES_H
 #define RAPT_TESTS_FUZZ_FILES_H
 
@@ -13,7 +13,7 @@ enum { FILE_SPACE = 1 << 17 };
 
 struct file {
     uint8_t bytes[FILE_SPACE];
-    size_t size, header; /* of all, prefix included; of the JSON */
+    size_t size, header; /* size of the whole file, size of the JSON */
 };
 
 static inline void set_prefix(struct file *f)
@@ -21,7 +21,7 @@ static inline void set_prefix(struct file *f)
     for (int i = 0; i < 8; i++) f->bytes[i] = (uint8_t)((uint64_t)f->header >> 8 * i);
 }
 
-/* Writes to the path of a file in memory, which stays open for the whole run. */
+/* Writes the file to memory and returns its path. The file stays open for the whole run. */
 static inline const char *file_path(const struct file *f)
 {
     static int handle = -1;
@@ -47,7 +47,7 @@ static inline void read_file(struct file *f, const char *path)
     for (int i = 0; i < 8; i++) f->header |= (size_t)f->bytes[i] << 8 * i;
 }
 
-/* Replaces `old` bytes of the header by others. */
+/* Replaces `old` bytes of the header by a text. */
 static inline void rewrite(struct file *f, size_t at, size_t old, const char *text)
 {
     size_t new = strlen(text);
@@ -61,7 +61,7 @@ static inline void rewrite(struct file *f, size_t at, size_t old, const char *te
     set_prefix(f);
 }
 
-/* Where the number-th run of digits of the header begins, and its length. */
+/* Finds the number-th run of digits in the header. Returns its offset and sets its length. */
 static inline size_t find_digits(const struct file *f, int number, size_t *length)
 {
     const uint8_t *h = f->bytes + 8;
@@ -117,29 +117,29 @@ static inline void edit(struct file *f, struct feed *in)
     const char *word = words[take_byte(in) % (sizeof words / sizeof *words)];
     size_t at = (size_t)take_byte(in) << 8 | take_byte(in), length = 0;
     switch (take_below(in, 7)) {
-    case 0: /* another byte of the header */
+    case 0: /* change a byte of the header */
         f->bytes[8 + at % (f->header + 1)] = take_byte(in);
         break;
-    case 1: /* a piece less, or a word instead */
+    case 1: /* delete a piece or replace it by a word */
         rewrite(f, at % (f->header + 1), (size_t)take_below(in, 24), take_flag(in) ? word : "");
         break;
-    case 2: /* a word more */
+    case 2: /* insert a word */
         rewrite(f, at % (f->header + 1), 0, word);
         break;
-    case 3: /* another number */
+    case 3: /* change a number */
         at = find_digits(f, (int)(at % 300), &length);
         rewrite(f, at, length, word);
         break;
-    case 4: /* another float of the data */
+    case 4: /* change a float of the data */
         at = 8 + f->header + at * 4;
         if (at + 4 <= f->size) memcpy(f->bytes + at, &floats[take_below(in, 8)], 4);
         break;
-    case 5: /* cut short, or longer */
+    case 5: /* truncate or extend */
         f->size = take_flag(in) ? f->size - at % f->size : f->size + at % 64;
         if (f->size < 9) f->size = 9;
-        if (f->header > f->size - 8) f->header = f->size - 8; /* the prefix stays */
+        if (f->header > f->size - 8) f->header = f->size - 8; /* the length in the prefix stays */
         break;
-    default: /* any byte */
+    default: /* change any byte */
         f->bytes[at % f->size] = take_byte(in);
     }
 }

@@ -1,6 +1,6 @@
-/* fuzz.h - what targets share: the bytes of an input as numbers, laws, memory that is counted and
-   may fail, and a file of bytes that has a path. In: any bytes. What holds: a target returns 0, or
-   ends the program where a law does not hold; it remembers nothing from one input to the next. */
+/* fuzz.h - shared by the targets: reading an input as numbers, checking laws, counting memory that
+   may fail, and giving bytes a path. A target accepts any bytes. It returns 0, or aborts if a law
+   does not hold, and keeps no state from one input to the next. */
 #ifndef RAPT_TESTS_FUZZ_H
 #define RAPT_TESTS_FUZZ_H
 
@@ -13,10 +13,10 @@
 
 #include <rapt/base.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size); /* each target defines it */
-extern long messages; /* quiet.c: how many a program would have printed so far */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size); /* defined by each target */
+extern long messages; /* quiet.c: number of messages that a program would have printed so far */
 
-/* Ends the program unless a law holds. */
+/* Aborts unless the law holds. */
 static inline void require(bool holds, const char *what)
 {
     if (holds) return;
@@ -24,7 +24,7 @@ static inline void require(bool holds, const char *what)
     abort();
 }
 
-/* ---- the bytes of an input, taken from the front; behind the end stand zeros ---- */
+/* ---- reading an input from the front; after its end all bytes are 0 ---- */
 struct feed {
     const uint8_t *at;
     size_t left;
@@ -60,7 +60,7 @@ static inline uint64_t take_u64(struct feed *in)
     return high << 32 | take_u32(in);
 }
 
-static inline float take_bits(struct feed *in) /* any float there is */
+static inline float take_bits(struct feed *in) /* any bit pattern of a float */
 {
     uint32_t bits = take_u32(in);
     float value;
@@ -68,7 +68,7 @@ static inline float take_bits(struct feed *in) /* any float there is */
     return value;
 }
 
-/* FNV-1a (Fowler, Noll and Vo), 64 bits: decides what an input does not say itself. */
+/* FNV-1a (Fowler, Noll and Vo), 64 bits. Makes choices that the input does not encode. */
 static inline uint64_t input_hash(const uint8_t *bytes, size_t size)
 {
     uint64_t hash = 0xCBF29CE484222325u;
@@ -84,7 +84,7 @@ static inline uint64_t next_random(uint64_t *state) /* splitmix64 (Steele et al.
     return z ^ (z >> 31);
 }
 
-/* A copy of exactly `size` bytes, so that a sanitizer sees its end. */
+/* Copies exactly `size` bytes, so that a sanitizer sees their end. */
 static inline void *exact_copy(const void *bytes, size_t size)
 {
     void *copy = malloc(size ? size : 1);
@@ -101,7 +101,7 @@ static inline char *text_copy(const void *bytes, size_t size) /* ends in 0 */
     return copy;
 }
 
-/* ---- memory that is counted; call number fail_at, from 0, fails, none if it is negative ---- */
+/* ---- counted memory; allocation number fail_at, from 0, fails unless it is negative ---- */
 struct counted {
     size_t now, max;
     long calls, fail_at;
@@ -129,13 +129,13 @@ static inline rapt_allocator counted_allocator(struct counted *c)
     return (rapt_allocator){counted_alloc, counted_free, c};
 }
 
-/* One input in four meets one failing allocation, among the first `calls`. */
+/* Lets one allocation fail for one input in four, among the first `calls`. */
 static inline struct counted counted_by(uint64_t hash, long calls)
 {
     return (struct counted){.fail_at = hash % 4 == 0 ? (long)((hash >> 8) % (uint64_t)calls) : -1};
 }
 
-/* A failed call may lack memory only where an allocation failed. */
+/* Tells whether an allocation failed, so that a call may have run out of memory. */
 static inline bool may_lack_memory(const struct counted *c)
 {
     return c->fail_at >= 0 && c->calls > c->fail_at;

@@ -1,7 +1,7 @@
-/* generate.c - generation with options that the bytes choose, good and bad: what is refused has a
-   reason and writes nothing; what is generated stays within its limits, never has a suppressed
-   token or the end inside, is sorted by score, and is the same for a batch and its sources alone.
- */
+/* generate.c - generation with options chosen by the input, good and bad. A refusal must have a
+   reason and write nothing. The output must respect its limits, contain no suppressed token and no
+   end token inside, be sorted by score, and be the same for a batch and for each source by
+   itself. */
 #include "models.h"
 
 enum { BEAMS = 4, LENGTH = MODEL_POSITIONS, NOTHING = -77 };
@@ -83,7 +83,7 @@ static rapt_status run(const struct subject *s, const rapt_tokens *source, int s
     return status;
 }
 
-/* The n tokens that end with number t do not stand in ids before. */
+/* Checks that the n tokens that end at index t do not occur earlier in ids. */
 static void check_repeats(const int32_t *ids, int t, int n)
 {
     for (int end = n - 1; n > 0 && end < t; end++)

@@ -1,5 +1,5 @@
-/* header.c - any text as the header of a safetensors file, behind its right length and before as
-   many bytes of data as the first two bytes of the input say. */
+/* header.c - any text as the header of a safetensors file. The file has the correct length in front
+   of it and, after it, as many bytes of data as the first two bytes of the input say. */
 #include "tensors.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -1,10 +1,10 @@
-/* import.c - a folder of another project, made from the bytes of an input:
+/* import.c - a folder of another project, made from the input:
 
-       each file: one byte that says its name, its size as u32 little-endian, its bytes
+       each file: one byte that selects its name, its size as u32 little-endian, its bytes
 
-   It opens, or is refused with a reason, in memory that is bounded by its size; what opens can be
-   written to memory and read again, and exported, or is refused with a reason; no file stays open.
- */
+   It must be refused with a reason or be imported, in memory bounded by its size. An imported model
+   must survive being saved to memory and loaded, and its export must succeed or be refused with a
+   reason. No file may stay open. */
 #define _GNU_SOURCE
 #include "fuzz.h"
 
@@ -32,7 +32,7 @@ static const char *const names[] = {"model.bin",
                                     "a.safetensors"};
 enum { NAMES = sizeof names / sizeof *names, LARGEST = 1 << 17, MEMORY = 1 << 26 };
 
-/* ---- the folder, which is empty between inputs ---- */
+/* ---- the folder; empty between inputs ---- */
 
 static const char *folder(void)
 {
@@ -86,7 +86,7 @@ static void remove_files(const char *in)
     }
 }
 
-/* ---- what opened ---- */
+/* ---- the imported model ---- */
 
 static void check_exports(const rapt_model *model)
 {

@@ -1,12 +1,12 @@
-/* json.c - the JSON reader against jansson: any text either is the same value to both, or is
-   refused by both. The reader knows no true, false and null; texts with one are read, not compared.
- */
+/* json.c - compares the JSON reader with jansson: a text must be the same value for both or be
+   refused by both. The reader does not know true, false and null; texts that contain one are read
+   but not compared. */
 #include "format/format.h"
 #include "fuzz.h"
 #include <errno.h>
 #include <jansson.h>
 
-static bool literal; /* met one */
+static bool literal; /* whether one of these was met */
 
 static json_t *read_value(struct json *json, int depth);
 
@@ -39,7 +39,7 @@ static json_t *read_object(struct json *json, int depth)
     return object;
 }
 
-/* A number read as text, and as a whole number if it is one. */
+/* Reads a number as text, and as an integer if it is one. */
 static json_t *read_number(struct json *json)
 {
     struct json whole = *json;
@@ -79,7 +79,7 @@ static json_t *read_value(struct json *json, int depth)
     return read_number(json);
 }
 
-/* What jansson refuses for a bound of its own: numbers beyond its types. */
+/* Tells whether jansson refused a number only because it exceeds jansson's types. */
 static bool own_bound(const json_error_t *error)
 {
     return json_error_code(error) == json_error_numeric_overflow;
@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                   : rapt__json_peek(&json) == '[' ? read_array(&json, 0)
                                                   : NULL;
     bool read = own && rapt__json_end(&json) && !json.error;
-    if (!literal && !memchr(bytes, 0, size)) { /* jansson loses a 0 byte behind a number */
+    if (!literal && !memchr(bytes, 0, size)) { /* jansson loses a 0 byte after a number */
         json_t *other = json_loadb((const char *)bytes, size, 0, &error);
         if (other || !own_bound(&error)) require(read == (other != NULL), "both read it, or none");
         if (read && other) require(json_equal(own, other), "both read the same");

@@ -1,7 +1,7 @@
-/* layout.c - problems made by rapt_attention_init and its like, from numbers good and bad: their
-   rows lie where the drawing of rapt/attention.h says, forward and backward give the bits of each
-   sequence alone in the plainest layout, and nothing else is touched; arrays that are learned lie
-   one behind the other. What does not fit is refused with a reason. */
+/* layout.c - problems made by rapt_attention_init and its variants from good and bad numbers. Rows
+   must lie where the drawing in rapt/attention.h says. Forward and backward must give the bits of
+   each sequence computed separately in the plain layout, and touch nothing else. Learned arrays
+   must follow each other without gaps. Invalid numbers must be refused with a reason. */
 #include "arrays.h"
 #include <rapt/attention.h>
 
@@ -14,7 +14,7 @@ enum { BATCH = 3 };
 struct problem {
     enum maker maker;
     int batch, heads, key_heads, rows[2], width; /* rows of queries, of keys */
-    int starts[2][BATCH + 1];                    /* ragged */
+    int starts[2][BATCH + 1];                    /* used if ragged */
     bool causal;
 };
 
@@ -34,7 +34,7 @@ static rapt_status make(const struct problem *p, rapt_attention *a)
     }
 }
 
-/* ---- where rows lie, by the drawing ---- */
+/* ---- offsets of rows, according to the drawing ---- */
 
 static int rows_of(const struct problem *p, enum array which, int b)
 {
@@ -49,7 +49,8 @@ static int heads_of(const struct problem *p, enum array which)
     return which == K || which == V ? p->key_heads : p->heads;
 }
 
-/* Floats before row r of head h of sequence b; of packed arrays, before that of q. */
+/* Returns the number of floats before row r of head h of sequence b. In packed arrays it counts
+   from the beginning of q. */
 static size_t offset_of(const struct problem *p, enum array which, int b, int h, int r)
 {
     int H = p->heads, G = p->key_heads, rows = rows_of(p, which, b), row;
@@ -65,7 +66,7 @@ static size_t offset_of(const struct problem *p, enum array which, int b, int h,
     return (size_t)row * (size_t)p->width;
 }
 
-/* Floats of the whole array; 0: q holds it. */
+/* Returns the size of the whole array in floats, or 0 if it is part of q. */
 static size_t size_of(const struct problem *p, enum array which)
 {
     size_t rows = 0, heads = (size_t)p->heads;
@@ -133,7 +134,7 @@ static void close_run(struct run *r)
         array_free(r->x[i], r->sizes[i]), array_free(r->d[i], r->sizes[i]);
 }
 
-/* Rows of sequence b go from one array to another. */
+/* Copies the rows of a sequence from one array to another. */
 static void move(const struct problem *from, int from_b, const float *x, const struct problem *to,
                  int to_b, float *y, enum array which)
 {
@@ -153,7 +154,7 @@ static void same_rows(const struct problem *p, int b, const float *x, const stru
                     what);
 }
 
-/* Every sequence alone in the plainest layout, and all of them in theirs. */
+/* Computes all sequences together, then each separately in the plain layout, and compares. */
 static void check(const struct problem *p, uint64_t seed)
 {
     static const char *const names[] = {"dq", "dk", "dv"};
@@ -194,7 +195,7 @@ static int take_any(struct feed *in)
     return value < 8 ? values[value] : (int)take_u32(in);
 }
 
-/* Arrays that are learned lie one behind the other. */
+/* Checks that the learned arrays follow each other without gaps. */
 static void check_learned(const rapt_attention *a)
 {
     rapt_attention_parameters_layout l = {.size = sizeof l};

@@ -1,6 +1,6 @@
-/* learn.c - merges learned from texts that the bytes choose, against algorithm 1 of Sennrich,
-   Haddow and Birch 2016 with plain loops: each time the most frequent pair of adjacent tokens, at
-   equal counts the one with the lower ids, becomes a token everywhere. */
+/* learn.c - compares merges learned from texts chosen by the input with algorithm 1 of Sennrich,
+   Haddow and Birch 2016 in plain loops: in each step the most frequent pair of adjacent tokens
+   becomes a token everywhere. Of equally frequent pairs the one with the lower ids is merged. */
 #include "fuzz.h"
 #include "text/text.h"
 
@@ -14,7 +14,7 @@ struct corpus {
 
 static void take_corpus(struct feed *in, struct corpus *c)
 {
-    bool any = take_byte(in) % 8 == 0; /* any bytes, or few letters, which repeat */
+    bool any = take_byte(in) % 8 == 0; /* any bytes, or a few letters that repeat */
     size_t begin = 0, size = 0;
     c->count = 0;
     while (in->left && size < BYTES && c->count < TEXTS) {
@@ -27,7 +27,7 @@ static void take_corpus(struct feed *in, struct corpus *c)
     }
 }
 
-/* The words as tokens, one behind the other, -1 behind each. */
+/* Writes the words as tokens, each followed by -1. */
 static size_t spell(const struct corpus *c, int32_t *tokens)
 {
     size_t n = 0;
@@ -49,7 +49,7 @@ static int occurrences(const int32_t *tokens, size_t n, int32_t left, int32_t ri
     return count;
 }
 
-/* The pair to merge; false: none occurs twice. */
+/* Finds the pair to merge. Returns false if no pair occurs twice. */
 static bool best_pair(const int32_t *tokens, size_t n, int32_t *left, int32_t *right)
 {
     int best = 1;

@@ -1,12 +1,12 @@
-/* lower.c - any bytes in lower case, against the mapping of each character on its own by utf8proc's
-   table where the library has it, and against the laws: at most twice the bytes, bytes that are no
-   UTF-8 stay, a text in two pieces is the two pieces' lower case unless a sigma's place decides. */
+/* lower.c - any bytes in lower case. Each character is compared with the mapping in utf8proc's
+   table, if the library has it. The result has at most twice the bytes, bytes that are not UTF-8
+   stay, and splitting a text does not change the result unless the position of a sigma matters. */
 #include "fuzz.h"
 #include "text/text.h"
 
 enum { BYTES = 300, DOTTED_I = 0x130, SIGMA = 0x3A3, SMALL_SIGMA = 0x3C3, FINAL_SIGMA = 0x3C2 };
 
-/* Characters that have, or are, special cases. */
+/* Characters that are special cases or part of one. */
 static const uint32_t special[] = {
     SIGMA,  DOTTED_I, 0x307,   0x27, 0x2E,   0xDF,   0x1E9E, 0x212A, 0x2126, 0x1C4,  0x1C5, 0x13A0,
     0xAB70, 0x10400,  0x1E900, 0xAD, 0x2160, 0x24B6, 0x391,  0x410,  0x531,  0x10A0, 0x23A, 0x2C62};
@@ -28,7 +28,7 @@ static size_t take_text(struct feed *in, char *text)
     return size;
 }
 
-/* One character alone: what it becomes in any text, but for a sigma. */
+/* Checks that a character by itself becomes what it became in the text. Not used for a sigma. */
 static void check_alone(const char *bytes, size_t size, uint32_t c, const char *out, size_t length)
 {
     char alone[16];

@@ -1,13 +1,13 @@
-/* metrics.c - BLEU and chrF of texts that the bytes choose, against their definitions with plain
-   loops over n-grams; bounds; counts of two sentences add up; a call without memory changes none.
- */
+/* metrics.c - compares BLEU and chrF of texts chosen by the input with their definitions in plain
+   loops over n-grams. Scores must be within bounds, the counts of two sentences must add up, and a
+   call that runs out of memory must not change the counts. */
 #include "fuzz.h"
 #include "text/text.h"
 #include <math.h>
 
 enum { BYTES = 120, MAX = BYTES };
 
-struct items { /* words or characters, as offsets and lengths */
+struct items { /* words or characters, given by offsets and lengths */
     size_t count, at[MAX], size[MAX];
     const char *bytes;
 };
@@ -28,7 +28,7 @@ static rapt_text take_text(struct feed *in, char *text)
     return (rapt_text){text, size};
 }
 
-/* Runs between white space, or, one by one, the characters that are none. */
+/* Splits a text into words, or into the characters other than white space. */
 static struct items split(rapt_text text, bool characters)
 {
     struct items s = {.bytes = text.bytes};

@@ -1,12 +1,12 @@
-/* model.c - model files with edits (files.h), plain and packed, loaded as a model and as a
-   translator. A file is refused with a reason, in memory in proportion to its size, or gives a
-   model that encodes, decodes and generates, with logits that are finite if its weights are
+/* model.c - loads model files with edits (files.h), plain and packed, as a model and as a
+   translator. A file must be refused with a reason, in memory proportional to its size, or give a
+   model that encodes, decodes and generates. Its logits must be finite if its weights are
    moderate. */
 #define _GNU_SOURCE
 #include "files.h"
 #include "model/variants.h"
 
-enum { FILES = 24, WITH_TOKENIZER = 20 }; /* the last ones are translators */
+enum { FILES = 24, WITH_TOKENIZER = 20 }; /* from WITH_TOKENIZER on they are translators */
 
 static struct file *files; /* [FILES], then the same models packed */
 
@@ -71,7 +71,7 @@ static int below(int a, int b)
     return a < b ? a : b;
 }
 
-/* Two sources, two tokens for each target, then two more. */
+/* Encodes two sources, decodes two tokens of each target, then two more. */
 static void compute(const rapt_model *model)
 {
     const rapt_config *c = rapt_model_config(model);
@@ -90,7 +90,7 @@ static void compute(const rapt_model *model)
     rapt_tokens source = {
         .batch = 2, .ids = c->source_vocab ? ids : NULL, .starts = c->source_vocab ? starts : NULL};
     rapt_status status = rapt_session_create(&session, model, &limits, NULL, &why);
-    if (status) { /* its memory may be more than there is */
+    if (status) { /* it may need more memory than is available */
         require(status == RAPT_NO_MEMORY && why.text[0], "a session, or a reason");
         return;
     }

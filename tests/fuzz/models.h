@@ -1,5 +1,5 @@
-/* models.h - what the targets of models share: a small configuration that the bytes choose, valid
-   or not, ragged batches of tokens, and checks of limits that every model has. */
+/* models.h - shared by the targets that use models: a small configuration chosen by the input,
+   valid or not, ragged batches of tokens, and checks of limits that apply to every model. */
 #ifndef RAPT_TESTS_FUZZ_MODELS_H
 #define RAPT_TESTS_FUZZ_MODELS_H
 
@@ -42,7 +42,7 @@ static inline rapt_config take_config(struct feed *in)
     return c;
 }
 
-/* NULL: the configuration is refused. */
+/* Creates a model. Returns NULL if its configuration was refused with a reason. */
 static inline rapt_model *take_model(struct feed *in, rapt_config *c)
 {
     rapt_model *model = NULL;
@@ -55,7 +55,7 @@ static inline rapt_model *take_model(struct feed *in, rapt_config *c)
     return model;
 }
 
-/* Lengths from min to MODEL_POSITIONS - spare; ids below vocab. */
+/* Chooses sequences of min to MODEL_POSITIONS - spare tokens, with ids below vocab. */
 static inline void take_batch(struct feed *in, struct small_batch *b, int vocab, int batch, int min,
                               int spare)
 {
@@ -70,7 +70,7 @@ static inline bool hard_or_drawn(rapt_normalizer n)
     return n != RAPT_NORMALIZER_SOFTMAX && n != RAPT_NORMALIZER_GUMBEL_SOFTMAX;
 }
 
-/* For batches of MODEL_BATCH sequences of MODEL_POSITIONS. */
+/* Creates a session for batches of MODEL_BATCH sequences of MODEL_POSITIONS. */
 static inline rapt_session *model_session(const rapt_model *model, int threads, int beams)
 {
     const rapt_limits limits = {.size = sizeof limits,

@@ -1,5 +1,6 @@
-/* mteval.c - any bytes tokenized as mteval-v13a does, against its substitutions done one after the
-   other on the whole text. The bytes choose among pieces that the rules speak of. */
+/* mteval.c - compares the tokenization of mteval-v13a with its substitutions applied one after the
+   other to the whole text. The text consists of pieces that matter to the rules, chosen by the
+   input. */
 #include "fuzz.h"
 #include "text/text.h"
 
@@ -69,7 +70,8 @@ static bool third_rule(char a, char b) /* [0-9]- */
     return is_digit(a) && b == '-';
 }
 
-/* Every match of two bytes, left to right, in the shape: 1 and 2 are the bytes. */
+/* Replaces every match of two bytes, left to right, by the shape, in which 1 and 2 stand for the
+   bytes. */
 static void substitute(struct text *t, bool (*rule)(char a, char b), const char *shape)
 {
     struct text out = {.size = 0};
@@ -98,7 +100,7 @@ static void set_marks_apart(struct text *t)
     *t = out;
 }
 
-/* As the words are compared: spaces in front go, runs of them are one. */
+/* Deletes leading spaces and reduces runs of spaces to one, since only words are compared. */
 static void squash(struct text *t)
 {
     size_t put_at = 0;

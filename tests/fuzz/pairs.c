@@ -1,6 +1,6 @@
-/* pairs.c - any bytes as a corpus: one file of two columns, or two files of equal lines. Against a
-   plain reading of the same bytes: which lines are pairs, and whether the whole is refused; read a
-   few bytes at a time, and each pair once more at its position, they are the same. */
+/* pairs.c - any bytes as a corpus: one file of two columns, or two parallel files. A plain reading
+   of the same bytes says which lines are pairs and whether the corpus must be refused. Reading a
+   few bytes at a time, and each pair again at its position, must give the same pairs. */
 #define _GNU_SOURCE
 #include "data/data.h"
 #include "fuzz.h"
@@ -14,7 +14,7 @@ struct file {
     size_t size;
 };
 
-/* Files in memory, made once: each input overwrites them. */
+/* Overwrites a file in memory. The file is created once and serves all inputs. */
 static void fill(struct file *f, const uint8_t *bytes, size_t size)
 {
     f->bytes = bytes, f->size = size;
@@ -27,7 +27,7 @@ static void fill(struct file *f, const uint8_t *bytes, size_t size)
     require(pwrite(f->handle, bytes, size, 0) == (ssize_t)size, "a written file");
 }
 
-/* The line at *at, which moves behind it; false: there is none. */
+/* Finds the line at *at and moves *at to the next. Returns false at the end. */
 static bool next_line(const struct file *f, size_t *at, rapt_text *line)
 {
     if (*at >= f->size) return false;
@@ -50,7 +50,7 @@ static bool equal(rapt_text a, rapt_text b)
 }
 
 struct expected {
-    bool good; /* no line is wrong */
+    bool good; /* false if a line is malformed */
     size_t count;
 };
 
@@ -73,7 +73,7 @@ static struct expected expect_one(const struct file *f, const struct pairs *pair
     rapt_text line;
     while (e.good && next_line(f, &at, &line)) {
         number++;
-        if (line.size == 0) continue; /* a pair of empty sides */
+        if (line.size == 0) continue; /* a pair whose sides are empty */
         const char *tab = memchr(line.bytes, '\t', line.size);
         e.good = tab && rapt_utf8_valid(line) == line.size;
         if (!e.good) break;
@@ -108,7 +108,7 @@ static void is_pair(const struct pair_reader *reader, const struct pairs *pairs,
     require(equal(reader->target, pairs->target[i]), "the target, read again");
 }
 
-/* Reads all in chunks, then the last one and the first at their positions. */
+/* Reads all pairs in chunks, then the last and the first again at their positions. */
 static void read_again(const struct pairs *pairs, const struct pair_files *files, size_t chunk)
 {
     struct pair_inputs inputs;

@@ -1,5 +1,5 @@
-/* pickle.c - any bytes as the pickle of a file of torch.save with three storages: a reason, or
-   entries within the storages, and all of them read (tensors.h). */
+/* pickle.c - any bytes as the pickle of a torch.save file with three storages. It must be refused
+   with a reason or give entries within the storages, all of which are read (tensors.h). */
 #include "tensors.h"
 
 enum { PICKLE_SPACE = 1 << 12 };
@@ -10,11 +10,11 @@ static uint8_t *put(uint8_t *to, uint64_t value, int bytes)
     return to;
 }
 
-/* A record of the directory, or the header before the bytes of a member. */
+/* Writes an entry of the zip directory, or the header in front of a member. */
 static uint8_t *put_member(uint8_t *to, bool directory, const char *name, size_t size, size_t at)
 {
     to = put(to, directory ? 0x02014B50 : 0x04034B50, 4);
-    to = put(to, 0, directory ? 16 : 14); /* versions, flags, stored, time, checksum */
+    to = put(to, 0, directory ? 16 : 14); /* versions, flags, method (stored), time, checksum */
     to = put(put(to, size, 4), size, 4);
     to = put(to, strlen(name), 2);
     to = put(to, 0, directory ? 8 : 2);

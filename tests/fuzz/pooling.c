@@ -1,6 +1,7 @@
-/* pooling.c - what encoders answer, of tokens or vectors: embeddings are the first row or the mean
-   of the rows that rapt_encode gives, logits those of the definition (definition.h); the
-   same bits alone, in other groups and with two threads; what a model cannot answer is refused. */
+/* pooling.c - outputs of encoders of tokens or vectors. Embeddings must be the first row or the
+   mean of the rows that rapt_encode gives; logits must be those of the definition (definition.h).
+   The bits must be the same sequence by sequence, in other groups and with two threads. What a
+   model cannot compute must be refused. */
 #include "sources.h"
 
 enum { POSITIONS = 40, TOKENS = SOURCES * POSITIONS };
@@ -26,7 +27,7 @@ static rapt_session *open_session(const struct subject *s, int threads, int toke
     return session;
 }
 
-/* Copies; NULL where refused, with a reason. */
+/* Returns a copy of the output, or NULL if the call was refused with a reason. */
 static float *answer(rapt_session *session, const struct subject *s, const rapt_tokens *source,
                      int pooling)
 {
@@ -45,7 +46,7 @@ static float *answer(rapt_session *session, const struct subject *s, const rapt_
     return exact_copy(out, count * sizeof *out);
 }
 
-/* Of the encoder's rows. */
+/* Compares embeddings with the encoder's rows. */
 static void check_embedding(const struct subject *s, const float *states, const float *pooled,
                             rapt_pooling pooling)
 {
@@ -80,7 +81,7 @@ static void check_logits(const struct subject *s, const float *logits)
     }
 }
 
-/* Of sequences alone, with another number of threads. */
+/* Computes each sequence separately, with another number of threads, and compares the bits. */
 static void check_alone(const struct subject *s, int threads, int pooling, const float *all)
 {
     rapt_session *session = open_session(s, threads, POSITIONS);

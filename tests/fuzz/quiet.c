@@ -1,5 +1,5 @@
-/* quiet.c - the messages of a program (kit/message.c) without their output: each is formatted, so
-   that a sanitizer sees its arguments, and counted. */
+/* quiet.c - replaces the messages of a program (kit/message.c). Each message is formatted, so that
+   a sanitizer checks its arguments, and counted, but not printed. */
 #include "fuzz.h"
 
 #include "kit/program.h"

@@ -1,6 +1,7 @@
-/* replay.c - a target without libFuzzer: replays the files and folders it is given, and after each
-   file so many damaged copies of it. In: [ROUNDS] PATH... Out: how many inputs ran; the exit status
-   is 1 if there was none. Every seed is a regression test in every build this way. */
+/* replay.c - runs a target without libFuzzer, so that every seed is a regression test in every
+   build. Arguments: [ROUNDS] PATH... Replays the given files and folders, each file followed by
+   ROUNDS damaged copies of it, and prints the number of inputs. The exit status is 1 if there were
+   none. */
 #define _POSIX_C_SOURCE 200809L
 #include "fuzz.h"
 
@@ -20,7 +21,7 @@ static void run(const uint8_t *bytes, size_t size)
     inputs++;
 }
 
-/* One to four changes: a byte, a bit, a piece that goes, a piece that comes twice. */
+/* Makes one to four changes: replaces a byte, flips a bit, deletes a piece or repeats one. */
 static size_t damage(uint8_t *bytes, size_t size, uint64_t *random)
 {
     for (uint64_t changes = 1 + next_random(random) % 4; changes > 0 && size > 0; changes--) {

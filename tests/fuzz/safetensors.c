@@ -1,4 +1,4 @@
-/* safetensors.c - any bytes opened as a safetensors file, and all of it read (tensors.h). */
+/* safetensors.c - reads any bytes as a safetensors file, with all its tensors (tensors.h). */
 #include "tensors.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

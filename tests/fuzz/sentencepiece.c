@@ -1,6 +1,7 @@
-/* sentencepiece.c - any bytes as a SentencePiece model, and a text through it. In: the text's size
-   in a byte, the text, the model. It is refused with a reason, or gives ids within its bound, whose
-   ends rise; it decodes any of its ids; and written and created again it gives the same ids. */
+/* sentencepiece.c - any bytes as a SentencePiece model that encodes a text. Input: the size of the
+   text in a byte, the text, the model. The model must be refused with a reason or give ids within
+   its bound, with increasing ends. It must decode any of its ids, and give the same ids after it
+   was written and created again. */
 #include "fuzz.h"
 #include <rapt/text.h>
 
@@ -38,7 +39,7 @@ static void check_text(const rapt_tokenizer *t, rapt_text text, const struct cou
 {
     size_t bound = rapt_tokenizer_bound(t, text.size), count = 0;
     int vocab = rapt_tokenizer_vocab(t);
-    if (bound > 1 << 20) return; /* rules that lengthen that much */
+    if (bound > 1 << 20) return; /* skip rules that lengthen the text too much */
     int32_t *ids = malloc((bound + 1) * sizeof *ids);
     size_t *ends = malloc((bound + 1) * sizeof *ends);
     require(ids && ends, "memory for the test itself");

@@ -1,12 +1,13 @@
-/* session.c - models of any small configuration: a batch gives the bits of its sentences alone, all
-   tokens at once those of one by one, reordered targets those of their parents, two threads those
-   of one; and logits and encoder outputs are those of the definition (definition.h). */
+/* session.c - sessions of models of any small configuration. A batch must give the bits of its
+   sentences by themselves, all tokens at once those of one at a time, reordered targets those of
+   their parents, and two threads those of one. Logits and encoder outputs must agree with the
+   definition (definition.h). */
 #include "definition.h"
 
 struct subject {
     rapt_config config;
     rapt_model *model;
-    int batch, threads; /* of sentences alone */
+    int batch, threads; /* threads: of the sessions that check single sentences */
     struct small_batch source, target;
 };
 
@@ -25,7 +26,7 @@ static const float *encode(rapt_session *session, const struct subject *s,
     return out;
 }
 
-/* A copy of the logits of a call. */
+/* Decodes and returns a copy of the logits. */
 static float *decode(rapt_session *session, const struct subject *s, const rapt_tokens *target)
 {
     const float *logits = NULL;
@@ -40,7 +41,7 @@ static void same(const float *a, const float *b, size_t n, const char *what)
     require(n == 0 || memcmp(a, b, n * sizeof *a) == 0, what);
 }
 
-/* Sequence i alone, one token at a time. */
+/* Computes sequence i by itself, one token at a time, and compares. */
 static void check_alone(const struct subject *s, int i, const float *states, const float *logits)
 {
     rapt_session *session = model_session(s->model, s->threads, 1);
@@ -60,7 +61,8 @@ static void check_alone(const struct subject *s, int i, const float *states, con
     rapt_session_free(session);
 }
 
-/* Of two targets of the first source the second, still empty, becomes a copy of the first. */
+/* Decodes two targets for the first source. The second, still empty, becomes a copy of the
+   first. */
 static void check_reorder(const struct subject *s, const float *logits)
 {
     struct small_batch two;

@@ -1,5 +1,5 @@
-/* shards.c - any text as the index of two safetensors files beside it: a reason, or their entries,
-   under the names of the index, in memory in proportion. */
+/* shards.c - any text as the index of two safetensors files. It must be refused with a reason or
+   give their entries under the names in the index, in memory proportional to its size. */
 #define _XOPEN_SOURCE 700
 
 #include "tensors.h"
@@ -14,7 +14,7 @@ static void write_bytes(const char *path, const void *bytes, size_t size)
     require(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0, "a written file");
 }
 
-/* F32 [1], "NAME" of one letter. */
+/* Writes a file with one F32 tensor of shape [1] whose name is one letter. */
 static void write_shard(const char *path, char name)
 {
     char bytes[128] = {0};

@@ -1,6 +1,7 @@
-/* shortlist.c - any bytes as a lexical shortlist. In: a byte that says whether the bytes behind it
-   are a text, or what follows the checksum of a binary one, which is put before them. It is refused
-   with a reason, or gives ascending tokens of the vocabulary for every source token. */
+/* shortlist.c - any bytes as a lexical shortlist. The first byte of the input says whether the rest
+   is a text or the body of a binary file, to which a header with the right checksum is added. The
+   file must be refused with a reason or give ascending tokens of the vocabulary for every source
+   token. */
 #include "fuzz.h"
 #include <rapt/shortlist.h>
 
@@ -16,7 +17,7 @@ static void put(uint8_t *bytes, uint64_t x)
     for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(x >> 8 * i);
 }
 
-/* bytes[16 + size]: magic and checksum of what is behind them. */
+/* Fills in the magic number and checksum of bytes[16 + size]. */
 static void seal(uint8_t *bytes, size_t size)
 {
     uint64_t sum = 0;
@@ -60,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const rapt_allocator allocator = counted_allocator(&counted);
     rapt_status status = rapt_shortlist_load_memory(
         &l, exact, size - 1 + extra, bytes[0] & 2 ? target : source, target, &allocator, &why);
-    free(exact); /* it was copied */
+    free(exact); /* the shortlist has its own copy */
     require((status == RAPT_OK) == (l != NULL), "a shortlist, or a status");
     require(status != RAPT_NO_MEMORY || may_lack_memory(&counted), "there was memory");
     require(status == RAPT_OK || status == RAPT_NO_MEMORY ||

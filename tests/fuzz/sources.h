@@ -1,5 +1,5 @@
-/* sources.h - models with an encoder that the bytes choose, and their sources: ragged batches of
-   tokens or, at any alignment of floats, of vectors. */
+/* sources.h - models with an encoder chosen by the input, and their sources: ragged batches of
+   tokens or of vectors, which may have any alignment of floats. */
 #ifndef RAPT_TESTS_FUZZ_SOURCES_H
 #define RAPT_TESTS_FUZZ_SOURCES_H
 
@@ -10,13 +10,14 @@ enum { SOURCES = 8 };
 
 struct source {
     int batch, starts[SOURCES + 1];
-    size_t width, shift, size; /* floats of a vector, 0: tokens; before and in x */
-    float *x;                  /* vectors */
-    int32_t *ids;              /* tokens */
+    size_t width, shift,
+        size; /* width: of a vector, or 0 for tokens; shift: floats before x; size: floats in x */
+    float *x; /* vectors */
+    int32_t *ids; /* tokens */
     rapt_tokens tokens;
 };
 
-/* NULL: the configuration is refused. */
+/* Creates a model. Returns NULL if its configuration was refused with a reason. */
 static inline rapt_model *take_reader(struct feed *in, rapt_config *c, bool vectors, int positions)
 {
     rapt_model *model = NULL;
@@ -37,7 +38,7 @@ static inline rapt_model *take_reader(struct feed *in, rapt_config *c, bool vect
     return model;
 }
 
-/* At most `batch` sequences of at most `longest` rows. */
+/* Chooses at most `batch` sequences of at most `longest` rows. */
 static inline void take_source(struct feed *in, struct source *s, const rapt_config *c, int batch,
                                int longest)
 {
@@ -67,7 +68,7 @@ static inline void drop_source(struct source *s)
     free(s->ids);
 }
 
-/* Sequence b alone. */
+/* Returns sequence b as a batch of its own. */
 static inline rapt_tokens source_one(const struct source *s, int b, int starts[2])
 {
     starts[0] = 0, starts[1] = s->starts[b + 1] - s->starts[b];
@@ -77,7 +78,7 @@ static inline rapt_tokens source_one(const struct source *s, int b, int starts[2
     return (rapt_tokens){.batch = 1, .ids = s->ids + s->starts[b], .starts = starts};
 }
 
-/* As the definition reads it. */
+/* Returns sequence b in the form that the definition takes. */
 static inline struct oracle_sentence source_sentence(const struct source *s, int b)
 {
     int first = s->starts[b];
@@ -88,7 +89,8 @@ static inline struct oracle_sentence source_sentence(const struct source *s, int
                                     .vectors = s->tokens.vectors};
 }
 
-/* Nothing of it jumps. Of two columns a norm gives hardly more than their order. */
+/* Tells whether the outputs are smooth. With only two columns, a norm keeps hardly more than their
+   order. */
 static inline bool smooth_config(const rapt_config *c)
 {
     return c->width > 3 && !hard_or_drawn(c->self_normalizer) &&

@@ -1,6 +1,6 @@
 /* state.c - the text of a training state in a checkpoint of toy_translate: any bytes, or fields
-   with values that the bytes choose. It is refused with a reason and changes nothing, or every
-   field is in the range of state.def and the same once it is written and read again. */
+   with values chosen by the input. It must be refused with a reason and change nothing, or have
+   every field in the range of state.def and stay the same when it is written and read again. */
 #include "fuzz.h"
 #include "training/state_text.h"
 #include <math.h>
@@ -15,7 +15,7 @@ static const char *const names[] = {
 };
 enum { NAMES = sizeof names / sizeof *names };
 
-/* A good state, in which a field may be missing, be there twice or have another value. */
+/* Writes a good state in which a field may be missing, repeated or changed. */
 static void structured(struct feed *in, char *text)
 {
     static const char *const good[NAMES] = {

@@ -1,13 +1,13 @@
-/* structs.c - size-first structs of any size and contents: reading and writing them against their
-   definition, and the public calls that take one, which answer with a status and change nothing
-   that they were not given. */
+/* structs.c - structs that begin with their size, of any size and content. Reading and writing them
+   is compared with the definition. Public calls that take such a struct must give a status and
+   change nothing else. */
 #include "base/base.h"
 #include "fuzz.h"
 #include <rapt/rapt.h>
 
 enum { SPACE = 1024 };
 
-union any { /* memory for every public struct, and for a longer one of a later version */
+union any { /* has room for every public struct, and for a longer one of a later version */
     size_t size;
     rapt_attention attention;
     rapt_config config;
@@ -26,7 +26,7 @@ static bool is_zero(const unsigned char *bytes, size_t from, size_t to)
     return true;
 }
 
-/* Reading into an own struct of own_size bytes. */
+/* Checks reading into a struct of own_size bytes. */
 static void check_read(const union any *given, size_t own_size)
 {
     size_t size = given->size;
@@ -72,7 +72,7 @@ static void check_write(const union any *given, size_t own_size)
     free(exact);
 }
 
-/* Pointers of a problem lead nowhere: none is given. */
+/* Checks a problem of attention. Its pointers are invalid, so they are not passed. */
 static void check_attention(const union any *given)
 {
     rapt_attention a = given->attention;
@@ -90,7 +90,8 @@ static void check_attention(const union any *given)
 
 static void check_config(const union any *given)
 {
-    struct counted counted = {.fail_at = 0}; /* no model of any size is made */
+    struct counted counted = {.fail_at =
+                                  0}; /* the first allocation fails, so no model is created */
     const rapt_allocator allocator = counted_allocator(&counted);
     rapt_message why = {""};
     rapt_model *model = NULL;
@@ -116,7 +117,8 @@ static rapt_model *small_model(void)
     return model;
 }
 
-/* A refused call allocates nothing; one that is not refused asks for what it said it would. */
+/* A call with bad arguments must not allocate. It may allocate only if its size could be computed,
+   or must report a lack of memory. */
 static void check_limits(const union any *given)
 {
     struct counted counted = {.fail_at = 0};
@@ -157,7 +159,7 @@ static void take_struct(struct feed *in, union any *to)
                : kind < 200 ? take_byte(in)
                : kind < 240 ? take_u32(in) % SPACE
                             : (size_t)take_u64(in);
-    if (to->size > SPACE && to->size <= 65536) to->size %= SPACE; /* it must be there */
+    if (to->size > SPACE && to->size <= 65536) to->size %= SPACE; /* the memory must exist */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

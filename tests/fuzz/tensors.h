@@ -1,6 +1,6 @@
-/* tensors.h - the laws of a file of tensors, whatever its bytes: it opens, or is refused with a
-   reason, in memory in proportion to it; what opens has the shapes, offsets and names it promises,
-   and all of it can be read. */
+/* tensors.h - laws that hold for a file of tensors, whatever its bytes. It must open, or be refused
+   with a reason, in memory proportional to its size. If it opens, its shapes, offsets and names
+   must be consistent, and all of it can be read. */
 #ifndef RAPT_TESTS_FUZZ_TENSORS_H
 #define RAPT_TESTS_FUZZ_TENSORS_H
 
@@ -30,7 +30,7 @@ static inline void read_entry(const struct tensor_file *file, const struct tenso
     }
 }
 
-/* size: bytes of the entries at most. */
+/* Reads all entries, each of at most `size` bytes. */
 static inline void read_all(const struct tensor_file *file, size_t size)
 {
     for (int i = 0; i < rapt__tensors_count(file); i++) {
@@ -46,7 +46,8 @@ static inline void read_all(const struct tensor_file *file, size_t size)
 typedef rapt_status open_function(struct tensor_file **file, const void *bytes, size_t size,
                                   const rapt_allocator *allocator, rapt_message *why);
 
-/* factor: bytes of memory for each of the file; sizes of entries are at most as many. */
+/* Opens and reads a file of one format. It may use `factor` bytes of memory per byte of the file,
+   and its entries may have at most that many bytes as well. */
 static inline void check_by(open_function *open, const uint8_t *bytes, size_t size, size_t factor)
 {
     uint8_t *exact = exact_copy(bytes, size);
@@ -68,7 +69,7 @@ static inline void check_by(open_function *open, const uint8_t *bytes, size_t si
     free(exact);
 }
 
-/* A safetensors file, all whose bytes belong to one entry. */
+/* Checks a safetensors file, in which each byte of data belongs to exactly one entry. */
 static inline void check_file(const uint8_t *bytes, size_t size)
 {
     struct tensor_file *file = NULL;

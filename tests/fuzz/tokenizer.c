@@ -1,6 +1,6 @@
-/* tokenizer.c - a tokenizer's text from any bytes, behind its right sum where the first byte says
-   so, or as numbers that the bytes choose. It is refused with a reason, or writes the same text
-   again, and what it encodes decodes to the same bytes. */
+/* tokenizer.c - the text of a tokenizer: any bytes, after their correct checksum if the first byte
+   says so, or numbers chosen by the input. It must be refused with a reason or be written as the
+   same text, and decoding must invert encoding. */
 #include "fuzz.h"
 #include "text/text.h"
 
@@ -12,7 +12,7 @@ static size_t put_number(char *text, size_t at, uint32_t number)
                           : at;
 }
 
-/* Merges of tokens that exist already, and now and then of any. */
+/* Writes merges of tokens that already exist and, now and then, of any tokens. */
 static size_t merges(struct feed *in, char *text, size_t at)
 {
     uint32_t count = take_byte(in), claimed = take_flag(in) ? take_byte(in) : count;

@@ -1,14 +1,15 @@
-/* trainer.c - training steps with models and options that the bytes choose, good and bad. Options
-   are refused with a reason; a step succeeds, or is refused as not finite and changes nothing; all
-   parameters stay finite; two trainers, now and then with one and two threads, stay the same; and
-   gradients are the slope of the definition's loss along a direction (definition.h). */
+/* trainer.c - training steps of models with options chosen by the input, good and bad. Bad options
+   must be refused with a reason. A step must succeed, or be refused because a number is not finite
+   and change nothing. Parameters must stay finite. Two trainers, now and then with one and two
+   threads, must stay identical. Gradients must agree with the slope of the definition's loss along
+   a direction (definition.h). */
 #include "definition.h"
 
 struct subject {
     rapt_config config;
     rapt_train_options options;
     struct small_batch source, target;
-    int batch, threads; /* of the second trainer */
+    int batch, threads; /* threads: of the second trainer */
 };
 
 static void take_options(struct feed *in, rapt_train_options *o)
@@ -44,7 +45,7 @@ static rapt_trainer *open_trainer(const struct subject *s, rapt_model *model, in
     return trainer;
 }
 
-/* One step; parameters before it in *before, which the caller frees. */
+/* Takes one step. *before receives the parameters before it; the caller frees them. */
 static rapt_status step(const struct subject *s, rapt_model *model, rapt_trainer *trainer)
 {
     rapt_report report = {.size = sizeof report, .loss = -7};
@@ -80,7 +81,7 @@ static void check_slope(const struct subject *s, rapt_model *model)
     free(all);
 }
 
-/* Whether the loss is a smooth function of the parameters near here. */
+/* Tells whether the loss is a smooth function of the parameters near here. */
 static bool smooth(const struct subject *s)
 {
     const rapt_config *c = &s->config;
@@ -92,7 +93,8 @@ static bool smooth(const struct subject *s)
            (c->ffn_width == 0 || c->activation != RAPT_ACTIVATION_RELU) && c->width >= 4;
 }
 
-/* With large parameters the rounding of a score decides which key gets all the weight. */
+/* Tells whether all parameters are moderate. With large ones the rounding of a score decides which
+   key gets all the weight. */
 static bool moderate(const rapt_model *model)
 {
     float *all = small_parameters(model);

@@ -1,9 +1,9 @@
-/* utf8.c - any bytes as UTF-8: decoding, encoding and validity against table 3-7 of the Unicode
-   Standard, "Well-Formed UTF-8 Byte Sequences", written down as it stands there. */
+/* utf8.c - any bytes as UTF-8. Decoding, encoding and validation are compared with table 3-7 of the
+   Unicode Standard, "Well-Formed UTF-8 Byte Sequences", copied row by row. */
 #include "fuzz.h"
 #include "text/text.h"
 
-/* Ranges of the first two bytes; the others are 80..BF. */
+/* Ranges of the first two bytes. Later bytes are 80..BF. */
 static const struct row {
     uint8_t first[2], second[2];
     size_t length;
@@ -20,7 +20,7 @@ static bool within(uint8_t byte, const uint8_t range[2])
     return byte >= range[0] && byte <= range[1];
 }
 
-/* The length of the well-formed sequence at the front, or 0; its bits in *code. */
+/* Returns the length of the well-formed sequence at the start, or 0, and its code point in code. */
 static size_t well_formed(const uint8_t *b, size_t size, uint32_t *code)
 {
     static const uint8_t others[2] = {0x80, 0xBF};

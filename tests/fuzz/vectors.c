@@ -1,8 +1,8 @@
-/* vectors.c - models whose source is vectors of the caller's own, at any alignment: the encoder's
-   rows and logits are those of the definition (definition.h); the same bits alone, with two
-   threads and beside a sequence that holds NaN; gradients are finite, the same once more, and the
-   slope of the definition's loss; vectors that are not there, or rows that do not fit, are refused.
- */
+/* vectors.c - models whose source is the caller's vectors, at any alignment. The encoder's rows and
+   the logits must agree with the definition (definition.h). The bits must be the same sequence by
+   sequence, with two threads, and next to a sequence that contains NaN. Gradients must be finite,
+   repeatable, and agree with the slope of the definition's loss. NULL vectors and rows that exceed
+   the limits must be refused. */
 #include "sources.h"
 
 struct subject {
@@ -13,7 +13,7 @@ struct subject {
     size_t width, vocab;
 };
 
-/* A copy of the encoder's rows. */
+/* Encodes and returns a copy of the encoder's rows. */
 static float *encode(rapt_session *session, const struct subject *s, const rapt_tokens *source)
 {
     const float *out = NULL;
@@ -37,7 +37,7 @@ static void check_alone(const struct subject *s, int threads, const float *state
     rapt_session_free(session);
 }
 
-/* Vectors of any bits are read as they are; those of the others keep their rows. */
+/* Vectors of any bits are accepted. Those of one sequence must not change the rows of another. */
 static void check_not_finite(const struct subject *s, rapt_session *session, const float *states,
                              int which)
 {
@@ -119,7 +119,7 @@ static void take_labels(struct subject *s, struct feed *in)
     small_fill(&s->target, s->config.target_vocab, lengths, s->source.batch, take_byte(in));
 }
 
-/* Whether a sequence is one that training refuses. */
+/* Tells whether a sequence has no rows, which training refuses. */
 static bool without_rows(const struct subject *s)
 {
     bool any = false;
@@ -128,7 +128,8 @@ static bool without_rows(const struct subject *s)
     return any;
 }
 
-/* The gradients of all parameters; NULL: refused, as not finite or for a sequence without rows. */
+/* Returns the gradients of all parameters, or NULL if they were refused: not finite, or a sequence
+   has no rows. */
 static float *gradients(const struct subject *s, const rapt_train_options *o, int threads)
 {
     const rapt_train_limits limits = {.size = sizeof limits,
@@ -157,7 +158,7 @@ static float *gradients(const struct subject *s, const rapt_train_options *o, in
     return NULL;
 }
 
-/* Whether the loss is a smooth function of the parameters near here. */
+/* Tells whether the loss is a smooth function of the parameters near here. */
 static bool smooth_loss(const struct subject *s)
 {
     const rapt_config *c = &s->config;

@@ -1,5 +1,6 @@
-/* vocabulary.c - any bytes as a vocabulary, whose form the first byte says: a reason, or tokens
-   that are found under their numbers, in memory in proportion. */
+/* vocabulary.c - any bytes as a vocabulary, in the form that the first byte selects. It must be
+   refused with a reason or give tokens that are found under their ids, in memory proportional to
+   its size. */
 #include "format/format.h"
 #include "fuzz.h"
 
@@ -13,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct vocabulary *v = NULL;
     rapt_status status = rapt__vocabulary_open_memory(
         &v, exact, size - 1, (enum vocabulary_form)(bytes[0] % 3), &allocator, &why);
-    free(exact); /* it was copied */
+    free(exact); /* the vocabulary has its own copy */
     require((status == RAPT_OK) == (v != NULL), "a file, or a status");
     require(status != RAPT_NO_MEMORY || may_lack_memory(&counted), "there was memory");
     require(status == RAPT_OK || status == RAPT_NO_MEMORY ||

@@ -1,5 +1,5 @@
-/* yaml.c - any text as YAML: a reason, or keys, scalars and lists in order, in memory in
- * proportion. */
+/* yaml.c - any text as YAML. It must be refused with a reason or give keys, scalars and lists in
+   order, in memory proportional to its size. */
 #include "format/format.h"
 #include "fuzz.h"
 
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     rapt_message why = {""};
     struct yaml *yaml = NULL;
     rapt_status status = rapt__yaml_open(&yaml, exact, size, "text", &allocator, &why);
-    free(exact); /* it was copied */
+    free(exact); /* the reader has its own copy */
     require((status == RAPT_OK) == (yaml != NULL), "a file, or a status");
     require(status != RAPT_NO_MEMORY || may_lack_memory(&counted), "there was memory");
     require(status == RAPT_OK || status == RAPT_NO_MEMORY ||
