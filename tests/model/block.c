@@ -1,6 +1,6 @@
 /* block.c - layers on plain arrays have the bits of a model's layers and the gradients of its
-   trainer, which other tests compare with the definition; the same bits for any threads and any
-   batch; and backward drops what forward dropped. */
+   trainer, which other tests compare with the definition. The bits do not depend on threads or on
+   the batch, and backward drops what forward dropped. */
 #include "model/small_block.h"
 
 static rapt_tokens source_of(const struct trial *t)
@@ -10,7 +10,7 @@ static rapt_tokens source_of(const struct trial *t)
                : (rapt_tokens){.batch = BATCH};
 }
 
-/* With post-norm the rows of the layers are those of the model, bit for bit. */
+/* With post-norm, compares the rows of the layers with those of the model, bit by bit. */
 static void compare_values(struct trial *t)
 {
     rapt_limits limits = {.size = sizeof limits,
@@ -54,7 +54,8 @@ static void compare_side(const struct trial *t, const struct side *s)
     }
 }
 
-/* The trainer's gradient of the projection of vectors is that of the rows times the vectors. */
+/* Compares the trainer's gradient of the projection of source vectors with the gradient of the rows
+   times the vectors. */
 static void compare_inputs(const struct trial *t)
 {
     int width = t->config.width, index = rapt_model_find(t->model, "encoder.source.weight");
@@ -103,7 +104,8 @@ static void test_layers_of_models(void **state)
         compare_values(&t);
         bool drawn = c->self_normalizer != RAPT_NORMALIZER_SOFTMAX ||
                      c->cross_normalizer != RAPT_NORMALIZER_SOFTMAX;
-        if (!drawn) compare_gradients(&t), gradients++; /* the trainer's draws have other keys */
+        if (!drawn)
+            compare_gradients(&t), gradients++; /* the trainer derives other keys for its draws */
         end(&t);
     }
     assert_true(gradients > 15);
@@ -150,7 +152,8 @@ static void test_any_threads_and_batch(void **state)
     }
 }
 
-/* Backward drops what forward dropped: it gives the slope of the sum of y along a direction. */
+/* Backward must drop what forward dropped: it must give the slope of the sum of y along a
+   direction. */
 static void test_dropout(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
-/* block_functions.c - functions of a layer on plain arrays, with sums and norms added in double,
-   give their layer, forward and backward; refusals of all blocks. */
+/* block_functions.c - the functions of a layer on plain arrays, combined with sums and norms in
+   double, give the layer's results forward and backward. Also tests what all blocks refuse. */
 #include "model/small_block.h"
 
-/* to += a */
+/* Computes to += a. */
 static void add(float *to, const float *a, int count)
 {
     for (int i = 0; i < count; i++) to[i] += a[i];

@@ -1,5 +1,5 @@
 /* config.c - configurations: each field beyond its range, fields that contradict each other, sizes
-   of the struct, presets; single parameters by index and name; NULL. */
+   of the struct, presets. Also single parameters by index and name, and NULL. */
 #include "model/small.h"
 
 #include <stddef.h>
@@ -16,7 +16,7 @@ static void refused(rapt_config c, const char *field)
     assert_true((uintptr_t)model == 64);
 }
 
-/* A good configuration with another value in a field. */
+/* Returns a good configuration in which one field has another value. */
 static rapt_config with(int field, float real, int whole)
 {
     const rapt_config_field *f = rapt_config_field_at(field);
@@ -26,14 +26,14 @@ static rapt_config with(int field, float real, int whole)
     return c;
 }
 
-/* The largest float within the range. */
+/* Returns the largest float within the range of a field. */
 static float largest(const rapt_config_field *f)
 {
     float max = (float)f->max;
     return (double)max > f->max ? nextafterf(max, 0) : max;
 }
 
-/* Every field of the list, just beyond its range. */
+/* Each field must be refused if it is just beyond its range. */
 static void test_every_field(void **state)
 {
     (void)state;
@@ -54,7 +54,7 @@ static void test_every_field(void **state)
     }
 }
 
-/* What fields say about each other. */
+/* Fields that contradict each other must be refused. */
 static void test_combinations(void **state)
 {
     (void)state;
@@ -92,7 +92,7 @@ static void test_combinations(void **state)
     REFUSE(4, first_position, 1);
     REFUSE(7, decoder_start, RAPT_DECODER_START_END);
     REFUSE(7, decoder_recurrence, RAPT_RECURRENCE_SSRU);
-    REFUSE(0, alignment_layer, 2); /* of one layer */
+    REFUSE(0, alignment_layer, 2); /* has one layer */
     REFUSE(7, alignment_layer, 1);
     REFUSE(10, alignment_layer, 1);
 #undef REFUSE
@@ -114,7 +114,7 @@ static void test_combinations(void **state)
         assert_int_equal(rapt_config_check(&small_configs[i], NULL), RAPT_OK);
 }
 
-/* The list tells names, offsets and words that are there, each once. */
+/* The list must give valid names, offsets and words, each once. */
 static void test_list(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static void test_list(void **state)
     }
 }
 
-/* A program compiled when there were fewer fields, or more. */
+/* Programs compiled with fewer or more fields must work. */
 static void test_sizes(void **state)
 {
     (void)state;
@@ -184,7 +184,7 @@ static void test_presets(void **state)
     assert_memory_equal(&c, &before, sizeof c);
 }
 
-/* NULL is no model: nothing of it is there, nothing crashes. */
+/* Every function accepts a NULL model, and treats it as empty or refuses it. */
 static void test_null(void **state)
 {
     (void)state;
@@ -212,7 +212,8 @@ static void test_null(void **state)
     rapt_model_free(NULL);
 }
 
-/* What is written is read; names are found; equal seeds make equal models, others do not. */
+/* Reading returns what was written, names are found, and models are equal if and only if their
+   seeds are. */
 static void test_parameters(void **state)
 {
     (void)state;

@@ -1,7 +1,6 @@
-/* files_0_2.c - model files, a checkpoint and translators that version 0.2 wrote
-   (files-0.2/README.md) still load: with the same parameters and metadata, and with the same values
-   computed from them but for a few roundings. The same holds once they are saved and loaded again.
- */
+/* files_0_2.c - model files, a checkpoint and translators written by version 0.2
+   (files-0.2/README.md) still load, with the same parameters and metadata. What is computed from
+   them agrees up to a few roundings. All this still holds after they are saved and loaded again. */
 #include "model/small.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
-/* finite.c - parameters that are infinite or NaN: a file with one is refused by name, and loaded to
-   the bit where the caller asks for it. */
+/* finite.c - a file with an infinite or NaN parameter is refused, and the message names the
+   parameter. If the caller permits such parameters, it is loaded bit for bit. */
 #include "model/small_file.h"
 
 static const float bad[] = {NAN, INFINITY, -INFINITY};
 
-/* A model with one such parameter, in its tensor t at its end. */
+/* Creates a model whose tensor t ends with `value`. */
 static rapt_model *spoiled(int t, float value)
 {
     rapt_model *model = small_model(&small_configs[1], 1);

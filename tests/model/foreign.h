@@ -1,10 +1,10 @@
-/* foreign.h - a configuration that Marian, Bergamot and CTranslate2 can hold as well as we do. */
+/* foreign.h - a configuration that Marian, Bergamot and CTranslate2 can represent. */
 #ifndef RAPT_TESTS_MODEL_FOREIGN_H
 #define RAPT_TESTS_MODEL_FOREIGN_H
 
 #include <rapt/transformer.h>
 
-/* width: even; Bergamot wants multiples of 16, and of 8 tokens. */
+/* width must be even. Bergamot requires multiples of 16 for it, and of 8 for vocab. */
 static inline rapt_config foreign_config(int vocab, int width)
 {
     return (rapt_config){.size = sizeof(rapt_config),

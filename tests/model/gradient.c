@@ -1,6 +1,6 @@
-/* gradient.c - the gradient of every parameter of whole models, against central difference
-   quotients of the definition (oracle/transformer.c), which drops and draws by its own Philox and
-   its own derivation of keys. */
+/* gradient.c - compares the gradient of every parameter of whole models with central difference
+   quotients of the definition (oracle/transformer.c), which has its own dropout and draws, with its
+   own Philox and derivation of keys. */
 #include "model/variants.h"
 
 #include "oracle/attention.h"
@@ -45,7 +45,7 @@ static void end(struct trial *t)
     oracle_model_free(t->oracle);
 }
 
-/* With the terms whose gradient is REINFORCE's. */
+/* Returns the loss, with the terms whose gradient is that of REINFORCE. */
 static double loss(const struct trial *t)
 {
     t->oracle->terms = 0;
@@ -54,7 +54,7 @@ static double loss(const struct trial *t)
     return loss + t->oracle->terms;
 }
 
-/* The derivative of the loss along a direction [size] from x. */
+/* Returns the derivative of the loss at x along direction[size]. */
 static double slope(const struct trial *t, double *x, const double *direction, size_t size)
 {
     double *at = small_copy(x, size * sizeof *x), h = 2e-6, above, below;
@@ -78,8 +78,9 @@ static void judge_slope(const struct trial *t, const char *name, size_t i, doubl
 
 enum { SINGLE = 6 };
 
-/* A few elements alone, and all of them along a direction of random signs: an element that is wrong
-   shows in its sum, and errors of single elements add up as their root. */
+/* Compares a few elements one by one, and all of them along a direction of random signs. A wrong
+   element shows in the sum, while the errors of correct ones add up only as the root of their sum
+   of squares. */
 static void compare_tensor(const struct trial *t, int index)
 {
     struct oracle_tensor *x = &t->oracle->tensors[index];
@@ -153,7 +154,7 @@ static void test_dropout(void **state)
     }
 }
 
-/* Every score, locality and normalizer, with dropout, noise and draws. */
+/* Tests a score, locality and normalizer with dropout, noise and draws. */
 static void judge_variant(const rapt_config *config, int i)
 {
     struct trial t = {0};
@@ -172,11 +173,11 @@ static void judge_variant(const rapt_config *config, int i)
 static void test_variants(void **state)
 {
     (void)state;
-    for (int i = 0; i < VARIANTS; i += 2) { /* the others are in cross-attention */
+    for (int i = 0; i < VARIANTS; i += 2) { /* the other half is in cross-attention */
         const rapt_config config = variant(i);
         judge_variant(&config, i);
     }
-    for (int i = 2; i < VARIANTS; i += 5) { /* sampled keys, whatever the score and locality */
+    for (int i = 2; i < VARIANTS; i += 5) { /* sampled keys, with any score and locality */
         const rapt_config half =
             variant_half(i, i % 2 ? RAPT_KIND_ENCODER_ONLY : RAPT_KIND_DECODER_ONLY);
         assert_int_equal(half.self_normalizer, RAPT_NORMALIZER_SAMPLE);
@@ -184,7 +185,7 @@ static void test_variants(void **state)
     }
 }
 
-/* One label for each sequence; sampled keys, whose reward is that label's, too. */
+/* Tests one label per sequence, also with sampled keys, which are rewarded for that label. */
 static void test_pooled(void **state)
 {
     (void)state;
@@ -196,7 +197,7 @@ static void test_pooled(void **state)
     }
 }
 
-/* Sampled keys beside expected values, with every option of their rewards. */
+/* Tests sampled keys mixed with expected values, with every option of the rewards. */
 static void judge_reductions(const rapt_config *config, int i)
 {
     struct trial t = {0};
@@ -236,7 +237,8 @@ static void test_reductions(void **state)
     }
 }
 
-/* An arg-max on its way: a softmax, sharper with each step; at its end it has no gradient. */
+/* An annealed arg-max is a softmax that becomes sharper with each step. At its end it has no
+   gradient. */
 static void test_annealed(void **state)
 {
     (void)state;
@@ -260,8 +262,8 @@ static void test_annealed(void **state)
     end(&t);
 }
 
-/* Guided alignment in either layer, with every score and locality: beside the loss of the labels,
-   weights of one head are moved. */
+/* Tests guided alignment in either layer with every score and locality: the loss also moves the
+   weights of one head. */
 static void judge_guided(rapt_config c, int i)
 {
     static const int starts[] = {0, 1, 3, 3, 4, 4, 4, 5, 8}, sources[] = {2, 0, 1, 0, 0, 3, 1, 2};
@@ -296,7 +298,7 @@ static void test_guided(void **state)
             judge_guided(small_configs[i], judged++);
 }
 
-/* Gradients add up: over two batches, and in one batch with the sentences of both. */
+/* Gradients of two batches must add up, and equal those of one batch with all sentences. */
 static void test_sums(void **state)
 {
     (void)state;

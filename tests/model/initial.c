@@ -1,6 +1,6 @@
-/* initial.c - a new model's parameters have the distributions that lib/model/initial.c states, kind
-   by kind: range, mean, variance and shape (quartiles) within bounds that chance breaks once in
-   10^6 models; constants exactly; no two parameters and no two seeds alike. */
+/* initial.c - the parameters of a new model have the distributions that lib/model/initial.c states.
+   For each kind, range, mean, variance and shape (quartiles) are within bounds that chance breaks
+   once in 10^6 models. Constants are exact, and no two parameters and no two seeds are alike. */
 #include "model/small.h"
 
 #include <float.h>
@@ -8,7 +8,7 @@
 /* Deviations from the mean that a normal variable exceeds once in 10^9. */
 static const double SIGMAS = 6.1;
 
-/* Large matrices of every kind, of unequal sides where a kind has sides. */
+/* Large matrices of every kind. Where a kind has two sides, they differ. */
 static const rapt_config large = {.size = sizeof(rapt_config),
                                   .source_vocab = 700,
                                   .target_vocab = 300,
@@ -45,9 +45,9 @@ static bool ends(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-/* By name: Glorot and Bengio 2010, equation 16, for matrices, for the packed projections of
-   attention each square part by itself with gain 1/sqrt 2: 6 / (D + D) / 2; embeddings and what
-   scores learn normal with variance 1/columns. */
+/* Returns the distribution for a name. Matrices follow Glorot and Bengio 2010, equation 16; in
+   packed projections of attention it applies to each square part, with gain 1/sqrt 2: 6 / (D + D) /
+   2. Embeddings and learned scores are normal with variance 1/columns. */
 static struct distribution distribution_of(const rapt_tensor *t)
 {
     const double in = t->columns, out = t->rows;
@@ -69,8 +69,9 @@ static void within(const rapt_tensor *t, const char *what, double got, double wa
         fail_msg("%s, %s: %g, wanted %g +- %g", t->name, what, got, wanted, bound);
 }
 
-/* Of n independent numbers: the mean has variance v/n, the variance (m4 - v^2)/n, where the fourth
-   moment m4 is 9/5 v^2 of uniform and 3 v^2 of normal numbers; a share p has p(1 - p)/n. */
+/* Judges n independent numbers. Their mean has variance v/n and their variance (m4 - v^2)/n, where
+   the fourth moment m4 is 9/5 v^2 for uniform and 3 v^2 for normal numbers. A share p has variance
+   p(1 - p)/n. */
 static void judge(const rapt_tensor *t, const struct distribution *d, const float *x, size_t n)
 {
     const bool uniform = d->shape == UNIFORM;
@@ -94,7 +95,7 @@ static void judge(const rapt_tensor *t, const struct distribution *d, const floa
         fail_msg("%s: largest %g of deviation %g", t->name, largest, d->scale);
 }
 
-/* How many parameters there were of each shape. */
+/* Judges all parameters and counts those of each shape. */
 static void judge_model(const rapt_model *model, int seen[3])
 {
     for (int i = 0; i < rapt_model_tensors(model); i++) {
@@ -124,8 +125,8 @@ static void test_distributions(void **state)
     }
 }
 
-/* Learned slopes begin as Press, Smith and Lewis 2022 fix them: for 8 heads 1/2, 1/4, .. 1/256; of
-   12 heads the last four lie between those of 16. */
+/* Learned slopes start at the values of Press, Smith and Lewis 2022: 1/2, 1/4, .. 1/256 for 8
+   heads. For 12 heads the last four are taken from those for 16. */
 static void test_slopes(void **state)
 {
     (void)state;
@@ -144,8 +145,8 @@ static void test_slopes(void **state)
     }
 }
 
-/* The numbers of one parameter say nothing about those of another of the same shape or another
- * seed. */
+/* A parameter must not be correlated with another of the same shape, or with itself under another
+   seed. */
 static void test_independent(void **state)
 {
     (void)state;
@@ -175,7 +176,7 @@ static void test_independent(void **state)
     rapt_model_free(b);
 }
 
-/* FNV-1a of the bits of all parameters. */
+/* Returns the FNV-1a hash of the bits of all parameters. */
 static uint64_t hash_of(const rapt_model *model)
 {
     uint64_t hash = 0xCBF29CE484222325u;
@@ -189,7 +190,7 @@ static uint64_t hash_of(const rapt_model *model)
     return hash;
 }
 
-/* Equal seeds make equal models on any machine: these. */
+/* Equal seeds must give equal models on any machine: the stored ones. */
 static void test_stored(void **state)
 {
     (void)state;

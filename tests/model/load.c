@@ -1,6 +1,7 @@
-/* load.c - model files as they must not be: contradictions in the configuration, tensors that are
-   missing, unknown or transposed, another version, cut short, flipped, or larger inside than
-   outside. Each is refused by name, or loaded as a model that works. */
+/* load.c - bad model files: contradictory configurations, tensors that are missing, unknown or
+   transposed, other versions, files that are truncated, have flipped bits, or claim to be larger
+   than they are. Each is refused with a message that names the fault, or gives a model that
+   works. */
 #include "model/small_file.h"
 
 static struct file good_file(const rapt_config *config)
@@ -13,7 +14,7 @@ static struct file good_file(const rapt_config *config)
     return file_at(path);
 }
 
-/* Refused, and the message names the file and says the word. */
+/* Checks that the file is refused with a message that contains its path and `word`. */
 static void refused(const struct file *f, const char *word)
 {
     rapt_model *model = (rapt_model *)(uintptr_t)64;
@@ -25,7 +26,7 @@ static void refused(const struct file *f, const char *word)
         fail_msg("\"%s\" does not say \"%s\"", why.text, word);
 }
 
-/* Fields of the configuration stand in a JSON string: quotes are escaped. */
+/* The configuration is a JSON string within JSON, so its quotes are escaped. */
 #define Q "\\\""
 static const struct {
     const char *from, *to, *word;
@@ -128,7 +129,7 @@ static const struct {
     {Q "self_score" Q ":" Q "scaled-dot" Q, Q "self_score" Q ":" Q "location" Q, "larger"},
 };
 
-/* Fields that a file need not have are not written where they are 0. */
+/* Optional fields are not written if they are 0. */
 static void test_what_is_not_said(void **state)
 {
     (void)state;
@@ -154,7 +155,7 @@ static void test_contradictions(void **state)
     drop(&f);
 }
 
-/* Tensors: misnamed, of another shape or rank, of a type that is no number here. */
+/* Tests tensors with another name, shape or rank, or with a type that is not supported. */
 static void test_tensors(void **state)
 {
     (void)state;
@@ -192,7 +193,7 @@ static void test_tensors(void **state)
     drop(&f);
 }
 
-/* One tensor fewer, one more: whole models of other configurations under this one's name. */
+/* One tensor less or more: complete models of other configurations with this configuration. */
 static void test_others(void **state)
 {
     (void)state;
@@ -213,7 +214,7 @@ static void test_others(void **state)
     drop(&f);
 }
 
-/* What was loaded works: it computes without a fault, and is written again as it was read. */
+/* Checks that a loaded model works: it computes without a fault, and is saved as it was read. */
 static void works(rapt_model *model)
 {
     rapt_config c = *rapt_model_config(model);
@@ -270,7 +271,7 @@ static void test_truncated(void **state)
         cut.size = size;
         refused(&cut, "");
     }
-    f.bytes[f.size++] = 0; /* and one byte too many */
+    f.bytes[f.size++] = 0; /* one byte too many */
     refused(&f, "");
     drop(&f);
 }
@@ -291,7 +292,7 @@ static void test_flipped(void **state)
     drop(&f);
 }
 
-/* What a small file may make the library take. */
+/* Measures how much memory a small file makes the library allocate. */
 struct meter {
     size_t now, max;
 };
@@ -332,7 +333,8 @@ static void test_greedy_files(void **state)
     drop(&f);
 }
 
-/* Saved and loaded: the same, for every configuration; and no file, no folder, no name. */
+/* Saving and loading must preserve every configuration. Also tests missing files, folders and
+   names. */
 static void test_round_trip(void **state)
 {
     (void)state;

@@ -1,14 +1,14 @@
-/* memory_file.c - models to and from memory, readers and writers: the bytes of the file; refused
-   where the file is; and callers' functions that fail. */
+/* memory_file.c - models saved to and loaded from memory, readers and writers. They have the bytes
+   of a file and are refused like one. The caller's functions may fail. */
 #include "model/small_file.h"
 
 static const rapt_metadata metadata[] = {{"note", "kept"}, {"other", "\xC3\xA4\n"}};
 
-/* ---- a file of the caller's ---- */
+/* ---- a file implemented by the caller ---- */
 
 struct tape {
     unsigned char bytes[1 << 16];
-    size_t used, limit; /* of bytes it takes or gives */
+    size_t used, limit; /* bytes so far, and the number at which it fails */
     int calls;
 };
 
@@ -90,7 +90,8 @@ static void test_bytes(void **state)
     }
 }
 
-/* Functions that fail at any of their bytes; files that are cut anywhere, or are none. */
+/* Tests functions that fail at any byte, and files that are truncated anywhere or are not
+   models. */
 static void test_failures(void **state)
 {
     (void)state;
@@ -128,7 +129,7 @@ static void test_failures(void **state)
     rapt_model_free(model);
 }
 
-/* As for files: options count, and what is in them is not trusted. */
+/* As with files, options apply, and their content is not trusted. */
 static void test_options(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* metadata.c - metadata of a model: enumerated, kept when a loaded model is saved, replaced and
-   dropped by the caller, in model files and in checkpoints; the library's own keys are refused. */
+/* metadata.c - metadata of a model, in model files and in checkpoints: it is enumerated, kept when
+   a loaded model is saved, and replaced or dropped by the caller. The library's own keys are
+   refused. */
 #include "model/small.h"
 
 static char path[256];
@@ -43,7 +44,7 @@ static void test_models(void **state)
     model = reload(model, second, 4);
     const rapt_metadata merged[] = {first[1], second[1], second[2]};
     holds(model, merged, 3);
-    for (int i = 0; i < 3; i++) { /* what is enumerated can be given */
+    for (int i = 0; i < 3; i++) { /* the enumerated entries can be passed to a save */
         rapt_metadata m = rapt_model_metadata_at(model, i);
         char *key = small_copy(m.key, strlen(m.key) + 1),
              *value = small_copy(m.value, strlen(m.value) + 1);
@@ -56,7 +57,7 @@ static void test_models(void **state)
     unlink(path);
 }
 
-/* A checkpoint keeps them too; a model saved from one has no counters of a trainer. */
+/* A checkpoint keeps metadata, too. A model saved from a checkpoint has none of the trainer's. */
 static void test_checkpoints(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
-/* packed.c - packed model files: mapped, read, from memory and of a reader they give the bits of
-   the model that was saved; writing and training leave the file alone;
-   files that other programs have rearranged are read; damaged ones are refused by name. */
+/* packed.c - packed model files. Mapped, read, or loaded from memory or through a reader, they give
+   the bits of the saved model. Writing to the model and training leave the file unchanged. Files
+   that other programs have rearranged are read, and damaged ones are refused with a message that
+   names the fault. */
 #include "model/small_file.h"
 #include "model/smaps.h"
 
@@ -41,7 +42,7 @@ static void test_bits(void **state)
     }
 }
 
-/* A plain file of the mapped model has the bytes of a plain file of the model itself. */
+/* A mapped model must be saved as the same plain file as the original model. */
 static void test_saved_again(void **state)
 {
     (void)state;
@@ -55,7 +56,7 @@ static void test_saved_again(void **state)
     struct file after = file_at(plain);
     assert_int_equal(before.size, after.size);
     assert_memory_equal(before.bytes, after.bytes, before.size);
-    /* and a packed one those of the file that it is mapped from */
+    /* and as the same packed file as the one that is mapped */
     struct file old = file_at(path);
     assert_int_equal(rapt_model_save_with(mapped, plain, &packed, NULL, 0, NULL), RAPT_OK);
     struct file new = file_at(plain);
@@ -67,7 +68,7 @@ static void test_saved_again(void **state)
     drop(&old), drop(&new);
 }
 
-/* ---- the file is left alone ---- */
+/* ---- the file stays unchanged ---- */
 
 static void test_written(void **state)
 {
@@ -95,7 +96,7 @@ static void test_written(void **state)
     drop(&after);
 }
 
-/* A step of training from the mapped model gives the bits of one from the model itself. */
+/* A training step from the mapped model must give the bits of one from the original model. */
 static void train_once(rapt_model *model)
 {
     rapt_trainer *trainer = NULL;
@@ -135,12 +136,12 @@ static void test_trained(void **state)
     drop(&after);
 }
 
-/* ---- files that are otherwise ---- */
+/* ---- rearranged and damaged files ---- */
 
 static const char *const name = "decoder.layers.0.feedforward.in.weight";
 
-/* NaN in a file that says that all values are finite: believed where it is mapped, and named where
-   all is read and by rapt_model_check. */
+/* The file says that all values are finite, but one is NaN. A mapped load trusts it. A load that
+   reads all values and rapt_model_check must name the value. */
 static void test_not_finite(void **state)
 {
     (void)state;
@@ -149,19 +150,19 @@ static void test_not_finite(void **state)
     rapt_message why = {""};
     rapt_model *model = packed_model(&small_configs[0], small_path(path, "nan")), *mapped, *none;
     struct file f = file_at(path);
-    memcpy(number_of(&f, name) + 4 * 17, &nan, sizeof nan); /* row 1 of column 1 */
+    memcpy(number_of(&f, name) + 4 * 17, &nan, sizeof nan); /* row 1, column 1 */
     put(&f);
     mapped = loaded(path, NULL);
     assert_int_equal(rapt_model_check(mapped, &why), RAPT_NOT_FINITE);
     assert_non_null(strstr(why.text, name));
-    assert_non_null(strstr(why.text, "element 9 is")); /* of [12][8] */
+    assert_non_null(strstr(why.text, "element 9 is")); /* of a [12][8] tensor */
     none = NULL;
     assert_int_equal(rapt_model_load_with(&none, path, &unmapped, NULL, &why), RAPT_BAD_FILE);
     assert_non_null(strstr(why.text, name));
     assert_int_equal(rapt_model_load_memory(&none, f.bytes, f.size, NULL, NULL, NULL),
                      RAPT_BAD_FILE);
     assert_null(none);
-    /* saving checks the values, and the file then says that not all are finite: it is refused */
+    /* saving checks the values; the new file says that not all are finite, so it is refused */
     small_path(again, "nan again");
     assert_int_equal(rapt_model_save_with(mapped, again, &packed, NULL, 0, NULL), RAPT_OK);
     assert_int_equal(rapt_model_load(&none, again, NULL, &why), RAPT_BAD_FILE);
@@ -180,13 +181,13 @@ static const struct {
 } edits[] = {
     {"panels 16, finite", "panels 32, finite", "panels 32"},
     {"panels 16, finite", "", "rapt.layout"},
-    {"rapt.layout", "other.name", "encoder.embedding.weight"}, /* a plain file of other shapes */
+    {"rapt.layout", "other.name", "encoder.embedding.weight"}, /* a plain file with other shapes */
     {"feedforward.in.weight", "feedforward.in.wait", "feedforward.in.wait"},
     {"[1,8,16]", "[8,1,16]", "in panels of 16"},
     {"[1,8,16]", "[8,16]", "in panels of 16"},
     {"[1,8,16]", "[128]", "in panels of 16"},
     {"[1,8,16]", "[1,8,17]", "offsets"},
-    {"\"F32\"", "\"I32\"", "I32"}, /* numbers of the same size that are no floats */
+    {"\"F32\"", "\"I32\"", "I32"}, /* same size, but not floats */
     {"\\\"width\\\":8", "\\\"width\\\":12", ""},
     {"\\\"positions\\\":12", "\\\"positions\\\":16777216", "positions"},
     {"\\\"encoder_layers\\\":1", "\\\"encoder_layers\\\":2", "larger"},
@@ -218,8 +219,8 @@ static void test_refused(void **state)
     drop(&f);
 }
 
-/* What a writer of other programs makes of it: data at any byte, tensors in any order. Such a file
-   is read. */
+/* Another program may rewrite the file, with data at any byte and tensors in any order. It must be
+   read. */
 static void test_rearranged(void **state)
 {
     (void)state;
@@ -239,7 +240,7 @@ static void test_rearranged(void **state)
         rapt_model_free(read);
         free(e.bytes);
     }
-    /* two tensors of one size: in the other's place, the values of the other */
+    /* two tensors of the same size are swapped, each with the values of the other */
     const char *const two[] = {"encoder.layers.0.self_attn.norm.weight",
                                "encoder.layers.0.self_attn.norm.bias"};
     unsigned char *at[2] = {number_of(&f, two[0]), number_of(&f, two[1])}, spare[64];

@@ -1,10 +1,10 @@
-/* shared.c - packed model files on POSIX systems: two processes that have one mapped share its
+/* shared.c - packed model files on POSIX systems: two processes that map the same file share its
    memory, and a model may replace the file that it is mapped from. */
 #include "model/smaps.h"
 
 #include <sys/wait.h>
 
-/* Reads all of a model; the sum keeps the reads. */
+/* Reads all of a model. Returns a sum, so that the reads are not optimized away. */
 static double touched(const rapt_model *model)
 {
     double sum = 0;
@@ -18,7 +18,7 @@ static double touched(const rapt_model *model)
     return sum;
 }
 
-/* 4 MB, so that pages count. */
+/* 4 MB, so that whole pages matter. */
 static const rapt_config large = {.size = sizeof large,
                                   .source_vocab = 7000,
                                   .target_vocab = 7000,
@@ -30,7 +30,7 @@ static const rapt_config large = {.size = sizeof large,
                                   .decoder_layers = 1,
                                   .tie = RAPT_TIE_ALL};
 
-/* A model that was written to has parameters of its own: the file is mapped for the other alone. */
+/* A model that was written to has its own copy, and only the other one keeps the file mapped. */
 static void test_unmapped(void **state)
 {
     (void)state;
@@ -48,7 +48,7 @@ static void test_unmapped(void **state)
     free(zeros);
 }
 
-/* A second process has the file mapped as well: its pages are shared by both, and dirty in none. */
+/* A second process maps the file, too. The pages must be shared by both and dirty in neither. */
 static void test_shared(void **state)
 {
     (void)state;
@@ -60,7 +60,7 @@ static void test_shared(void **state)
     assert_true(smaps(path, "Rss") > 4000);
     fflush(NULL);
     pid_t child = fork();
-    if (child == 0) { /* no assertion of its own: an exit code */
+    if (child == 0) { /* reports by its exit code; assertions are for the parent */
         rapt_model *own = NULL;
         rapt_model_free(mapped);
         if (rapt_model_load(&own, path, NULL, NULL) || touched(own) != sum) _exit(1);
@@ -81,7 +81,7 @@ static void test_shared(void **state)
     unlink(path);
 }
 
-/* The old file stays until nobody uses it. */
+/* The old file must stay valid as long as it is used. */
 static void test_replaced(void **state)
 {
     (void)state;

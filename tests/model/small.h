@@ -1,5 +1,5 @@
-/* small.h - what the tests of models share: small configurations of every kind, models whose
-   every parameter is drawn, ragged batches. */
+/* small.h - shared by the tests of models: small configurations of every kind, models whose
+   parameters are all random, ragged batches. */
 #ifndef RAPT_TESTS_MODEL_SMALL_H
 #define RAPT_TESTS_MODEL_SMALL_H
 
@@ -18,8 +18,8 @@
 
 #define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
 
-/* Every value of every enumeration, odd widths, no feed-forward layer, grouped heads. Tests name
-   some by number: new ones go to the end. */
+/* Covers every value of every enumeration, odd widths, no feed-forward layer, grouped heads. Tests
+   refer to some by number, so new ones go to the end. */
 /* clang-format off */
 static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .source_vocab = 11, .target_vocab = 13, .positions = 12, .width = 8, .heads = 2, .ffn_width = 12,
@@ -58,7 +58,7 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 2, .heads = 1,
      .ffn_width = 0, .decoder_layers = 1, .tie = RAPT_TIE_ALL, .self_score = RAPT_SCORE_DOT,
      .position = RAPT_POSITION_CONCATENATED_N1},
-    /* positions by distance, root mean squares, gates, caps */
+    /* rotary positions, RMS norm, gated layers, capped scores */
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 11, .positions = 12, .width = 8, .heads = 2,
      .key_heads = 1, .ffn_width = 6, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .activation = RAPT_ACTIVATION_SILU,
      .position = RAPT_POSITION_NONE, .tie = RAPT_TIE_OUTPUT, .plain_embedding = 1, .rotary = RAPT_ROTARY_HALVES,
@@ -81,7 +81,7 @@ static const rapt_config small_configs[] = {
      .ffn_width = 4, .decoder_layers = 2, .self_score = RAPT_SCORE_LOCATION_AWARE, .score_cap = 0.5f,
      .relative_bias = RAPT_RELATIVE_BIAS_ALIBI_LEARNED, .norm_type = RAPT_NORM_TYPE_RMS, .activation = RAPT_ACTIVATION_SILU,
      .ffn_gated = 1},
-    /* later positions, first inputs without a token */
+    /* positions that begin later, first inputs without a token */
     {.size = sizeof(rapt_config), .source_vocab = 9, .target_vocab = 7, .positions = 12, .width = 8, .heads = 2, .ffn_width = 5,
      .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_CONCATENATED_N1, .first_position = 1,
      .decoder_start = RAPT_DECODER_START_ZERO, .tie = RAPT_TIE_OUTPUT},
@@ -122,7 +122,8 @@ static inline size_t small_size(const rapt_model *model, int index)
     return (size_t)t.rows * (size_t)t.columns;
 }
 
-/* No parameter keeps a value that hides it: biases are not 0, gains not 1. */
+/* Changes every parameter, so that no initial value hides an error: biases are not 0, gains not
+   1. */
 static inline void small_shake(rapt_model *model, uint64_t seed, float by)
 {
     for (int i = 0; i < rapt_model_tensors(model); i++) {
@@ -163,21 +164,22 @@ static inline void small_fill(struct small_batch *b, int vocab, const int *lengt
     b->tokens = (rapt_tokens){.batch = batch, .ids = b->ids, .starts = b->starts};
 }
 
-/* Sequence b of tokens alone; starts: [2] of the caller's. */
+/* Returns sequence b as a batch of its own. The caller provides `starts`. */
 static inline rapt_tokens small_one(const rapt_tokens *t, int b, int starts[2])
 {
     starts[0] = 0, starts[1] = t->starts[b + 1] - t->starts[b];
     return (rapt_tokens){.batch = 1, .ids = t->ids + t->starts[b], .starts = starts};
 }
 
-/* What a model reads of sources: of a decoder-only model how many. */
+/* Returns the source as a model expects it. A decoder-only model takes only the number of
+   sequences. */
 static inline rapt_tokens small_source(const rapt_config *c, const rapt_tokens *t)
 {
     if (c->kind == RAPT_KIND_DECODER_ONLY) return (rapt_tokens){.batch = t->batch};
     return *t;
 }
 
-/* A file of this process in the temporary folder. */
+/* Returns the path of a file in the temporary folder whose name is unique to this process. */
 static inline const char *small_path(char path[256], const char *name)
 {
     const char *folder = getenv("TMPDIR");
@@ -193,7 +195,7 @@ static inline void *small_copy(const void *data, size_t size)
     return size ? memcpy(copy, data, size) : copy;
 }
 
-/* All parameters one after the other. */
+/* Returns all parameters, one after the other. The caller frees them. */
 static inline float *small_parameters(const rapt_model *model)
 {
     float *all = malloc(rapt_model_parameters(model) * sizeof *all), *at = all;

@@ -48,7 +48,7 @@ struct trial {
     rapt_config config;
     rapt_model *model;
     rapt_trainer *trainer;
-    struct side encoder, decoder; /* block NULL: the model has no such side */
+    struct side encoder, decoder; /* block is NULL if the model lacks this side */
     int32_t ids[TOKENS];          /* the decoder's inputs, and after each sequence its last label */
     int starts[BATCH + 1];
 };

@@ -1,5 +1,5 @@
-/* small_file.h - what the tests of damaged files share: a safetensors file in memory, its header
-   edited, a number of a tensor replaced, written where it was. */
+/* small_file.h - shared by the tests of damaged files: reads a safetensors file into memory, edits
+   its header, replaces a number of a tensor, and writes it back. */
 #ifndef RAPT_TESTS_MODEL_SMALL_FILE_H
 #define RAPT_TESTS_MODEL_SMALL_FILE_H
 
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-enum { FILE_MAX = 1 << 23 }; /* bytes */
+enum { FILE_MAX = 1 << 23 }; /* size limit in bytes */
 
 struct file {
     unsigned char *bytes;
@@ -23,7 +23,7 @@ static inline void put(const struct file *f)
     assert_int_equal(fclose(to), 0);
 }
 
-/* What stands there. */
+/* Reads a file. */
 static inline struct file file_at(const char *path)
 {
     struct file f = {.bytes = malloc(FILE_MAX)};
@@ -49,7 +49,7 @@ static inline uint64_t header_size(const struct file *f)
     return n;
 }
 
-/* The file with the first `from` of its header replaced. */
+/* Returns the file with the first `from` in its header replaced by `to`. */
 static inline struct file edited(const struct file *f, const char *from, const char *to)
 {
     struct file e = {.bytes = malloc(f->size + strlen(to) + 1)};
@@ -66,7 +66,7 @@ static inline struct file edited(const struct file *f, const char *from, const c
     return e;
 }
 
-/* Where the first number of a tensor stands. */
+/* Returns the address of the first number of a tensor. */
 static inline unsigned char *number_of(struct file *f, const char *tensor)
 {
     char name[128];

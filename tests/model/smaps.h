@@ -1,5 +1,5 @@
-/* smaps.h - what the tests of packed files share: a model that is saved so, how it is loaded, and
-   what the system says of its mapping. */
+/* smaps.h - shared by the tests of packed files: saves a packed model, loads it, and reads what the
+   system reports about its mapping. */
 #ifndef RAPT_TESTS_MODEL_SMAPS_H
 #define RAPT_TESTS_MODEL_SMAPS_H
 
@@ -25,9 +25,10 @@ static inline rapt_model *loaded(const char *path, const rapt_load_options *opti
     return model;
 }
 
-/* ---- what /proc/self/smaps says of the mapping of a file ---- */
+/* ---- the mapping of a file according to /proc/self/smaps ---- */
 
-/* In KiB; -1: the file is not mapped, or the system does not say. */
+/* Returns the sum of a field in KiB, or -1 if the file is not mapped or the system does not report
+   it. */
 static inline long smaps(const char *path, const char *key)
 {
     char line[512];

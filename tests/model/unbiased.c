@@ -1,7 +1,7 @@
-/* unbiased.c - the mean of the gradient over all that can be drawn, each outcome with its
-   probability, is the gradient of the expected loss, whatever baseline and share of expected
-   values; with reward_decay it is not. The expected loss is summed up and differentiated by the
-   definition (oracle/transformer.c), whose draws are forced one after the other. */
+/* unbiased.c - the mean of the gradient over all possible draws, weighted by their probability, is
+   the gradient of the expected loss, for any baseline and share of expected values. With
+   reward_decay it is not. The expected loss is summed and differentiated with the definition
+   (oracle/transformer.c), whose draws are forced to each outcome in turn. */
 #include "model/small.h"
 
 #include "oracle/transformer.h"
@@ -11,7 +11,7 @@ enum { LAYERS = 2, ROWS = 2, KEYS = 2, DRAWS = LAYERS * ROWS, OUTCOMES = 1 << DR
 enum { SOFT = OUTCOMES }; /* the outcome of a sentence that attends to expected values */
 static const int source_lengths[] = {KEYS}, target_lengths[] = {ROWS + 1};
 
-/* Two decoder layers: a key that a row draws in the first changes what later rows read. */
+/* Two decoder layers: the key that a row draws in the first layer changes what later rows read. */
 static const rapt_config config = {.size = sizeof(rapt_config),
                                    .source_vocab = 5,
                                    .target_vocab = 6,
@@ -28,8 +28,8 @@ struct scene {
     struct small_batch source, target;
     struct oracle_model *oracle;
     struct oracle_drop drop;
-    size_t tensor, size; /* the parameter that moves */
-    double mean[64];     /* of its gradient */
+    size_t tensor, size; /* the parameter under test */
+    double mean[64];     /* mean of its gradient */
     bool seen[OUTCOMES + 1];
 };
 
@@ -45,7 +45,7 @@ static double batch_loss(const struct scene *s)
                              (double)s->options.label_smoothing, NULL);
 }
 
-/* What the draws of this seed are; what was drawn is held from now on. */
+/* Draws with this seed and returns the outcome. The definition holds its draws from now on. */
 static int outcome_of(struct scene *s, uint64_t seed)
 {
     int outcome = 0;
@@ -57,7 +57,8 @@ static int outcome_of(struct scene *s, uint64_t seed)
     return outcome;
 }
 
-/* Its probability and loss with the parameters as they are; something is held. */
+/* Returns the probability of an outcome and sets its loss, with the current parameters. Draws must
+   be held. */
 static double probability(struct scene *s, int outcome, double *loss)
 {
     double share = (double)s->options.expected_share;
@@ -80,7 +81,7 @@ static double expected_loss(struct scene *s)
     return sum;
 }
 
-/* Adds probability * gradient of an outcome that has not been seen. */
+/* Adds the gradient for a seed, weighted by `share`, to the mean. */
 static void add_gradient(struct scene *s, uint64_t seed, double share)
 {
     const rapt_train_limits limits = {
@@ -111,7 +112,8 @@ static void sum_outcomes(struct scene *s)
     }
 }
 
-/* The largest difference from the gradient of the expected loss, for its largest element. */
+/* Returns the largest difference from the gradient of the expected loss, relative to its largest
+   element. */
 static double bias_of(struct scene *s)
 {
     const double h = 1e-5;
@@ -129,7 +131,7 @@ static double bias_of(struct scene *s)
     return worst / largest;
 }
 
-/* Of one parameter. */
+/* Returns the bias of the gradient of one parameter. */
 static double bias(const char *name, rapt_baseline baseline, float share, float decay)
 {
     struct scene s = {.model = small_model(&config, 4)};
@@ -165,8 +167,8 @@ static void test_unbiased(void **state)
     }
 }
 
-/* What a draw does to later rows is not rewarded: so the gradient of the first layer, whose draws
-   they read, is off; that of the last is not. */
+/* With reward_decay, a draw is not rewarded for its effect on later rows. This biases the gradient
+   of the first layer, whose draws later rows read, but not that of the last. */
 static void test_decay_biases(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* variants.h - small models of every score, locality and normalizer: variant i of the tables'
-   product in self-attention beside another one in cross-attention, so that all variants meet in
-   both. */
+/* variants.h - small models of every score, locality and normalizer. Model i has variant i of the
+   product of the tables in self-attention and another in cross-attention, so that each variant
+   occurs in both. */
 #ifndef RAPT_TESTS_MODEL_VARIANTS_H
 #define RAPT_TESTS_MODEL_VARIANTS_H
 
@@ -36,7 +36,7 @@ static inline rapt_config variant(int i)
     return c;
 }
 
-/* Half of a variant. */
+/* Returns a model with one half of a variant: encoder-only or decoder-only. */
 static inline rapt_config variant_half(int i, rapt_kind kind)
 {
     rapt_config c = variant(i);

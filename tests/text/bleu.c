@@ -1,5 +1,5 @@
-/* bleu.c - BLEU equals sacreBLEU's on the stored corpora, for any order of the additions;
- * arguments, memory. */
+/* bleu.c - BLEU equals sacreBLEU's on the stored corpora, in any order of the additions. Also tests
+   arguments and lack of memory. */
 #include "help.h"
 #include "scores.h"
 

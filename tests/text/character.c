@@ -1,4 +1,5 @@
-/* character.c - the next character at every code point and behind every kind of invalid byte. */
+/* character.c - decodes the next character at every code point and after every kind of invalid
+   byte. */
 #include "help.h"
 
 /* The table of RFC 3629, section 4, as ranges of bytes. */
@@ -17,7 +18,7 @@ static const struct form {
     {4, {0xF4, 0x80, 0x80, 0x80}, {0xF4, 0x8F, 0xBF, 0xBF}},
 };
 
-/* Bytes of the character that begins here; 0: none does. */
+/* Returns the size of the character that begins here, or 0 if the bytes are invalid. */
 static size_t form_length(const unsigned char *bytes, size_t size)
 {
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
@@ -110,7 +111,7 @@ static void white_space(void **state)
     (void)state;
     int spaces = 0;
     for (uint32_t c = 0; c <= 0x10FFFF; c++) spaces += rapt__utf8_space(c);
-    assert_int_equal(spaces, 29); /* as many as Python has */
+    assert_int_equal(spaces, 29); /* as many as in Python */
     static const uint32_t some[] = {9, 10, 13, 0x1C, 0x20, 0x85, 0xA0, 0x2003, 0x2029, 0x3000};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) assert_true(rapt__utf8_space(some[i]));
     static const uint32_t none[] = {0, 0x1B, 0x200B, 0xFEFF, 0x180E, 'x'};

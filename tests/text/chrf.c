@@ -1,4 +1,5 @@
-/* chrf.c - chrF2 equals sacreBLEU's on the stored corpora, also on odd bytes; arguments, memory. */
+/* chrf.c - chrF2 equals sacreBLEU's on the stored corpora, also on invalid bytes. Also tests
+   arguments and lack of memory. */
 #include "help.h"
 #include "scores.h"
 

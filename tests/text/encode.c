@@ -1,7 +1,7 @@
-/* encode.c - any bytes to tokens and back, against merging by the definition. */
+/* encode.c - encodes any bytes and decodes them again, compared with merging by the definition. */
 #include "help.h"
 
-static rapt_tokenizer *tokenizer; /* of tale, for all tests */
+static rapt_tokenizer *tokenizer; /* learned from `tale`, used by all tests */
 
 static int make(void **state)
 {
@@ -17,7 +17,8 @@ static int drop(void **state)
     return 0;
 }
 
-/* Definition: merge after merge in the order learned, each from left to right, word by word. */
+/* The definition: applies merge after merge in the order learned, each from left to right, word by
+   word. */
 static size_t naive(const rapt_tokenizer *t, rapt_text text, int32_t *ids)
 {
     size_t count = 0;
@@ -40,7 +41,7 @@ static size_t naive(const rapt_tokenizer *t, rapt_text text, int32_t *ids)
     return count;
 }
 
-/* All the laws of one text: there and back, ends, capacity. */
+/* Checks all laws for one text: the round trip, ends, capacities. */
 static void check(const rapt_tokenizer *t, rapt_text text)
 {
     size_t capacity = text.size + 1, count = 99, again = 99, size = 99;
@@ -62,7 +63,7 @@ static void check(const rapt_tokenizer *t, rapt_text text)
     assert_int_equal(size, text.size);
     if (size) assert_memory_equal(bytes, text.bytes, size);
 
-    rapt_text same = {bytes, size}; /* encode(decode(ids)) = ids, where ids came from encode */
+    rapt_text same = {bytes, size}; /* encode(decode(ids)) = ids if ids came from encode */
     assert_int_equal(rapt_tokenizer_encode(t, same, back, NULL, capacity, &again, NULL), RAPT_OK);
     assert_int_equal(again, count);
     if (count) assert_memory_equal(ids, back, count * sizeof *ids);
@@ -135,7 +136,7 @@ static void by_definition(void **state)
         size_t size = below(&seed, round % 10 ? 30 : 300);
         compare(tokenizer, (rapt_text){tale + below(&seed, strlen(tale) - size), size});
     }
-    for (int kinds = 1; kinds < 6; kinds++) { /* few letters, many merges, deep ones */
+    for (int kinds = 1; kinds < 6; kinds++) { /* few letters give many, deep merges */
         char text[1025];
         for (size_t i = 0; i < 1024; i++) text[i] = (char)('a' + below(&seed, (size_t)kinds));
         text[1024] = 0;

@@ -1,5 +1,5 @@
-/* help.h - what the tests of this layer share: random numbers, an allocator that fails, refusals.
- */
+/* help.h - shared by the tests of lib/text: random numbers, a failing allocator, checks of
+   refusals. */
 #ifndef RAPT_TESTS_TEXT_HELP_H
 #define RAPT_TESTS_TEXT_HELP_H
 
@@ -17,7 +17,7 @@
 
 #include "text/text.h"
 
-/* Steele and Vigna's splitmix64. */
+/* splitmix64 (Steele and Vigna) */
 static inline uint64_t next_random(uint64_t *state)
 {
     uint64_t z = (*state += 0x9E3779B97F4A7C15u);
@@ -36,7 +36,7 @@ static inline rapt_text text_of(const char *string)
     return (rapt_text){string, strlen(string)};
 }
 
-/* A call was refused, and *why holds this phrase. */
+/* Checks that a call was refused with a reason that contains the phrase. */
 static inline void refused(rapt_status status, rapt_message *why, const char *phrase)
 {
     assert_int_equal(status, RAPT_BAD_ARGUMENT);
@@ -45,7 +45,7 @@ static inline void refused(rapt_status status, rapt_message *why, const char *ph
     why->text[0] = 0;
 }
 
-/* Counts allocations; call number `fails` (0, 1, ...) gets no memory. */
+/* Counts allocations. Allocation number `fails`, from 0, fails. */
 struct counting {
     long calls, fails, living;
 };
@@ -57,7 +57,7 @@ static inline void *counting_alloc(void *user, size_t bytes)
     char *memory = aligned_alloc(64, 64 + (bytes + 63) / 64 * 64);
     if (!memory) return NULL;
     memcpy(memory, &bytes, sizeof bytes);
-    memset(memory + 64, 0xA5, bytes); /* not zeros by chance */
+    memset(memory + 64, 0xA5, bytes); /* so that memory is not 0 by chance */
     counting->living++;
     return memory + 64;
 }
@@ -77,7 +77,7 @@ static inline rapt_allocator counting_allocator(struct counting *counting)
     return (rapt_allocator){counting_alloc, counting_free, counting};
 }
 
-/* A tokenizer from any text; the caller frees it. */
+/* Learns a tokenizer from a text. The caller frees it. */
 static inline rapt_tokenizer *learned(const char *string, int vocab)
 {
     rapt_tokenizer *tokenizer = NULL;

@@ -1,11 +1,11 @@
-/* learn.c - the merges learned are those of the definition, the same every time. */
+/* learn.c - learned merges are those of the definition, the same every time. */
 #include "help.h"
 
 enum { MAX_TEXT = 2000 };
 
 struct naive {
     int32_t tokens[MAX_TEXT];
-    size_t word[MAX_TEXT]; /* which word each token is of */
+    size_t word[MAX_TEXT]; /* the word of each token */
     size_t count;
 };
 
@@ -17,7 +17,8 @@ static size_t times(const struct naive *n, int32_t left, int32_t right)
     return count;
 }
 
-/* The most frequent pair, counted anew; of equals the one with the lowest ids. */
+/* Finds the most frequent pair, counting anew. If counts are equal, the pair with the lowest ids
+   wins. */
 static size_t best(const struct naive *n, int32_t *left, int32_t *right)
 {
     size_t max = 0;
@@ -56,7 +57,7 @@ static void merge(struct naive *n, int32_t left, int32_t right, int32_t made)
     n->count = put;
 }
 
-/* Learns all there is to learn and compares each merge; returns the vocabulary supported. */
+/* Learns as many merges as possible and compares each. Returns the size of the vocabulary. */
 static int compare(rapt_text text)
 {
     static struct naive n;
@@ -81,7 +82,7 @@ static int compare(rapt_text text)
         assert_int_equal(t->right[m], right);
         merge(&n, left, right, 259 + m);
     }
-    int32_t ids[MAX_TEXT]; /* what was learned from is encoded as it was merged */
+    int32_t ids[MAX_TEXT]; /* encoding the training text must give the merged tokens */
     size_t count;
     assert_int_equal(rapt_tokenizer_encode(t, text, ids, NULL, MAX_TEXT, &count, NULL), RAPT_OK);
     assert_int_equal(count, n.count);
@@ -95,7 +96,7 @@ static void by_definition(void **state)
     (void)state;
     assert_int_equal(compare(text_of("")), 259);
     assert_int_equal(compare(text_of("ab cd")), 259);
-    assert_int_equal(compare(text_of("ab ab")), 260); /* the second has its space */
+    assert_int_equal(compare(text_of("ab ab")), 260); /* the second word includes its space */
     assert_int_equal(compare(text_of(" ab ab")), 261);
     assert_int_equal(compare(text_of("aaaa")), 260);
     assert_true(compare(text_of(tale)) > 310);
@@ -192,7 +193,7 @@ static void bad_arguments(void **state)
 static void no_memory(void **state)
 {
     (void)state;
-    /* Long enough that every table grows while it is used. */
+    /* Long enough that every table grows during use. */
     enum { SIZE = 12000 };
     static char bytes[SIZE];
     uint64_t seed = 13;

@@ -1,6 +1,6 @@
-/* list.c - vocabularies that are lists of names: encoded and decoded by looking names up one by
-   one, with and without a SentencePiece model; written and read; damaged, refused, without memory.
- */
+/* list.c - vocabularies that are lists of names. Encoding and decoding are compared with looking
+   names up one by one, with and without a SentencePiece model. Also tests writing, reading, damage,
+   refusals and lack of memory. */
 #include "text/list.h"
 #include "spm_models.h"
 
@@ -18,7 +18,7 @@ static rapt_tokenizer *list_of(const char *const *names, int count, const rapt_t
     return t;
 }
 
-/* Text to these ids, each of which ends there; ids back to this text. */
+/* Checks that a text gives these ids and ends, and that the ids give the text `back`. */
 static void judge(const rapt_tokenizer *t, const char *text, const int32_t *ids, const size_t *ends,
                   size_t count, const char *back)
 {
@@ -93,7 +93,8 @@ static void test_names(void **state)
     size_t count;
     refused(rapt_tokenizer_encode(cut, text_of("a nn"), ids, NULL, MAX, &count, &why), &why,
             "\"nn\" is in no vocabulary");
-    assert_int_equal(rapt_tokenizer_special(cut, RAPT_TOKEN_BEGIN), 0); /* the end token */
+    assert_int_equal(rapt_tokenizer_special(cut, RAPT_TOKEN_BEGIN),
+                     0); /* the end token serves as begin token */
     assert_int_equal(rapt_tokenizer_special(cut, RAPT_TOKEN_PAD), -1);
     assert_int_equal(rapt_tokenizer_file(cut).size, 0);
     rapt_tokenizer_free(cut);
@@ -126,7 +127,8 @@ static void judge_pieces(const rapt_tokenizer *t)
 {
     JUDGE(t, "a aab", "a aab", ARRAY(4, 4, 7, 2), ARRAY(1, 3, 4, 5));
     JUDGE(t, "b", "b", ARRAY(3, 2), ARRAY(0, 1));
-    JUDGE(t, "zb y", "zb ", ARRAY(3, 5, 2, 3, 1), ARRAY(0, 1, 2, 3, 4)); /* z: a name, no piece */
+    JUDGE(t, "zb y", "zb ", ARRAY(3, 5, 2, 3, 1),
+          ARRAY(0, 1, 2, 3, 4)); /* z is a name but not a piece */
     JUDGE(t, ">>ab<< a", ">>ab<< a", ARRAY(6, 4), ARRAY(6, 8));
     JUDGE(t, ">>ab<<", ">>ab<<", ARRAY(6), ARRAY(6));
     assert_int_equal(rapt_tokenizer_special(t, RAPT_TOKEN_PAD), 8);
@@ -141,8 +143,8 @@ static void test_pieces(void **state)
     const rapt_text file = rapt_tokenizer_file(t), wanted = rapt_tokenizer_file(pieces);
     assert_int_equal(file.size, wanted.size);
     assert_memory_equal(file.bytes, wanted.bytes, file.size);
-    rapt_tokenizer *cut = list_of(words, 1, pieces); /* without an unknown token */
-    rapt_tokenizer_free(pieces);                     /* which was copied */
+    rapt_tokenizer *cut = list_of(words, 1, pieces); /* has no unknown token */
+    rapt_tokenizer_free(pieces);                     /* the list has its own copy */
     int32_t ids[MAX];
     size_t count;
     rapt_message why = {""};
@@ -151,10 +153,10 @@ static void test_pieces(void **state)
             "piece 0 is in no vocabulary");
     assert_int_equal(rapt_tokenizer_encode(t, text_of(">>zz<< a"), ids, NULL, MAX, &count, NULL),
                      RAPT_OK);
-    assert_true(ids[0] == 3); /* no such language: it is text */
+    assert_true(ids[0] == 3); /* an unknown language is text */
     assert_int_equal(rapt_tokenizer_encode(t, text_of(">>ab a"), ids, NULL, MAX, &count, NULL),
                      RAPT_OK);
-    assert_true(ids[0] == 3); /* it has no end */
+    assert_true(ids[0] == 3); /* it is not terminated */
     refused(rapt_tokenizer_encode(t, (rapt_text){"a", SIZE_MAX / 2}, ids, NULL, MAX, &count, &why),
             &why, "is too long");
     rapt_tokenizer_free(t);
@@ -179,8 +181,8 @@ static rapt_tokenizer *pieces_of(bool bytes)
     return t;
 }
 
-/* What no piece is may be a name, as it was normalized: e and an accent, which become one letter;
-   two faces, of which a piece of the text is the first. */
+/* Text that is not a piece may be a name in its normalized form: "e" and an accent, which become
+   one letter; two faces, of which the first is a piece of the text. */
 static void test_normalized(void **state)
 {
     (void)state;
@@ -196,7 +198,7 @@ static void test_normalized(void **state)
     rapt_tokenizer_free(pieces);
 }
 
-/* Pieces of bytes make characters again. */
+/* Byte pieces must be joined to characters. */
 static void test_bytes(void **state)
 {
     (void)state;
@@ -226,7 +228,7 @@ static char *write_list(const rapt_tokenizer *t, size_t *size)
     return text;
 }
 
-/* Written and read it is the same; any changed byte is told. */
+/* Writing and reading must preserve it, and any changed byte must be reported. */
 static void test_written(void **state)
 {
     (void)state;
@@ -255,7 +257,7 @@ static void test_written(void **state)
     rapt_tokenizer_free(pieces);
 }
 
-/* With a sum that is right. */
+/* Creates a list from a text, to which it adds the correct checksum. */
 static rapt_status create_from(const char *body, rapt_message *why)
 {
     char text[256];
@@ -298,8 +300,8 @@ static void test_refusals(void **state)
     rapt_tokenizer_free(pairs);
 }
 
-/* Names chosen so that FNV-1a puts them into one slot are spread as any others are: no run of
-   slots is long. */
+/* Names chosen so that FNV-1a puts them into one slot must spread like any others: no run of slots
+   is long. */
 static void test_colliding(void **state)
 {
     (void)state;
@@ -345,7 +347,7 @@ static rapt_status make_written(rapt_tokenizer **t, const void *from,
     return rapt_tokenizer_create(t, from, strlen(from), allocator, NULL);
 }
 
-/* Each allocation fails once. */
+/* Lets each allocation fail once. */
 static void judge_memory(make_fn *make, const void *from)
 {
     rapt_tokenizer *t = NULL;
@@ -359,7 +361,7 @@ static void judge_memory(make_fn *make, const void *from)
     }
 }
 
-/* The same of a text with pieces, which gives its tokens in the end. */
+/* Encodes a text with pieces under failing allocations until it gives its tokens. */
 static void judge_encoding(const rapt_tokenizer *pieces)
 {
     struct counting counting = {.fails = -1};

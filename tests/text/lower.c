@@ -1,4 +1,4 @@
-/* lower.c - lower case, against what Python's str.lower() gives. */
+/* lower.c - compares lower case with the results of Python's str.lower(). */
 #include "help.h"
 
 struct lowered {
@@ -14,7 +14,7 @@ static const struct lowered always[] = {
     {"ΆΈΉΊΌΎΏ ΑΒΩΪ", "άέήίόύώ αβωϊ"},
     {"ЀЁЏ АБЯ ѢѲ ҐӁӀ ԀԮ", "ѐёџ абя ѣѳ ґӂӏ ԁԯ"},
     {"ԱԲՖ", "աբֆ"},
-    /* A final sigma comes after a letter and before none; what may be skipped is skipped. */
+    /* A final sigma has a letter before it and none after it. Ignorable characters are skipped. */
     {"ΟΔΟΣ ΣΟΦΟΣ.", "οδος σοφος."},
     {"Σ ΑΣ ΣΣ ΑΣΑ", "σ ας σς ασα"},
     {"ΑΣ'Α ΑΣ' 'Σ Α'Σ", "ασ'α ας' 'σ α'ς"},
@@ -56,7 +56,8 @@ static void other_letters(void **state)
     check(beyond, sizeof beyond / sizeof *beyond);
 }
 
-/* No text grows to more than twice its bytes, and lower case stays as it is (but for sigmas). */
+/* No text may grow to more than twice its size, and lower case must not change (except for
+   sigmas). */
 static void all_characters(void **state)
 {
     (void)state;

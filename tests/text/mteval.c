@@ -1,4 +1,4 @@
-/* mteval.c - 13a tokenization; what is expected was printed by sacreBLEU's Tokenizer13a. */
+/* mteval.c - 13a tokenization. The expected results were printed by sacreBLEU's Tokenizer13a. */
 #include "help.h"
 
 static const struct {
@@ -50,7 +50,7 @@ static const struct {
     {"a&b;c", "a & b ; c"},
 };
 
-/* size bytes of out without the spaces at its end. */
+/* Returns the size of `out` without trailing spaces. */
 static size_t trimmed(const char *out, size_t size)
 {
     while (size && out[size - 1] == ' ') size--;
@@ -71,7 +71,8 @@ static void known_lines(void **state)
     }
 }
 
-/* Whatever the bytes, the space promised is enough (the sanitizers see it) and no byte is lost. */
+/* The promised capacity must suffice for any bytes (sanitizers check it), and no byte may be
+   lost. */
 static void any_bytes(void **state)
 {
     (void)state;

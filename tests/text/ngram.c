@@ -1,4 +1,4 @@
-/* ngram.c - clipped counts of common n-grams, against counting them one by one. */
+/* ngram.c - compares clipped counts of common n-grams with counting them one by one. */
 #include "help.h"
 
 enum { MAX = 24, ORDERS = 6 };
@@ -15,7 +15,7 @@ static int times(const uint32_t *ids, size_t length, const uint32_t *gram, int o
     return count;
 }
 
-/* Each n-gram where it first occurs in the hypothesis: the smaller of its two counts. */
+/* Sums, for each distinct n-gram of the hypothesis, the smaller of its two counts. */
 static long long naive(const uint32_t *h, size_t nh, const uint32_t *r, size_t nr, int order)
 {
     long long matches = 0;

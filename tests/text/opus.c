@@ -1,6 +1,5 @@
-/* opus.c - texts as OPUS-MT's scripts prepare them: cases of each rule, every character against
-   Perl's and sed's own idea of the rules where they are installed, sizes, and offsets into the
-   original. */
+/* opus.c - text prepared like OPUS-MT's scripts do: cases of each rule, every character compared
+   with Perl and sed where they are installed, sizes, and offsets into the original. */
 #define _GNU_SOURCE /* mkstemp */
 #include "text/help.h"
 
@@ -43,7 +42,8 @@ static size_t prepared(rapt_text text, char *bytes, size_t *ends)
     return size;
 }
 
-/* Offsets rise, end within the text, and where a character stays they are behind its own bytes. */
+/* Checks that offsets increase and end within the text, and that an unchanged character ends after
+   its own bytes. */
 static void check_ends(rapt_text text, const char *bytes, const size_t *ends, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -90,9 +90,9 @@ static void test_refusals(void **state)
     assert_memory_equal(bytes, text.bytes, 9);
 }
 
-/* ---- every character, between two letters, beside Perl ---- */
+/* ---- every character between two letters, compared with Perl ---- */
 
-/* The rules in the words of Perl; what its Unicode has not assigned is left out by "?". */
+/* The rules in Perl. "?" marks characters that Perl's version of Unicode has not assigned. */
 static const char script[] =
     "if (/(?![\\x{FDD0}-\\x{FDEF}]|[\\x{FFFE}\\x{FFFF}])\\p{Cn}/) { print \"?\\n\"; next } "
     "tr/\xEF\xBC\x8C\xE3\x80\x81\xE2\x88\xB6\xEF\xBC\x9A\xEF\xBC\x9F\xEF\xBC\x89\xEF\xBC\x81"
@@ -114,7 +114,8 @@ static size_t utf8(uint32_t c, char *to)
     return size;
 }
 
-/* All of planes 0 and 1; of the others the first 16,384 characters and the last 64. */
+/* Steps through all of planes 0 and 1, and the first 16,384 and the last 64 characters of the
+   others. */
 static uint32_t next_character(uint32_t c)
 {
     c++;

@@ -1,4 +1,4 @@
-/* pairs.c - pairs keep their index, and come out by falling count. */
+/* pairs.c - pairs keep their index and are returned in order of decreasing count. */
 #include "help.h"
 
 static void found_again(void **state)
@@ -21,7 +21,7 @@ static void uses(void **state)
     static const uint32_t words[] = {3, 3, 4, 9, 9};
     for (size_t i = 0; i < 5; i++) assert_true(rapt__pairs_use(&pairs, 1, words[i]));
     assert_int_equal(pairs.pairs[0].uses, 0);
-    static const uint32_t expected[] = {9, 4, 3}; /* each word once, the last one first */
+    static const uint32_t expected[] = {9, 4, 3}; /* each word once, the last first */
     uint32_t use = pairs.pairs[1].uses;
     for (size_t i = 0; i < 3; i++, use = pairs.uses[use - 1].next)
         assert_int_equal(pairs.uses[use - 1].word, expected[i]);
@@ -29,7 +29,7 @@ static void uses(void **state)
     rapt__pairs_free(&pairs);
 }
 
-/* Counts may fall after the offer; what comes out is then by the counts of that moment. */
+/* Counts may decrease after they were offered. Pairs must come out by their current counts. */
 static void by_falling_count(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* shortlist.c - lexical shortlists: of pairs, of the text and the binary form, against plain loops;
-   written and read again; damaged in every byte; those of real students of Firefox. */
+/* shortlist.c - lexical shortlists made from pairs, from text and from the binary form, compared
+   with plain loops. They are written and read again, and damaged in every byte. Also reads those of
+   Firefox's models. */
 #include "../skips.h"
 #include "text/help.h"
 
@@ -37,7 +38,7 @@ static void free_sides(struct sides *s)
     rapt_tokenizer_free(s->target);
 }
 
-/* Tokens of a source. */
+/* Finds the tokens for a source. */
 static int tokens_of(const rapt_shortlist *l, const int32_t *source, int count, int32_t *tokens)
 {
     int found = 0;
@@ -55,7 +56,8 @@ static void check_tokens(const rapt_shortlist *l, const int32_t *source, int cou
     assert_memory_equal(tokens, wanted, sizeof *wanted * (size_t)wanted_count);
 }
 
-/* The best of each source token, the first ones, and then unused ones up to a multiple of 8. */
+/* A shortlist has the first tokens, the best of each source token, and then unused ones up to a
+   multiple of 8. */
 static void test_pairs(void **state)
 {
     (void)state;
@@ -75,7 +77,8 @@ static void test_pairs(void **state)
     check_tokens(l, (int32_t[]){2, 3}, 2, (int32_t[]){0, 1, 2, 3, 4, 5, 9, 12}, 8);
     check_tokens(l, NULL, 0, (int32_t[]){0, 1, 2, 3, 4, 5, 6, 7}, 8);
     rapt_shortlist_free(l);
-    /* one vocabulary: the source's tokens too; all tokens where there are fewer than a multiple */
+    /* with one vocabulary, the source's tokens are added; if there are too few tokens for a
+       multiple, all are used */
     assert_int_equal(rapt_shortlist_create(&l, pairs, 0, 0, 1, s.target, s.target, NULL, NULL),
                      RAPT_OK);
     check_tokens(l, (int32_t[]){17, 9}, 2, (int32_t[]){0, 1, 2, 3, 4, 5, 9, 17}, 8);
@@ -139,7 +142,7 @@ static rapt_status text_status(const struct sides *s, const char *text, rapt_mes
     return status;
 }
 
-/* Texts that no pair of the vocabularies is in, and probabilities that are none. */
+/* Tests texts without a pair in the vocabularies, and invalid probabilities. */
 static void test_useless(void **state)
 {
     (void)state;
@@ -206,8 +209,8 @@ static size_t written(const rapt_shortlist *l, unsigned char *bytes, size_t capa
     return size;
 }
 
-/* Any changed byte is found, but for the last token of an odd number, which no checksum covers; and
-   any missing or further one. */
+/* Any changed byte must be found, except in the last token if their number is odd, which no
+   checksum covers. Any missing or additional byte must be found, too. */
 static void test_damage(void **state)
 {
     (void)state;
@@ -247,7 +250,7 @@ static void test_damage(void **state)
     free_sides(&s);
 }
 
-/* Real ones: read, and written again byte by byte. */
+/* Reads shortlists of real models and writes them byte by byte. */
 static void test_real(void **state)
 {
     (void)state;

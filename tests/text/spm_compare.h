@@ -1,5 +1,5 @@
-/* spm_compare.h - lines and a SentencePiece model through spm_encode and spm_decode, and through
-   rapt_tokenizer_encode and _decode: the first line that differs is shown. */
+/* spm_compare.h - runs lines and a SentencePiece model through spm_encode and spm_decode and
+   through rapt_tokenizer_encode and _decode, and shows the first line that differs. */
 #ifndef RAPT_TESTS_TEXT_SPM_COMPARE_H
 #define RAPT_TESTS_TEXT_SPM_COMPARE_H
 
@@ -14,7 +14,7 @@ static inline bool reference_there(void)
 
 struct comparison {
     rapt_tokenizer *tokenizer;
-    char folder[64]; /* of the files below */
+    char folder[64]; /* holds the files */
     FILE *lines;
     size_t count;
 };
@@ -48,7 +48,7 @@ static inline struct comparison comparison_of(const void *model, size_t size)
     return c;
 }
 
-/* A line without a line break inside. */
+/* Adds a line, which must not contain a line break. */
 static inline void comparison_add(struct comparison *c, const char *line, size_t size)
 {
     assert_int_equal(fwrite(line, 1, size, c->lines), size);
@@ -69,7 +69,7 @@ static inline void comparison_command(const struct comparison *c, const char *pr
     assert_int_equal(code, 0);
 }
 
-struct comparison_line { /* of a file */
+struct comparison_line { /* one line of a file */
     char *bytes;
     size_t capacity;
     ssize_t size;
@@ -91,7 +91,7 @@ static inline void comparison_differs(const char *what, size_t number,
     fail();
 }
 
-/* Our ids of a text, as spm_encode writes them. Also checked: the bound, the ends. */
+/* Encodes a text and formats the ids like spm_encode. Also checks the bound and the ends. */
 static inline void comparison_ids(const rapt_tokenizer *t, rapt_text text, char **out,
                                   size_t *capacity)
 {
@@ -114,7 +114,7 @@ static inline void comparison_ids(const rapt_tokenizer *t, rapt_text text, char 
     free(ends);
 }
 
-/* Compares all lines' ids; writes those that have some to "ids". */
+/* Compares the ids of all lines and writes the ids of nonempty ones to "ids". */
 static inline void comparison_encode(const struct comparison *c, const char *what)
 {
     struct comparison_line line = {0}, ref = {0};
@@ -139,7 +139,7 @@ static inline void comparison_encode(const struct comparison *c, const char *wha
     assert_int_equal(fclose(ids), 0);
 }
 
-/* Ids as no text gives them, behind those of the texts. */
+/* Appends sequences of ids that no text gives. */
 static inline void comparison_any_ids(const struct comparison *c, size_t lines)
 {
     FILE *ids = comparison_open(c, "ids", "ab");
@@ -168,7 +168,7 @@ static inline void comparison_decode(const struct comparison *c, const char *wha
         assert_int_equal(rapt_tokenizer_decode(c->tokenizer, ids, count, ours, size, &size, NULL),
                          RAPT_OK);
         ours[size] = 0;
-        /* A text may hold line breaks of its own. */
+        /* A text may itself contain line breaks. */
         for (size_t at = 0;; at++) {
             char *end = memchr(ours + at, '\n', size - at);
             size_t part = (end ? (size_t)(end - ours) : size) - at;
@@ -188,7 +188,7 @@ static inline void comparison_decode(const struct comparison *c, const char *wha
     fclose(theirs);
 }
 
-/* any: ids in any order, too. */
+/* Runs the comparison. If `any`, also decodes ids in random order. */
 static inline void comparison_run(struct comparison *c, const char *what, bool any)
 {
     assert_int_equal(fclose(c->lines), 0);

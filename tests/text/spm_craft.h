@@ -1,5 +1,5 @@
-/* spm_craft.h - SentencePiece models for tests, written as the bytes of their protobuf: any pieces,
-   options and normalization rules, also such as no trainer writes. */
+/* spm_craft.h - writes the protobuf bytes of SentencePiece models for tests, with any pieces,
+   options and normalization rules, including some that no trainer writes. */
 #ifndef RAPT_TESTS_TEXT_SPM_CRAFT_H
 #define RAPT_TESTS_TEXT_SPM_CRAFT_H
 
@@ -7,7 +7,7 @@
 #include "help.h"
 #include "text/sentencepiece/sentencepiece.h"
 
-/* Bytes that grow. */
+/* A buffer that is appended to. */
 struct craft {
     char bytes[1 << 17];
     size_t size;
@@ -54,7 +54,7 @@ static inline void craft_message(struct craft *to, unsigned field, const struct 
     craft_string(to, field, message->bytes, message->size);
 }
 
-/* One piece; type 0: left out, as for a normal one. */
+/* Adds a piece. Type 0 omits the field, as in normal pieces. */
 static inline void craft_piece(struct craft *model, const char *text, float score, unsigned type)
 {
     static struct craft piece;
@@ -65,7 +65,7 @@ static inline void craft_piece(struct craft *model, const char *text, float scor
     craft_message(model, 1, &piece);
 }
 
-/* The three special pieces that most models begin with. */
+/* Adds the three special pieces that most models begin with. */
 static inline void craft_specials(struct craft *model)
 {
     craft_piece(model, "<unk>", 0, SPM_UNKNOWN);
@@ -89,12 +89,12 @@ struct craft_rule {
 enum { CRAFT_BLOCKS = 60, CRAFT_UNUSED = 1 << 30 };
 struct craft_trie {
     uint32_t units[CRAFT_BLOCKS * 256];
-    uint32_t block[CRAFT_BLOCKS * 256]; /* that of a unit's children; 0: it has none yet */
+    uint32_t block[CRAFT_BLOCKS * 256]; /* block of a unit's children; 0: none yet */
     uint32_t blocks;
 };
 
-/* The child of a unit by a byte. Each unit has a block for its children: the simplest double array
-   there is. */
+/* Finds or adds the child of a unit for a byte. Each unit has its own block of children, which
+   makes the simplest double array. */
 static inline uint32_t craft_child(struct craft_trie *trie, uint32_t at, unsigned char byte)
 {
     if (trie->block[at] == 0) {
@@ -107,7 +107,7 @@ static inline uint32_t craft_child(struct craft_trie *trie, uint32_t at, unsigne
     return child;
 }
 
-/* The precompiled_charsmap of some rules. */
+/* Adds the precompiled_charsmap of some rules. */
 static inline void craft_charsmap(struct craft *to, const struct craft_rule *rules, size_t count)
 {
     static struct craft_trie trie;

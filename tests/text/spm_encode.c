@@ -1,9 +1,9 @@
-/* spm_encode.c - texts through SentencePiece models: results of the reference, the bounds of what
-   is written, long texts, tokenizers stored and created again, what is asked of a tokenizer. */
+/* spm_encode.c - encodes text with SentencePiece models: results of the reference, bounds of the
+   output, long texts, tokenizers written and created again, and queries. */
 #include "spm_known.h"
 #include "spm_models.h"
 
-static struct craft model; /* of the test that runs */
+static struct craft model; /* of the current test */
 
 static rapt_tokenizer *crafted(size_t number)
 {
@@ -37,7 +37,7 @@ static void test_known(void **state)
     }
 }
 
-/* Every capacity: the count is the same, and nothing is written behind it. */
+/* The count must be the same for every capacity, and nothing may be written beyond it. */
 static void test_capacity(void **state)
 {
     const rapt_text text = text_of("qqq abc \xF0\x9F\x98\x80 aaaa");
@@ -70,7 +70,7 @@ static void test_capacity(void **state)
     }
 }
 
-/* One word of 256 KB: what is quadratic in it does not end. */
+/* Encodes one word of 256 KB. A quadratic algorithm would not finish. */
 static void test_long(void **state)
 {
     enum { SIZE = 1 << 18 };
@@ -123,7 +123,7 @@ static void test_written(void **state)
             assert_int_equal(counts[0], counts[1]);
             if (counts[0]) assert_memory_equal(ids[0], ids[1], counts[0] * sizeof **ids);
         }
-        for (size_t i = 0; i < size - 1; i += 1 + i / 8) { /* any change is found */
+        for (size_t i = 0; i < size - 1; i += 1 + i / 8) { /* any change must be found */
             rapt_tokenizer *none = NULL;
             string[i] ^= 1;
             assert_int_equal(rapt_tokenizer_create(&none, string, size - 1, NULL, NULL),
@@ -137,7 +137,7 @@ static void test_written(void **state)
     }
 }
 
-/* Names, texts and special tokens. */
+/* Tests queries of names, texts and special tokens. */
 static void test_asked(void **state)
 {
     rapt_tokenizer *t = crafted(4);
@@ -166,8 +166,8 @@ static void test_asked(void **state)
     rapt_tokenizer_free(t);
 }
 
-/* Special tokens are those of their names and types, wherever they are; a text begins with the end
-   token where there is no begin. */
+/* Special tokens are found by name and type, at any index. Without a begin token, a text begins
+   with the end token. */
 static void test_specials(void **state)
 {
     static struct craft spec;
@@ -175,11 +175,11 @@ static void test_specials(void **state)
     (void)state;
     model.size = spec.size = 0;
     craft_piece(&model, "a", -1, 0);
-    craft_piece(&model, "<s>", -1, 0); /* a normal piece of that name */
+    craft_piece(&model, "<s>", -1, 0); /* a normal piece with that name */
     craft_piece(&model, "stop", 0, SPM_CONTROL);
     craft_piece(&model, "<pad>", 0, SPM_CONTROL);
     craft_piece(&model, "<unk>", 0, SPM_UNKNOWN);
-    craft_string(&spec, 47, "stop", 4); /* the end token's name */
+    craft_string(&spec, 47, "stop", 4); /* the name of the end token */
     craft_message(&model, 2, &spec);
     assert_int_equal(rapt_tokenizer_load_memory(&t, model.bytes, model.size, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_tokenizer_special(t, RAPT_TOKEN_UNKNOWN), 4);
@@ -189,7 +189,7 @@ static void test_specials(void **state)
     rapt_tokenizer_free(t);
 }
 
-/* Keys against a plain search. */
+/* Compares lookups of keys with a plain search. */
 static void test_trie(void **state)
 {
     enum { KEYS = 3000 };
@@ -237,8 +237,8 @@ static void test_trie(void **state)
 static void test_base64(void **state)
 {
     static const char *const known[] = {"", "f", "fo", "foo", "foob", "fooba", "foobar"};
-    static const char *const texts[] = {"",         "Zg==",     "Zm8=",    "Zm9v",
-                                        "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"}; /* RFC 4648, 10 */
+    static const char *const texts[] = {
+        "", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"}; /* RFC 4648, section 10 */
     static const char *const wrong[] = {"Zh==", "Zg=a", "Z===", "Zg= ", "Z\xE9==", "Zm9="};
     char text[16], bytes[16];
     (void)state;

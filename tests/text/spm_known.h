@@ -1,6 +1,6 @@
-/* spm_known.h - what SentencePiece 0.1.97 (Debian's python3-sentencepiece) makes of some texts with
-   the crafted models of spm_models.h: ids, the offset in the text behind each, and these ids as
-   text again. */
+/* spm_known.h - results of SentencePiece 0.1.97 (Debian's python3-sentencepiece) for some texts
+   with the crafted models of spm_models.h: the ids, the end of each in the text, and the ids
+   decoded. */
 #ifndef RAPT_TESTS_TEXT_SPM_KNOWN_H
 #define RAPT_TESTS_TEXT_SPM_KNOWN_H
 

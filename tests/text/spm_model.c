@@ -1,13 +1,12 @@
-/* spm_model.c - SentencePiece models that are damaged, contradict themselves or ask for what is not
-   supported: each is refused with a reason, and nothing is left behind. Models that are odd but
-   whole are loaded. */
+/* spm_model.c - SentencePiece models that are damaged, inconsistent or unsupported are refused with
+   a reason and leave nothing allocated. Unusual but valid models are loaded. */
 #include "spm_models.h"
 
 #define TAIL(text) text, sizeof text - 1
 
-static struct craft model; /* of the test that runs */
+static struct craft model; /* of the current test */
 
-/* What rapt_tokenizer_load_memory says of these bytes, in memory of exactly this size. */
+/* Loads the bytes from memory of exactly this size. */
 static rapt_status load(const char *bytes, size_t size, rapt_tokenizer **t, rapt_message *why)
 {
     struct counting counting = {.fails = -1};
@@ -47,7 +46,7 @@ static void base(bool normal)
     if (normal) craft_piece(&model, "a", -1, 0);
 }
 
-/* Bytes behind a model that is whole. */
+/* Appends fields to a valid model. */
 static void test_tails(void **state)
 {
     static const struct {
@@ -67,13 +66,13 @@ static void test_tails(void **state)
         {TAIL("\x00\x00"), "an invalid number"},
         {TAIL("\x35\x00\x00\x00"), "ends within a number"},
         {TAIL("\x31\x00\x00\x00\x00"), "ends within a number"},
-        /* kinds of the model's fields */
+        /* wrong wire types of the model's fields */
         {TAIL("\x08\x01"), "field 1 of the model is of the wrong kind"},
         {TAIL("\x10\x01"), "field 2 of the model is of the wrong kind"},
         {TAIL("\x1D\x00\x00\x00\x00"), "field 3 of the model is of the wrong kind"},
         {TAIL("\x20\x01"), "field 4 of the model is of the wrong kind"},
         {TAIL("\x28\x01"), "field 5 of the model is of the wrong kind"},
-        /* a piece */
+        /* pieces */
         {TAIL("\x0A\x00"), "piece 4 is empty"},
         {TAIL("\x0A\x02\x0A\x00"), "piece 4 is empty"},
         {TAIL("\x0A\x05\x15\x00\x00\x80\x3F"), "piece 4 is empty"},
@@ -131,8 +130,7 @@ static void test_tails(void **state)
     }
 }
 
-/* A map of `units` units, the given ones first and values everywhere else, with two empty
-   replacements. */
+/* Adds a map of `units` units: the given ones, then values. It has two empty replacements. */
 static void put_map(const uint32_t *given, size_t count, size_t units)
 {
     static struct craft map, spec;
@@ -158,7 +156,7 @@ static void put_raw_map(const char *bytes, size_t size)
     craft_message(&model, 3, &spec);
 }
 
-/* Sizes that are wrong, and ways out of the arrays. */
+/* Tests wrong sizes and indices outside the arrays. */
 static void test_maps(void **state)
 {
     static const struct {
@@ -166,16 +164,16 @@ static void test_maps(void **state)
         size_t size;
     } sizes[] = {
         {TAIL("\x04")},
-        {TAIL("\x04\0\0\0")},                 /* nothing behind the size */
+        {TAIL("\x04\0\0\0")},                 /* nothing after the size */
         {TAIL("\0\0\0\0\0")},                 /* no trie */
-        {TAIL("\x03\0\0\0\0\0\0\0\0")},       /* no whole units */
+        {TAIL("\x03\0\0\0\0\0\0\0\0")},       /* not a whole number of units */
         {TAIL("\x04\0\0\0\0\0\0\0")},         /* no replacements */
         {TAIL("\x08\0\0\0\0\0\0\0\0")},       /* longer than the rest */
         {TAIL("\xFC\xFF\xFF\xFF\0\0\0\0\0")}, /* much longer */
         {TAIL("\x04\0\0\0\0\0\0\0x")},        /* no end of the last replacement */
     };
     enum { LABEL = 'a', KEY = 1 << 8, FAR = 1 << 9, OFFSET = 10 };
-    /* base of the root: 256, so its child by 'a' is unit 256 + 'a' */
+    /* the root's base is 256, so its child for 'a' is unit 256 + 'a' */
     static uint32_t ways[7][512];
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -186,14 +184,15 @@ static void test_maps(void **state)
     for (size_t i = 0; i < 7; i++)
         for (size_t unit = 0; unit < 512; unit++) ways[i][unit] = 1u << 31;
     for (size_t i = 0; i < 7; i++) ways[i][0] = 256u << OFFSET;
-    ways[0][0] = 512u << OFFSET;                                  /* the root's base is out */
-    ways[1][0] = 1u << 31;                                        /* the root is a value */
-    ways[2][256 + LABEL] = (1u << 20) << OFFSET | FAR | LABEL;    /* a base is out */
-    ways[3][256 + LABEL] = (256 + LABEL) << OFFSET | KEY | LABEL; /* to unit 0, which is none */
-    ways[4][256 + LABEL] = LABEL << OFFSET | KEY | LABEL;         /* a value is out */
+    ways[0][0] = 512u << OFFSET;                               /* the root's base is out of range */
+    ways[1][0] = 1u << 31;                                     /* the root is a value */
+    ways[2][256 + LABEL] = (1u << 20) << OFFSET | FAR | LABEL; /* a base is out of range */
+    ways[3][256 + LABEL] =
+        (256 + LABEL) << OFFSET | KEY | LABEL;            /* to unit 0, which holds no value */
+    ways[4][256 + LABEL] = LABEL << OFFSET | KEY | LABEL; /* a value is out of range */
     ways[4][256] = 1u << 31 | 2;
-    ways[5][256 + LABEL] = LABEL << OFFSET | LABEL;         /* round: base 256 again */
-    ways[6][256 + LABEL] = (256 + LABEL) << OFFSET | LABEL; /* round by two: base 0, */
+    ways[5][256 + LABEL] = LABEL << OFFSET | LABEL;         /* a loop: base 256 again */
+    ways[6][256 + LABEL] = (256 + LABEL) << OFFSET | LABEL; /* a loop of two: base 0, */
     ways[6][LABEL] = (256 + LABEL) << OFFSET | LABEL;       /* base 256 */
     for (size_t i = 0; i < 7; i++) {
         base(true);
@@ -202,7 +201,7 @@ static void test_maps(void **state)
                      : "a normalization rule has no end");
     }
     base(true);
-    put_map((const uint32_t[]){1u << OFFSET}, 1, 1); /* one unit and no child: whole */
+    put_map((const uint32_t[]){1u << OFFSET}, 1, 1); /* valid: one unit without children */
     rapt_tokenizer *t = NULL;
     rapt_message why = {""};
     assert_int_equal(load(model.bytes, model.size, &t, &why), RAPT_OK);
@@ -231,7 +230,7 @@ static void test_whole_models(void **state)
                      RAPT_NO_FILE);
 }
 
-/* Whatever is cut off or changed: refused with a reason, or a model that works. */
+/* However a model is truncated or changed, it must be refused with a reason or work. */
 static void use(rapt_tokenizer *t, uint64_t *seed)
 {
     enum { TEXT = 20 * HARD_PART };
@@ -261,7 +260,7 @@ static void test_damage(void **state)
         rapt_tokenizer *t = NULL;
         craft_model(&model, round % CRAFTED_MODELS);
         size_t size = round % 3 ? model.size : below(&seed, model.size);
-        /* Most of a model is its rules: half of the damage goes to the pieces. */
+        /* Most of the bytes are rules, so half of the damage is limited to the pieces. */
         size_t within = round % 2 ? size : rapt__min_size(size, 800);
         for (size_t n = below(&seed, 4); n > 0 && within > 0; n--)
             model.bytes[below(&seed, within)] = (char)below(&seed, 256);
@@ -273,7 +272,7 @@ static void test_damage(void **state)
     assert_in_range(loaded, 100, 950);
 }
 
-/* ---- odd, and whole ---- */
+/* ---- unusual but valid ---- */
 
 static void loads(void)
 {
@@ -289,8 +288,8 @@ static void loads(void)
 static void test_odd(void **state)
 {
     static const char odd_pieces[] = "\x0A\x05\x0A\x03z\0z"     /* a NUL within */
-                                     "\x0A\x03\x0A\x01\0"       /* and alone */
-                                     "\x0A\x04\x0A\x02\xFF\xE2" /* no UTF-8 */
+                                     "\x0A\x03\x0A\x01\0"       /* and by itself */
+                                     "\x0A\x04\x0A\x02\xFF\xE2" /* not UTF-8 */
                                      "\x0A\x05\x0A\x03<s>"      /* a reserved name */
                                      "\x0A\x0B\xC0\x0C\x01\x0A\x01q\x20\x05\x0A\x01r"; /* twice */
     static char longest[100000];
@@ -299,7 +298,7 @@ static void test_odd(void **state)
     craft_bytes(&model, odd_pieces, sizeof odd_pieces - 1);
     craft_bytes(&model, TAIL("\x12\x05\xE2\x02\x00\x68\x00")); /* an empty surface; field 13 */
     craft_bytes(&model, TAIL("\x12\x00\x1A\x00\x2A\x00\x22\x03xyz\xC2\x0C\x00"));
-    craft_bytes(&model, TAIL("\x1A\x06\x12\x00\x38\x00\x40\x00")); /* options that are off */
+    craft_bytes(&model, TAIL("\x1A\x06\x12\x00\x38\x00\x40\x00")); /* options with value 0 */
     loads();
     base(true);
     memset(longest, 'a', sizeof longest - 1);
@@ -311,7 +310,8 @@ static void test_odd(void **state)
     loads();
 }
 
-/* Every allocation fails once: nothing is left, and the arguments stay. */
+/* Lets every allocation fail once. Nothing may stay allocated, and the arguments must not
+   change. */
 static void test_memory(void **state)
 {
     struct counting counting = {.fails = 0};
@@ -360,7 +360,8 @@ static void test_memory(void **state)
     }
 }
 
-/* Letters with which rules begin: only these are replaced, the letters alone are not. */
+/* Tests rules that begin with ASCII letters. Only these sequences are replaced, not the letters by
+   themselves. */
 static void test_ascii_rules(void **state)
 {
     static const struct craft_rule rules[] = {{"ab", "b"}, {"bcd", "a"}};

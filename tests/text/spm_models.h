@@ -1,5 +1,5 @@
-/* spm_models.h - one SentencePiece model of each kind and set of options, crafted, for the tests
-   that compare them with the reference; and texts that are hard for them. */
+/* spm_models.h - crafted SentencePiece models, one for each kind and set of options, for the tests
+   that compare them with the reference, and texts that are hard for them. */
 #ifndef RAPT_TESTS_TEXT_SPM_MODELS_H
 #define RAPT_TESTS_TEXT_SPM_MODELS_H
 
@@ -9,17 +9,17 @@
 
 enum { DUMMY_PREFIX = 3, TRIM = 4, ESCAPE = 5 }; /* fields of normalizer_spec */
 
-/* Rules that replace, lengthen, drop, make spaces, and have common beginnings. */
+/* Rules that replace, lengthen, delete, make spaces and have common prefixes. */
 static const struct craft_rule crafted_rules[] = {
     {"\xEF\xAC\x81", "fi"}, /* the ligature */
-    {"\xE3\x80\x80", " "},  /* the wide space */
+    {"\xE3\x80\x80", " "},  /* the ideographic space */
     {"\t", " "},
     {"\xC2\xAD", ""},           /* the soft hyphen */
     {"e\xCC\x81", "\xC3\xA9"},  /* e and an accent */
     {"e\xCC\x81\xCC\xA7", "E"}, /* and a cedilla */
     {"\xE2\x84\xA2", " TM "},
     {"x\xC2\xBD", "x 1/2"},
-    {"\xF0\x9F\x98\x80", ":) :)"}, /* a face */
+    {"\xF0\x9F\x98\x80", ":) :)"}, /* an emoji */
 };
 
 static inline void craft_normalizer(struct craft *model, unsigned field, bool rules,
@@ -45,7 +45,7 @@ static inline void craft_trainer(struct craft *model, enum spm_kind kind, bool s
     craft_message(model, 2, &spec);
 }
 
-/* Words and their parts, with ties, prefixes of each other, unused and user-defined ones. */
+/* Adds words and their parts, with ties, prefixes of each other, unused and user-defined ones. */
 static inline void craft_vocabulary(struct craft *model)
 {
     static const struct {
@@ -99,14 +99,14 @@ static inline void craft_vocabulary(struct craft *model)
 
 enum { CRAFTED_MODELS = 12 };
 
-/* Model 0 to CRAFTED_MODELS - 1. */
+/* Writes crafted model `number` of 0 .. CRAFTED_MODELS - 1. */
 static inline void craft_model(struct craft *model, size_t number)
 {
     static const unsigned raw[] = {DUMMY_PREFIX, TRIM, ESCAPE};
     static const struct {
         enum spm_kind kind;
         bool rules, suffix, bytes, denormalizer;
-        unsigned first, count; /* what of raw is off */
+        unsigned first, count; /* range of the options in `raw` that are switched off */
     } models[CRAFTED_MODELS] = {
         {SPM_UNIGRAM, true, false, false, false, 0, 0},
         {SPM_BPE, true, false, false, false, 0, 0},
@@ -130,8 +130,8 @@ static inline void craft_model(struct craft *model, size_t number)
     if (models[number].denormalizer) craft_normalizer(model, 5, true, raw, 3);
 }
 
-/* A text of up to `parts` parts, without line breaks: what the models know, and what is hard in
-   any. Returns its size. */
+/* Writes a text of at most `parts` parts without line breaks: pieces that the models know and parts
+   that are hard for any. Returns its size. */
 static inline size_t hard_text(uint64_t *state, size_t parts, char *out)
 {
     static const char *const known[] = {
@@ -220,6 +220,6 @@ static inline size_t hard_text(uint64_t *state, size_t parts, char *out)
     }
     return size;
 }
-enum { HARD_PART = 12 }; /* bytes of a part at most */
+enum { HARD_PART = 12 }; /* largest size of a part in bytes */
 
 #endif

@@ -1,7 +1,7 @@
-/* spm_reference.c - SentencePiece's own programs (Debian's package sentencepiece) against ours: the
-   same ids for every line, the same text for these ids. By default crafted models of every kind and
-   random texts; `spm_reference FOLDER [N]` takes every model and every text under a folder, and N
-   random texts, by default a quarter of a million, for each model. */
+/* spm_reference.c - compares SentencePiece's own programs (Debian's package sentencepiece) with
+   ours: the same ids for every line, the same text for these ids. By default it uses crafted models
+   of every kind and random texts. `spm_reference FOLDER [N]` uses every model and every text under
+   a folder, and N random texts per model (a quarter of a million by default). */
 #define _GNU_SOURCE /* nftw, getline, mkdtemp */
 #include "../skips.h"
 #include "spm_compare.h"
@@ -41,7 +41,7 @@ static void test_crafted(void **state)
     }
 }
 
-/* ---- a folder ---- */
+/* ---- all models and texts of a folder ---- */
 
 static struct {
     char **paths;
@@ -87,8 +87,8 @@ static char *whole(const char *path, size_t *size)
     return bytes;
 }
 
-/* The reference does not know the options encode_case and decode_case, and skips them; ours refuses
-   them. They are set to 0, and what is left of such a model is compared. */
+/* The reference does not know the options encode_case and decode_case and ignores them; the library
+   refuses them. Sets them to 0, so that the rest of such a model is compared. */
 static void drop_case(char *bytes, size_t size)
 {
     struct protobuf m = {bytes, size, 0, NULL};

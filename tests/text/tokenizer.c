@@ -1,4 +1,5 @@
-/* tokenizer.c - vocabularies of valid and invalid merges: the bytes of their tokens, or why not. */
+/* tokenizer.c - vocabularies of valid merges have the right bytes for their tokens, and invalid
+   merges are refused. */
 #include "help.h"
 
 static rapt_status build(rapt_tokenizer **t, const int32_t *merges, int count, rapt_message *why)
@@ -83,7 +84,7 @@ static void wrong_merges(void **state)
     }
 }
 
-/* Tokens that double each time stop at the length of a word. */
+/* Tokens that double in each step are limited by the length of a word. */
 static void token_length(void **state)
 {
     (void)state;

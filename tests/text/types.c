@@ -1,4 +1,4 @@
-/* types.c - distinct words in order of appearance, with their counts. */
+/* types.c - finds distinct words in order of appearance, with their counts. */
 #include "help.h"
 
 static void known_text(void **state)

@@ -1,7 +1,7 @@
-/* word.c - where words end: known texts, and the rules on random bytes. */
+/* word.c - finds where words end, in known texts and, by the rules, in random bytes. */
 #include "help.h"
 
-/* text with a | between its words. */
+/* Writes the text with a | between words. */
 static void cut(rapt_text text, char *out)
 {
     for (size_t at = 0, end; at < text.size; at = end) {
@@ -52,10 +52,10 @@ static void long_words(void **state)
     memcpy(space, text, SIZE);
     space[0] = ' ';
     assert_int_equal(rapt__word_end(space, SIZE, 0), RAPT__WORD_MAX);
-    memset(text, 0x80, SIZE); /* no place to cut well */
+    memset(text, 0x80, SIZE); /* no character boundary */
     assert_int_equal(rapt__word_end(text, SIZE, 0), RAPT__WORD_MAX);
 
-    for (size_t lead = 0; lead < 4; lead++) { /* characters of 2, 3 and 4 bytes stay whole */
+    for (size_t lead = 0; lead < 4; lead++) { /* characters of 2, 3 and 4 bytes are not cut */
         static const char *const letters[] = {"ß", "中", "😀"};
         for (size_t l = 0; l < 3; l++) {
             size_t width = strlen(letters[l]);
@@ -67,11 +67,12 @@ static void long_words(void **state)
             assert_int_equal((end - lead) % width, 0);
         }
     }
-    for (size_t i = 0; i + 3 <= SIZE; i += 3) memcpy(text + i, "–", 3); /* and marks */
+    for (size_t i = 0; i + 3 <= SIZE; i += 3)
+        memcpy(text + i, "–", 3); /* nor are punctuation marks */
     assert_int_equal(rapt__word_end(text, SIZE, 0), RAPT__WORD_MAX / 3 * 3);
 }
 
-/* Any bytes are cut into words; only the last bytes of a cut-off text decide otherwise. */
+/* Any bytes must be cut into words that obey the rules. */
 static void any_bytes(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* written.c - a tokenizer as a string: there and back, and every way the string can be wrong. */
+/* written.c - writes a tokenizer to a string and reads it again, and damages the string in every
+   way. */
 #include "help.h"
 
 static char *written(const rapt_tokenizer *t, size_t *size)
@@ -68,7 +69,7 @@ static void small_capacity(void **state)
     rapt_tokenizer_free(t);
 }
 
-/* size bytes, in memory of exactly that size, are not a tokenizer. */
+/* Checks that `size` bytes, in memory of exactly that size, are refused. */
 static void refuse(const char *bytes, size_t size)
 {
     char *exact = malloc(size ? size : 1);
@@ -92,7 +93,7 @@ static void truncated_and_changed(void **state)
     size_t size;
     char *text = written(t, &size);
     for (size_t length = 0; length < size - 1; length++) refuse(text, length);
-    refuse(text, size); /* with its final 0 */
+    refuse(text, size); /* the final 0 is included */
     for (size_t i = 0; i < size - 1; i++) {
         char right = text[i];
         for (int byte = 0; byte < 256; byte++) {
@@ -106,7 +107,7 @@ static void truncated_and_changed(void **state)
     rapt_tokenizer_free(t);
 }
 
-/* Adds the right sum, so that what comes before it is read. */
+/* Appends the correct checksum, so that what precedes it is read. */
 static size_t summed(const char *body, char *out)
 {
     uint32_t sum = 2166136261u;
@@ -154,13 +155,13 @@ static void wrong_content(void **state)
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
         refuse(text, summed(bodies[i], text));
 
-    rapt_tokenizer *t = NULL; /* the same words with nothing wrong */
+    rapt_tokenizer *t = NULL; /* the same numbers without an error */
     size_t size = summed("rapt-bpe 1 2 100 101 259 101 ", text);
     assert_int_equal(rapt_tokenizer_create(&t, text, size, NULL, NULL), RAPT_OK);
     rapt_tokenizer_free(t);
 }
 
-/* A SentencePiece model in text: more behind it than it says. */
+/* A SentencePiece model in text form with more bytes than it declares. */
 static void more_than_a_model(void **state)
 {
     (void)state;
@@ -184,7 +185,7 @@ static void more_than_a_model(void **state)
     free(more);
 }
 
-/* A number of merges costs no more memory than the bytes that hold them. */
+/* A declared number of merges must not cost more memory than the bytes that hold them. */
 static void honest_memory(void **state)
 {
     (void)state;

@@ -177,7 +177,7 @@ static const rapt_config base = {.size = sizeof base,
                                  .encoder_layers = 1,
                                  .decoder_layers = 1};
 
-/* Every array that scores and localities learn is in one of these files. */
+/* Writes files that together contain every array that scores and localities learn. */
 static void write_scores(void)
 {
     rapt_config c = base;
