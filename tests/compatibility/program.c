@@ -1,6 +1,7 @@
-/* program.c FILE - uses what a program may use of <rapt/rapt.h> and prints a number for the bits of
-   every result; FILE is written and removed. `program --tail` tells whether the library takes a
-   struct that is longer than this program's and not 0 there: "known" or "refused". */
+/* program.c FILE - uses the types and functions of <rapt/rapt.h> and prints a hash of the bits of
+   every result. FILE is written and removed. `program --tail` prints whether the library accepts a
+   struct that is longer than this program's and not 0 in the additional part: "known" or
+   "refused". */
 #include <rapt/rapt.h>
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
-/* cmocka.h - stands in for cmocka where tests are compiled for another processor, for which Debian
-   has the C library only: the part of it that tests/base and tests/kernel use. The first failed
-   assertion ends the program. */
+/* cmocka.h - replaces cmocka when tests are compiled for another processor, for which Debian has
+   only the C library. It contains the part of cmocka that tests/base and tests/kernel use. The
+   first failed assertion ends the program. */
 #ifndef RAPT_TESTS_CROSS_CMOCKA_H
 #define RAPT_TESTS_CROSS_CMOCKA_H
 

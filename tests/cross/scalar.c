@@ -1,5 +1,6 @@
-/* scalar.c - with a library that has no vector instructions for this processor: training measures
-   by default who computes its products, and OpenBLAS, where it is, computes the large ones. */
+/* scalar.c - for a library without vector instructions for this processor: by default a trainer
+   measures which implementation computes its products faster, and OpenBLAS, if installed, must win
+   for the large ones. */
 #include <rapt/rapt.h>
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* windows.h - included before every test that is compiled for Windows: memory of C11 and folders of
-   POSIX, which its C library does not have. All memory is aligned memory, so that free() frees it.
- */
+/* windows.h - included before every test that is compiled for Windows. It provides C11's memory
+   functions and POSIX's folders, which the C library of Windows lacks. All memory is aligned, so
+   that free() can free it. */
 #ifndef RAPT_TESTS_CROSS_WINDOWS_H
 #define RAPT_TESTS_CROSS_WINDOWS_H
 
@@ -20,7 +20,7 @@ static inline void *cross_calloc(size_t count, size_t size)
     return memory ? memset(memory, 0, count * size) : NULL;
 }
 
-/* The end of the template, XXXXXX, becomes a number that is free. */
+/* Replaces the XXXXXX at the end of the template by a free number and creates the folder. */
 static inline char *cross_mkdtemp(char *name)
 {
     char *end = name + strlen(name) - 6;
@@ -31,7 +31,7 @@ static inline char *cross_mkdtemp(char *name)
     return NULL;
 }
 
-/* Stands in for a link: a copy. */
+/* Replaces link(): copies the file. */
 static inline int cross_copy(const char *from, const char *to)
 {
     FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");

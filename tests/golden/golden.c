@@ -1,5 +1,6 @@
-/* golden.c - the numbers PyTorch computes for the same weights and inputs, stored in golden.txt
-   by make_golden.py: attention with masks, whole models, gradients, ten steps of Adam. */
+/* golden.c - compares results with those of PyTorch for the same weights and inputs, stored in
+   golden.txt by make_golden.py: attention with masks, whole models, gradients, ten steps of
+   Adam. */
 #include "model/small.h"
 
 #include "golden/records.h"
@@ -159,7 +160,7 @@ static void learn(const char *name, rapt_model *model)
             assert_int_equal(rapt_trainer_read_gradient(trainer, i, data, NULL), RAPT_OK);
             compare(name, record, data, small_size(model, i));
         }
-        /* Adam divides small gradients by themselves: rounding grows with the steps */
+        /* Adam divides small gradients by themselves, so the rounding error grows with the steps */
         assert_true(fabs(report.loss - losses->data[step]) <= 2e-4 * losses->data[step]);
         assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_OK);
     }

@@ -1,8 +1,8 @@
-/* parity.c - scaled_dot_product_attention and nn.MultiheadAttention: the cases of parity.txt, which
-   make_parity.py made of PyTorch's definitions. A case is a line of names and numbers; a new one
-   needs no line here.
+/* parity.c - compares with scaled_dot_product_attention and nn.MultiheadAttention on the cases of
+   parity.txt, which make_parity.py computed with PyTorch. A case is a line of names and numbers;
+   adding one needs no change here.
 
-   Where PyTorch has masks of -infinity, true = ignore, and extra keys, rapt has true = attend, key
+   Where PyTorch has masks of -infinity, true = ignore, and added keys, rapt has true = attend, key
    counts, and a causal alignment. */
 #include "golden/records.h"
 
@@ -76,7 +76,8 @@ static float *zeros(int n)
 
 /* ---- masks ---- */
 
-/* How a mask of its own dimensions lies; rows are `row` long. Returns how many rows it has. */
+/* Sets the strides of a mask that varies only over some dimensions, with `row` floats per row.
+   Returns its number of rows. */
 static int lay(const struct parity *c, int own, int row, rapt_stride *s)
 {
     int t = own & PER_ROW ? get(c, QUERIES) : 1, h = own & PER_HEAD ? get(c, HEADS) : 1;
@@ -85,7 +86,7 @@ static int lay(const struct parity *c, int own, int row, rapt_stride *s)
     return (own & PER_BATCH ? get(c, BATCH) : 1) * h * t;
 }
 
-/* Elements [rows][keys] spread to rows of `row`, the rest 0. */
+/* Pads rows of `keys` elements with 0 to `row` elements. */
 static float *widen(float *x, int rows, int keys, int row)
 {
     float *wide = zeros(rows * row);
@@ -94,7 +95,7 @@ static float *widen(float *x, int rows, int keys, int row)
     return wide;
 }
 
-/* keys: of the problem, of which the last ones may have been added to those of the case. */
+/* S is the number of keys of the case. The problem may have more: added ones at the end. */
 static void add_bias(const struct parity *c, rapt_attention *a, int *rows)
 {
     int S = get(c, KEYS), own = get(c, BIAS);
@@ -107,8 +108,8 @@ static void add_bias(const struct parity *c, rapt_attention *a, int *rows)
     a->mask.bias = widen(bias, *rows, S, a->keys);
 }
 
-/* One byte for each sequence, head, query and key: from .allowed, the fully masked row and, if key
-   counts cannot say it because keys were added behind, the padding. */
+/* Returns one byte per sequence, head, query and key. It combines .allowed, the fully masked row
+   and, if keys were added after the padding so that key counts cannot express it, the padding. */
 static uint8_t *allowed_of(const struct parity *c, const rapt_attention *a)
 {
     int S = get(c, KEYS), own = get(c, ALLOWED);
@@ -148,7 +149,7 @@ static void set_masks(const struct parity *c, rapt_attention *a, int *bias_rows)
         return;
     }
     int n = a->batch * a->heads * a->queries * a->keys;
-    float *lowest = zeros(n); /* hides nothing: it is a number */
+    float *lowest = zeros(n); /* a finite value, so it hides nothing */
     for (int i = 0; i < n; i++) lowest[i] = allowed[i] ? 0 : -FLT_MAX;
     a->mask.bias = lowest, a->mask.bias_stride = stride;
     free(allowed);
@@ -204,7 +205,7 @@ static void free_arrays(struct arrays *x)
 
 /* ---- scaled_dot_product_attention ---- */
 
-/* lse lies [heads][batch][queries] here, [batch][heads][queries] there. */
+/* `lse` is [heads][batch][queries], while PyTorch's is [batch][heads][queries]. */
 static void compare_lse(const struct parity *c, const float *lse)
 {
     int B = get(c, BATCH), H = get(c, HEADS), T = get(c, QUERIES);
@@ -236,7 +237,7 @@ static void sdpa(const struct parity *c)
     forward(&a, &x);
     backward(&a, &x);
     compare(c->name, "out", x.out, (size_t)x.no);
-    if (!get(c, HUGE_MASK)) { /* whose log-sum-exp is too large to rebuild weights from */
+    if (!get(c, HUGE_MASK)) { /* with huge biases, lse is too large to recompute weights from it */
         compare_lse(c, x.saved.lse);
         compare(c->name, "dq", x.dq, (size_t)x.nq);
         compare(c->name, "dk", x.dk, (size_t)x.nk);
@@ -282,9 +283,10 @@ static const char *const projections[] = {"q_proj_weight", "k_proj_weight", "v_p
 
 struct module {
     const struct parity *c;
-    int N, H, L, S, E, keys; /* keys: with those that were added */
+    int N, H, L, S, E, keys; /* keys: S and the added ones */
     int width[SIDES], rows[SIDES];
-    float *x[SIDES], *dx[SIDES]; /* query, key, value as they come in; those of OUT: context */
+    float *x[SIDES], *dx[SIDES]; /* inputs of the projections of query, key and value; for OUT_SIDE
+                                    the context */
     float *weights, *dweights, *biases, *dbiases; /* of all sides, packed */
     float *extra[2], *dextra[2];                  /* bias_k, bias_v */
     struct linear side[SIDES];
@@ -355,7 +357,7 @@ static void free_module(struct module *m)
     free(m->weights), free(m->dweights), free(m->biases), free(m->dbiases);
 }
 
-/* Row r of a side among rows to which some were added behind each sequence. */
+/* Returns the index of row r of a side after keys were added at the end of each sequence. */
 static int row_of(const struct module *m, int side, int r)
 {
     return side == Q_SIDE ? r : r / m->S * m->keys + r % m->S;
@@ -367,7 +369,7 @@ static void project(const struct module *m, float *to[3])
         for (int r = 0; r < m->rows[i]; r++)
             apply(&m->side[i], m->x[i] + r * m->width[i], to[i] + row_of(m, i, r) * m->E);
     for (int n = 0; n < m->N && get(m->c, BIAS_KV); n++)
-        for (int i = 0; i < 2; i++) /* a row of zeros behind it stays 0 */
+        for (int i = 0; i < 2; i++) /* the row of zeros after it stays 0 */
             memcpy(to[1 + i] + (n * m->keys + m->S) * m->E, m->extra[i],
                    (size_t)m->E * sizeof(float));
 }
@@ -424,7 +426,7 @@ static void compare_gradients(const struct module *m)
     compare(c->name, "gradient.bias_v", m->dextra[1], (size_t)E);
 }
 
-/* Heads lie side by side in the rows of the projections. */
+/* In the rows of the projections, heads are side by side. */
 static rapt_attention problem_of(const struct module *m)
 {
     int width = m->E / m->H, bias_rows;

@@ -1,5 +1,5 @@
-/* records.h - what the tests of this folder share with drawn.py: records of numbers in a file, and
-   inputs that both sides draw. */
+/* records.h - shared by the tests of this folder, and the counterpart of drawn.py: reads records of
+   numbers from a file and draws the inputs of both. */
 #ifndef RAPT_TESTS_RECORDS_H
 #define RAPT_TESTS_RECORDS_H
 
@@ -24,8 +24,8 @@ struct record {
 static struct record records[1024];
 static int record_count;
 
-/* A line with a name and a count, then the numbers. Lines that begin with "case" are handed to
-   note. False: the file holds something else. */
+/* Reads records: a line with a name and a count, then the numbers. Lines that begin with "case" are
+   passed to `note`. Returns 0 if the file contains anything else. */
 static inline int read_records(const char *path, void (*note)(char *line))
 {
     FILE *f = fopen(path, "r");
@@ -80,7 +80,7 @@ static inline void compare(const char *scope, const char *name, const float *got
                      r->data[i]);
 }
 
-/* drawn.py: drawn, times scale, plus add. */
+/* Does what drawn() of drawn.py does, times scale, plus add. */
 static inline void draw(const char *scope, const char *name, double scale, double add, float *data,
                         size_t count)
 {

@@ -1,4 +1,4 @@
-/* baseline.c - prints the name of the instruction set that was chosen, after using it. */
+/* baseline.c - uses the kernels and prints the name of the instruction set that was chosen. */
 #include "kernel/kernel.h"
 #include <stdio.h>
 

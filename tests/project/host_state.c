@@ -1,6 +1,6 @@
 /* host_state.c - a program that loads the shared library (dlopen) and asks for its instruction set
-   finds its process state unchanged: floating-point control, locale, signal handlers, the numbers
-   of threads and of open files. */
+   must find its process state unchanged: floating-point control, locale, signal handlers, the
+   number of threads and of open files. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -87,7 +87,7 @@ static void loading_changes_nothing(void **unused)
     assert_memory_equal(before.handlers, after.handlers, sizeof before.handlers);
 }
 
-/* The comparison above detects a change. */
+/* The comparison must detect a change. */
 static void a_change_would_be_seen(void **unused)
 {
     uint32_t before = control_word();

@@ -1,5 +1,6 @@
-/* control.c - what ThreadSanitizer must report and what it must not: "race" adds to one sum from
-   all members of a team with nothing between them, "barrier" passes the sum on through barriers. */
+/* control.c - a data race that ThreadSanitizer must report and barriers that it must understand.
+   "race" adds to one sum from all members of a team without synchronization; "barrier" passes the
+   sum on through barriers. */
 #include "base/base.h"
 #include <stdio.h>
 #include <string.h>

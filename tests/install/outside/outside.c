@@ -1,5 +1,5 @@
-/* outside.c - a program outside the tree, in C and in C++ (outside.cpp includes it): uses the
-   library as it was installed. */
+/* outside.c - a program outside the tree that uses the installed library. outside.cpp compiles it
+   as C++. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <rapt/rapt.h>
@@ -8,7 +8,7 @@
 
 int main(void)
 {
-    /* One head, one query, two keys that it cannot tell apart: the mean of their values. */
+    /* One query cannot tell its two keys apart, so the result is the mean of their values. */
     float q[2] = {1, 0}, k[4] = {1, 2, 1, 3}, v[4] = {2, 10, 4, 20}, out[2] = {0, 0};
     rapt_attention a;
     rapt_attention_init(&a, sizeof a, 1, 1, 1, 2, 2);
