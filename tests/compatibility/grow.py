@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""grow.py INCLUDE OUT - copies the public headers, with one more field, int grown[4], at the end of
-every struct that may grow: those that begin with their size, and the two that callbacks
-are given."""
+"""grow.py INCLUDE OUT - copies the public headers and appends a field, int grown[4], to every struct that may
+grow: those that begin with their size, and the two that are passed to callbacks."""
 import pathlib
 import re
 import sys

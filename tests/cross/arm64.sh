@@ -1,6 +1,6 @@
 #!/bin/sh
-# arm64.sh ROOT - compiles base, kernel and the oracle for arm64, warnings as errors, and runs
-# tests/kernel on an emulated processor: there they compare NEON with plain C, bit for bit.
+# arm64.sh ROOT - compiles base, kernel and the oracle for arm64, with warnings as errors, and runs
+# tests/kernel on an emulated processor, where they compare NEON with plain C, bit for bit.
 set -u
 root=$1
 cc=aarch64-linux-gnu-gcc
@@ -14,7 +14,7 @@ done
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-# As lib/CMakeLists.txt compiles them.
+# Uses the options of lib/CMakeLists.txt.
 compile() {
     $cc -std=c11 -O2 -ffp-contract=off -ffunction-sections -Wall -Wextra -Wshadow -Wconversion \
         -Wstrict-prototypes -Wvla -Wno-unknown-pragmas -Werror -DRAPT_HAVE_NEON \
@@ -47,5 +47,5 @@ for source in "$root"/tests/kernel/*.c; do
     compile "$source" "$scratch"/*.o -Wl,--gc-sections -o "$scratch/test" -lm || { failed "$name"; continue; }
     qemu-aarch64 -L /usr/aarch64-linux-gnu "$scratch/test" || failed "$name"
 done
-[ $count -gt 0 ] || { echo "there are no tests of kernels"; exit 1; }
+[ $count -gt 0 ] || { echo "no tests found in tests/kernel"; exit 1; }
 exit $bad

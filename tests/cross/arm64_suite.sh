@@ -1,7 +1,7 @@
 #!/bin/sh
-# arm64_suite.sh ROOT - builds the library, the programs and the tests for arm64 with all that they use, and runs on
-# an emulated processor the tests of these layers that take seconds there. Debian's arm64 packages are unpacked in a
-# folder of their own: nothing is installed. arm64.sh runs those of kernel/.
+# arm64_suite.sh ROOT - builds the library, the programs and the tests for arm64 with all libraries that they use, and
+# runs the tests of most layers on an emulated processor, except those that take minutes there. Debian's arm64 packages
+# are unpacked in a separate folder; nothing is installed. arm64.sh runs the tests of kernel/.
 set -u
 root=$1
 skip() { echo "skipped: cross/arm64-suite: $*"; exit 77; }
@@ -13,7 +13,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 say() { "$@" >"$scratch/log" 2>&1 || { tail -n 40 "$scratch/log"; exit 1; }; }
 
-# Emulated, these take minutes each: many threads, many cases, or every float.
+# The slow ones take minutes each under emulation: many threads, many cases, or every float.
 layers="base|op|attention|model|import|generate|train|translate|text|format|api|golden"
 slow="attention/product|generate/(sample|variants|vectors|weights)|train/(hard_learns|shards|shards_early)|translate/(score_texts|translate|words)"
 slow="$slow|text/(spm_reference|spm_encode)|api/(threads|translators|fork)"
@@ -23,13 +23,13 @@ state="-o Dir::State=$scratch/apt -o Dir::State::status=$scratch/apt/status -o D
 mkdir -p "$scratch/apt/lists/partial" "$scratch/apt/cache/archives/partial" "$scratch/packages" "$scratch/sysroot"
 : >"$scratch/apt/status"
 cd "$scratch/packages" || exit 1
-# Unquoted on purpose: words.
+# $state is unquoted so that it is split into words.
 apt-get $state -qq update >"$scratch/log" 2>&1 &&
     apt-get $state -qq download libcmocka0 libcmocka-dev libjansson4 libjansson-dev libsleef3 libsleef-dev zlib1g \
         zlib1g-dev libutf8proc2 libutf8proc-dev >>"$scratch/log" 2>&1 ||
-    skip "Debian's packages for arm64 cannot be had: $(tail -n 1 "$scratch/log")"
+    skip "Debian's packages for arm64 cannot be downloaded: $(tail -n 1 "$scratch/log")"
 for package in *.deb; do say dpkg -x "$package" "$scratch/sysroot"; done
-find "$scratch/sysroot" -xtype l -delete # links to absolute paths: the archives beside them do
+find "$scratch/sysroot" -xtype l -delete # links to absolute paths are broken here; the archives suffice
 libraries=$scratch/sysroot/usr/lib/aarch64-linux-gnu
 
 emulator="qemu-aarch64;-L;/usr/aarch64-linux-gnu;-E;LD_LIBRARY_PATH=$libraries;-E;OMP_NUM_THREADS=2"
@@ -44,7 +44,7 @@ export OMP_WAIT_POLICY=passive
 ctest -j2 --no-tests=error --output-on-failure -R "^($layers)/" -E "^($slow)\$" >"$scratch/log" 2>&1
 status=$?
 [ $status = 0 ] || grep -v ' Passed \| Start ' "$scratch/log"
-if grep RegularExpression "$scratch/log"; then status=1; fi # CMake goes on without a pattern that has ten groups
+if grep RegularExpression "$scratch/log"; then status=1; fi # CMake silently ignores a pattern with ten groups
 grep 'tests passed' "$scratch/log"
-echo "left out, since they take minutes there: $slow"
+echo "not run, since they take minutes under emulation: $slow"
 exit $status

@@ -1,16 +1,18 @@
 #!/bin/sh
-# builds.sh ROOT COMPILER - builds the library by another compiler, warnings as errors, and runs a program with the
-# shared library and with the archive. COMPILER: gcc-11, clang-15, ...; musl: musl-gcc, an archive in a program that
-# needs nothing of the system; scalar: for a processor without vectors, where training by default measures who computes
-# its products; plain-linker: cc with a linker that knows the options of no other, as macOS's does; arm64-library: the archive in
-# programs for an emulated processor, among them some of apps/examples, which print what they print elsewhere.
+# builds.sh ROOT COMPILER - builds the library with another compiler, with warnings as errors, and runs a program with
+# the shared library and with the archive. COMPILER is one of
+#   gcc-11, clang-15, ...
+#   musl           musl-gcc; the archive in a statically linked program
+#   scalar         for a processor without vector instructions, where training by default measures whether OpenBLAS
+#                  is faster
+#   plain-linker   cc with a linker that rejects the options of GNU's, as macOS's does
+#   arm64-library  the archive in programs for an emulated processor; some of apps/examples must print the same as here
 set -eu
 root=$1 compiler=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cc=$compiler options= program=$root/tests/install/outside/outside.c linked="shared archive" flags= emulator= examples=
 
-# What glibc's libraries are to musl, they are to nobody else.
 case $compiler in
 musl)
     cc=musl-gcc linked=archive flags=-static
@@ -44,7 +46,7 @@ for tool in "$cc" $emulator; do
 done
 
 say() { "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }; }
-# Of libraries beside the compiler (OpenMP's of some clangs), there may be none: then one thread computes.
+# OpenMP's library for some versions of clang may be missing. Then the library uses one thread.
 say cmake -S "$root" -B "$scratch/build" -DCMAKE_C_COMPILER="$cc" -DRAPT_WERROR=ON -DRAPT_APPS=OFF -DRAPT_TESTS=OFF \
     -DRAPT_PERF=OFF -DCMAKE_INSTALL_PREFIX="$scratch/prefix" $options
 grep '^-- rapt ' "$scratch/log"
@@ -61,13 +63,13 @@ for kind in $linked; do
     said=$(LD_LIBRARY_PATH=$libdir $emulator "$scratch/program") || { echo "$compiler, $kind: $said"; exit 1; }
     echo "$compiler, $kind: $said"
 done
-# Plain loops lose large products.
+# For large products OpenBLAS is faster than plain loops.
 if [ "$compiler" = scalar ] && ldconfig -p | grep -q libopenblas.so.0; then
-    case $said in OpenBLAS:*) ;; *) echo "OpenBLAS computes none of them"; exit 1 ;; esac
+    case $said in OpenBLAS:*) ;; *) echo "OpenBLAS was not chosen for any product"; exit 1 ;; esac
 fi
 for name in $examples; do
     say "$cc" -std=c11 $flags "$root/apps/examples/$name.c" -o "$scratch/program" -I"$scratch/prefix/include" $archive -lm
     $emulator "$scratch/program" >"$scratch/out"
-    diff "$scratch/out" "$root/tests/install/examples/$name.txt" || { echo "$compiler: $name prints something else"; exit 1; }
-    echo "$compiler: $name prints what it prints elsewhere"
+    diff "$scratch/out" "$root/tests/install/examples/$name.txt" || { echo "$compiler: the output of $name differs"; exit 1; }
+    echo "$compiler: $name prints the expected output"
 done

@@ -1,7 +1,7 @@
 #!/bin/sh
-# windows.sh ROOT - builds the library for Windows by mingw-w64, warnings as errors, and runs under wine: the tests
-# of its layers that need nothing of POSIX, compiled with the stand-ins cmocka.h and windows.h, and programs of
-# apps/examples with the archive and with the DLL, which print what they print elsewhere.
+# windows.sh ROOT - builds the library for Windows with mingw-w64, with warnings as errors, and runs under wine the
+# tests that do not need POSIX, compiled with the replacements cmocka.h and windows.h. Programs of apps/examples,
+# linked with the archive and with the DLL, must print the same as elsewhere.
 set -eu
 root=$1
 cc=x86_64-w64-mingw32-gcc-posix
@@ -9,7 +9,7 @@ for tool in $cc wine; do
     command -v $tool >/dev/null || { echo "skipped: cross/windows: $tool is not installed"; exit 77; }
 done
 scratch=$(mktemp -d)
-trap 'wineserver -k 2>"$scratch/log"; wineserver -w; rm -rf "$scratch"' EXIT # wine still writes its folder
+trap 'wineserver -k 2>"$scratch/log"; wineserver -w; rm -rf "$scratch"' EXIT # wine may still be writing to its folder
 export WINEPREFIX="$scratch/wine" WINEDEBUG=-all OMP_NUM_THREADS=8 TMPDIR="$scratch"
 wine cmd /c exit >"$scratch/log" 2>&1 || { echo "skipped: cross/windows: wine does not start"; exit 77; }
 
@@ -21,7 +21,7 @@ say cmake --build "$scratch/build" --parallel 2
 say cmake --install "$scratch/build"
 archive="$scratch/prefix/lib/librapt.a -static -lgomp -lm"
 
-# The C library's fma() rounds twice: with -mfma the processor computes it.
+# The C library's fma() rounds twice; with -mfma the processor's instruction is used.
 compile() {
     $cc -std=c11 -O1 -mfma -ffp-contract=off -Wa,-muse-unaligned-vector-move -D__USE_MINGW_ANSI_STDIO=1 -fopenmp -w \
         -I"$root/tests/cross" -I"$root/include" -I"$root/lib" -I"$root/tests" "$@"
@@ -35,7 +35,7 @@ for source in "$root"/tests/base/*.c "$root"/tests/op/*.c "$root"/tests/attentio
     "$root"/tests/import/*.c "$root"/tests/generate/*.c "$root"/tests/train/*.c "$root"/tests/translate/*.c \
     "$root"/tests/text/*.c "$root"/tests/format/*.c; do
     name=$(basename "$(dirname "$source")")/$(basename "$source" .c)
-    case $name in # the file system of POSIX, processes, or libraries that are not there
+    case $name in # need POSIX's file system, processes, or libraries that are missing here
     attention/pages | base/arena | base/struct | format/json | format/paths | model/shared | text/spm_reference) continue ;;
     import/containers | import/hf_export) continue ;;
     esac
@@ -60,6 +60,6 @@ for name in reverse tagger language_model memory; do
         (cd "$scratch" && wine $name.exe) 2>"$scratch/log" | tr -d '\r' >"$scratch/out"
         diff "$scratch/out" "$root/tests/install/examples/$name.txt" || { cat "$scratch/log"; bad=1; }
     done
-    echo "$name prints what it prints elsewhere"
+    echo "$name prints the expected output"
 done
 exit $bad

@@ -1,12 +1,12 @@
 #!/bin/sh
-# programs.sh - toy_translate under failing file calls (calls.c, preloaded): the exit
-# code and message are right, the old files stay bit by bit or are the new ones, nothing is left beside
-# them; killed at each call, they leave old or new files, and the next start removes the rest.
+# programs.sh - lets file calls of toy_translate fail (calls.c, preloaded). The exit code and message must be
+# right, each file must be the old or the new one, bit by bit, and nothing may be left beside them. If the
+# program is killed at any call, the files must be old or new, and the next start must remove what was left.
 # usage: programs.sh TOY_TRANSLATE CALLS.so [all]
 set -u
 export LC_ALL=C OMP_NUM_THREADS=1
 program=$(realpath "$1") calls=$(realpath "$2")
-step=17 # every so many calls
+step=17 # tests every 17th call
 [ "${3-}" = all ] && step=1
 here=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)") && cd "$here" || exit 1
 export OMP_WAIT_POLICY=passive
@@ -20,7 +20,7 @@ fail() {
 }
 
 ONCE=1 FROM=2 INTERRUPT=4 SHORT=5 KILL=6
-# inject MODE AT ERROR LIMIT COMMAND...: sets got, out and err.
+# inject MODE AT ERROR LIMIT COMMAND...: runs COMMAND and sets got, out and err
 inject() {
     RAPT_FAULTS="$1 $2 $3 $4"
     shift 4
@@ -28,17 +28,17 @@ inject() {
     got=$?
     injections=$((injections + 1))
 }
-# begin MODE AT ERROR LIMIT COMMAND...: the same in a new work/ with the old files.
+# begin MODE AT ERROR LIMIT COMMAND...: the same in a new folder work/ with the old files
 begin() {
     rm -rf work && cp -r old work && cd work || exit 1
     inject "$@"
     cd .. && mv work/out work/err .
 }
-# are_new WHY: all files are the new ones.
+# are_new WHY: checks that all files are the new ones
 are_new() {
-    for file in $files; do cmp -s work/$file new/$file || fail "$what: $1, but $file is not the new one"; done
+    for file in $files; do cmp -s work/$file new/$file || fail "$what: $1, but $file is not the new version"; done
 }
-# judge: the exit code, the message and the files fit together.
+# judge COMMAND...: checks that the exit code, the message and the files fit together
 judge() {
     for file in $files; do
         cmp -s work/$file old/$file || cmp -s work/$file new/$file || fail "$what: $file is neither old nor new"
@@ -53,9 +53,9 @@ judge() {
     left=$((left + 1))
     [ $mode != $ONCE ] || [ $left -lt 9 ] || fail "$what: a temporary file is left" # only if unlink failed
     (cd work && "$@" >../out 2>../err </dev/null)
-    ls -A work | grep -q '^\.rapt-' && fail "$what: the next start does not remove what was left"
+    ls -A work | grep -q '^\.rapt-' && fail "$what: the next start does not remove the temporary file"
 }
-# sweep NAME FILES COMMAND...: COMMAND, run where old/ is copied to, turns old/FILES into new/FILES.
+# sweep NAME FILES COMMAND...: runs COMMAND in copies of old/, where it turns old/FILES into new/FILES
 sweep() {
     name=$1 files=$2 left=0
     shift 2
@@ -70,7 +70,7 @@ sweep() {
     done
     for mode in $ONCE $FROM $KILL; do
         limit=0
-        [ $mode = $KILL ] && limit=20000 # bytes of a write, of which it does half
+        [ $mode = $KILL ] && limit=20000 # bytes per write; the last one does only half
         begin $ONCE -1 0 $limit "$@"
         calls_made=$(cat counted) at=0
         [ "$calls_made" -gt 8 ] || fail "$name: $calls_made calls"
@@ -93,8 +93,8 @@ small="--data pairs --layers 1 --width 8 --heads 1 --ffn-width 8 --threads 1 --a
 sweep train "m m.checkpoint" "$program" train $small --epochs 2 --resume --out m
 cp new/m model
 
-# Pairs that are read while it trains: whatever read fails, what was learned before stands, and the run that
-# goes on from it ends with the same bits.
+# Pairs are read during training. Whichever read fails, what was learned before must be kept, and the run that
+# resumes from it must end with the same bits.
 awk 'BEGIN { for (n = 0; n < 60; n++) print "a" n " b c" n % 7 "\td" n % 5 " e f" n }' >many
 stream="--data ../many --layers 1 --width 8 --heads 1 --ffn-width 8 --vocab 270 --batch-tokens 128 --threads 1 --average 1
     --keep-checkpoint --steps 40 --out m"
@@ -117,11 +117,11 @@ while [ $at -lt "$calls_made" ]; do
         resume=--force
         [ ! -f m.checkpoint ] || resume=--resume
         ! grep -q "checkpoint is from step" err || kept=$((kept + 1))
-        "$program" train $stream $resume 2>err || fail "$what: it does not go on: $(cat err)"
+        "$program" train $stream $resume 2>err || fail "$what: it does not resume: $(cat err)"
         ;;
     *) fail "$what: exit code $got: $(cat err)" ;;
     esac
-    for file in m m.checkpoint; do cmp -s $file ../whole/$file || fail "$what: another $file"; done
+    for file in m m.checkpoint; do cmp -s $file ../whole/$file || fail "$what: $file differs"; done
     cd ..
     at=$((at + 3 * step))
 done

@@ -1,5 +1,4 @@
-/* header.c - tests headers that must be refused, with the reason, and unusual ones that must
-   load. */
+/* header.c - headers that must be refused, with the reason, and unusual ones that must load. */
 #include "craft.h"
 
 #define HEAD(text)  text, sizeof(text) - 1

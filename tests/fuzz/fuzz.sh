@@ -1,7 +1,7 @@
 #!/bin/sh
-# fuzz.sh [SECONDS [NAME...]] - builds the fuzz targets twice, under AddressSanitizer and UBSan and as
-# fast as they get, and searches with each for half of so many seconds (default: an hour for all targets
-# on all processors). Prints the executions; the exit status is 1 if there was a finding.
+# fuzz.sh [SECONDS [NAME...]] - builds the fuzz targets twice, with AddressSanitizer and UBSan and optimized
+# for speed, and searches with each build for half of SECONDS per target (default: an hour for all targets
+# together on all processors). Prints the executions. The exit status is 1 if there was a finding.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/apps/packages.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# seeds.sh TARGET PATH... - adds seeds to those of a fuzz target, seeds/TARGET.tar.gz: files, and the files of folders,
-# each under its own name. A seed that has the same name is replaced. The archive has the same bytes
-# whoever packs it and whenever: names are sorted, and neither owners nor times are stored.
+# seeds.sh TARGET PATH... - adds files, or the files of folders, to the seeds of a fuzz target in seeds/TARGET.tar.gz.
+# A seed with the same name is replaced. The bytes of the archive do not depend on who packs it or when: names are
+# sorted, and neither owners nor times are stored.
 set -eu
 [ $# -ge 2 ] || {
     sed -n '2,4s/^# //p' "$0" >&2

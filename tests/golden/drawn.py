@@ -1,5 +1,4 @@
-"""What the scripts of this folder share: numbers that the tests in C draw by the same formula, and
-the records of what PyTorch makes of them."""
+"""Shared by the scripts of this folder: draws the same numbers as the tests in C, and prints records."""
 import math
 
 import torch
@@ -9,7 +8,7 @@ torch.set_default_dtype(torch.float64)
 
 
 def drawn(name, *shape):
-    """Uniform in [-1/2, 1/2), rounded to float; element i of `name` is a hash of both."""
+    """Numbers in [-1/2, 1/2), rounded to float. Element i is a hash of i and `name`."""
     h = 2166136261
     for byte in name.encode():
         h = (h ^ byte) * 16777619 % 2**32
@@ -23,7 +22,7 @@ def drawn(name, *shape):
 
 
 def record(name, tensor):
-    """A line with a name and a count, then that many numbers."""
+    """Prints a line with a name and a count, then the numbers."""
     numbers = [float(x) for x in torch.as_tensor(tensor).detach().reshape(-1)]
     print(name, len(numbers))
     for i in range(0, len(numbers), 8):

@@ -1,9 +1,9 @@
-"""Makes golden.txt: what PyTorch computes for the cases of golden.c, in double precision.
+"""Makes golden.txt: the results of PyTorch for the cases of golden.c, in double precision.
 
     /usr/bin/python3 make_golden.py > golden.txt        (Debian: python3-torch)
 
-Weights and inputs are not stored: both sides draw them from the same formula. A record is a line
-with a name and a count, then that many numbers.
+Weights and inputs are not stored, since both sides compute them with the same formula. A record is a
+line with a name and a count, followed by the numbers.
 """
 import math
 
@@ -19,7 +19,7 @@ SMOOTHING = 0.1
 
 
 class Model(nn.Module):
-    """nn.TransformerEncoder and nn.TransformerDecoder between tables and sinusoids."""
+    """nn.TransformerEncoder and nn.TransformerDecoder with embeddings, sinusoids and an output layer."""
 
     def __init__(self, layers, before, activation):
         super().__init__()
@@ -33,7 +33,7 @@ class Model(nn.Module):
         self.decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**same), layers, last())
 
     def named(self):
-        """rapt's names of the parameters, and which rows of which tensor each of them is here."""
+        """Maps rapt's names of parameters to a tensor of this model and a range of its rows (None: all)."""
         pairs = {"encoder.embedding.weight": (self.source.weight, None),
                  "decoder.embedding.weight": (self.target.weight, None),
                  "output.weight": (self.output.weight, None),

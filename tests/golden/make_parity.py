@@ -1,11 +1,11 @@
-"""Makes parity.txt: scaled_dot_product_attention and nn.MultiheadAttention, as PyTorch defines
-them, for the cases below, forward and backward, in double precision.
+"""Makes parity.txt: the results of PyTorch's scaled_dot_product_attention and nn.MultiheadAttention
+for the cases below, forward and backward, in double precision.
 
     /usr/bin/python3 make_parity.py > parity.txt        (Debian: python3-torch)
 
-A case is a line of names and numbers which parity.c reads; its inputs are drawn on both sides. What
-is written down here as formulas is compared with PyTorch's own functions wherever these give
-numbers; a fully masked query is given 0, as by PyTorch since 2.5; before it was NaN.
+A case is a line of names and numbers that parity.c reads; both sides draw its inputs. The formulas
+below are compared with PyTorch's functions wherever these give numbers. The output of a fully masked
+query is 0, as in PyTorch since 2.5; before, it was NaN.
 """
 import math
 
@@ -28,7 +28,7 @@ def announce(name, case):
 
 
 def masked_softmax(x):
-    """Over the last dimension; 0 where all is -infinity."""
+    """Softmax over the last dimension, or 0 if all is -infinity."""
     fully_masked = (x == -math.inf).all(-1, keepdim=True)
     p = torch.softmax(torch.where(fully_masked, torch.zeros_like(x), x), -1)
     return torch.where(fully_masked, torch.zeros_like(p), p)
@@ -40,8 +40,7 @@ def mask_shape(own, batch, heads, queries, keys):
 
 
 def drawn_masks(name, case, heads):
-    """A bias to differentiate and what is added to the scores: bias, and -infinity for what is
-    hidden."""
+    """Returns the bias, which is differentiated, and which keys are hidden."""
     shape = (case["batch"], heads, case["queries"], case["keys"])
     bias = drawn(name + ".bias", *mask_shape(case["bias"], *shape)) * 4
     if case["bias"]:
@@ -90,7 +89,7 @@ def sdpa(name, **choices):
 
 
 def mha_formula(module, query, key, value, added, case):
-    """nn.MultiheadAttention's formulas; added [N][H][L][S] goes to the scores."""
+    """Computes nn.MultiheadAttention; `added` [N][H][L][S] is added to the scores."""
     N, H, L, E = case["batch"], case["heads"], case["queries"], case["width"]
     if module.in_proj_weight is None:
         weights = module.q_proj_weight, module.k_proj_weight, module.v_proj_weight
@@ -128,7 +127,7 @@ def mha(name, **choices):
     bias, hidden = drawn_masks(name, case, H)
     padding = torch.zeros(N, S, dtype=torch.bool)
     for n in range(N if case["padding"] else 0):
-        padding[n, S - n:] = True  # the first sequence is full, each further one loses a key more
+        padding[n, S - n:] = True  # sequence n loses n keys
     added = torch.where(hidden, -math.inf, bias.expand(N, H, L, S)) if case["bias"] else \
         torch.zeros(N, H, L, S).masked_fill(hidden, -math.inf)
     everything = added.masked_fill(padding[:, None, None], -math.inf)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""functions.py ROOT - every function of the public headers is called by the operations of
-tests/process/operations*.h, or where their scene is made, and every operation is in the table."""
+"""functions.py ROOT - checks that every function of the public headers is called by an operation of
+tests/process/operations*.h, or by scene.h, and that every operation is in the table."""
 import pathlib
 import re
 import sys
@@ -15,7 +15,7 @@ def main(root):
     table = "".join((folder / name).read_text() for name in ("operations_text.h", "operations_train.h", "operations_block.h", "operations_shortlist.h", "operations_folder.h", "operations.h"))
     calls = re.sub(r"/\*.*?\*/", " ", table + (folder / "scene.h").read_text(), flags=re.S)
     called = set(re.findall(r"\b(rapt_\w+)\s*\(", calls))
-    wrong = [f"{name}: in no operation of tests/process/operations.h" for name in sorted(declared - called)]
+    wrong = [f"{name}: not called by any operation of tests/process/operations*.h" for name in sorted(declared - called)]
     defined = set(re.findall(r"^static rapt_status (do_\w+)\(", table, flags=re.M))
     listed = set(re.findall(r'^    \{"\w+", (do_\w+),', table, flags=re.M))
     wrong += [f"{name}: not in the table" for name in sorted(defined - listed)]

@@ -1,7 +1,7 @@
 #!/bin/sh
-# programs.sh TOY PRELOAD EVERY - toy_translate with its allocations failing: every EVERY-th of each
-# command, once and from then on. It ends with a message and an exit status above 0, or gives what
-# it would have given; never by a signal; the model that was there is there, or a whole new one.
+# programs.sh TOY PRELOAD EVERY - lets every EVERY-th allocation of each command of toy_translate fail, by
+# itself and together with all later ones. The command must exit with a message and a status above 0 or give
+# the usual result, and never die of a signal. The old model must still exist, or a complete new one.
 set -eu
 toy=$1 preload=$2 every=$3
 folder=$(mktemp -d)
@@ -17,13 +17,13 @@ fail() {
     exit 1
 }
 
-# whole FILE: a model that can be loaded
+# whole FILE: succeeds if FILE is a model that can be loaded
 whole() { "$toy" info --model "$1" >/dev/null 2>&1; }
 
-# timeless FILE: without the line that tells the speed
+# timeless FILE: writes FILE without the line with the speed to FILE.timeless
 timeless() { grep -v '^tokens/s' "$1" >"$1.timeless" || :; }
 
-# one NAME NUMBER COMMAND...: one run with that allocation failing
+# one NAME NUMBER COMMAND...: runs COMMAND with allocation NUMBER failing
 one() {
     name=$1 number=$2
     shift 2
@@ -44,7 +44,7 @@ one() {
     cases=$((cases + 1))
 }
 
-# each NAME COMMAND...: a command with failing allocations
+# each NAME COMMAND...: runs COMMAND with each allocation in turn failing
 each() {
     name=$1
     shift

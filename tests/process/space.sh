@@ -1,6 +1,6 @@
 #!/bin/sh
-# space.sh BIN librapt.so - the library and the programs name no BLAS among what they need, and the
-# programs run in 200 MB of address space.
+# space.sh BIN librapt.so - the library and the programs are not linked with a BLAS, and the programs run in
+# 200 MB of address space.
 set -eu
 bin=$1 library=$2
 count=0
@@ -8,11 +8,11 @@ for file in "$library" "$bin"/toy_translate "$bin"/lessons "$bin"/caption "$bin"
     [ -e "$file" ] || continue
     needed=$(readelf -d "$file" | grep NEEDED)
     if echo "$needed" | grep -i blas; then
-        echo "$file needs it from the start"
+        echo "$file is linked with a BLAS"
         exit 1
     fi
     [ "$file" != "$library" ] || continue
-    # A program that hangs is ended after a minute.
+    # The timeout ends a program that hangs.
     (ulimit -v 200000 && timeout 60 "$file" --help) >/dev/null || {
         echo "$file --help in 200 MB of address space: exit status $?"
         exit 1
