@@ -76,7 +76,6 @@ static const struct {
     {HEAD("{\"a\":{\"dtype\":\"F32\",}}"), 0, "a string expected"},
     {HEAD("{\"a\":{\"dtype\" \"F32\"}}"), 0, "':' expected"},
     {HEAD("{\"a\":{\"a\":{\"a\":{}}}}"), 0, "has no dtype"},
-    /* dtypes */
     {HEAD(D("F32")), 8, "a string expected"},
     {HEAD(D("32")), 8, "a string expected"},
     {HEAD(D("null")), 8, "a string expected"},
@@ -99,7 +98,6 @@ static const struct {
      "not a whole number of bytes"},
     {HEAD("{\"a\":{\"dtype\":\"F6_E3M2\",\"shape\":[],\"data_offsets\":[0,1]}}"), 1,
      "not a whole number of bytes"},
-    /* shapes */
     {HEAD(S("2")), 8, "'[' expected"},
     {HEAD(S("null")), 8, "'[' expected"},
     {HEAD(S("\"2\"")), 8, "'[' expected"},
@@ -150,7 +148,6 @@ static const struct {
     {HEAD(Z("U8", "[18446744073709551615,0,2]")), 0, "product"},
     {HEAD(Z("U8", "[18446744073709551615,2,0]")), 0, "product"},
     {HEAD(Z("U8", "[1]")), 0, "do not match"},
-    /* offsets */
     {HEAD(O("8")), 8, "'[' expected"},
     {HEAD(O("[]")), 8, "an integer"},
     {HEAD(O("[0]")), 8, "',' expected"},
@@ -186,7 +183,6 @@ static const struct {
     {HEAD("{" T("a", "[0]", "[0,0]") "}"), 4, "after the last tensor"},
     {HEAD("{}"), 1, "after the last tensor"},
     {HEAD("{\"__metadata__\":{}}"), 64, "after the last tensor"},
-    /* names */
     {HEAD(N("\"\"")), 8, "has no name"},
     {HEAD("{" A "," A "}"), 8, "overlaps"},
     {HEAD("{" T("a", "[0]", "[0,0]") "," T("a", "[0]", "[0,0]") "}"), 0, "occurs twice"},

@@ -429,8 +429,6 @@ static rapt_status do_translate_many_with(struct scene *s, uint64_t *h, rapt_mes
     return status;
 }
 
-/* ---- the table ---- */
-
 /* allocates: the operation asks for memory. exact: it computes nothing, so that its result is the
    same in every floating-point mode. */
 struct operation {
