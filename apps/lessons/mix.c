@@ -96,7 +96,8 @@ static void weights_step(struct page *page, uint64_t seed)
         "Such a sum is called a convex combination. All outputs stay in the convex hull of the "
         "values, which is a triangle here. The weights can be read from the position of an output: "
         "each is the share of the triangle's area that lies opposite a corner.");
-    page_claim(page, "largest difference between those shares of the area and the weights",
+    page_claim(page,
+               "largest difference of a weight from the share of the area opposite its corner",
                distance_from_areas(&t), AT_MOST, 1e-5);
 }
 
@@ -165,7 +166,7 @@ static void cosine_chart(struct page *page, uint64_t seed)
     page_chart(page, MORE, "Cosine of random vectors of width d", "log2 d", "root mean square");
     page_curve(page, "2,000 pairs measured", POINTS, width, measured);
     page_curve(page, "1 / √d", POINTS, width, law);
-    page_claim(page, "largest relative deviation of the cosine from 1/√d, d = 4 to 1024", worst,
+    page_claim(page, "largest relative deviation of the cosine of random vectors from 1/√d", worst,
                AT_MOST, 0.08);
 }
 

@@ -152,7 +152,7 @@ static void show_step(struct page *page)
         "mean gradient of many draws is the gradient of softmax.");
     page_claim(page, "straight-through: difference of its gradient from that of softmax", differ,
                AT_MOST, 1e-5);
-    page_claim(page, "sampling: difference of the mean gradient of 20,000 draws",
+    page_claim(page, "sampling: the same for the mean gradient of 20,000 draws",
                sampling_error(&soft), AT_MOST, 0.1);
 }
 
