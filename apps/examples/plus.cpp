@@ -28,7 +28,7 @@ static std::vector<float> encode(const rapt_model *of, const std::vector<int32_t
     ok(rapt_session_create(&made, of, &limits, nullptr, &why));
     session owner(made);
     const int starts[] = {0, int(ids.size())};
-    const rapt_tokens source = {1, ids.data(), starts};
+    const rapt_tokens source = {1, ids.data(), starts, nullptr};
     const float *rows;
     ok(rapt_encode(made, &source, &rows, &why));
     return std::vector<float>(rows, rows + ids.size() * std::size_t(rapt_model_config(of)->width));

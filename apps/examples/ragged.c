@@ -32,19 +32,16 @@ int main(void)
 {
     float dW[HIDDEN * WIDTH] = {0}, dU[HIDDEN * WIDTH] = {0}, dv[HIDDEN] = {0}, ones[ROWS * WIDTH];
     float *arrays[] = {W, U, v}, *gradients[] = {dW, dU, dv};
-    const char *const names[] = {"W[0]", "U[0]", "v[0]"};
+    static const rapt_attention_parameter which[] = {RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT,
+                                                     RAPT_ATTENTION_PARAMETER_KEY_WEIGHT,
+                                                     RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR};
     rapt_gradients d = {.size = sizeof d};
     fill(x, ROWS * WIDTH, 1), fill(W, HIDDEN * WIDTH, 2), fill(U, HIDDEN * WIDTH, 3), fill(v, HIDDEN, 4);
     rapt_attention_init(&a, sizeof a, 2, 1, 3, 3, WIDTH); /* 2 sequences, the longest of 3 */
     a.query_starts = a.key_starts = starts;
     a.score = RAPT_SCORE_ADDITIVE;
     a.parameters.hidden = HIDDEN;
-    a.parameters.array[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT] = W,
-    d.parameters[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT] = dW;
-    a.parameters.array[RAPT_ATTENTION_PARAMETER_KEY_WEIGHT] = U,
-    d.parameters[RAPT_ATTENTION_PARAMETER_KEY_WEIGHT] = dU;
-    a.parameters.array[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] = v,
-    d.parameters[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] = dv;
+    for (int i = 0; i < 3; i++) a.parameters.array[which[i]] = arrays[i], d.parameters[which[i]] = gradients[i];
     workspace = aligned_alloc(64, rapt_attention_workspace(&a));
     printf("sum of all outputs %.3f\n", loss());
     for (int i = 0; i < ROWS * WIDTH; i++) ones[i] = 1;
@@ -55,9 +52,9 @@ int main(void)
         arrays[i][0] += 0.01F;
         double up = loss();
         arrays[i][0] -= 0.02F;
-        printf("%s: gradient %.3f, difference %.3f\n", names[i], (double)gradients[i][0], (up - loss()) / 0.02);
+        printf("%s[0]: gradient %.3f, difference %.3f\n", rapt_attention_parameter_name(which[i]),
+               (double)gradients[i][0], (up - loss()) / 0.02);
         arrays[i][0] += 0.01F;
     }
     free(workspace);
-    return 0;
 }

@@ -6,8 +6,7 @@
 enum { BATCH = 32, N = 6, BEGIN = 1, END = 2, DIGIT = 3, VOCAB = 13, STEPS = 300 };
 static int32_t from[BATCH * N], to[BATCH * (N + 2)], ids[BATCH * (N + 1)];
 static int from_starts[BATCH + 1], to_starts[BATCH + 1], counts[BATCH];
-static const rapt_tokens source = {.batch = BATCH, .ids = from, .starts = from_starts},
-                         target = {.batch = BATCH, .ids = to, .starts = to_starts};
+static const rapt_tokens source = {BATCH, from, from_starts, NULL}, target = {BATCH, to, to_starts, NULL};
 static unsigned seed = 1;
 static rapt_message why;
 

@@ -33,8 +33,7 @@ int main(void)
     rapt_config config = {sizeof config, RAPT_KIND_ENCODER_ONLY, .source_vocab = WORDS, .target_vocab = TAGS};
     rapt_train_limits limits = {sizeof limits, TEXTS, TOKENS, .target_tokens = TOKENS};
     rapt_limits space = {.size = sizeof space, .batch = 1, .source_tokens = LENGTH};
-    const rapt_tokens source = {.batch = TEXTS, .ids = ids, .starts = starts},
-                      target = {.batch = TEXTS, .ids = labels, .starts = starts};
+    const rapt_tokens source = {TEXTS, ids, starts, NULL}, target = {TEXTS, labels, starts, NULL};
     rapt_train_options options;
     rapt_model *model;
     rapt_trainer *trainer;
@@ -52,7 +51,7 @@ int main(void)
         ok(rapt_train_step(trainer, NULL, &why));
     }
     ok(rapt_session_create(&session, model, &space, NULL, &why));
-    ok(rapt_classify(session, &(rapt_tokens){.batch = 1, .ids = ids + LAST, .starts = length}, &logits, &why));
+    ok(rapt_classify(session, &(rapt_tokens){1, ids + LAST, length, NULL}, &logits, &why));
     for (int i = 0, best = 0; i < length[1]; i++, logits += TAGS, best = 0) {
         for (int tag = 1; tag < TAGS; tag++) best = logits[tag] > logits[best] ? tag : best;
         printf("%s: %s\n", words[ids[LAST + i]], tags[best]);

@@ -47,8 +47,7 @@ int main(void)
     rapt_train_limits limits = {.size = sizeof limits, .batch = PAIRS};
     limits.source_tokens = limits.target_tokens = PAIRS * LENGTH;
     must(rapt_trainer_create(&trainer, model, &options, &limits, NULL, &why));
-    const rapt_tokens source = {.batch = PAIRS, .ids = ids[0], .starts = starts[0]},
-                      target = {.batch = PAIRS, .ids = ids[1], .starts = starts[1]};
+    const rapt_tokens source = {PAIRS, ids[0], starts[0], NULL}, target = {PAIRS, ids[1], starts[1], NULL};
     for (int step = 0; step < STEPS; step++)
         must(rapt_train_gradient(trainer, &source, &target, NULL, &why) || rapt_train_step(trainer, NULL, &why));
     must(rapt_tokenizer_write(tokenizer, vocabulary, sizeof vocabulary, &size, &why)); /* as text */

@@ -1,5 +1,5 @@
-/* threads.c - a model file and sentences on standard input go in; four threads share one model, each with a
-   translator of its own, and translate every fourth sentence; the translations come out in order. */
+/* threads.c - four threads translate the sentences of standard input. They share one model, and a shortlist if one
+   is given; each has a translator of its own and takes every fourth sentence. Prints the translations in order. */
 #include <pthread.h>
 #include <rapt/rapt.h>
 #include <stdatomic.h>
@@ -11,17 +11,17 @@ enum { THREADS = 4, LINES = 1000, BYTES = 512 };
 static char lines[LINES][BYTES], answers[LINES][2 * BYTES];
 static int count;
 static atomic_int failures;
-static rapt_translator
-    *first; /* has read the file; the others share its model and tokenizers, which are constant */
+static rapt_translator *first; /* has read the file; the others share its model and tokenizers */
+static rapt_shortlist *shortlist;
 
 static void *translate(void *number)
 {
-    rapt_translator_options options = {.size = sizeof options,
-                                       .threads = 1}; /* four calls at once: 1 thread each */
+    rapt_translator_options options = {.size = sizeof options, .threads = 1}; /* of each of the four calls */
     rapt_translator *mine;
     rapt_message why;
     if (rapt_translator_create(&mine, rapt_translator_model(first), rapt_translator_source(first),
-                               rapt_translator_target(first), &options, NULL, &why))
+                               rapt_translator_target(first), &options, NULL, &why) ||
+        rapt_translator_set_shortlist(mine, shortlist, &why))
         return fprintf(stderr, "%s\n", why.text), (void)failures++, NULL;
     for (int i = *(int *)number; i < count; i += THREADS)
         if (rapt_translate(mine, lines[i], answers[i], sizeof answers[i], NULL, &why)) {
@@ -37,8 +37,11 @@ int main(int argc, char **argv)
     pthread_t threads[THREADS];
     int numbers[THREADS];
     rapt_message why;
-    if (argc != 2) return fprintf(stderr, "usage: %s model.safetensors\n", argv[0]), 2;
-    if (rapt_translator_load(&first, argv[1], NULL, NULL, &why)) return fprintf(stderr, "%s\n", why.text), 1;
+    if (argc < 2) return fprintf(stderr, "usage: %s model.safetensors [shortlist]\n", argv[0]), 2;
+    if (rapt_translator_load(&first, argv[1], NULL, NULL, &why) ||
+        (argc > 2 && rapt_shortlist_load(&shortlist, argv[2], rapt_translator_source(first),
+                                         rapt_translator_target(first), NULL, &why)))
+        return fprintf(stderr, "%s\n", why.text), 1;
     for (; count < LINES && fgets(lines[count], BYTES, stdin); count++) {
         if (!strchr(lines[count], '\n') && !feof(stdin))
             return fprintf(stderr, "line %d is too long\n", count + 1), 1;
@@ -51,6 +54,6 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < count; i++) puts(answers[i]);
-    rapt_translator_free(first);
+    rapt_translator_free(first), rapt_shortlist_free(shortlist);
     return failures > 0;
 }

@@ -27,7 +27,7 @@ prints() {
     cmp -s out "$expected/$name.txt" || { echo "$name printed:"; diff out "$expected/$name.txt"; exit 1; }
     echo "$name: as expected"
 }
-for name in attention ragged reverse text tagger language_model allocator memory plus; do
+for name in attention ragged reverse text tagger language_model block allocator memory plus; do
     prints "$name" "bin/$name"
 done
 
@@ -38,7 +38,13 @@ bin/translate model <sentences >translated || fail "translate failed"
 [ "$(wc -l <translated)" = 5 ] || fail "translate: five lines in, not five lines out"
 bin/threads model <sentences >threaded || fail "threads failed"
 cmp translated threaded || fail "threads: not what one translator gives"
+awk '{ print $0 "\t" $0 }' sentences >pairs.tsv
+"$build/bin/toy_translate" shortlist --model model --data pairs.tsv --output list >log 2>&1 || fail "$(cat log)"
+[ "$(bin/threads model list <sentences | wc -l)" = 5 ] || fail "threads with a shortlist failed"
 echo "translate, threads: the same five lines"
+bin/embed model <sentences >alike || fail "embed failed"
+awk -F '\t' 'NF != 3 || $1 == $2 || $3 < -1 || $3 > 1 { exit 1 } END { exit NR != 5 }' alike || fail "embed: $(cat alike)"
+echo "embed: $(head -n 1 alike | tr '\t' ' ')"
 bin/stream model "the old dog sleeps" >out || fail "stream failed"
 "$build/bin/toy_translate" translate --model model --beam 1 <sentences >greedy || fail "translate --beam 1 failed"
 sed -n 's/^\[\(.*\)\] -*[0-9.]*$/\1/p' out | tr -d '\n' | sed 's/^ //' >joined
@@ -51,7 +57,7 @@ esac
 bin/score model "a cat" "$(sed -n 4p translated)" "eine Katze" "Hunde mögen Hunde die die die" >out || fail "score failed"
 [ "$(wc -l <out)" = 3 ] && sort -rg -c out || fail "score: $(cat out)"
 echo "score: three, the likeliest first"
-for program in translate threads stream score; do
+for program in translate threads embed stream score; do
     code=0
     bin/$program >out 2>err </dev/null || code=$?
     [ $code = 2 ] && grep -q '^usage: ' err || fail "$program without arguments: exit code $code, $(cat err)"
