@@ -1,6 +1,6 @@
-/* containers.c - the tensors of a model in every container that it may come in, written here:
-   MarianMT as torch.save writes it since 1.6 and wrote it before, in shards of safetensors and of
-   torch.save, Marian as npz. All are the model, to the bit. */
+/* containers.c - tests one model in every container: MarianMT written by torch.save in both formats
+   and in shards of safetensors and torch.save, and Marian in npz. All are imported bit for bit. The
+   containers are written here. */
 #include "import/pieces.h"
 
 #include <jansson.h>
@@ -9,12 +9,12 @@ enum { TENSORS = 128, NAME = 100, CAPACITY = 1 << 20 };
 
 struct tensor {
     char name[NAME];
-    int rank, type; /* type: of Marian */
+    int rank, type; /* type: Marian's code */
     size_t shape[2], size;
     const char *data;
 };
 struct tensors {
-    char *bytes; /* of the file they are from */
+    char *bytes; /* the file that they were read from */
     int count;
     struct tensor all[TENSORS];
 };
@@ -79,7 +79,7 @@ static void remove_file(const char *folder, const char *name)
     assert_int_equal(unlink(path), 0);
 }
 
-/* ---- what is exported ---- */
+/* ---- reading what was exported ---- */
 
 static struct tensors *read_safetensors(const char *folder)
 {
@@ -137,7 +137,7 @@ static void free_tensors(struct tensors *t)
     free(t);
 }
 
-/* ---- a zip file, nothing compressed ---- */
+/* ---- a zip file of stored members ---- */
 
 struct zip_writing {
     struct out file, directory;
@@ -226,7 +226,8 @@ static void write_torch(const struct tensors *t, const char *folder, const char 
     zip_write(z, folder, name);
 }
 
-/* As PyTorch wrote it before 1.6: three pickles say so, then come state dict, keys and storages. */
+/* Writes the format of PyTorch before 1.6: three pickles identify it, then come the state dict, the
+   keys and the storages. */
 static void write_old_torch(const struct tensors *t, const char *folder, const char *name,
                             int first, int end)
 {
@@ -254,7 +255,7 @@ static void write_old_torch(const struct tensors *t, const char *folder, const c
     out_write(&file, folder, name);
 }
 
-/* ---- safetensors, and an index ---- */
+/* ---- safetensors and an index ---- */
 
 static void write_safetensors(const struct tensors *t, const char *folder, const char *name,
                               int first, int end)
@@ -284,7 +285,7 @@ static void write_safetensors(const struct tensors *t, const char *folder, const
 typedef void write_function(const struct tensors *t, const char *folder, const char *name,
                             int first, int end);
 
-/* Three files NAME-0000N-of-00003.END and their index. */
+/* Writes three files NAME-0000N-of-00003.END and their index. */
 static void write_shards(const struct tensors *t, const char *folder, const char *name,
                          const char *end, write_function *write)
 {
@@ -338,7 +339,7 @@ static void write_npz(const struct tensors *t, const char *folder, const char *n
     zip_write(z, folder, name);
 }
 
-/* ---- judged ---- */
+/* ---- tests ---- */
 
 /* clang-format off */
 static const rapt_config of_hf = {.size = sizeof(rapt_config), .source_vocab = 9, .target_vocab = 9, .positions = 20, .width = 16,
@@ -413,7 +414,7 @@ static void test_hf(void **state)
     free_tensors(t);
 }
 
-/* Shards of torch.save are files of torch.save, and not indexes. */
+/* Shards named .bin must be files of torch.save; an index as a shard is refused. */
 static void test_shards(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* ct2.c - a real folder of CTranslate2 (Arabic names to Latin letters, in float32, int16 and int8):
-   the translations, prefixes, n-best lists and token scores that CTranslate2's own tests expect of
-   it (tests/translator_test.cc), the latter to 1e-5. */
+/* ct2.c - tests a real folder of CTranslate2 (transliteration of Arabic names, in float32, int16
+   and int8): translations, prefixes, n-best lists and token scores must be those that CTranslate2's
+   own tests expect (tests/translator_test.cc), the scores to 1e-5. */
 #include "../skips.h"
 #include "model/small.h"
 
@@ -8,7 +8,7 @@ static const char atzmon[] = "\xD8\xA2 \xD8\xAA \xD8\xB2 \xD9\x85 \xD9\x88 \xD9\
 static const char aza[] = "\xD8\xA2 \xD8\xB2 \xD8\xA7";
 static const char ulises[] = "\xD8\xA3 \xD9\x88 \xD9\x84 \xD9\x8A \xD8\xB3 \xD8\xB3";
 
-/* The folder of one precision; false if it is not there. */
+/* Composes the path of the folder of one precision. Returns false if it does not exist. */
 static bool folder_of(const char *suffix, char path[DATA_PATH])
 {
     char name[100];
@@ -103,7 +103,7 @@ static const struct {
      1e-5,
      7,
      {-0.076704, -0.036037, -0.029253, -0.030273, -0.149276, -0.002440, -0.003742}},
-    /* the first scores of the same weights in whole numbers, from a forward pass in double */
+    /* first scores with the quantized weights, from a forward pass in double precision */
     {"-i16", atzmon, "a t z m o n", 1e-5, 1, {-0.107075}},
     {"-i8", atzmon, "a t z m o n", 1e-5, 1, {-0.108879}},
 };
@@ -133,7 +133,7 @@ static void test_scores(void **state)
 
 enum { LENGTH = 32 };
 
-/* The best target with a prefix, as text. */
+/* Returns the best target with a prefix, as text. */
 static void with_prefix(const rapt_translator *t, const char *source, const char *prefix, int beams,
                         char out[200])
 {
@@ -226,8 +226,9 @@ static struct list listed(const char *path, int beams, int nbest, int min_length
     return listed_with(path, beams, nbest, min_length, 1);
 }
 
-/* ReturnAllHypotheses, NormalizeScores and SameBeamAndGreedyScore: as many as there are beams, with
-   more beams than half the vocabulary too; a score divided by the length, its end included. */
+/* Follows CTranslate2's ReturnAllHypotheses, NormalizeScores and SameBeamAndGreedyScore: there are
+   as many hypotheses as beams, even with more beams than half the vocabulary; scores are divided by
+   the length including the end token. */
 static void test_published_lists(void **state)
 {
     (void)state;
@@ -268,7 +269,7 @@ static void test_lists(void **state)
     assert_int_equal(strlen(eight.texts[0]), 8 + 7);
 }
 
-/* ---- what was imported, as a file of our own ---- */
+/* ---- imported models saved as model files of our own ---- */
 
 static void test_saved(void **state)
 {

@@ -1,10 +1,10 @@
-/* ct2_configs.h - configurations that CTranslate2 can hold, and that it means the same by. */
+/* ct2_configs.h - configurations that CTranslate2 supports with the same meaning. */
 #ifndef RAPT_TESTS_IMPORT_CT2_CONFIGS_H
 #define RAPT_TESTS_IMPORT_CT2_CONFIGS_H
 
 #include "import/folder.h"
 
-enum { CT2_OLDEST = 3 }; /* what version 1 can hold, too, which has no attributes */
+enum { CT2_OLDEST = 3 }; /* also supported by version 1, which has no attributes */
 
 /* clang-format off */
 static const rapt_config ct2_configs[] = {

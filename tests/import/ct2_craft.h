@@ -1,5 +1,5 @@
-/* ct2_craft.h - folders of CTranslate2 written here, every version, with changes of what the model
-   says. */
+/* ct2_craft.h - writes folders of CTranslate2 in every version of the format, optionally with a
+   change to the contents of the model. */
 #ifndef RAPT_TESTS_IMPORT_CT2_CRAFT_H
 #define RAPT_TESTS_IMPORT_CT2_CRAFT_H
 
@@ -7,15 +7,15 @@
 
 enum { F32 = 0, I8 = 1, I16 = 2, VERSION = 6 };
 
-/* What a file has besides, or instead of, what the model says. */
+/* A variable that is added to a file, replaced or removed. */
 struct change {
-    const char *name; /* of a variable, or of an attribute of both halves; NULL: no change */
-    int value;        /* of a whole number that is added, or one of: */
-    float real;       /* not 0: a real number is added instead */
+    const char *name; /* of a variable, or of an attribute of both sides; NULL: no change */
+    int value;        /* of the integer that is added, or one of the constants below */
+    float real;       /* not 0: added as a float instead */
 };
 enum {
-    WITHOUT = -1, /* the variable is left out */
-    NARROW = -2,  /* it is a matrix in 8 bits, with a scale for each row */
+    WITHOUT = -1, /* remove the variable */
+    NARROW = -2,  /* store it as an 8-bit matrix with a scale per row */
 };
 
 static inline bool is_changed(const struct change *change, const char *name)
@@ -25,7 +25,7 @@ static inline bool is_changed(const struct change *change, const char *name)
            (strcmp(change->name, name) == 0 || (slash && strcmp(change->name, slash + 1) == 0));
 }
 
-/* Text with its first `from` replaced. */
+/* Replaces the first occurrence of `from` in a text. */
 static inline void replace(char *text, size_t size, const char *from, const char *to)
 {
     char copy[200];
@@ -35,7 +35,7 @@ static inline void replace(char *text, size_t size, const char *from, const char
     snprintf(at, size - (size_t)(at - text), "%.30s%.180s", to, copy);
 }
 
-/* A name as OpenNMT-tf had it, which is what version 1 stores. */
+/* Replaces a name by that of OpenNMT-tf, which version 1 stores. */
 static inline void oldest_name(char *name, size_t size)
 {
     bool decoder = strncmp(name, "decoder", 7) == 0;
@@ -82,7 +82,7 @@ static inline void put_real(struct bytes *b, int version, const char *name, floa
     put(b, &value, sizeof value);
 }
 
-/* Their names of our parameters, without what comes before and behind. */
+/* CTranslate2's names of our parameters, without prefix and suffix. */
 static const struct {
     const char *ours, *theirs;
 } names[] = {
@@ -131,7 +131,7 @@ static inline void their_name(const char *ours, char *theirs, size_t size)
         if (strcmp(others[i][0], ours) == 0) snprintf(theirs, size, "%s", others[i][1]);
 }
 
-/* Rows [first, first + rows) of a parameter. */
+/* Writes rows [first, first + rows) of a parameter. */
 static inline void put_rows(struct bytes *b, int version, const char *name, const float *data,
                             rapt_tensor t, int first, int rows)
 {
@@ -141,7 +141,7 @@ static inline void put_rows(struct bytes *b, int version, const char *name, cons
     put(b, data + (size_t)first * (size_t)(t.rows == 1 ? 1 : t.columns), size);
 }
 
-/* Element i of a matrix in 8 bits, and the scale of a row: several have the same. */
+/* Element i of an 8-bit matrix, and the scale of a row; neighboring rows may have equal scales. */
 static inline int narrow_element(int i)
 {
     return i * 7 % 255 - 127;
@@ -267,7 +267,7 @@ static inline void put_settings(struct bytes *b, const rapt_config *c)
     put_text(b, text);
 }
 
-/* <s> </s> t2 t3 ..., all but the last one, <unk>. */
+/* Writes <s> </s> t2 t3 ..., without the last token, <unk>. */
 static inline void put_names(struct bytes *b, int vocab, bool json)
 {
     char name[32];

@@ -1,6 +1,6 @@
-/* ct2_crafted.c - folders of CTranslate2 written here, of random models with every option that can
-   be held: the same parameters to the bit; what cannot be held, is missing or damaged is refused by
-   its name. */
+/* ct2_crafted.c - tests folders of CTranslate2 written here from random models, with every option
+   that is supported: the parameters are imported bit for bit. Anything unsupported, missing or
+   damaged is refused by name. */
 #include "import/ct2_craft.h"
 
 static void test_parameters(void **state)
@@ -23,7 +23,7 @@ static void test_parameters(void **state)
         }
 }
 
-/* A scale for each row, which rapt_model_scales tells. */
+/* Scales per row are reported by rapt_model_scales. */
 static void test_row_scales(void **state)
 {
     (void)state;
@@ -94,7 +94,7 @@ static void test_refusals(void **state)
     rapt_model_free(model);
 }
 
-/* What the file itself says of tokens, up to version 5. */
+/* The attributes about tokens in model.bin, up to version 5. */
 static void test_tokens(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void test_tokens(void **state)
     rapt_model_free(model);
 }
 
-/* Numbers of the file that are arrays. */
+/* An attribute that is an array instead of a number is refused. */
 static void test_not_one_number(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void test_not_one_number(void **state)
     uint32_t count;
     write_folder(folder_make(folder, "ct2-number"), VERSION, model, &none);
     put_model(&b, VERSION, model, &none);
-    size_t at = 4 + 2 + sizeof "TransformerSpec" + 4; /* of the number of variables */
+    size_t at = 4 + 2 + sizeof "TransformerSpec" + 4; /* offset of the number of variables */
     memcpy(&count, b.data + at, sizeof count);
     more.size = 0;
     put(&more, b.data, at);
@@ -142,7 +142,7 @@ static void test_not_one_number(void **state)
     rapt_model_free(model);
 }
 
-/* Models of 16 heads by the name of their kind, where no number says how many. */
+/* Without the attribute num_heads, "Big" in the name of the spec means 16 heads. */
 static void test_big(void **state)
 {
     (void)state;
@@ -231,12 +231,12 @@ static void test_side_files(void **state)
     rapt_model_free(model);
 }
 
-/* Embeddings are multiplied by a number, as the converter of Hugging Face's models writes it. */
+/* The scale of embeddings may be a number, as written by the converter of Hugging Face's models. */
 static void test_scaled(void **state)
 {
     (void)state;
     char folder[256];
-    for (int i = 0; i < 2; i++) { /* scaled by the root of 8; not at all */
+    for (int i = 0; i < 2; i++) { /* scaled by the square root of 8; not scaled */
         const struct change scale = {"encoder/scale_embeddings", 0, i ? 1 : sqrtf(8)};
         rapt_model *model = model_of(i);
         write_folder(folder_make(folder, "ct2-scaled"), VERSION, model, &scale);
@@ -246,8 +246,9 @@ static void test_scaled(void **state)
     }
 }
 
-/* Zeros before targets, and config.json of the converter of Hugging Face's MarianMT, which leaves
-   the end of sources to its caller: they have one. Alignments of two heads are the mean of all. */
+/* A decoder that starts from zeros, with the config.json of the converter of Hugging Face's
+   MarianMT, which expects callers to end sources: the imported model ends them. Alignments of two
+   heads become the mean of all. */
 static void test_marianmt(void **state)
 {
     (void)state;
@@ -276,7 +277,7 @@ static void test_marianmt(void **state)
     rapt_model_free(model);
 }
 
-/* More keys than any file of settings has: refused, not compared with one another. */
+/* A settings file with too many keys is refused before its keys are compared with each other. */
 static void test_many_settings(void **state)
 {
     (void)state;
@@ -301,7 +302,7 @@ static void test_many_settings(void **state)
     rapt_model_free(model);
 }
 
-/* The name of its kind, cut within a character, leaves an origin that is text. */
+/* If the name of the spec is cut within a character, the origin is still valid UTF-8. */
 static void test_origin(void **state)
 {
     (void)state;
@@ -328,7 +329,7 @@ static void test_origin(void **state)
     rapt_model_free(model);
 }
 
-/* Parameters that are not finite, and every cut of the file. */
+/* Parameters that are not finite, and the file truncated at many lengths. */
 static void test_damage(void **state)
 {
     (void)state;
@@ -346,7 +347,7 @@ static void test_damage(void **state)
         folder_write(folder, "model.bin", &cut);
         assert_int_equal(rapt_model_import(&read, folder, NULL, NULL), RAPT_BAD_FILE);
     }
-    memcpy(b.data + 6, "WhisperAnySpecs", 15); /* behind the version and its length */
+    memcpy(b.data + 6, "WhisperAnySpecs", 15); /* after the version and the length of the name */
     folder_write(folder, "model.bin", &b);
     folder_refused(folder, "it is a WhisperAnySpecs, not an encoder-decoder Transformer");
     assert_int_equal(rapt_model_read(model, 0, x, NULL), RAPT_OK);

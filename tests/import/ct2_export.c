@@ -1,7 +1,7 @@
-/* ct2_export.c - random models written for CTranslate2: the variables that its Python writes
-   (transformer_spec.py), with their types; read back the same parameters and logits, to the bit. A
-   real folder opened and written again has the variables that it had. What CTranslate2 cannot hold
-   is refused by its name. */
+/* ct2_export.c - tests the export of random models to CTranslate2. They have the variables and
+   types that its Python code writes (transformer_spec.py). Read back, parameters and logits are
+   equal bit for bit. A real folder that is imported and exported has the same variables. Anything
+   that CTranslate2 does not support is refused by name. */
 #include "../skips.h"
 #include "import/ct2_configs.h"
 #include "import/pieces.h"
@@ -39,7 +39,7 @@ static const struct {
     {"decoder/scale_alibi", I8},
     {"decoder/start_from_zero_embedding", I8},
 };
-/* Of a layer; gated and biased ones are left out where the model is neither. */
+/* Variables of a layer; those of gated layers and of biases are skipped if the model has none. */
 static const char *const of_layer[] = {
     "self_attention/layer_norm/gamma",
     "self_attention/layer_norm/beta",
@@ -120,9 +120,9 @@ static void judge_variables(const char *folder, const rapt_config *c)
     ct2_close(f);
 }
 
-/* ---- read back ---- */
+/* ---- reading back ---- */
 
-/* Random models of Marian's and others' positions, which are stored as tables. */
+/* Returns the logits of a model. */
 static float *logits_of(const rapt_model *model, size_t *count)
 {
     enum { N = 4 };
@@ -181,7 +181,8 @@ static void test_both_ways(void **state)
     }
 }
 
-/* Sources without an end and zeros before targets; alignments that are the mean of all heads. */
+/* Exports sources without an end token, a decoder that starts from zeros, and alignments that are
+   the mean of all heads. */
 static void test_ends(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* export_metadata.c - the tokenizers that a model carries, as its writers for other projects take
-   them: names of any bytes come back; models without both halves, and tokenizers that are not
-   there, do not fit or lack what a project needs, are refused by name. */
+/* export_metadata.c - tests the tokenizers in a model's metadata when it is exported: names of any
+   bytes are read back. A model that is not an encoder-decoder, and tokenizers that are missing, do
+   not fit or lack what a project needs, are refused by name. */
 #include "import/ct2_configs.h"
 #include "import/pieces.h"
 
@@ -30,7 +30,7 @@ static const rapt_config marian_mt = {.size = sizeof marian_mt,
                                       .plain_embedding = 1,
                                       .decoder_start = RAPT_DECODER_START_END};
 
-/* The text of a vocabulary that is a list of names; the caller frees it. */
+/* Returns the text of a tokenizer with this list of names, which the caller frees. */
 static char *list_text(const char *const *names, int count)
 {
     rapt_text texts[NAMES];
@@ -46,7 +46,7 @@ static char *list_text(const char *const *names, int count)
     return text;
 }
 
-/* A random model with this metadata; a text that is NULL is none. */
+/* Makes a random model with this metadata; a NULL text is left out. */
 static rapt_model *model_with(const rapt_config *c, const char *joint, const char *source,
                               const char *target)
 {
@@ -79,7 +79,7 @@ static void same_names(const rapt_tokenizer *t, const char *const *names, int co
     }
 }
 
-/* Control characters, quotes and backslashes in JSON. */
+/* Control characters, quotes and backslashes are escaped in JSON. */
 static void test_names(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void refuse(rapt_model *model, rapt_export format, const char *phrase)
     folder_make(folder, "export-refused");
     assert_int_equal(rapt_model_export(model, format, folder, &why), RAPT_BAD_ARGUMENT);
     if (!strstr(why.text, phrase)) fail_msg("\"%s\" does not say %s", why.text, phrase);
-    assert_int_equal(rmdir(folder), 0); /* nothing is in it */
+    assert_int_equal(rmdir(folder), 0); /* nothing was written */
     rapt_model_free(model);
 }
 

@@ -1,5 +1,5 @@
-/* folder.h - folders of other projects, written for tests: bytes that grow, files of a folder,
-   random models whose parameters they hold. */
+/* folder.h - helpers to write folders of other projects: growing bytes, files of a folder, and
+   random models whose parameters they contain. */
 #ifndef RAPT_TESTS_IMPORT_FOLDER_H
 #define RAPT_TESTS_IMPORT_FOLDER_H
 
@@ -19,7 +19,7 @@ static inline void put(struct bytes *b, const void *data, size_t size)
     b->size += size;
 }
 
-/* Little-endian, of so many bytes. */
+/* Appends a number of `size` bytes, little-endian. */
 static inline void put_number(struct bytes *b, uint64_t number, int size)
 {
     for (int i = 0; i < size; i++) put(b, &(unsigned char){(unsigned char)(number >> 8 * i)}, 1);
@@ -30,7 +30,7 @@ static inline void put_text(struct bytes *b, const char *text)
     put(b, text, strlen(text));
 }
 
-/* A folder of its own; files written to it replace those before. */
+/* Makes a temporary folder. Files written to it replace existing ones. */
 static inline const char *folder_make(char path[256], const char *name)
 {
     small_path(path, name);
@@ -75,7 +75,8 @@ static inline rapt_model *folder_import(const char *folder)
     return model;
 }
 
-/* Imported, it has the configuration and, to the bit, the parameters of a model. */
+/* Checks that the imported model has the configuration and, bit for bit, the parameters of a
+   model. */
 static inline void folder_is(const char *folder, const rapt_model *model)
 {
     rapt_model *read = folder_import(folder);
@@ -97,7 +98,7 @@ static inline void folder_is(const char *folder, const rapt_model *model)
     rapt_model_free(read);
 }
 
-struct counting { /* allocations; number `fails` (0, 1, ...) gets no memory */
+struct counting { /* counts allocations; number `fails` (0, 1, ...) fails */
     long calls, fails, living;
 };
 
@@ -116,7 +117,7 @@ static inline void counting_free(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-/* Each allocation fails once: no memory, nothing else, and nothing is left. */
+/* Each allocation fails once: the only error is RAPT_NO_MEMORY, and nothing leaks. */
 static inline void folder_without_memory(const char *folder)
 {
     rapt_model *model = NULL;
@@ -132,7 +133,7 @@ static inline void folder_without_memory(const char *folder)
     }
 }
 
-/* Refused, and the message has this text in it. */
+/* Checks that the folder is refused and that the message contains this text. */
 static inline void folder_refused(const char *folder, const char *phrase)
 {
     rapt_model *none = (rapt_model *)(uintptr_t)64;

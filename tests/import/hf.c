@@ -1,6 +1,6 @@
-/* hf.c - folders of Hugging Face's MarianMT in their own layout, with random weights: the logits of
-   the definition in double (oracle/marianmt.c); with the side files of real models where RAPT_DATA
-   has them; and refusals by name. */
+/* hf.c - tests folders of Hugging Face's MarianMT with random weights: the logits must be those of
+   the definition in double precision (oracle/marianmt.c). Uses side files of real models if
+   RAPT_DATA has them. Unsupported settings are refused by name. */
 #define _GNU_SOURCE /* symlink */
 #include "import/folder.h"
 
@@ -9,7 +9,7 @@
 
 enum { TENSORS = 256, WIDTH = 16, HEADS = 2, FFN = 24, ENCODER = 2, DECODER = 3 };
 
-struct weights { /* all of a model, by name */
+struct weights { /* all weights of a model, by name */
     int count;
     struct {
         char name[256];
@@ -62,7 +62,7 @@ static void add_attention(struct weights *w, const char *layer, const char *name
     add_norm(w, layer, norm);
 }
 
-/* pad: the row of zeros. */
+/* pad: the row that is zero. */
 static struct weights *make_weights(int vocab, int pad)
 {
     struct weights *w = calloc(1, sizeof *w);
@@ -89,7 +89,7 @@ static void free_weights(struct weights *w)
     free(w);
 }
 
-/* more: the names that are stored besides, with the bytes of the first tensor. */
+/* more: additional names that are stored with the bytes of the first tensor. */
 static void write_weights(const char *folder, const struct weights *w, const char *more)
 {
     static struct bytes header, size;
@@ -125,7 +125,7 @@ static void write_weights(const char *folder, const struct weights *w, const cha
     assert_int_equal(fclose(file), 0);
 }
 
-/* line: a setting instead of the one with its key, or besides; NULL: none. */
+/* line: replaces the setting with the same key, or is added; NULL: no change. */
 static void write_settings(const char *folder, int vocab, int end, int pad, const char *activation,
                            const char *line)
 {
@@ -156,7 +156,7 @@ static void write_settings(const char *folder, int vocab, int end, int pad, cons
     folder_write(folder, "config.json", &b);
 }
 
-/* Two pieces beside the unknown one: enough to cut text. */
+/* Two pieces besides the unknown one are enough to tokenize text. */
 static const char pieces[] = "\x0A\x09\x0A\x05<unk>\x18\x02"
                              "\x0A\x08\x0A\x01"
                              "a\x15\x00\x00\x80\xBF"
@@ -179,7 +179,7 @@ static void write_vocabulary(const char *folder)
 static const char *const files[] = {"model.safetensors", "config.json", "vocab.json", "source.spm",
                                     "target.spm"};
 
-/* A session's logits against the definition's; those of the pad token are nothing. */
+/* Compares a session's logits with the definition's. The pad token must have probability 0. */
 static void judge_logits(const rapt_model *model, const struct weights *w, const char *activation,
                          int vocab, int pad)
 {
@@ -241,7 +241,7 @@ static void test_logits(void **state)
     }
     write_settings(folder, VOCAB, 0, PAD, "swish", "\"eos_token_id\": [0]");
     rapt_model_free(folder_import(folder));
-    char path[300]; /* of the weights alone */
+    char path[300]; /* of the weights only */
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
     rapt_model_free(folder_import(path));
     folder_without_memory(folder);
@@ -316,8 +316,8 @@ static void add_positions(struct weights *w, float error)
     }
 }
 
-/* Tables of positions in the file are those that are added: sinusoids of double, or rounded ones,
-   with which nothing is computed anew. */
+/* The positions that are added are those in the file: sinusoids computed in double, or rounded
+   ones, which must not be recomputed. */
 static void test_positions(void **state)
 {
     (void)state;
@@ -336,12 +336,12 @@ static void test_positions(void **state)
         judge_logits(model, w, "relu", VOCAB, PAD);
         rapt_model_free(model);
         if (i == 1) folder_without_memory(folder);
-        if (i == 0) { /* of another shape */
+        if (i == 0) { /* another shape */
             w->all[w->count - 1].rows = 32;
             write_weights(folder, w, NULL);
             folder_refused(folder, "model.decoder.embed_positions.weight does not have the shape");
         }
-        if (i == 2) { /* only one of two */
+        if (i == 2) { /* only one of the two tables */
             w->count--;
             write_weights(folder, w, NULL);
             folder_refused(folder, "decoder.positions.weight");
@@ -352,7 +352,7 @@ static void test_positions(void **state)
     folder_remove(folder, files, COUNT(files));
 }
 
-/* The side files of a real model: its tokens by name, and every id in its place. */
+/* With the side files of a real model, tokens are found by name and every id is in its place. */
 static void judge_real(const char *name, int vocab, int end, int unknown, const char *language,
                        int language_id)
 {

@@ -1,6 +1,7 @@
-/* hf_export.c - random models written as Hugging Face's MarianMT: what stands in the folder, read
-   here, gives in the definition in double (oracle/marianmt.c) the logits of the model; imported it
-   is the model, to the bit. What MarianMT cannot hold is refused by its name. */
+/* hf_export.c - tests the export of random models to Hugging Face's MarianMT. The files are read
+   here, and with them the definition in double precision (oracle/marianmt.c) gives the logits of
+   the model. Imported, the model is equal bit for bit. Anything that MarianMT does not support is
+   refused by name. */
 #include "import/pieces.h"
 #include "oracle/marianmt.h"
 
@@ -33,9 +34,9 @@ static const char *const files[] = {"model.safetensors",      "config.json",    
                                     "target_vocab.json",      "source.spm",           "target.spm",
                                     "generation_config.json", "tokenizer_config.json"};
 
-/* ---- the folder, read here ---- */
+/* ---- reading the folder ---- */
 
-struct folder { /* what config.json says, and all tensors */
+struct folder { /* config.json and all tensors */
     json_t *config;
     char *bytes;
     char names[TENSORS][NAME];
@@ -126,7 +127,7 @@ static void free_folder(struct folder *f)
     free(f);
 }
 
-/* ---- judged ---- */
+/* ---- tests ---- */
 
 static const int32_t sources[] = {3, 2, 4, 5, 0};
 enum { S = COUNT(sources), T = 5 };
@@ -151,7 +152,8 @@ static void logits_of(const rapt_model *model, const int32_t *target, float *log
     rapt_session_free(session);
 }
 
-/* The model's logits, and what the folder means; its first input is the token it names. */
+/* Compares the model's logits with those of the folder, whose first target token is the one that it
+   names. */
 static void judge_logits(const rapt_model *model, const char *folder)
 {
     struct folder *f = read_folder(folder);
@@ -160,7 +162,7 @@ static void judge_logits(const rapt_model *model, const char *folder)
     double *wanted = calloc((size_t)(T * vocab), sizeof *wanted);
     float *logits = calloc((size_t)(T * own), sizeof *logits);
     marianmt_logits(&f->m, sources, S, target, T, wanted);
-    if (target[0] >= own) target[0] = 0; /* zeros, whatever the token */
+    if (target[0] >= own) target[0] = 0; /* zeros, for any token */
     logits_of(model, target, logits);
     for (int t = 0; t < T; t++)
         for (int n = 0; n < own; n++)
@@ -172,7 +174,7 @@ static void judge_logits(const rapt_model *model, const char *folder)
     free_folder(f);
 }
 
-/* Every name has the number of its row, and texts say which tokens are special. */
+/* Every name has the id of its row, and the texts say which tokens are special. */
 static void judge_texts(const rapt_model *model, const char *folder)
 {
     struct folder *f = read_folder(folder);
@@ -199,7 +201,7 @@ static void judge_texts(const rapt_model *model, const char *folder)
     free_folder(f);
 }
 
-/* Read back: the parameters to the bit, but for the pad token's. */
+/* The parameters are read back bit for bit, except for the pad token's. */
 static void judge_again(const rapt_model *model, const char *folder)
 {
     rapt_model *read = folder_import(folder);
@@ -233,7 +235,7 @@ static void test_folders(void **state)
     }
 }
 
-/* Vocabularies of different names, of one size. */
+/* Vocabularies of the same size with different names. */
 static void test_separate(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* marian.c - models of Marian written here, of random models with every option that can be held, in
-   float and in 8 bits: the same parameters; what cannot be held is refused by its name. */
+/* marian.c - tests models of Marian written here from random models, with every option that is
+   supported, in float and in 8 bits: the parameters are imported bit for bit. Anything unsupported
+   is refused by name. */
 #include "import/marian_craft.h"
 
 static const char *const files[] = {"model.intgemm.bin", "vocab.yml", "vocab.src.yml",
@@ -94,7 +95,8 @@ static void test_refusals(void **state)
     rapt_model_free(model);
 }
 
-/* decoder.yml says which vocabulary is whose, whatever their names; only files of the folder. */
+/* decoder.yml tells the source's vocabulary from the target's, whatever their names. Only files in
+   the folder are used. */
 static void test_named_vocabularies(void **state)
 {
     (void)state;
@@ -143,8 +145,8 @@ static void test_named_vocabularies(void **state)
     rapt_model_free(tied);
 }
 
-/* Every option that says what is computed: at this value the model is the same, or it is refused,
-   and the message names the option. */
+/* Every option of the architecture, with a value that leaves the model the same, or is refused with
+   a message that names the option. */
 static void test_options(void **state)
 {
     (void)state;
@@ -183,7 +185,7 @@ static void test_options(void **state)
         {"transformer-no-projection: true", false},
         {"transformer-no-projection: TRUE", false},
         {"transformer-no-projection: False", true},
-        {"transformer-no-projection: \"False\"", false}, /* a text */
+        {"transformer-no-projection: \"False\"", false}, /* a string */
         {"tied-embeddings-all: True", true},
         {"transformer-no-bias: true", false},
         {"transformer-no-affine: true", false},
@@ -194,9 +196,9 @@ static void test_options(void **state)
         {"transformer-train-positions: true", false},
         {"transformer-disable-position-embeddings: true", false},
         {"transformer-tied-layers:\n  - 1\n  - 1", false},
-        {"transformer-depth-scaling: true", true},       /* of the first weights */
-        {"transformer-guided-alignment-layer: 2", true}, /* the last one */
-        {"transformer-dim-aan: 4096", true},             /* of average-attention */
+        {"transformer-depth-scaling: true", true},       /* size of the first weights */
+        {"transformer-guided-alignment-layer: 2", true}, /* the last layer */
+        {"transformer-dim-aan: 4096", true},             /* used by average-attention only */
         {"transformer-aan-depth: 3", true},
         {"input-types:\n  - sequence\n  - class", false},
         {"layer-normalization: true", false},
@@ -204,7 +206,7 @@ static void test_options(void **state)
         {"lemma-dim-emb: 8", false},
         {"factors-dim-emb: 8", false},
         {"ulr: true", false},
-        {"enc-cell: lstm", true}, /* of recurrent encoders */
+        {"enc-cell: lstm", true}, /* used by recurrent encoders only */
         {"label-smoothing: 0.1", true},
     };
     char folder[256], name[80];

@@ -1,5 +1,5 @@
-/* marian_configs.h - configurations that Marian can hold: the first PLAIN_CONFIGS with layer norms,
-   then root mean squares. */
+/* marian_configs.h - configurations that Marian supports: the first PLAIN_CONFIGS with layer norms,
+   the others with root mean squares. */
 #ifndef RAPT_TESTS_IMPORT_MARIAN_CONFIGS_H
 #define RAPT_TESTS_IMPORT_MARIAN_CONFIGS_H
 

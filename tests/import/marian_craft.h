@@ -1,12 +1,12 @@
-/* marian_craft.h - folders of models of Marian, made by hand of random models. */
+/* marian_craft.h - writes folders of Marian models from random models. */
 #ifndef RAPT_TESTS_IMPORT_MARIAN_CRAFT_H
 #define RAPT_TESTS_IMPORT_MARIAN_CRAFT_H
 
 #include "import/marian_configs.h"
 #include "import/pieces.h"
 
-/* Their names of our parameters, behind what names side and layer; [in][out]. parts: in ours one
-   matrix holds so many of theirs. */
+/* Marian's names of our parameters, without the prefix of side and layer; matrices are [in][out].
+   parts: how many of Marian's matrices one of ours contains. */
 static const struct {
     const char *ours, *theirs[3];
     int parts;
@@ -81,8 +81,8 @@ static inline bool is_narrow(const char *name)
     return left == 2 || left == 3 || strstr(name, "Wemb");
 }
 
-/* x [rows][columns] as theirs. In 8 bits they are whole numbers times a scale; data becomes what
-   those stand for. */
+/* Writes x[rows][columns] in Marian's layout. In 8 bits, elements are quantized, and data receives
+   their values. */
 static inline void put_matrix(struct marian_file *f, const char *name, float *x, int rows,
                               int columns, int type)
 {
@@ -109,8 +109,8 @@ static inline float element(const float *data, rapt_tensor t, int row, int colum
     return data[row * t.columns + column];
 }
 
-/* Part `part` of `parts` of a parameter, transposed if it is a matrix of a layer; back into data
-   goes what was written. */
+/* Writes part `part` of `parts` of a parameter, transposed if it is a matrix of a layer. data
+   receives the values that were written. */
 static inline void put_part(struct marian_file *f, const char *name, float *data, rapt_tensor t,
                             int part, int parts, bool turn, int type)
 {
@@ -142,7 +142,8 @@ static inline void put_parameter(struct marian_file *f, rapt_model *model, int i
             for (int p = 0; strcmp(names[i].ours, t.name + at) == 0 && p < names[i].parts; p++) {
                 const char *theirs = names[i].theirs[p];
                 bool pre = before && strstr(theirs, "_ln_");
-                if (pre && strncmp(theirs, "rnn_ffn_ln_", 11) == 0) /* the recurrence's own input */
+                if (pre &&
+                    strncmp(theirs, "rnn_ffn_ln_", 11) == 0) /* input norm of the recurrence */
                     theirs = strstr(theirs, "scale") ? "rnn_ln_scale" : "rnn_ln_bias";
                 snprintf(name, sizeof name, "%s_l%d_%s%s", side, layer + 1, theirs,
                          pre ? "_pre" : "");
@@ -157,7 +158,8 @@ static inline void put_parameter(struct marian_file *f, rapt_model *model, int i
     free(data);
 }
 
-/* line: instead of the one with its key, or besides; a key and a colon: without it; NULL: none. */
+/* line: replaces the setting with the same key, or is added; only a key and a colon: removes the
+   setting; NULL: no change. */
 static inline void put_settings(struct bytes *b, const rapt_config *c, const char *line)
 {
     char text[2000];
@@ -181,7 +183,7 @@ static inline void put_settings(struct bytes *b, const rapt_config *c, const cha
         c->ffn_width, c->activation == RAPT_ACTIVATION_SILU ? "swish" : "relu",
         c->alignment_layer < c->decoder_layers ? "1" : "last", c->heads, before ? "da" : "dan",
         before ? "n" : "\"\"", before ? "n" : "\"\"");
-    bool left_out = false; /* a list goes with its key */
+    bool left_out = false; /* a list is removed with its key */
     for (const char *at = text, *end; *at; at = end + 1) {
         end = strchr(at, '\n');
         size_t key = line ? strcspn(line, ":") + 1 : 0;
@@ -192,7 +194,7 @@ static inline void put_settings(struct bytes *b, const rapt_config *c, const cha
     put_number(b, 0, 1);
 }
 
-/* The whole file. */
+/* Writes the whole file. */
 static inline void put_file(struct bytes *b, const struct marian_file *f)
 {
     b->size = 0;
@@ -218,7 +220,7 @@ static inline void put_file(struct bytes *b, const struct marian_file *f)
     }
 }
 
-/* A vocabulary, tokens by number: </s>, <unk>, t2 .. */
+/* Writes a vocabulary, tokens by number: </s>, <unk>, t2 .. */
 static inline void write_vocabulary(const char *folder, const char *name, int vocab)
 {
     static struct bytes b;
@@ -232,7 +234,8 @@ static inline void write_vocabulary(const char *folder, const char *name, int vo
     folder_write(folder, name, &b);
 }
 
-/* The model becomes the one that was written. without: a tensor that is left out. */
+/* Writes a folder. The model receives the values that were written. without: a tensor that is left
+   out. */
 static inline void write_folder(const char *folder, rapt_model *model, int type, const char *line,
                                 const char *without)
 {

@@ -1,6 +1,6 @@
-/* marian_export.c - random models written for Marian and read back: the same configuration, tokens
-   and, to the bit, parameters; in 8 bits what those stand for. What Marian cannot hold is refused
-   by the name of its field. */
+/* marian_export.c - tests the export of random models to Marian. Read back, the configuration, the
+   tokens and, bit for bit, the parameters are equal; in 8 bits, the parameters are those after
+   rounding. Anything that Marian does not support is refused by the name of its field. */
 #include "import/marian_configs.h"
 #include "import/pieces.h"
 
@@ -31,7 +31,7 @@ static void test_both_ways(void **state)
     }
 }
 
-/* Configuration i with the sizes that the engine for 8 bits can multiply. */
+/* Returns configuration i with sizes that the 8-bit engine can multiply. */
 static rapt_config narrow_config(int i)
 {
     rapt_config c = marian_configs[i];
@@ -40,8 +40,8 @@ static rapt_config narrow_config(int i)
     return c;
 }
 
-/* No element is further away than half a step of 1/127 of the largest one; written again nothing
-   changes. */
+/* Every element is within half a quantization step, 1/127 of the largest element. Exporting again
+   changes nothing. */
 static void test_narrow(void **state)
 {
     (void)state;
@@ -145,7 +145,7 @@ static void read_file(const char *folder, struct bytes *b)
     fclose(file);
 }
 
-/* The model with other metadata. */
+/* Returns the model with other metadata. */
 static rapt_model *with_scales(const rapt_model *model, const char *text)
 {
     static char bytes[1 << 18];
@@ -158,7 +158,7 @@ static rapt_model *with_scales(const rapt_model *model, const char *text)
     return other;
 }
 
-/* Its metadata with alpha n + 0.5 in line n, and one for none. */
+/* Copies the scales with alpha n + 0.5 in line n, and adds an alpha for "none". */
 static void put_alphas(const char *scales, char *text, size_t capacity)
 {
     size_t at = 0;
@@ -174,8 +174,8 @@ static void put_alphas(const char *scales, char *text, size_t capacity)
     snprintf(text + at, capacity - at, "none 0 1 0 99.5\n");
 }
 
-/* Opened and written again a file in 8 bits is the same, alphas included; a row has the scale that
-   makes whole numbers of its elements. */
+/* An 8-bit file that is imported and exported is the same, alphas included. The scale of a row
+   makes integers of its elements. */
 static void test_scales(void **state)
 {
     (void)state;
@@ -271,7 +271,7 @@ static void test_rows(void **state)
     folder_remove(folder, files, COUNT(files));
 }
 
-/* The layer whose first head gives alignments: of a number, or the last. */
+/* The layer whose first head gives the alignments, by its number or as "last". */
 static void test_alignment_layer(void **state)
 {
     (void)state;
@@ -294,7 +294,8 @@ static void test_alignment_layer(void **state)
     }
 }
 
-/* As many tensors as '{' has: the count stands where safetensors has its JSON. */
+/* A file whose number of tensors is the code of '{', at the offset where the JSON of a safetensors
+   file begins. */
 static void test_count(void **state)
 {
     (void)state;

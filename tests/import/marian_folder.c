@@ -1,6 +1,6 @@
-/* marian_folder.c - folders as Marian and Mozilla leave them: which of several models is read, what
-   the settings beside it say, word lists of other lengths than the table, and what every file is
-   reported to be for. */
+/* marian_folder.c - tests folders as Marian and Mozilla leave them: which of several models is
+   read, what the settings beside it mean, vocabularies longer or shorter than the table, and what
+   is reported about every file. */
 #include "import/marian_craft.h"
 #include <rapt/text.h>
 #include <rapt/translator.h>
@@ -59,7 +59,7 @@ static void move(const char *folder, const char *from, const char *to)
     assert_int_equal(rename(a, b), 0);
 }
 
-/* The model of a folder whose other candidates hold rubbish is the right one, for this reason. */
+/* Checks which model of a folder is chosen, and why. The other candidates are not valid models. */
 static void check_choice(const char *folder, const char *model, const char *reason)
 {
     static struct reported r;
@@ -114,7 +114,7 @@ static void test_choice(void **state)
     rapt_model_free(model);
 }
 
-/* Of a model with alphas and without the one with them is read; the usual name counts. */
+/* Of two files that differ in ".alphas", the one with alphas is read; a usual name has priority. */
 static void test_alphas(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void test_alphas(void **state)
     rapt_model_free(model);
 }
 
-/* A training that has saved more models than are examined leaves the plain one among them. */
+/* If training saved more models than are examined, the plain one is among those that are. */
 static void test_many(void **state)
 {
     (void)state;
@@ -163,7 +163,8 @@ static void test_many(void **state)
     rapt_model_free(model);
 }
 
-/* Two vocabularies whose names do not say whose they are, in the order of the settings. */
+/* If the names of two vocabularies do not tell source and target, the order in the settings
+   does. */
 static void test_order(void **state)
 {
     (void)state;
@@ -181,7 +182,7 @@ static void test_order(void **state)
     folder_refused(folder, "say which is the target's");
     folder_text(folder, settings[0], "vocabs: [/data/vocab.en.yml, /data/elsewhere.yml]\n");
     folder_refused(folder, "say which is the target's");
-    move(folder, "vocab.de.yml", "vocab.de.trg.yml"); /* which its name says */
+    move(folder, "vocab.de.yml", "vocab.de.trg.yml"); /* as its name says */
     folder_is(folder, model);
     move(folder, "vocab.de.trg.yml", "vocab.de.yml");
     for (int i = 0; i < COUNT(settings); i++) {
@@ -201,7 +202,7 @@ static void test_order(void **state)
     rapt_model_free(model);
 }
 
-/* Names beyond the table are left out; rows without a name are never produced. */
+/* Names beyond the table are dropped; rows without a name are never produced. */
 static void test_lengths(void **state)
 {
     (void)state;

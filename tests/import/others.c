@@ -1,5 +1,6 @@
-/* others.c - a folder that has a model already: one of the same format is replaced, one of another
-   format or a file that would be read with the new ones is named, and nothing is written. */
+/* others.c - tests the export to a folder that already has a model. A model of the same format is
+   replaced. If there is a model of another format, or a file that would be read with the new ones,
+   the message names it, and nothing is written. */
 #include "import/ct2_configs.h"
 #include "import/pieces.h"
 
@@ -33,10 +34,10 @@ static const struct {
     rapt_export format;
     const rapt_config *config;
     int specials;
-    bool narrow; /* what is read is not what was written */
+    bool narrow; /* the imported parameters differ from the exported ones */
 } all[] = {{RAPT_EXPORT_MARIAN, &of_marian, 0, false},
            {RAPT_EXPORT_BERGAMOT, &of_marian, 0, true},
-           {RAPT_EXPORT_HF, &of_hf, PIECES_PAD, true}, /* the pad token's bias */
+           {RAPT_EXPORT_HF, &of_hf, PIECES_PAD, true}, /* bias of the pad token */
            {RAPT_EXPORT_CT2, &ct2_configs[1], 0, false}};
 
 static rapt_model *model_of(int which, uint64_t seed)
@@ -50,7 +51,7 @@ static void export(const rapt_model *model, rapt_export format, const char *fold
     if (rapt_model_export(model, format, folder, &why)) fail_msg("%s", why.text);
 }
 
-/* A sum over the names and bytes of the files. */
+/* Returns a checksum of the names and bytes of the files. */
 static uint64_t contents(const char *folder)
 {
     uint64_t sum = 0;
@@ -65,7 +66,7 @@ static uint64_t contents(const char *folder)
     return sum;
 }
 
-/* name: of the file in the message; NULL: any. */
+/* name: the file that the message must name; NULL: any. */
 static void stays(const rapt_model *model, rapt_export format, const char *folder, const char *name)
 {
     rapt_message why = {""};
@@ -83,7 +84,7 @@ static void test_formats(void **state)
     for (int a = 0; a < COUNT(all); a++)
         for (int b = 0; b < COUNT(all); b++) {
             rapt_model *first = model_of(a, 2), *second = model_of(b, 3);
-            bool same = a == b || (a < 2 && b < 2); /* floats and 8 bits of Marian */
+            bool same = a == b || (a < 2 && b < 2); /* Marian in float and in 8 bits */
             folder_make(folder, "others-formats");
             export(first, all[a].format, folder);
             if (same)
@@ -98,7 +99,7 @@ static void test_formats(void **state)
         }
 }
 
-/* Files of the same format that the new model has not. */
+/* Files of the same format that the new model does not have. */
 static void test_left(void **state)
 {
     (void)state;
@@ -127,7 +128,7 @@ static void test_left(void **state)
     rapt_model_free(separate);
 }
 
-/* The tensors alone, without the files around: of another format, of our own, of none. */
+/* A file of tensors without the other files: of another format, of our own, or of none. */
 static void test_tensors(void **state)
 {
     (void)state;
@@ -154,7 +155,8 @@ static void test_tensors(void **state)
     rapt_model_free(hf);
 }
 
-/* Folders that cannot be listed: one that is not there, and one whose name no system allows. */
+/* Folders that cannot be listed: one that does not exist, and one whose name is invalid on every
+   system. */
 static void test_folders(void **state)
 {
     (void)state;

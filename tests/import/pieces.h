@@ -1,5 +1,5 @@
-/* pieces.h - random models that carry SentencePiece models of as many pieces as their tables have
-   rows: what can be exported. */
+/* pieces.h - random models that can be exported: with SentencePiece models of as many pieces as
+   their tables have rows. */
 #ifndef RAPT_TESTS_IMPORT_PIECES_H
 #define RAPT_TESTS_IMPORT_PIECES_H
 
@@ -7,7 +7,7 @@
 
 enum pieces { PIECES_BEGIN = 1, PIECES_PAD = 2 }; /* <s> is piece 2, <pad> the last one */
 
-/* A SentencePiece model of so many pieces: </s>, <unk>, t2 .. */
+/* Writes a SentencePiece model of `vocab` pieces: </s>, <unk>, t2 .. */
 static inline void put_pieces(struct bytes *b, int vocab, int specials)
 {
     char name[16];
@@ -46,7 +46,7 @@ static inline char *pieces_text(int vocab, int specials)
     return text;
 }
 
-/* A random model with tokenizers as metadata. */
+/* Makes a random model with tokenizers as metadata. */
 static inline rapt_model *pieces_model(const rapt_config *c, uint64_t seed, int specials)
 {
     static char bytes[1 << 18];
@@ -67,7 +67,7 @@ static inline rapt_model *pieces_model(const rapt_config *c, uint64_t seed, int 
     return with_pairs;
 }
 
-/* An export that lacks memory, each time once: RAPT_NO_MEMORY, and nothing is left. */
+/* Each allocation of an export fails once: RAPT_NO_MEMORY, and nothing leaks. */
 static inline void export_without_memory(const rapt_config *config, int specials,
                                          rapt_export format, const char *folder)
 {
@@ -94,7 +94,8 @@ static inline void export_without_memory(const rapt_config *config, int specials
     rapt_model_free(plain);
 }
 
-/* A model of random weights is refused, with the name of a field, and nothing is written. */
+/* Checks that the export of a random model is refused, naming a field, and that nothing is
+   written. */
 static inline void export_refused(const rapt_config *c, int special, rapt_export format,
                                   const char *field)
 {
@@ -104,7 +105,7 @@ static inline void export_refused(const rapt_config *c, int special, rapt_export
     folder_make(folder, "refused");
     assert_int_equal(rapt_model_export(model, format, folder, &why), RAPT_BAD_ARGUMENT);
     if (!strstr(why.text, field)) fail_msg("\"%s\" does not name %s", why.text, field);
-    assert_int_equal(rmdir(folder), 0); /* nothing is in it */
+    assert_int_equal(rmdir(folder), 0); /* nothing was written */
     rapt_model_free(model);
 }
 

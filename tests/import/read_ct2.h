@@ -1,4 +1,4 @@
-/* read_ct2.h - the variables of a CTranslate2 model.bin, of any version, as their bytes. */
+/* read_ct2.h - reads the variables of a CTranslate2 model.bin of any version as bytes. */
 #ifndef RAPT_TESTS_IMPORT_READ_CT2_H
 #define RAPT_TESTS_IMPORT_READ_CT2_H
 
@@ -6,7 +6,7 @@
 
 enum { VARIABLES = 400 };
 struct ct2_variable {
-    char name[100], of[100]; /* of: the variable that it is another name of; else "" */
+    char name[100], of[100]; /* of: the variable that this is an alias of; else "" */
     int rank, type;
     unsigned dims[4];
     const unsigned char *data;
