@@ -1,32 +1,33 @@
-/* folder.c - chooses the model of a folder and the decoding settings beside a model, and says what
-   every file of a folder is for.
+/* folder.c - chooses the model of a folder and its decoding settings, and reports what every file
+   of the folder is for.
 
-   The model is, in this order: Hugging Face's by its usual name, unless there is a model.bin; the
-   only one; the one that `models:` of the settings names; model.bin or model.npz; the plain one, of
-   whose name the others are longer forms (ende.npz beside ende.npz.best-bleu.npz). Of two that
-   differ only in ".alphas" the one with alphas counts. Settings are decoder.yml, *.decoder.yml and
-   config*.yml, as Marian and Bergamot write them. */
+   The first of these rules that applies chooses the model: a usual name of Hugging Face, unless
+   there is a model.bin; the only model; the only one that `models:` of decoding settings names;
+   model.bin or model.npz; the model whose name the others extend (ende.npz beside
+   ende.npz.best-bleu.npz). Of two names that differ only in ".alphas", the one with alphas is
+   considered. Settings are decoder.yml, *.decoder.yml and config*.yml, as Marian and Bergamot write
+   them. */
 #include "import/parts.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CANDIDATES = 64 }; /* models, or settings, of a folder */
+enum { CANDIDATES = 64 }; /* maximum number of models, and of settings, considered */
 
 struct names {
     int count;
     char all[CANDIDATES][IMPORT_FILE];
 };
 
-/* Models and settings of a folder, the shortest names first. */
+/* The models and settings of a folder, shortest names first. */
 struct survey {
     struct import *i;
     struct names models, settings;
-    bool voted[CANDIDATES]; /* models that settings name */
+    bool voted[CANDIDATES]; /* models that are the only one in some settings */
 };
 
-/* ---- what names mean ---- */
+/* ---- the meaning of names ---- */
 
 static size_t without(const char *name, const char *end)
 {
@@ -34,7 +35,7 @@ static size_t without(const char *name, const char *end)
     return size > tail && strcmp(name + size - tail, end) == 0 ? size - tail : 0;
 }
 
-/* The bytes of a name before ".gz". */
+/* Returns the length of a name without ".gz". */
 static size_t plain_size(const char *name)
 {
     size_t size = without(name, ".gz");
@@ -52,7 +53,7 @@ static bool begins(const char *name, const char *begin)
     return strncmp(name, begin, strlen(begin)) == 0;
 }
 
-/* Files that are beside a model and are none, by the begin or the end of their names. */
+/* Files that are found beside models but are not models, by the begin and end of their names. */
 static const struct {
     const char *begin, *end;
     rapt_file_use use;
@@ -81,8 +82,8 @@ static bool may_hold(const char *name)
            known_as(name) < 0;
 }
 
-/* The names that tensors usually have in a folder; the first that is there counts. model.bin and
-   model.npz may be one of several models of Marian. */
+/* Usual names of the tensors in a folder; the first that exists is chosen, except that model.bin
+   and model.npz may be among several models of Marian. */
 static const char *const usual[] = {"model.bin",
                                     "model.safetensors",
                                     "model.safetensors.index.json",
@@ -104,7 +105,7 @@ static bool is_settings(const char *name)
            (begins(name, "config.") && rapt__import_ends(name, ".yml"));
 }
 
-/* ---- what is there ---- */
+/* ---- the contents of a folder ---- */
 
 bool rapt__import_is_twin(const struct import *i, const char *name)
 {
@@ -121,8 +122,8 @@ static bool goes_before(const char *a, const char *b)
     return x != y ? x < y : strcmp(a, b) < 0;
 }
 
-/* Puts a name in its place. Where they are more than fit the longest goes: names of the models that
-   training saves on its way are longer than that of the last one. */
+/* Inserts a name in order. If the list is full, the longest name is dropped: models that training
+   saves on the way have longer names than the last one. */
 static void insert(struct names *names, const char *name)
 {
     if (strlen(name) >= IMPORT_FILE) return;
@@ -149,7 +150,7 @@ rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_f
     return rapt__import_bad(i, "its folder cannot be listed");
 }
 
-/* Calls `work` with what the folder has. */
+/* Calls `work` with the models and settings of a folder. */
 static rapt_status with_survey(struct import *i, const char *folder,
                                rapt_status (*work)(struct survey *s, const char *folder))
 {
@@ -171,7 +172,7 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Whether a path in settings is that of a file, compressed or not. */
+/* Returns whether a path in settings ends with a file's name; either may have ".gz". */
 static bool is_path_of(const char *path, const char *name)
 {
     const char *base = base_of(path);
@@ -179,7 +180,8 @@ static bool is_path_of(const char *path, const char *name)
     return size == plain_size(name) && strncmp(base, name, size) == 0;
 }
 
-/* *yaml NULL: settings of another program, which are not read; those of Marian must be right. */
+/* Opens settings. *yaml becomes NULL if they cannot be parsed, as those of another program; but
+   errors in Marian's decoder.yml are reported. */
 static rapt_status open_settings(struct import *i, const char *name, struct yaml **yaml)
 {
     char *bytes;
@@ -193,7 +195,8 @@ static rapt_status open_settings(struct import *i, const char *name, struct yaml
     return status == RAPT_BAD_FILE && !strict ? RAPT_OK : status;
 }
 
-/* How well settings suit a model: by their name, or because they name it; 0: not at all. */
+/* Rates how well settings match a model, by their own name or because they name it. 0: not at
+   all. */
 static int suits(const char *settings, const struct yaml *y, const char *model)
 {
     size_t size = plain_size(model);
@@ -213,7 +216,7 @@ static int suits(const char *settings, const struct yaml *y, const char *model)
     return !other && strcmp(settings, "config.yml") == 0;
 }
 
-/* Votes for the models that settings name alone. */
+/* Marks the models that are the only one named by some settings. */
 static rapt_status vote(struct survey *s)
 {
     rapt_status status = RAPT_OK;
@@ -275,14 +278,14 @@ static rapt_status pick(struct import *i, const char *name, const char *reason)
     return RAPT_OK;
 }
 
-/* The name without the end of its kind, ".npz" or ".bin". */
+/* Returns the length of a name without ".npz" or ".bin" (and ".gz"). */
 static size_t stem_size(const char *name)
 {
     size_t size = plain_size(name);
     return size > 4 ? size - 4 : 0;
 }
 
-/* Leaves out a model that is there with alphas, too. */
+/* Drops the models that also exist with alphas. */
 static void drop_without_alphas(struct names *models)
 {
     for (int n = 0; n < models->count; n++)
@@ -299,7 +302,7 @@ static void drop_without_alphas(struct names *models)
         }
 }
 
-/* The model whose name, without its end, all others begin with; -1: there is none. */
+/* Returns the model whose name, without its suffix, all other names extend; -1: there is none. */
 static int plain_of(const struct names *models)
 {
     for (int n = 0; n < models->count; n++) {
@@ -348,7 +351,7 @@ rapt_status rapt__import_choose(struct import *i, const char *path)
     return with_survey(i, path, choose_among);
 }
 
-/* ---- what files are for ---- */
+/* ---- the report ---- */
 
 void rapt__import_record(struct import *i, const char *name, rapt_file_use use)
 {
@@ -366,7 +369,7 @@ struct report {
     void *user;
 };
 
-/* Whether a file is one of those that the index which was opened names. */
+/* Returns whether a file is one of the shards of the index that was opened. */
 static bool is_shard(const struct import *i, const char *name)
 {
     const char *index = strstr(i->model_name, ".index.json");

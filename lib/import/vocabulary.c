@@ -1,5 +1,5 @@
-/* vocabulary.c - files of names and SentencePiece models in, tokenizers out: a file that is named,
-   or those that Marian's models have beside them. */
+/* vocabulary.c - makes tokenizers of vocabularies and SentencePiece models, either given by name or
+   found beside a Marian model. */
 #include "import/parts.h"
 
 #include <stdio.h>
@@ -37,9 +37,9 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
 
 /* ---- names ---- */
 
-/* How many names there must be: one for each row of the table, where the last row may be <unk>; or
-   any number, as Marian has it: names beyond the table are left out, rows without a name are never
-   produced. */
+/* How many names a vocabulary must have: one for each row of the table, with the last one optional
+   if it is <unk>; or any number, as in Marian, where names beyond the table are dropped and rows
+   without a name are never produced. */
 enum fit { FIT_EXACT, FIT_ANY };
 
 static rapt_status make_list(struct import *i, const char *file, const struct vocabulary *v,
@@ -97,7 +97,7 @@ rapt_status rapt__import_pieces(struct import *i, const char *name, rapt_tokeniz
 
 enum { FILES_MAX = 3 };
 
-struct found_files { /* that may be vocabularies */
+struct found_files { /* possible vocabularies */
     const struct import *i;
     int count;
     char names[FILES_MAX][IMPORT_FILE];
@@ -117,7 +117,8 @@ bool rapt__import_is_vocabulary(const char *name)
     return false;
 }
 
-/* Beside a list of names these are the pieces that text is cut into. */
+/* Returns whether a file can be a vocabulary on its own. The others are the SentencePiece models
+   that belong to lists of names, and settings. */
 static bool is_alone(const char *name)
 {
     return strcmp(name, "source.spm") != 0 && strcmp(name, "target.spm") != 0 &&
@@ -146,7 +147,8 @@ static rapt_status find_files(struct import *i, struct found_files *files)
                             files->names[0], files->names[1], files->names[2]);
 }
 
-/* Which of the two is the target's: "trg", "tgt" or "target"; -1: their names do not say. */
+/* Returns which of two files is the target's, by "trg", "tgt" or "target" in its name; -1: the
+   names do not say. */
 static int target_of(const struct found_files *files)
 {
     static const char *const words[] = {"trg", "tgt", "target"};
@@ -160,7 +162,8 @@ static int target_of(const struct found_files *files)
     return found;
 }
 
-/* Finds the file of a path in the settings in this folder, where it may be compressed. */
+/* Finds the file that a path in the settings names in the model's folder, where it may be
+   compressed. */
 static bool find_named(const struct import *i, const char *path, char name[IMPORT_FILE])
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -171,9 +174,9 @@ static bool find_named(const struct import *i, const char *path, char name[IMPOR
     return rapt__import_has(i, name);
 }
 
-/* Takes the vocabularies that the settings name, the source's first. There may be none. A
-   decoder.yml comes with its model, so that all files must be there; what training has written may
-   name files of the training's machine, and then the names in the folder decide. */
+/* Takes the vocabularies that the settings name, the source's first; there may be none. The files
+   that a decoder.yml names must exist, because it comes with the model. Settings written by a
+   training run may name files of another machine; then the names in the folder decide. */
 static rapt_status take_names(struct import *i, struct found_files *files)
 {
     files->count = 0;
@@ -192,7 +195,8 @@ static rapt_status take_names(struct import *i, struct found_files *files)
     return RAPT_OK;
 }
 
-/* One vocabulary as a tokenizer; side: "source" or "target", of the pieces of a list. */
+/* Opens one vocabulary as a tokenizer. side: "source" or "target", the name of the SentencePiece
+   model that belongs to a list of names. */
 static rapt_status open_vocabulary(struct import *i, const char *name, const char *side, int vocab,
                                    rapt_tokenizer **tokenizer)
 {
