@@ -61,12 +61,12 @@ static const struct {
 } known[] = {
     {"lex.", ".bin", RAPT_FILE_USE_SHORTLIST, "a lexical shortlist, used on request"},
     {"lex.", ".txt", RAPT_FILE_USE_SHORTLIST, "a lexical shortlist, used on request"},
-    {"qualityModel.", ".bin", RAPT_FILE_USE_NONE, "estimates quality, which rapt does not"},
-    {"", ".optimizer.npz", RAPT_FILE_USE_NONE, "state of training"},
-    {"", "optimizer.bin", RAPT_FILE_USE_NONE, "state of training"},
-    {"", "scheduler.bin", RAPT_FILE_USE_NONE, "state of training"},
-    {"", "training_args.bin", RAPT_FILE_USE_NONE, "options of training"},
-    {"", ".progress.yml", RAPT_FILE_USE_NONE, "state of training"},
+    {"qualityModel.", ".bin", RAPT_FILE_USE_NONE, "estimates quality, which rapt does not do"},
+    {"", ".optimizer.npz", RAPT_FILE_USE_NONE, "training state"},
+    {"", "optimizer.bin", RAPT_FILE_USE_NONE, "training state"},
+    {"", "scheduler.bin", RAPT_FILE_USE_NONE, "training state"},
+    {"", "training_args.bin", RAPT_FILE_USE_NONE, "training options"},
+    {"", ".progress.yml", RAPT_FILE_USE_NONE, "training state"},
 };
 
 static int known_as(const char *name)
@@ -331,14 +331,14 @@ static rapt_status choose_among(struct survey *s, const char *path)
         if (is_path_of("model.bin", s->models.all[n]) || is_path_of("model.npz", s->models.all[n]))
             return pick(i, s->models.all[n], "the usual name");
     int plain = plain_of(&s->models);
-    if (plain >= 0) return pick(i, s->models.all[plain], "the plain one of several models");
+    if (plain >= 0) return pick(i, s->models.all[plain], "the model whose name the others extend");
     if (s->models.count == 0)
         return rapt__import_bad(i,
-                                "%.200s: the folder has neither model.bin nor model.safetensors, "
-                                "nor another model that rapt knows",
+                                "%.200s: the folder has no model.bin, model.safetensors or "
+                                "other model that rapt reads",
                                 path);
     return rapt__import_bad(i,
-                            "%.100s: the folder has more than one model, %.60s and %.60s: give "
+                            "%.100s: the folder has more than one model, %.60s and %.60s; give "
                             "the path of the one that you want",
                             path, s->models.all[0], s->models.all[1]);
 }
@@ -388,7 +388,7 @@ static const char *reason_of(const struct report *r, const char *name, rapt_file
         }
     if (is_shard(r->i, name)) return *use = RAPT_FILE_USE_MODEL, "a part of the model";
     if (kind >= 0) return *use = known[kind].use, known[kind].what;
-    if (rapt__import_is_twin(r->i, name)) return "the same file is there without .gz";
+    if (rapt__import_is_twin(r->i, name)) return "the same file exists without .gz";
     if (rapt__import_reads(name))
         return rapt__import_is_vocabulary(name) ? "another vocabulary" : "another model";
     return is_settings(name) ? "decoding settings of another model or program" : "not needed";

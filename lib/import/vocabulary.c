@@ -140,10 +140,11 @@ static rapt_status find_files(struct import *i, struct found_files *files)
     files->count = 0;
     rapt_status status = rapt__import_list(i, i->folder, visit_vocabulary, files);
     if (status) return status;
-    if (files->count == 0) return rapt__import_bad(i, "there is no vocabulary beside it");
+    if (files->count == 0) return rapt__import_bad(i, "there is no vocabulary in its folder");
     if (files->count < FILES_MAX) return RAPT_OK;
     return rapt__import_bad(i,
-                            "there are more than two vocabularies beside it: %.60s, %.60s, %.60s",
+                            "there are more than two vocabularies in its folder: %.60s, %.60s, "
+                            "%.60s; name them in `vocabs:` of a decoder.yml",
                             files->names[0], files->names[1], files->names[2]);
 }
 
@@ -230,7 +231,7 @@ rapt_status rapt__import_vocabularies(struct import *i)
     int target = files.count < 2 ? 0 : named ? 1 : target_of(&files);
     if (target < 0)
         return rapt__import_bad(i,
-                                "neither the names %.60s and %.60s nor `vocabs:` of a decoder.yml "
+                                "neither the names %.60s and %.60s nor `vocabs:` in a decoder.yml "
                                 "say which is the target's",
                                 files.names[0], files.names[1]);
     const char *source = files.names[files.count == 2 ? 1 - target : 0];

@@ -29,7 +29,7 @@ code 0 "$program" info moz >out
 check "info: the model" grep -qx "  model  *model.enpt.intgemm.alphas.bin.gz: the only model" out
 check "info: the vocabulary" grep -qx "  vocabulary  *vocab.enpt.spm.gz" out
 check "info: the shortlist" grep -qx "  shortlist  *lex.50.50.enpt.s2t.bin.gz: a lexical shortlist, used on request" out
-check "info: the state of training" grep -qx "  ignored  *optimizer.bin: state of training" out
+check "info: training state" grep -qx "  ignored  *optimizer.bin: training state" out
 check "info: the model without alphas" grep -qx "  ignored  *model.enpt.intgemm.bin: another model" out
 check "info: all else" grep -qx "  ignored  *metadata.json: not needed" out
 check "info: no factor" [ "$(grep -c max_length_factor out)" -eq 0 ]
@@ -69,7 +69,7 @@ translate --model moz >out
 check "the settings choose" cmp -s out 2
 rm moz/config.yml
 code 1 "$program" translate --model moz source
-says "the folder has more than one model, other.bin.gz and model.enpt.intgemm.alphas.bin.gz: give the path"
+says "the folder has more than one model, other.bin.gz and model.enpt.intgemm.alphas.bin.gz; give the path"
 translate --model moz/other.bin.gz >out
 check "a path chooses" cmp -s out 3
 head -c 100000 moz/other.bin.gz >moz/cut.bin.gz

@@ -25,5 +25,5 @@ check "an n-best list" [ "$(wc -l <out)" -eq 4 ]
 check "its scores" grep -qx "0 ||| a t z m o n ||| -0.1517" out
 mkdir empty
 code 1 "$program" translate --model empty source
-says "empty: the folder has neither model.bin"
+says "empty: the folder has no model.bin"
 [ $failures -eq 0 ]

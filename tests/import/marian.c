@@ -77,7 +77,7 @@ static void test_refusals(void **state)
     snprintf(path, sizeof path, "%s/source.bpe", folder);
     unlink(path);
     write_vocabulary(folder, "vocab.2.yml", 9);
-    folder_refused(folder, "nor `vocabs:` of a decoder.yml say which is the target's");
+    folder_refused(folder, "nor `vocabs:` in a decoder.yml say which is the target's");
     write_vocabulary(folder, "vocab.3.yml", 9);
     folder_refused(folder, "more than two vocabularies");
     const char *const more[] = {"vocab.2.yml", "vocab.3.yml", "vocab.yml"};
@@ -87,7 +87,7 @@ static void test_refusals(void **state)
     }
     folder_refused(folder, "no vocabulary");
     folder_text(folder, "second.npz", "x");
-    folder_refused(folder, "more than one model, second.npz and model.intgemm.bin: give the path");
+    folder_refused(folder, "more than one model, second.npz and model.intgemm.bin; give the path");
     snprintf(path, sizeof path, "%s/second.npz", folder);
     unlink(path);
     folder_remove(folder, files, COUNT(files));

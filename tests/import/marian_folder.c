@@ -85,24 +85,24 @@ static void test_choice(void **state)
     folder_text(folder, "metadata.json", "x");
     check_choice(folder, "ende.npz", "the only model");
     folder_text(folder, "ende.npz.best-bleu.npz", "x");
-    check_choice(folder, "ende.npz", "the plain one of several models");
+    check_choice(folder, "ende.npz", "the model whose name the others extend");
     folder_text(folder, "ende.npz.progress.yml", "a: [&b c\n");
     folder_text(folder, "config.yml", "experiment:\n  name: of another program\n");
     move(folder, "ende.npz", "a.npz");
-    folder_refused(folder, "a.npz and ende.npz.best-bleu.npz: give the path");
+    folder_refused(folder, "a.npz and ende.npz.best-bleu.npz; give the path");
     folder_text(folder, "ende.npz.best-bleu.npz.decoder.yml", "models:\n  - /home/someone/a.npz\n");
     check_choice(folder, "a.npz", "named by the decoding settings");
     folder_text(folder, "z.decoder.yml", "models: [ende.npz.best-bleu.npz]\n");
-    folder_refused(folder, "a.npz and ende.npz.best-bleu.npz: give the path");
+    folder_refused(folder, "a.npz and ende.npz.best-bleu.npz; give the path");
     folder_text(folder, "z.decoder.yml", "models: [ende.npz.best-bleu.npz, a.npz]\n");
     rapt_model *read = import_reported(folder, &r);
     check_use(&r, "a.npz", RAPT_FILE_USE_MODEL, "named by the decoding settings");
     check_use(&r, "ende.npz.best-bleu.npz", RAPT_FILE_USE_NONE, "another model");
-    check_use(&r, "ende.npz.optimizer.npz", RAPT_FILE_USE_NONE, "state of training");
-    check_use(&r, "training_args.bin", RAPT_FILE_USE_NONE, "options of training");
-    check_use(&r, "optimizer.bin", RAPT_FILE_USE_NONE, "state of training");
+    check_use(&r, "ende.npz.optimizer.npz", RAPT_FILE_USE_NONE, "training state");
+    check_use(&r, "training_args.bin", RAPT_FILE_USE_NONE, "training options");
+    check_use(&r, "optimizer.bin", RAPT_FILE_USE_NONE, "training state");
     check_use(&r, "qualityModel.ende.bin", RAPT_FILE_USE_NONE,
-              "estimates quality, which rapt does not");
+              "estimates quality, which rapt does not do");
     check_use(&r, "lex.50.50.ende.s2t.bin", RAPT_FILE_USE_SHORTLIST,
               "a lexical shortlist, used on request");
     check_use(&r, "metadata.json", RAPT_FILE_USE_NONE, "not needed");
