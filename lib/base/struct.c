@@ -20,7 +20,7 @@ static bool is_zero(const unsigned char *bytes, size_t count)
 rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, const char *name,
                               rapt_message *why)
 {
-    if (!given) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", name);
+    if (!given) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", name);
     size_t size;
     memcpy(&size, given, sizeof size);
     if (size < sizeof size)
@@ -39,7 +39,7 @@ rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, con
 
 rapt_status rapt__struct_check(const void *given, const char *name, rapt_message *why)
 {
-    if (!given) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", name);
+    if (!given) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", name);
     size_t size;
     memcpy(&size, given, sizeof size);
     if (size < sizeof size || size > STRUCT_SIZE_MAX)

@@ -113,7 +113,7 @@ rapt_status rapt_model_save_with(const rapt_model *model, const char *path,
     rapt_save_options own = {.size = sizeof own};
     rapt_status status = RAPT_OK;
     if (!model || !path)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "path" : "model");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "path" : "model");
     if (options) status = rapt__struct_read(&own, sizeof own, options, "rapt_save_options", why);
     if (!status && own.reserved)
         status = rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved is %d, not 0", own.reserved);
@@ -127,7 +127,7 @@ rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *write
                                const rapt_metadata *metadata, int count, rapt_message *why)
 {
     if (!model || !writer)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "writer" : "model");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "writer" : "model");
     const struct block_file block = {.prefix = "", .block = model->block};
     const struct block_output to = {.writer = writer};
     return rapt__blocks_save(model, &block, 1, &to, metadata, count, NULL, why);
@@ -152,7 +152,7 @@ rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t 
 {
     struct memory ask = {.bytes = NULL};
     const rapt_writer counts = {append, &ask};
-    if (!size) return rapt__fail(why, RAPT_BAD_ARGUMENT, "size: NULL");
+    if (!size) return rapt__fail(why, RAPT_BAD_ARGUMENT, "size is NULL");
     rapt_status status = rapt_model_save_to(model, &counts, metadata, count, why);
     if (status) return status;
     *size = ask.used;

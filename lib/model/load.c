@@ -118,7 +118,7 @@ rapt_status rapt_model_load_with(rapt_model **model, const char *path,
                                  rapt_message *why)
 {
     if (!model || !path)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "path" : "model");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "path" : "model");
     return load(model, &(const struct model_source){.path = path}, options, allocator, why);
 }
 
@@ -127,7 +127,7 @@ rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t
                                    const rapt_allocator *allocator, rapt_message *why)
 {
     if (!model || !bytes)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "bytes" : "model");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "bytes" : "model");
     const struct model_source from = {.bytes = bytes, .size = size};
     return load(model, &from, options, allocator, why);
 }
@@ -137,7 +137,7 @@ rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
                                  rapt_message *why)
 {
     if (!model || !reader)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "reader" : "model");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "reader" : "model");
     return load(model, &(const struct model_source){.reader = reader}, options, allocator, why);
 }
 

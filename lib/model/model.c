@@ -168,7 +168,7 @@ static rapt_status no_parameter(const rapt_model *model, int index, const float 
                                 rapt_message *why)
 {
     if (!model || !data)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", model ? "data" : "model");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "data" : "model");
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d, the model has %d parameters", index,
                       model->layout.count);
 }

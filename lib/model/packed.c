@@ -84,7 +84,7 @@ static rapt_status check_finite(const rapt_model *m, rapt_status otherwise, rapt
 
 rapt_status rapt_model_check(const rapt_model *model, rapt_message *why)
 {
-    if (!model) return rapt__fail(why, RAPT_BAD_ARGUMENT, "model: NULL");
+    if (!model) return rapt__fail(why, RAPT_BAD_ARGUMENT, "model is NULL");
     return check_finite(model, RAPT_NOT_FINITE, why);
 }
 

@@ -88,7 +88,7 @@ static rapt_status read_lines(const rapt_model *m, const char *name, int rows, f
 rapt_status rapt_model_scales(const rapt_model *m, int index, float *scales, float *alphas,
                               rapt_message *why)
 {
-    if (!m) return rapt__fail(why, RAPT_BAD_ARGUMENT, "model: NULL");
+    if (!m) return rapt__fail(why, RAPT_BAD_ARGUMENT, "model is NULL");
     if (index < 0 || index >= m->layout.count)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d, the model has %d parameters", index,
                           m->layout.count);

@@ -84,7 +84,7 @@ rapt_status rapt_text_preprocess(rapt_preprocess by, rapt_text text, char *bytes
 {
     struct opus_text to = {bytes, ends, capacity, 0, 0};
     if (!size || (text.size && !text.bytes))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", size ? "text" : "size");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", size ? "text" : "size");
     if ((unsigned)by > RAPT_PREPROCESS_OPUS)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "by is %d, not a rapt_preprocess", (int)by);
     for (size_t at = 0, length; at < text.size; at += length) {

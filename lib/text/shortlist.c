@@ -138,7 +138,7 @@ rapt_status rapt_shortlist_create(rapt_shortlist **shortlist, const rapt_lexical
                                   rapt_message *why)
 {
     if (!shortlist || !source || !target || (count && !pairs))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
                           !shortlist ? "shortlist"
                           : !source  ? "source"
                           : !target  ? "target"
@@ -180,7 +180,7 @@ rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, const void *b
                                        const rapt_allocator *allocator, rapt_message *why)
 {
     if (!shortlist || !bytes || !source || !target)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
                           !shortlist ? "shortlist"
                           : !bytes   ? "bytes"
                           : !source  ? "source"
@@ -206,7 +206,7 @@ rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
                                 const rapt_allocator *allocator, rapt_message *why)
 {
     if (!shortlist || !path || !source || !target)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
                           !shortlist ? "shortlist"
                           : !path    ? "path"
                           : !source  ? "source"
@@ -254,7 +254,7 @@ rapt_status rapt_shortlist_tokens(const rapt_shortlist *s, const int32_t *source
                                   int32_t *tokens, int capacity, int *found, rapt_message *why)
 {
     if (!s || !found || (count && !source) || (capacity && !tokens))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL",
                           !s                   ? "shortlist"
                           : !found             ? "found"
                           : (count && !source) ? "source"

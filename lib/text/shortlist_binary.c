@@ -115,7 +115,7 @@ static void write_bytes(const rapt_shortlist *s, unsigned char *bytes, size_t si
 rapt_status rapt_shortlist_write(const rapt_shortlist *s, const char *path, rapt_message *why)
 {
     if (!s || !path)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: NULL", s ? "path" : "shortlist");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", s ? "path" : "shortlist");
     size_t size = HEAD + 8 * ((size_t)s->source_vocab + 1) + 4 * s->count;
     unsigned char *bytes = rapt__alloc(&s->allocator, size);
     if (!bytes) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to write %.200s", path);

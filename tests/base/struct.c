@@ -66,7 +66,7 @@ static void not_set(void **state)
     struct second own, zero = {0}, garbage = {(size_t)-8, 1, 2, 3};
     rapt_message why;
     assert_int_equal(read(&own, NULL, &why), RAPT_BAD_ARGUMENT);
-    assert_string_equal(why.text, "rapt_second: NULL");
+    assert_string_equal(why.text, "rapt_second is NULL");
     assert_int_equal(read(&own, &zero, &why), RAPT_BAD_ARGUMENT);
     assert_string_equal(why.text, "rapt_second: set size to sizeof(rapt_second)");
     assert_int_equal(read(&own, &garbage, &why), RAPT_BAD_ARGUMENT); /* and reads nothing there */
