@@ -207,7 +207,8 @@ rapt_status rapt__marian_write(const char *path, const struct tensor_source *sou
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why)
 {
-    struct marian_writing w = {sources, count, model_yml, precision, .why = why};
+    struct marian_writing w = {
+        .sources = sources, .count = count, .text = model_yml, .precision = precision, .why = why};
     if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path is NULL");
     rapt_status status = check_tensors(&w);
     if (status != RAPT_OK) return status;

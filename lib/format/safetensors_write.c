@@ -240,7 +240,12 @@ rapt_status rapt__tensors_write(const char *path, const struct tensor_source *so
                                 const struct tensor_metadata *metadata, int metadata_count,
                                 const rapt_allocator *allocator, rapt_message *why)
 {
-    struct tensor_writing w = {sources, count, metadata, metadata_count, 0, allocator, why};
+    struct tensor_writing w = {.sources = sources,
+                               .count = count,
+                               .metadata = metadata,
+                               .metadata_count = metadata_count,
+                               .allocator = allocator,
+                               .why = why};
     if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path is NULL");
     return write_all(&w, path, NULL);
 }
@@ -250,7 +255,12 @@ rapt_status rapt__tensors_write_to(const rapt_writer *writer, const struct tenso
                                    int metadata_count, const rapt_allocator *allocator,
                                    rapt_message *why)
 {
-    struct tensor_writing w = {sources, count, metadata, metadata_count, 0, allocator, why};
+    struct tensor_writing w = {.sources = sources,
+                               .count = count,
+                               .metadata = metadata,
+                               .metadata_count = metadata_count,
+                               .allocator = allocator,
+                               .why = why};
     if (!writer->write) return rapt__fail(why, RAPT_BAD_ARGUMENT, "writer.write is NULL");
     return write_all(&w, "model of a writer", writer);
 }

@@ -75,9 +75,14 @@ static rapt_status write_model(struct exporting *e)
     }
     list_scalars(e, &l);
     list_aliases(e, &l);
-    const struct ct2_contents contents = {"TransformerSpec", REVISION,     e->sources,
-                                          e->count,          l.scalars,    l.scalar_count,
-                                          l.aliases,         l.alias_count};
+    const struct ct2_contents contents = {.spec = "TransformerSpec",
+                                          .revision = REVISION,
+                                          .sources = e->sources,
+                                          .source_count = e->count,
+                                          .scalars = l.scalars,
+                                          .scalar_count = l.scalar_count,
+                                          .aliases = l.aliases,
+                                          .alias_count = l.alias_count};
     rapt__export_path(e, "model.bin", path);
     return rapt__ct2_write(path, &contents, &e->model->allocator, e->why);
 }
