@@ -39,7 +39,7 @@ struct tensor_entry {
     size_t scales;      /* number of scales, a divisor of count; 0: not quantized */
     size_t scale_begin; /* if scales > 1: offset of the F32 scales in the data */
     float scale;        /* if scales == 1 */
-    float alpha;        /* by which the rows multiplied with this matrix are scaled; 0: unknown */
+    float alpha;        /* quantization scale of the rows multiplied by this matrix; 0: unknown */
     unsigned part;      /* number of the part of the file that has its bytes; 0: main */
     enum tensor_use use;
     bool transposed; /* rank 2, stored column by column; reading undoes it */

@@ -18,8 +18,8 @@ enum pickle_kind {
     PICKLE_FLOAT, /* the value is discarded: no state dict needs it */
     PICKLE_TEXT,  /* text[size], without a terminating 0 */
     PICKLE_TUPLE, /* items[first .. first + size) */
-    PICKLE_LIST,  /* the pairs with this `of` = first, in order; their keys are PICKLE_NONE */
-    PICKLE_DICT,  /* the pairs with this `of` = first */
+    PICKLE_LIST,  /* the pairs whose `of` equals first, in order; their keys are PICKLE_NONE */
+    PICKLE_DICT,  /* the pairs whose `of` equals first */
     PICKLE_GLOBAL,  /* first: index into the table of known names */
     PICKLE_STORAGE, /* number: elements; text[size]: its key; first: the global of its type */
     PICKLE_TENSOR   /* items[first .. first + 4): storage, offset, shape, strides; the last two are

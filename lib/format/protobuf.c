@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { VARINT_MAX = 10 }; /* bytes: 7 bits of 64 in each */
+enum { VARINT_MAX = 10 }; /* bytes: 64 bits, 7 in each byte */
 
 static bool fail_protobuf(struct protobuf *message, const char *error)
 {

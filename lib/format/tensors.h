@@ -9,7 +9,7 @@
 
 enum { HEADER_LIMIT = 100000000, PREFIX = 8 }; /* maximum bytes of JSON; bytes before the JSON */
 
-/* A source in which entries have their bytes. */
+/* A source of bytes that entries refer to. */
 struct tensor_part {
     struct disk_source source;
     uint64_t data_at; /* offset of the data: entries count their bytes from here */

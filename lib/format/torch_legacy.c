@@ -148,8 +148,8 @@ static rapt_status check_head(struct torch_reading *r, const unsigned char *byte
     return bad_torch_file(r, "its little_endian is not True");
 }
 
-/* Reads the state dict and locates the storages. form->all is allocated here, after the first
-   pickle has shown how many there are. */
+/* Reads the state dict and locates the storages. form->all is allocated here, after the state dict
+   has shown how many there are. */
 static rapt_status read_dict(struct torch_reading *r, const unsigned char *bytes, size_t size)
 {
     const rapt_allocator *allocator = &r->file->allocator;

@@ -90,7 +90,7 @@ static bool is_utf8(const char *at, const char *end)
     return true;
 }
 
-/* Reads a number of at .. end, which may have blanks around it. */
+/* Reads the number between at and end, with optional blanks around it. */
 static bool take_number(const char *at, const char *end, uint64_t *number)
 {
     uint64_t value = 0;
@@ -111,7 +111,7 @@ static char *last_colon(char *at, char *end)
     return end > at ? end - 1 : NULL;
 }
 
-/* Reads a token of at .. end, plain or quoted; nothing may follow it. */
+/* Reads the token between at and end, plain or quoted; nothing may follow it. */
 static rapt_status take_token(struct vocabulary_reading *r, char *at, char *end, char **token)
 {
     const char *error = NULL;
