@@ -1,6 +1,6 @@
-/* containers.c - any bytes as a file of tensors of another project, and all of it read (tensors.h).
-   The first bytes decide what it is read as, so the targets ct2, marian, npz and torch differ only
-   in their seeds. */
+/* containers.c - reads any bytes as a file of tensors of another project, with all its tensors
+   (tensors.h). The first bytes determine the format, so the targets ct2, marian, npz and torch
+   differ only in their seeds. */
 #include "tensors.h"
 
 /* Returns how many bytes of memory a byte of the file may need. Deflate makes up to 1032 bytes of

@@ -1,6 +1,6 @@
 #!/bin/sh
-# deb.sh BUILD OUTSIDE CC - makes a Debian package of BUILD, installs it in a scratch system, runs what is in there,
-# compiles a program with it, and removes it: nothing stays.
+# deb.sh BUILD OUTSIDE CC - makes a Debian package of BUILD, installs it in a scratch system, runs its program, compiles
+# a program with it and removes it. Nothing may be left.
 set -eu
 build=$1 outside=$2 cc=$3
 for tool in dpkg dpkg-deb cpack; do
@@ -17,7 +17,7 @@ dpkg-deb --info "$package" | sed -n 's/^ \(Package\|Version\|Depends\|Installed-
 root=$scratch/root
 mkdir -p "$root" "$scratch/db/info" "$scratch/db/updates"
 : >"$scratch/db/status"
-# Its dependencies are the machine's, whose cache of libraries stays: its scripts find another ldconfig.
+# The package's scripts must not change this machine's cache of libraries, so they find another ldconfig.
 mkdir "$scratch/bin"
 printf '#!/bin/sh\necho called >>"%s"\n' "$scratch/ldconfig" >"$scratch/bin/ldconfig"
 chmod +x "$scratch/bin/ldconfig"
@@ -35,5 +35,5 @@ LD_LIBRARY_PATH=$libdir "$scratch/program"
 
 system --purge rapt
 left=$(find "$root" ! -type d)
-[ "$(wc -l <"$scratch/ldconfig")" = 2 ] || { echo "the cache of libraries is not told of install and removal"; exit 1; }
-[ -z "$left" ] || { echo "removed, but left: $left"; exit 1; }
+[ "$(wc -l <"$scratch/ldconfig")" = 2 ] || { echo "ldconfig was not called at installation and removal"; exit 1; }
+[ -z "$left" ] || { echo "left after removal: $left"; exit 1; }

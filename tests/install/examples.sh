@@ -1,7 +1,7 @@
 #!/bin/sh
-# examples.sh BUILD ROOT CC CXX GENERATOR - builds the programs of apps/examples, and rapt.py, from the installed library
-# alone, runs them all, and compares what they print with examples/NAME.txt, where that does not depend on a model.
-# None has more than 60 lines.
+# examples.sh BUILD ROOT CC CXX GENERATOR - builds the programs of apps/examples, and rapt.py, with only the installed
+# library, runs them, and compares their output with examples/NAME.txt unless it depends on a model. No example may have
+# more than 60 lines.
 set -eu
 build=$1 root=$2 cc=$3 cxx=$4 generator=$5
 examples=$root/apps/examples expected=$root/tests/install/examples
@@ -19,7 +19,7 @@ cmake -G "$generator" -S "$examples" -B "$scratch/bin" -DCMAKE_PREFIX_PATH="$scr
     cmake --build "$scratch/bin" >>"$scratch/log" || { cat "$scratch/log"; exit 1; }
 cd "$scratch"
 
-# prints NAME COMMAND...: it prints what is written in examples/NAME.txt
+# prints NAME COMMAND...: checks that COMMAND prints the content of examples/NAME.txt
 prints() {
     name=$1
     shift
@@ -31,13 +31,13 @@ for name in attention ragged reverse text tagger language_model block allocator 
     prints "$name" "bin/$name"
 done
 
-# Those that need a model of toy_translate, which need not translate well.
+# These need a model of toy_translate, which need not translate well.
 "$build/bin/toy_translate" demo --steps 60 --out model >log 2>&1 || fail "$(cat log)"
 printf '%s\n' "cats do not like dogs" "the old dog sleeps" "the men see the women" "a cat" "the cats sleep" >sentences
 bin/translate model <sentences >translated || fail "translate failed"
 [ "$(wc -l <translated)" = 5 ] || fail "translate: five lines in, not five lines out"
 bin/threads model <sentences >threaded || fail "threads failed"
-cmp translated threaded || fail "threads: not what one translator gives"
+cmp translated threaded || fail "threads: the output differs from that of translate"
 awk '{ print $0 "\t" $0 }' sentences >pairs.tsv
 "$build/bin/toy_translate" shortlist --model model --data pairs.tsv --output list >log 2>&1 || fail "$(cat log)"
 [ "$(bin/threads model list <sentences | wc -l)" = 5 ] || fail "threads with a shortlist failed"
@@ -63,7 +63,7 @@ for program in translate threads embed stream score; do
     [ $code = 2 ] && grep -q '^usage: ' err || fail "$program without arguments: exit code $code, $(cat err)"
 done
 
-# Python: sizes as the C compiler has them, then the example.
+# Python: compares the sizes of structs with those of the C compiler, then runs the example.
 command -v python3 >/dev/null || { echo "skipped: install/examples, attention.py: python3 is not installed"; exit 77; }
 RAPT_LIBRARY=$(find "$scratch/prefix" -name librapt.so)
 export RAPT_LIBRARY PYTHONPATH="$scratch" PYTHONDONTWRITEBYTECODE=1

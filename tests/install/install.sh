@@ -1,6 +1,6 @@
 #!/bin/sh
-# install.sh BUILD SOURCE CC CXX GENERATOR - installs into a scratch folder and builds an outside program
-# from there, in C and C++, shared and static, with pkg-config and with find_package(rapt).
+# install.sh BUILD SOURCE CC CXX GENERATOR - installs into a scratch folder and builds a program outside the tree with
+# it, in C and C++, shared and static, with pkg-config and with find_package(rapt).
 set -eu
 build=$1 source=$2 cc=$3 cxx=$4 generator=$5
 scratch=$(mktemp -d)
@@ -21,7 +21,7 @@ if [ -x "$build/bin/toy_translate" ]; then
     done
 fi
 
-# find_package, all four at once
+# find_package, all four programs at once
 cmake -G "$generator" -S "$source/outside" -B "$scratch/outside" -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=Release >"$scratch/log" &&
     cmake --build "$scratch/outside" >>"$scratch/log" || { cat "$scratch/log"; exit 1; }
@@ -33,7 +33,7 @@ if ! command -v pkg-config >/dev/null; then
 fi
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 
-# Absolute folders of libraries and headers, apart from the prefix, as some distributions give them.
+# Absolute folders for libraries and headers, outside the prefix, as some distributions set them.
 cmake -G "$generator" -S "$source/../.." -B "$scratch/build" -DCMAKE_C_COMPILER="$cc" -DRAPT_APPS=OFF -DRAPT_TESTS=OFF \
     -DRAPT_PERF=OFF -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR="$scratch/apart/libraries" \
     -DCMAKE_INSTALL_INCLUDEDIR="$scratch/apart/headers" >"$scratch/log" || { cat "$scratch/log"; exit 1; }
@@ -47,8 +47,8 @@ for variable in includedir:headers libdir:libraries; do
     }
 done
 
-# outside package uses: builds and runs the program in C and in C++ with the flags that package.pc gives; it uses the
-# shared library that many times
+# outside PACKAGE USES: builds and runs the program in C and in C++ with the flags of PACKAGE.pc, and checks that it is
+# linked with the shared library (USES is 1) or not (0)
 outside() {
     $cc -std=c11 "$source/outside/outside.c" -o "$scratch/in_c" \
         $(pkg-config --cflags --libs "$1") -lm

@@ -1,8 +1,8 @@
 #!/bin/sh
-# readme.sh ROOT librapt.so toy_translate CC - checks what the documents show: the C program of README.md compiles with
-# warnings as errors and prints what its comment says, and its translator compiles; the commands of README.md and
-# apps/README.md train, translate and convert; every piece of C in apps/examples/README.md is in the file that is named after
-# it, and every output is what some example prints.
+# readme.sh ROOT librapt.so toy_translate CC - checks the code and commands in the documents. The C program of README.md
+# compiles with warnings as errors and prints what its comment says, and its translator compiles. The commands of
+# README.md and apps/README.md train, translate and convert. Every piece of C in apps/examples/README.md is in the file
+# that is named after it, and every output is that of an example.
 set -eu
 root=$1 library=$2 toy=$3 cc=$4
 folder=$(mktemp -d)
@@ -14,8 +14,8 @@ fail() {
     exit 1
 }
 
-# blocks DOCUMENT LANGUAGE PREFIX: its fenced blocks of that language as PREFIX1, PREFIX2, ...; in PREFIXn.of the file that
-# a comment behind the block names
+# blocks DOCUMENT LANGUAGE PREFIX: writes the fenced blocks of that language to PREFIX1, PREFIX2, ..., and the name of
+# the file in the comment after block n to PREFIXn.of
 blocks() {
     awk -v fence="^\`\`\`$2\$" -v to="$3" '$0 ~ fence { n++; inside = 1; next }
         /^```$/ { if (inside) ended = n; inside = 0; next }
@@ -41,12 +41,12 @@ printed=$(sed -n 's|.*/\* \([0-9. ]*\) \*/$|\1|p' program.c)
 } >translator.c
 compile translator.c translator
 
-# shown DOCUMENT SECTION: the commands of a section
+# shown DOCUMENT SECTION: prints the commands of a section
 shown() {
     awk -v section="## $2" '/^## / { inside = $0 == section } inside && /^    / { sub(/^    /, ""); print }' "$root/$1"
 }
 
-# The two commands of training, on three pairs and with a model as small as can be; the translator opens its model.
+# Runs the two commands for training, with three pairs and a tiny model. The translator opens the model.
 mkdir bin
 printf '#!/bin/sh\ncase $1 in train) set -- "$@" --layers 1 --width 16 --heads 1 --steps 2 ;; esac\nexec "%s" "$@"\n' \
     "$toy" >bin/toy_translate
@@ -60,7 +60,7 @@ sh -eu commands >out 2>err || fail "$(cat commands err)"
 ./translator >translated || fail "README.md: its translator printed: $(cat translated)"
 [ "$(wc -l <translated)" -ge 1 ] || fail "README.md: its translator printed nothing"
 
-# The command of translation, with the same model from another place, prints what is shown.
+# The command for translation, with the same model from another folder, must print what the README shows.
 real=${RAPT_DATA:-$root/../shared/data}/models/firefox-tiny-enpt
 if [ -r "$real" ]; then
     model=$(shown README.md Translate | sed -n 's/.* --model //p')
@@ -72,7 +72,7 @@ else
     echo "skipped: install/readme: the translation of README.md: no folder $real"
 fi
 
-# Other people's models: folders of the same kinds, made here.
+# Folders in the formats of other projects, made here.
 python3 - >vocab.spm <<'END'
 import sys
 

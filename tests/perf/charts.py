@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""charts.py ROOT - the summary and figure that perf/charts.py makes of each result file of the project: eleven lines at
-the beginning, whose numbers follow those of the file; put there twice they are there once; every bar says its number;
-times with units mean the same as bare milliseconds; a file without results is refused."""
+"""charts.py ROOT - checks the summary and figure that perf/charts.py makes for each result file of the project. The summary
+has at most eleven lines at the beginning of the file, and its numbers follow those of the file. Making it twice gives the
+same. Every bar shows its number. Times with units mean the same as bare milliseconds. A file without results is refused."""
 import pathlib
 import re
 import shutil
@@ -31,23 +31,23 @@ def check(root, result, folder):
     text = path.read_text()
     lines = summary(text)
     assert 5 <= len(lines) <= 11 and done.stdout.splitlines() == lines, lines
-    assert text == result.read_text(), f"{result}: its summary is not that of its numbers"
+    assert text == result.read_text(), f"{result}: the summary does not match the numbers"
     old = re.sub(r"\A# Summary\n(#   .*\n)*#\n", "", text)
     assert old in text and old.startswith("# Measured"), "the file itself has changed"
     figure = path.with_name(path.stem + "-summary.svg")
-    assert figure.read_text() == (result.parent / figure.name).read_text(), f"{result}: its figure is another one"
-    assert charts(root, path).returncode == 0 and path.read_text() == text, "twice is not once"
+    assert figure.read_text() == (result.parent / figure.name).read_text(), f"{result}: the figure differs"
+    assert charts(root, path).returncode == 0 and path.read_text() == text, "a second run changes the file"
 
     svg = xml.etree.ElementTree.parse(figure).getroot()
     assert svg.get("role") == "img" and svg.get("aria-label") and svg.find(SVG + "title") is not None
     hints = [g.find(SVG + "title").text for g in svg.iter(SVG + "g")]
     assert len(hints) > 20 and all(hints), hints
 
-    # Other numbers, another summary; the same times in units, the same figure but for how they are written.
+    # Other numbers must change the summary.
     path.write_text(re.sub(r"(beam=1 batch=1(?: sampled=0)?\ttokens_per_second=)\S+", r"\g<1>4321", old))
     assert charts(root, path).returncode == 0
     assert any("batch 1," in line and "4,321 tokens/s" in line for line in summary(path.read_text()))
-    # Bare milliseconds, as older files have them.
+    # Bare milliseconds, as in older files, must give the same summary.
     bare = re.sub(r"([\d.]+) (ns|us|ms|s)\t", lambda m: f"{float(m[1]) * MILLISECONDS[m[2]]:.6g}\t", old)
     path.write_text(bare.replace("   fastest\t    median", "fastest ms\t median ms"))
     assert bare != old

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""compare.py ROOT FOLDER - the comparison runs on tiny shapes, and the outputs of its peers equal
-ours; where there are no peers, it says so. Exit status 77: nothing could be compared."""
+"""compare.py ROOT FOLDER - runs the comparison on tiny shapes. The outputs of the peers must equal ours, and missing
+peers must be reported. The exit status is 77 if nothing could be compared."""
 import json
 import pathlib
 import subprocess
@@ -20,7 +20,7 @@ def main(root, folder):
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     print(done.stderr, end="")
     if "skipped: CTranslate2: " not in done.stderr:
-        print("nothing says that CTranslate2 had no model to compare")
+        print("the comparison does not report that CTranslate2 was skipped for lack of a model")
         return 1
     if done.returncode != 0:
         print(f"exit code {done.returncode}; rows that differ: "

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""lines.py ROOT BIN - the output of the benchmarks that scripts rely on: JSON lines with the promised
-keys and shapes, every kernel of the table, exit codes, a figure that is XML. With --check, so that
-nothing is timed: the values of the figures are not tested."""
+"""lines.py ROOT BIN - checks the output of the benchmarks that scripts rely on: JSON lines with the promised keys and
+shapes, every kernel of the table, exit codes, a figure that is valid XML. With --check nothing is timed, so the values are
+not tested."""
 import json
 import math
 import pathlib
@@ -34,7 +34,7 @@ OTHER_NAMES = {"activate": "gelu", "activate_backward": "gelu_backward", "dropou
 
 
 def complaint(line, promised):
-    """What is wrong with a line, or None. promised: the keys of one program."""
+    """Returns what is wrong with a line, or None. promised: the keys of one program."""
     try:
         got = json.loads(line)
     except ValueError:
@@ -49,11 +49,11 @@ def complaint(line, promised):
         return f"without {missing}"
     wrong = [key for key in NUMBERS if not isinstance(got[key], (int, float))
              or isinstance(got[key], bool) or not math.isfinite(got[key]) or got[key] < 0]
-    return f"no numbers: {wrong}" if wrong else None
+    return f"not numbers: {wrong}" if wrong else None
 
 
 def judge():
-    """The checker reports each kind of error."""
+    """Checks that each kind of error is reported."""
     promised = PROGRAMS["gemm"]
     good = {"name": "gemm", "shape": {"M": 1, "N": 2, "K": 3}, "backend": "builtin",
             "pass": "forward", "environment": {key: "" for key in ENVIRONMENT},
@@ -96,7 +96,7 @@ class Trial:
         return found
 
     def kernels(self, root, lines):
-        """Each function of the table, for each instruction set of this machine."""
+        """Checks that each function of the table is measured for each instruction set of this machine."""
         header = (root / "lib/kernel/kernel.h").read_text()
         table = header[header.index("struct kernels {"):]
         pointers = set(re.findall(r"\(\*(\w+)\)\(", table[:table.index("\n};")]))
@@ -104,12 +104,12 @@ class Trial:
             measured = {line["name"] for line in lines if line["isa"] == isa}
             for pointer in sorted(pointers):
                 if OTHER_NAMES.get(pointer, pointer) not in measured:
-                    self.fail(f"perf_kernel: {pointer} of {isa} is not measured")
+                    self.fail(f"perf_kernel: {pointer} is not measured for {isa}")
         if len(pointers) < 15:
             self.fail("the table of kernels was not parsed")
 
     def products(self):
-        """A series for each of those who compute the products, in text and in the figure; none of one thread."""
+        """Checks that text and figure have a series per implementation of the products, and that one thread gives no figure."""
         figure = self.folder / "products.svg"
         rows = [line.split("\t") for line in
                 self.run("scaling", "--check", "--threads", "1,2", "--only", "tiny", "--svg", str(figure))
@@ -127,7 +127,7 @@ class Trial:
         figure.unlink()
         self.run("scaling", "--check", "--threads", "1", "--only", "tiny", "--svg", str(figure))
         if figure.exists():
-            self.fail("perf_scaling: a figure of one number of threads")
+            self.fail("perf_scaling: a figure for a single number of threads")
 
     def scaling(self):
         figure = self.folder / "check.svg"
@@ -138,19 +138,19 @@ class Trial:
             if not {"speed_up", "efficiency", "scaling", "threads"} <= line.keys():
                 self.fail(f"perf_scaling: keys are missing: {line}")
         if {line["threads"] for line in lines} != {1, 2}:
-            self.fail("perf_scaling: not the threads that were asked for")
+            self.fail("perf_scaling: other numbers of threads than requested")
         if not xml.etree.ElementTree.parse(figure).getroot().tag.endswith("svg"):
-            self.fail("perf_scaling: the figure is no SVG")
+            self.fail("perf_scaling: the figure is not an SVG")
         figure.unlink()
 
     def crowded(self):
-        """Each work with one thread and with two, as a table and as JSON."""
+        """Checks the lines of each workload, as a table and as JSON."""
         lines = [json.loads(line) for line in self.run("scaling", "--crowded", "--check", "--json")]
         for line in lines:
             if not {"name", "shape", "threads", "seconds", "seconds_of_one", "ratio", "runs"} <= line.keys():
                 self.fail(f"perf_scaling --crowded: keys are missing: {line}")
             if abs(line["ratio"] * line["seconds"] - line["seconds_of_one"]) > 1e-3 * line["seconds_of_one"]:
-                self.fail(f"perf_scaling --crowded: no ratio of times: {line}")
+                self.fail(f"perf_scaling --crowded: the ratio is not that of the times: {line}")
         names = [line["name"] for line in lines]
         if set(names) != {"attention_forward", "attention_backward", "train_step", "generate"} or len(names) != 6:
             self.fail(f"perf_scaling --crowded measures {names}")
@@ -159,12 +159,12 @@ class Trial:
             self.fail(f"perf_scaling --crowded: {table}")
 
     def models(self):
-        """perf_translate of a small model that toy_translate makes, plain and packed."""
+        """Runs perf_translate with a small model made by toy_translate, plain and packed."""
         self.run("gemm", "--check", "--model", "x", code=2)
         self.run("translate", "--check", "--model", "/nowhere", code=1)
         toy = self.folder / "toy_translate"
         if not toy.exists():
-            print("skipped: perf_translate --model: there is no toy_translate to make one")
+            print("skipped: perf_translate --model: toy_translate, which makes the model, was not built")
             return
         with tempfile.TemporaryDirectory() as place:
             data, plain, packed = (pathlib.Path(place) / name for name in ("pairs", "plain", "packed"))
@@ -192,7 +192,7 @@ def main(root, folder):
         if counts != {1, 2}:
             trial.fail(f"perf_{name}: threads {counts}")
     trial.lines("translate", "--threads", "1", "--only", "greedy")
-    trial.lines("ranks")  # one: nothing started it as one of several
+    trial.lines("ranks")  # a single rank, since it is not started by mpirun
     trial.lines("load", "--threads", "1")
     trial.models()
     trial.scaling()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""overview.py ROOT - the tables of perf/README.md are those that perf/overview.py makes of the files of results: each figure
-of a few cells stands in its file; a README without the marks is refused and left alone; other results, other tables."""
+"""overview.py ROOT - checks that the tables of perf/README.md are those that perf/overview.py makes from the result files.
+The numbers of some cells are compared with the files. A README without the marks is refused and stays unchanged. Other
+results must give other tables."""
 import pathlib
 import re
 import shutil
@@ -14,7 +15,7 @@ def overview(root, readme):
 
 
 def cells(text, label):
-    """The cells of a row by the heads of its table."""
+    """Returns the cells of a row, by the headings of its table."""
     tables = re.findall(r"(?m)^\|.*\n\| ---.*\n(?:\|.*\n)+", text)
     for table in tables:
         rows = [[cell.strip() for cell in line.strip("|\n ").split("|")] for line in table.splitlines()]
@@ -25,7 +26,7 @@ def cells(text, label):
 
 
 def column(text, section, start):
-    """Columns of the row that begins so, in a section of a file of results."""
+    """Returns the columns of the row that matches `start`, in a section of a result file."""
     part = text.split(f"## {section}\n")[1].split("\n## ")[0].splitlines()
     found = [line.split("\t") for line in part if re.match(start, line)]
     assert len(found) == 1, (section, start, len(found))
@@ -73,7 +74,7 @@ def main(root):
         assert overview(folder, copy / "README.md").returncode == 0
         heads = [list(cells(of, "gradients of inputs")) for of in (text, (copy / "README.md").read_text())]
         assert "Emerald Rapids" in heads[0] and heads[1] == [head for head in heads[0] if head != "Emerald Rapids"], heads
-    print("tables of perf/README.md: as the files of results")
+    print("the tables of perf/README.md match the result files")
 
 
 main(pathlib.Path(sys.argv[1]))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints scores.h: corpora and their scores by sacreBLEU (2.x, its defaults).
+"""Prints scores.h: corpora and their scores by sacreBLEU 2.x with its default options.
 
-    python3 scores.py > scores.h        needs the Python package sacrebleu
+    python3 scores.py > scores.h        (needs the Python package sacrebleu)
 """
 from sacrebleu.metrics import BLEU, CHRF
 

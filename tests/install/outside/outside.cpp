@@ -1,2 +1,2 @@
-// outside.cpp - the same program, read as C++.
+// outside.cpp - the same program, compiled as C++.
 #include "outside.c"
