@@ -1,6 +1,6 @@
-/* search_rules.c - greedy and beam search by the rules of this library, Marian, Hugging Face's transformers
-   and CTranslate2, against the same rules in double (oracle/beam.c): logits come from random
-   tables, with prefixes, limits, suppressed tokens and several sources. */
+/* search_rules.c - greedy and beam search by the rules of this library, Marian, Hugging Face's
+   transformers and CTranslate2, against the same rules in double (oracle/beam.c): logits come from
+   random tables, with prefixes, limits, suppressed tokens and several sources. */
 #include "generate/small_search.h"
 #include "oracle/beam.h"
 
