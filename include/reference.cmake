@@ -1,4 +1,4 @@
-# The target reference: HTML and man pages from the comments of the public headers, in build/reference.
+# The target `reference` writes HTML and man pages from the comments of the public headers to build/reference.
 find_program(DOXYGEN doxygen)
 find_program(PYTHON3 python3)
 mark_as_advanced(DOXYGEN PYTHON3)
@@ -10,7 +10,7 @@ if(DOXYGEN AND PYTHON3)
                       COMMAND ${PYTHON3} -B ${PROJECT_SOURCE_DIR}/include/reference.py --pages ${RAPT_REFERENCE}/man/man3
                       WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} VERBATIM)
 endif()
-if(RAPT_INSTALL) # where it has been built
+if(RAPT_INSTALL) # OPTIONAL: only if it was built
     include(GNUInstallDirs)
     install(DIRECTORY ${RAPT_REFERENCE}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
     install(DIRECTORY ${RAPT_REFERENCE}/html DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)

@@ -1,7 +1,7 @@
-# Hardens everything compiled and linked from here on, as far as compiler and linker can: checked calls of
-# the C library, stack canaries, tables of addresses read-only before main, no executable stack, no relocated
-# code, programs at random addresses. tests/project/hardening.sh looks for the results in the binaries. And the
-# same bytes wherever it is built (tests/project/reproducible.sh).
+# Hardens everything compiled and linked from here on, as far as compiler and linker support it: checked calls
+# of the C library, stack canaries, tables of addresses that are read-only before main, no executable stack, no
+# text relocations, programs at random addresses. tests/project/hardening.sh checks the binaries. Also makes the
+# bytes independent of the build folder (tests/project/reproducible.sh).
 include(CheckCCompilerFlag)
 include(CheckCSourceCompiles)
 include(CheckLinkerFlag)
@@ -15,7 +15,7 @@ if(HARDEN_STACK_PROTECTOR)
     add_compile_options(-fstack-protector-strong)
 endif()
 
-# Level 3 needs __builtin_dynamic_object_size; glibc warns where it falls back. Checks need optimization.
+# Level 3 needs __builtin_dynamic_object_size; glibc warns if it has to fall back. The checks need optimization.
 set(fortify -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 set(CMAKE_REQUIRED_FLAGS "-O2 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3")
 check_c_source_compiles("#include <string.h>\nint main(void) { return 0; }" HARDEN_FORTIFY_3)
@@ -25,10 +25,10 @@ if(NOT HARDEN_FORTIFY_3)
 endif()
 add_compile_options("$<$<NOT:$<CONFIG:Debug>>:${fortify}>")
 
-# The same bytes in whatever folder: a release names none, asserts and debugging information do.
+# Asserts and debugging information contain the names of folders; a release contains none.
 check_c_compiler_flag(-ffile-prefix-map=a=b HARDEN_PREFIX_MAP)
 if(HARDEN_PREFIX_MAP)
-    foreach(folder PROJECT_SOURCE_DIR PROJECT_BINARY_DIR) # the last that fits counts
+    foreach(folder PROJECT_SOURCE_DIR PROJECT_BINARY_DIR) # the last match wins
         add_compile_options($<$<NOT:$<CONFIG:Release>>:-ffile-prefix-map=${${folder}}=${folder}>)
     endforeach()
 endif()

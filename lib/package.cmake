@@ -1,10 +1,9 @@
-# Packages of what cmake --install installs: cpack -G DEB, cpack -G TGZ.
+# Makes packages of the files that cmake --install installs: cpack -G DEB, cpack -G TGZ.
 set(CPACK_GENERATOR TGZ)
 set(CPACK_PACKAGE_NAME rapt)
-set(CPACK_PACKAGE_CONTACT "the rapt authors <rapt@localhost>") # who builds a package to give away puts a name here
-set(CPACK_PACKAGE_DESCRIPTION "rapt computes every attention of the literature, forward and backward, trains \
-attention-only Transformers and runs them: in C, with no other language and no GPU. This package has the library, \
-its headers and the program toy_translate.")
+set(CPACK_PACKAGE_CONTACT "the rapt authors <rapt@localhost>") # insert your name before you distribute a package
+set(CPACK_PACKAGE_DESCRIPTION "rapt computes attention, forward and backward, and trains and runs attention-only \
+Transformers, in C and on CPUs. This package contains the library, its headers and the program toy_translate.")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)

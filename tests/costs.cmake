@@ -1,5 +1,5 @@
-# costs.cmake - how many seconds the longest tests take, more or less: ctest starts those first, so that the last one to
-# end is a short one. Every folder with tests calls rapt_costs() at its end.
+# costs.cmake - the approximate seconds that the longest tests take. ctest starts those first, so that no long test runs
+# at the end by itself. Every folder with tests calls rapt_costs() at its end.
 set(costs
     cross/arm64-suite 730
     cross/windows 680
@@ -23,7 +23,7 @@ set(costs
     full/analyze_gcc 89
     cross/arm64 80)
 
-# For the tests of this folder.
+# Sets the costs of the tests of the current folder.
 function(rapt_costs)
     get_property(here DIRECTORY PROPERTY TESTS)
     set(left ${costs})

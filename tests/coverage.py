@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""coverage.py ROOT BUILD - from gcov's counts in BUILD: how many lines and branches of lib/ ran, for each folder, and
-by function which did not. A kernel's line or branch ran if it did for one instruction set. Fails below LINES and
-BRANCHES, where a function of which a line never ran has no reason in coverage.txt, and where that names one that is gone."""
+"""coverage.py ROOT BUILD - prints from gcov's counts in BUILD how many lines and branches of lib/ ran, by folder, and
+which did not, by function. A line or branch of a kernel counts if it ran for one instruction set. Fails if fewer than LINES
+and BRANCHES percent ran, if coverage.txt gives no reason for a function with lines that never ran, or if it lists a
+function that no longer exists."""
 import collections
 import json
 import os
@@ -9,11 +10,11 @@ import pathlib
 import subprocess
 import sys
 
-LINES, BRANCHES = 97, 90  # percent; they only rise
+LINES, BRANCHES = 97, 90  # percent; never lower them
 
 
 def measurements(root, build):
-    """(file, its lines as gcov describes them), for each object of the library and each of its sources."""
+    """Yields (file, its lines as gcov describes them) for each object of the library and each of its sources."""
     objects = build / "lib/CMakeFiles"
     for target in ("rest", "kernels_scalar", "kernels_avx2", "kernels_avx512", "kernels_neon"):
         for notes in sorted((objects / f"rapt_{target}.dir").rglob("*.gcno")):
@@ -33,20 +34,20 @@ def measurements(root, build):
 
 
 def merged(one, other):
-    """Counts of the branches of one line, from two objects. Where these were compiled differently, a line has as many
-    branches as in the object in which the greater share of them ran."""
+    """Adds the counts of the branches of one line in two objects. If these have different numbers of branches, takes the
+    counts of the object in which the greater share ran."""
     if len(one) == len(other):
         return [a + b for a, b in zip(one, other)]
     return max(one, other, key=lambda counts: (sum(map(bool, counts)) / max(len(counts), 1), len(counts)))
 
 
 def add_up(found):
-    """{file: {line: [function, count, branch counts]}}, over all objects that contain the line."""
+    """Returns {file: {line: [function, count, branch counts]}}, summed over all objects that contain the line."""
     total = collections.defaultdict(dict)
     for path, lines in found:
         for line in lines:
             branches = [b["count"] for b in line["branches"]]
-            if "/simd" in path: # inlined everywhere, with one condition a line at most: its two outcomes
+            if "/simd" in path: # inlined in many places, with at most one condition per line: adds up its two outcomes
                 branches = [sum(branches[0::2]), sum(branches[1::2])][: len(branches)]
             old = total[path].setdefault(line["line_number"], [line.get("function_name", ""), 0, branches])
             old[1] += line["count"]
@@ -56,7 +57,7 @@ def add_up(found):
 
 
 def leftovers(lines):
-    """{function: (lines that never ran, lines of branches that never did)} of one file."""
+    """Returns {function: (lines that never ran, lines with branches that never ran)} for one file."""
     left = collections.defaultdict(lambda: ([], []))
     for number, (function, count, branches) in sorted(lines.items()):
         if not count:
@@ -67,8 +68,8 @@ def leftovers(lines):
 
 
 def reasons(path):
-    """{(file, function)} of coverage.txt: "lib/file.c: function function...: reason", without its comments; "-" stands
-    for lines of no function."""
+    """Returns the set of (file, function) in coverage.txt, whose lines are "lib/file.c: function function...: reason" or
+    comments. "-" stands for lines outside functions."""
     listed = set()
     for line in path.read_text().splitlines():
         if line and not line.startswith("#"):
@@ -89,7 +90,7 @@ def main(root, build):
         for name in (path.split("/")[1], "all"):
             folders[name] = [a + b for a, b in zip(folders[name], sums)]
         if left:
-            print(f"{path}: {sums[0] - sums[1]} of {sums[0]} lines, {sums[2] - sums[3]} of {sums[2]} branches left")
+            print(f"{path}: {sums[0] - sums[1]} of {sums[0]} lines, {sums[2] - sums[3]} of {sums[2]} branches never ran")
         for function, (numbers, of_branches) in sorted(left.items()):
             print(f"    {function}: lines {numbers} branches {of_branches}")
             never |= {(path, function)} if numbers else set()
@@ -100,10 +101,10 @@ def main(root, build):
               f" branches {taken} of {branches}: {100 * taken / max(branches, 1):.2f} %")
     for ran, count, least, what in ((total[1], total[0], LINES, "lines"), (total[3], total[2], BRANCHES, "branches")):
         if 100 * ran < least * count or not count:
-            wrong.append(f"fewer {what} than {least:g} % ran")
+            wrong.append(f"less than {least:g} % of the {what} ran")
     listed = reasons(root / "tests/coverage.txt")
     wrong += [f"{file}: {function}: not all lines ran; coverage.txt gives no reason" for file, function in sorted(never - listed)]
-    wrong += [f"{file}: {function}: coverage.txt names it, but it is gone" for file, function in sorted(listed - known)]
+    wrong += [f"{file}: {function}: listed in coverage.txt, but it no longer exists" for file, function in sorted(listed - known)]
     for file, function in sorted((listed & known) - never):
         print(f"{file}: {function}: all lines ran: it can leave coverage.txt")
     print("\n".join(wrong))

@@ -1,6 +1,6 @@
 #!/bin/sh
-# analyze.sh TOOL ROOT - TOOL (cppcheck, clang-tidy, clang or gcc: their static analyzers) finds nothing in lib/ and
-# apps/. Where a tool is wrong, a comment beside the line tells it so and says why.
+# analyze.sh TOOL ROOT - checks that a static analyzer (cppcheck, clang-tidy, clang or gcc) finds nothing in lib/ and
+# apps/. Where a tool is wrong, a comment in the code silences it and gives the reason.
 set -u
 tool=$1
 cd "$2" || exit 1
@@ -10,7 +10,7 @@ clang*) command=$tool-14 ;;
 esac
 command -v "$command" >/dev/null || { echo "skipped: full/analyze_$tool: $command is not installed"; exit 77; }
 
-# What lib/CMakeLists.txt and apps/CMakeLists.txt compile with, as far as it decides what is compiled.
+# The options of lib/CMakeLists.txt and apps/CMakeLists.txt that determine what is compiled.
 made=$(mktemp -d) || exit 1
 trap 'rm -rf "$made"' EXIT
 cmake -D GIT= -D FOLDER="$made" -D OPENMP=OpenMP -D OUT="$made/commit.h" -P apps/kit/commit.cmake || exit 1
@@ -21,7 +21,7 @@ kernels='-O3 -DRAPT_ISA=scalar -DRAPT_SIMD_HEADER="simd_scalar.h"'
 library=$(find lib -name '*.c' ! -path 'lib/kernel/*' ! -path 'lib/format/windows/*')
 programs=$(find apps -name '*.c' ! -path '*/ranks/mpi.c')
 
-# each command...: on every file named on standard input, on all processors; fails if any fails.
+# each COMMAND...: runs COMMAND for every file named on standard input, on all processors. Fails if any fails.
 each() { xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 "$@"; }
 
 case $tool in
@@ -31,8 +31,7 @@ cppcheck)
         $folders $library $programs
     ;;
 clang-tidy)
-    # No function that is unsafe in threads, no recursion on input, no product of ints where a size is needed, and
-    # mistakes that cost others days.
+    # Functions that are not thread-safe, recursion, products of ints that should be size_t, and common mistakes.
     checks='-*,concurrency-mt-unsafe,misc-no-recursion,bugprone-implicit-widening-of-multiplication-result'
     checks="$checks,bugprone-misplaced-widening-cast,bugprone-suspicious-*"
     checks="$checks,bugprone-assert-side-effect,bugprone-signal-handler,bugprone-too-small-loop-variable,cert-flp30-c"
@@ -47,7 +46,7 @@ gcc)
     echo $library $programs | tr ' ' '\n' | each gcc -O1 -fanalyzer -Werror $flags -c -o /dev/null
     ;;
 *)
-    echo "analyze.sh: there is no $tool here"
+    echo "analyze.sh: $tool: unknown tool"
     exit 1
     ;;
 esac

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""calls.py ROOT - every function of the public headers that takes a pointer or a rapt_text has one row in
-the table of tests/api/calls.c, which says whether it takes a message and how many other pointers."""
+"""calls.py ROOT - checks that every function of the public headers that takes a pointer or a rapt_text has one
+row in the table of tests/api/calls.c, and that the row is right about its message and number of pointers."""
 import pathlib
 import re
 import sys
 
 
 def declared(root):
-    """name: (takes a message, pointers other than that)."""
+    """Returns {name: (whether it takes a message, number of other pointers)}."""
     functions = {}
     for header in sorted((root / "include").rglob("*.h")):
         text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
@@ -30,7 +30,7 @@ def main(root):
     functions, rows = declared(root), listed(root)
     names = [name for name, _, _ in rows]
     wrong = [f"{n}: has no row in tests/api/calls.c" for n in sorted(functions.keys() - set(names))]
-    wrong += [f"{n}: in no header, or takes no pointer" for n in sorted(set(names) - functions.keys())]
+    wrong += [f"{n}: not in a header, or takes no pointer" for n in sorted(set(names) - functions.keys())]
     wrong += [f"{n}: has more than one row" for n in sorted(set(names)) if names.count(n) > 1]
     for name, says, call in rows:
         if name in functions and says != functions[name]:

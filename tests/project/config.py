@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""config.py ROOT - the public headers and the private tables that mirror them agree: rapt_config with lib/model/config.def
-(fields, types, order, ranges and defaults), rapt_attention_parameter with lib/attention/learned.def (enumerators, order, values,
-whether an array is optional)."""
+"""config.py ROOT - checks that the public headers agree with the private tables that mirror them: rapt_config with
+lib/model/config.def (fields, types, order, ranges and defaults), and rapt_attention_parameter with
+lib/attention/learned.def (enumerators, order, values, whether an array is optional)."""
 import pathlib
 import re
 import sys
@@ -10,12 +10,12 @@ POWERS = {str(2 ** n): f"2^{n}" for n in range(10, 25)}
 
 
 def comments_joined(text):
-    """A comment of several lines becomes one line."""
+    """Joins the lines of each comment."""
     return re.sub(r"/\*.*?\*/", lambda m: re.sub(r"\s+", " ", m[0]), text, flags=re.S)
 
 
 def struct_fields(header):
-    """(type, name, comment) of each member between size and reserved, and (RAPT_CONFIG_FIELDS, length of reserved)."""
+    """Returns (type, name, comment) of each member between size and reserved, and (RAPT_CONFIG_FIELDS, length of reserved)."""
     body = re.search(r"typedef struct rapt_config \{(.*?)\n\} rapt_config;", comments_joined(header), re.S)[1]
     members = re.findall(r"^ +(\w+)\s+(\w+)(\[\d+\])?; */\* (.*?) \*/$", body, re.M)
     declared = len(re.findall(r";", re.sub(r"/\*.*?\*/", "", body)))
@@ -27,14 +27,14 @@ def struct_fields(header):
 
 
 def table_fields(table):
-    """(type, name, FLAG.., least, greatest, default) of each row."""
+    """Returns (type, name, FLAG.., minimum, maximum, default) of each row."""
     rows = re.findall(r"^CONFIG_FIELD\((\w+), +(\w+), +(\w+), +\w+, +(.+?), +(.+?), +([^ ,]+), +\".*\"\)$", table, re.M)
     assert len(rows) == len(re.findall(r"^CONFIG_FIELD\(", table, re.M))
     return [(kind, name, form, low.strip(), high.strip(), zero) for kind, name, form, low, high, zero in rows]
 
 
 def range_said(form, low, high):
-    """The words that the comment of a field must hold for its range."""
+    """Returns what the comment of a field must contain about its range."""
     if form == "INT":
         return f"{low} to {high.replace('1 << ', '2^')}"
     return {"FLAG": "1: ", "FLOAT": "0 or more" if "p127" in high else "0 to below 1", "ENUM": ""}[form]
@@ -75,7 +75,7 @@ def array_differences(header, table):
 
 
 def judge():
-    """The check itself notices what is added, removed, moved or changed on one side."""
+    """Checks that additions, removals, moves and changes on one side are reported."""
     header = ("enum { RAPT_CONFIG_FIELDS = 2 };\ntypedef struct rapt_config { /* size-first */\n    size_t size; /* sizeof */\n    int a;  /* 0 to\n"
               "    2^10; 0: 4 */\n    rapt_b b; /* b */\n    int reserved[2]; /* 0 */\n} rapt_config;\n")
     table = 'CONFIG_FIELD(int,    a, INT,  REQUIRED, 0, 1 << 10,  4, "a")\nCONFIG_FIELD(rapt_b, b, ENUM, OPTIONAL, 0, RAPT_B_C, 0, "b")\n'

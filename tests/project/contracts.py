@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""contracts.py ROOT - what the comment of a public function or type must say, beside being there (reference.py):
+"""contracts.py ROOT - checks what the comment of a public function or type says (reference.py checks that it exists):
 
-    a status      which errors, by RAPT_*
-    T **          whose the object is: "free"
-    a pointer     that is returned: who owns it, how long it is valid, or that it is static
-    arrays        of floats, ids and offsets: their shape, in brackets
-    an object     (typedef struct rapt_x rapt_x) which threads may use it at once
+    returns rapt_status     the possible errors, as RAPT_*
+    takes T **              who frees the object: "free"
+    returns a pointer       who owns it, how long it is valid, or that it is static
+    arrays                  the shape, in brackets, of arrays of floats, ids and offsets
+    typedef struct x x      which threads may use the object at once
 
-A comment that begins with "The same", or says "as rapt_x", takes over what that of the function before, or of rapt_x, says."""
+A comment that begins with "The same", or contains "as rapt_x", inherits from the comment of the previous function, or of
+rapt_x."""
 import pathlib
 import re
 import sys
@@ -24,13 +25,13 @@ OBJECT = re.compile(BEFORE + r"^typedef struct (?P<name>\w+) (?P=name);", re.M |
 
 
 def comment(found):
-    """What stands right before and behind, unless that before is about the file."""
+    """Returns the comments before and after a declaration, without a comment about the file."""
     before = found["before"] or ""
     return ("" if "@file" in before else before) + (found.groupdict().get("behind") or "")
 
 
 def said(name, comments, order, seen=()):
-    """The comment of a function with those that it refers to."""
+    """Returns the comment of a function with those that it refers to."""
     text = comments[name]
     words = re.sub(r"/\*\*<?|\*/", "", text).strip()
     others = [other for other in re.findall(r"\b[Aa]s\s+(?:for\s+|in\s+)?(rapt_\w+)", text) if other in comments]
@@ -40,20 +41,20 @@ def said(name, comments, order, seen=()):
 
 
 def wants(returns, arguments, text):
-    """What is missing in the text of a function."""
+    """Yields what is missing in the comment of a function."""
     if returns.strip() == "rapt_status" and not re.search(r"RAPT_(BAD|NO|NOT)_", text):
         yield "errors"
     if re.search(r"rapt_\w+ \*\*\w+", arguments) and not re.search(r"\bfree\b", text):
-        yield "whose the object is"
+        yield "who frees the object"
     if "*" in returns and not re.search(r"\bowned\b|\bstatic\b|\bconstant\b|\buntil\b", text, re.I):
-        yield "whose the result is"
+        yield "who owns the result"
     arrays = re.findall(r"(?:float|int32_t|uint8_t|int) \*(\w+)", arguments)
     if "[" not in text and any(not re.search(r"\*%s\b" % name, text) for name in arrays):
         yield "shapes"
 
 
 def judge(text):
-    """Symbols of a converted header and what their comments lack."""
+    """Yields the symbols of a converted header and what their comments lack."""
     functions = list(FUNCTION.finditer(text))
     comments = {found["name"]: comment(found) for found in functions}
     order = list(comments)
@@ -66,12 +67,12 @@ def judge(text):
 
 
 def judge_itself():
-    """Each demand is made of a function that says nothing, and met by one that says it."""
+    """Checks that each omission is reported, and that complete comments pass."""
     bare = "RAPT_API rapt_status rapt_a(rapt_x **x, const float *data);\nRAPT_API const char *rapt_b(void);\ntypedef struct rapt_x rapt_x;\n"
     full = ("/** Of x, [rows]; the caller's to free. RAPT_NO_MEMORY. */\nRAPT_API rapt_status rapt_a(rapt_x **x, const float *data);\n"
             "/** The same. */\nRAPT_API rapt_status rapt_c(rapt_x **x, const float *data);\n"
             "RAPT_API const char *rapt_b(void); /**< static */\n/** One thread at a time. */\ntypedef struct rapt_x rapt_x;\n")
-    assert list(judge(bare)) == ["rapt_a: errors", "rapt_a: whose the object is", "rapt_a: shapes", "rapt_b: whose the result is",
+    assert list(judge(bare)) == ["rapt_a: errors", "rapt_a: who frees the object", "rapt_a: shapes", "rapt_b: who owns the result",
                                  "rapt_x: threads"], list(judge(bare))
     assert not list(judge(full)), list(judge(full))
 

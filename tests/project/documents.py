@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""documents.py ROOT - every file that a Markdown document of the project names exists.
+"""documents.py ROOT - checks that every file named in a Markdown document of the project exists.
 
-A name counts as a file if it ends like one of ours (.c .h .def .py .sh .md .txt .svg .cmake) and has a
-folder in front, or is the target of a link. It is looked for beside the document, at the root, in lib/
-and in include/."""
+A name counts as a file if it has one of our extensions (.c .h .def .py .sh .md .txt .svg .cmake) and a
+folder, or if it is the target of a link. It may be relative to the document, the root, lib/, include/ or
+tests/."""
 import glob
 import pathlib
 import re
@@ -34,12 +34,12 @@ def main(root):
             if not MADE.match(name) and not exists(root, document, name):
                 wrong.append(f"{document.relative_to(root)}: {name}: no such file")
     print("\n".join(wrong))
-    print(f"{seen} names in {len(documents)} documents, {len(wrong)} of no file")
+    print(f"{seen} names in {len(documents)} documents, {len(wrong)} of missing files")
     return 1 if wrong or seen < 40 else 0
 
 
 def judge():
-    """The checker itself must be able to complain."""
+    """Checks that names are recognized."""
     assert names("see op/gemm.c and [a](lib/x.md), not a.c or http://b/c.h") == {"op/gemm.c", "lib/x.md"}, names(
         "see op/gemm.c and [a](lib/x.md), not a.c or http://b/c.h")
 

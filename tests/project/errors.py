@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""errors.py ROOT [--write] - the table of errors in tests/README.md is what tests/attention/errors.txt gives;
---write puts it there."""
+"""errors.py ROOT [--write] - checks that the table of errors in tests/README.md is that of
+tests/attention/errors.txt, or writes it there."""
 import pathlib
 import re
 import sys
@@ -9,8 +9,8 @@ LINE = re.compile(r"(\S+) (\d+), queries of \d+: (.*)")
 
 
 def ratios(text):
-    """{(score, keys): [(array, rms ratio, greatest ratio) ...]}: ours over that of plain loops, for both
-    magnitudes of queries."""
+    """Returns {(score, keys): [(array, rms ratio, greatest ratio) ...]}: our errors divided by those of plain
+    loops, for both magnitudes of queries."""
     found = {}
     for line in text.splitlines():
         score, keys, arrays = LINE.fullmatch(line).groups()
@@ -43,8 +43,8 @@ def main(root, write):
     if write and is_there:
         readme.write_text(text.replace(is_there[0], wanted))
         return 0
-    print(f"{readme.relative_to(root)}: the table of errors is not that of {errors.relative_to(root)}: "
-          "errors.py ROOT --write")
+    print(f"{readme.relative_to(root)}: the table of errors is not that of {errors.relative_to(root)}; "
+          "run errors.py ROOT --write")
     return 1
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# format.sh ROOT - all C is as clang-format 14 would write it.
+# format.sh ROOT - checks that clang-format 14 would not change any C file.
 set -u
 cd "$1" || exit 1
 format=$(command -v clang-format-14) || {

@@ -1,8 +1,8 @@
 #!/bin/sh
-# hardening.sh CC READELF library program... - what lib/harden.cmake asks for is in the binaries: addresses
-# read-only before main (RELRO, BIND_NOW), no executable stack, no relocated code, position-independent
-# programs, stack canaries, checked calls of the C library. Says what it found. Then the judge is judged:
-# a small program loses one property after the other, and each loss must be noticed.
+# hardening.sh CC READELF library program... - checks that the binaries have what lib/harden.cmake requests: addresses
+# that are read-only before main (RELRO, BIND_NOW), no executable stack, no text relocations, position-independent
+# programs, stack canaries, checked calls of the C library. Then it tests itself: a small program is built without
+# each of the properties in turn, and each loss must be noticed.
 set -u
 cc=$1 readelf=$2
 shift 2
@@ -10,7 +10,7 @@ command -v "$readelf" >/dev/null || { echo "skipped: project/hardening: readelf 
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-# judge file: what the binary has, one property a line.
+# judge FILE: prints the properties of the binary, one per line.
 judge() {
     LC_ALL=C "$readelf" -W --file-header --program-headers --dynamic --symbols "$1" >"$scratch/text" || return 1
     awk '
@@ -33,16 +33,16 @@ for file in "$@"; do
     for property in $wanted; do
         case " $found" in
         *" $property "*) ;;
-        *) echo "$file: without $property"; bad=1 ;;
+        *) echo "$file: $property is missing"; bad=1 ;;
         esac
     done
 done
 
-# The judge sees each loss.
+# Every loss must be noticed.
 cat >"$scratch/victim.c" <<'END'
 #include <stdio.h>
 #include <string.h>
-#ifdef RELOCATED /* an address among the instructions, filled in at the start */
+#ifdef RELOCATED /* an address in the code, which the loader fills in */
 __asm__(".text\n.quad printf\n");
 #endif
 int main(int count, char **words)
@@ -54,11 +54,11 @@ int main(int count, char **words)
 END
 hardened="-O2 -fPIE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong
     -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack"
-# loses property flag...: the small program with these flags has every property but this one.
+# loses PROPERTY FLAG...: checks that the small program built with these flags lacks only this property.
 loses() {
     property=$1
     shift
-    "$cc" $hardened "$@" "$scratch/victim.c" -o "$scratch/victim" 2>/dev/null || { echo "$*: not built"; bad=1; return; }
+    "$cc" $hardened "$@" "$scratch/victim.c" -o "$scratch/victim" 2>/dev/null || { echo "$*: the build failed"; bad=1; return; }
     found=$(judge "$scratch/victim" | tr '\n' ' ')
     expected=$(echo " $wanted " | sed "s/ $property / /;s/^ *//")
     [ "$found" = "$expected" ] || { echo "with $*: found $found, expected $expected"; bad=1; }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""layers.py ROOT - which file may include and call which (the layers of lib/README.md and the folders of
-apps/toy_translate), that files of apps/kit do not call one another in a circle, and that struct tags are
-unique in lib/.
+"""layers.py ROOT - checks which files include and call each other (the layers of lib/README.md and the folders
+of apps/toy_translate), that the calls between files of apps/kit have no cycle, and that struct tags are unique
+in lib/.
 
-Includes go downwards, and into another layer or folder only through its interface header; calls between
-the parts of lib/attention go downwards; BLAS, OpenMP, vector intrinsics and the helpers for JSON and
-Unicode only where they are allowed. Programs, oracles and the tests that judge results include public
-headers only."""
+Includes go downwards, and enter another layer or folder only through its interface header. Calls between the
+parts of lib/attention go downwards. BLAS, OpenMP, vector intrinsics and the helpers for JSON and Unicode are
+used only where they are allowed. Programs, oracles and the tests that judge results include only public
+headers."""
 import pathlib
 import re
 import sys
@@ -28,7 +28,7 @@ NESTED = {"attention", "text", "format"}  # layers with folders
 INTERFACES = {layer: {f"{layer}.h"} for layer in BELOW}
 INTERFACES["kernel"] |= {"flash.h", "ahead.h"}  # the problem of the attention kernels
 INTERFACES["attention"] |= {"learned.def"}  # what scores learn, for the layout of models
-INTERFACES["base"] |= {"util.h"}  # for kernels, which need nothing else of it
+INTERFACES["base"] |= {"util.h"}  # all that kernels need
 
 PUBLIC = {  # public headers each layer may use
     "base": {"base.h"},
@@ -43,10 +43,10 @@ PUBLIC = {  # public headers each layer may use
     "text": {"base.h", "file.h", "text.h", "shortlist.h", "metrics.h"},
     "format": {"base.h", "file.h"},
 }
-# lib/attention: folders with one interface header each, and files, each above those it calls.
+# lib/attention: folders, which have one interface header each, and files. Each comes before those it calls.
 PARTS = ["cache", "attention.c", "layout.c", "check.c", "dispatch.c", "learned.c", "score", "flash", "general",
          "relative_sums.c", "mask.c", "bias.c", "problem.c"]
-FOLDERS = {  # whose interface headers a folder may include; every file, the shared ones
+FOLDERS = {  # folders whose interface headers a folder may include; SHARED is open to all
     "": {"score", "flash", "general"},
     "score": set(),
     "flash": set(),
@@ -65,7 +65,7 @@ PROGRAM = {
 }
 TAGS = r"^\s*(?:static |const |typedef )*(?:struct|union|enum) (\w+)\s*\{"
 
-EXTERNAL = {  # headers of others: where they may be included, as a pattern of paths under lib/
+EXTERNAL = {  # headers of other projects: where they may be included, as a pattern of paths in lib/
     r"cblas\.h|openblas.*": r"nowhere",
     r"dlfcn\.h": r"op/gemm_openblas\.c",
     r"omp\.h": r"base/team\.c|op/gemm_openblas\.c",
@@ -76,8 +76,9 @@ EXTERNAL = {  # headers of others: where they may be included, as a pattern of p
     r"zlib\.h": r"format/inflate\.c",
     r"utf8proc\.h": r"text/\w+\.[ch]",
 }
-# Tests of these folders judge by definitions, stored numbers and promises: they see the public headers
-# only, so that no internal function judges the library; these files test internal functions themselves.
+# Tests of these folders compare with definitions, stored numbers and documented behavior. They include only public
+# headers, so that the library is not tested against its own internals. OF_THE_INSIDE lists the exceptions, which test
+# internal functions.
 BY_PUBLIC_HEADERS = ["oracle", "golden", "api", "apps", "attention", "model", "import", "generate",
                     "train", "translate"]
 OF_THE_INSIDE = {"attention/ahead.c", "attention/cache.c", "attention/cache_rows.c", "attention/hidden.c", "attention/prepare.c",
@@ -93,7 +94,7 @@ def includes(path):
 
 
 def in_lib(layer, name, header, quoted):
-    """What is wrong with an include in lib/layer/name, or None."""
+    """Returns what is wrong with an include in lib/layer/name, or None."""
     for pattern, where in EXTERNAL.items():
         if re.fullmatch(pattern, header) and not re.fullmatch(where, f"{layer}/{name}"):
             return "does not belong here"
@@ -118,7 +119,7 @@ def in_lib(layer, name, header, quoted):
 
 
 def in_attention(name, header):
-    """What is wrong with an include of attention/... in lib/attention/name, or None."""
+    """Returns what is wrong with an include of attention/... in lib/attention/name, or None."""
     folder, other = name.rpartition("/")[0], header.rpartition("/")
     if other[0] in (folder, "") and (other[0] or other[2] in SHARED):
         return None
@@ -128,7 +129,7 @@ def in_attention(name, header):
 
 
 def upward_calls(lib):
-    """Names used in a part of lib/attention and defined in one above it."""
+    """Returns a complaint for each name used in a part of lib/attention and defined in one above it."""
     texts, home, wrong = {}, {}, []
     for path in sorted((lib / "attention").rglob("*.c")):
         parts = path.relative_to(lib / "attention").parts
@@ -144,7 +145,7 @@ def upward_calls(lib):
 
 
 def cycle(folder):
-    """Files of a folder that call one another in a circle, as a list of one complaint, or []."""
+    """Returns a list with one complaint if the calls between the files of a folder have a cycle, or []."""
     texts, home, below = {}, {}, {}
     for path in sorted(folder.glob("*.c")):
         texts[path.name] = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
@@ -153,7 +154,7 @@ def cycle(folder):
     for file, text in texts.items():
         called = {home[name] for name in re.findall(r"\b(\w+)\(", text) if name in home}
         below[file] = called - {file}
-    while True:  # remove files that call none of those left, or are called by none
+    while True:  # remove files that call no remaining file, or are called by none
         called = set().union(*below.values())
         ends = [file for file in below if not below[file] & below.keys() or file not in called]
         if not ends:
@@ -166,7 +167,7 @@ def cycle(folder):
 
 
 def repeated_tags(lib):
-    """Struct, union and enum tags that more than one place in lib/ defines."""
+    """Returns a complaint for each struct, union or enum tag that is defined more than once in lib/."""
     places = {}
     for path in sorted(lib.rglob("*.[ch]")):
         for tag in re.findall(TAGS, path.read_text(), re.M):
@@ -175,18 +176,18 @@ def repeated_tags(lib):
 
 
 def outside(root, path, header, quoted):
-    """The same for a file outside lib/: programs and oracles see only <rapt/...>."""
+    """The same for a file outside lib/: programs and oracles may include only <rapt/...>."""
     if quoted and (root / "lib" / header).exists():
-        return "the inside of the library"
+        return "internal to the library"
     if quoted and not (path.parent / header).exists() and header.split("/")[0] in BELOW:
-        return "the inside of the library"
+        return "internal to the library"
     return None
 
 
 def in_program(name, header, quoted):
-    """What is wrong with an include in apps/toy_translate/name, or None."""
+    """Returns what is wrong with an include in apps/toy_translate/name, or None."""
     if header == "mpi.h":
-        return None if name == "ranks/mpi.c" else "MPI is known only to ranks/mpi.c"
+        return None if name == "ranks/mpi.c" else "only ranks/mpi.c may use MPI"
     folder, _, inner = header.partition("/")
     if not quoted or not inner or folder == "kit":
         return None
@@ -198,13 +199,13 @@ def in_program(name, header, quoted):
 
 
 def in_test(root, path):
-    """What a test that sees public headers only names of the inside: (line, what, why) each."""
+    """Yields (line, what, why) for each use of internals in a test that may use only public headers."""
     for number, quoted, header in includes(path):
         if quoted and (root / "lib" / header).exists() and not (root / "tests" / header).exists():
-            yield number, header, "the inside of the library"
+            yield number, header, "internal to the library"
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if "rapt__" in line:
-            yield number, "rapt__...", "the inside of the library"
+            yield number, "rapt__...", "internal to the library"
 
 
 def main(root):

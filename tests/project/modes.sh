@@ -1,6 +1,6 @@
 #!/bin/sh
-# modes.sh ROOT - tests/run.sh refuses a mode or option that it does not know, before it does anything: a mistyped
-# --sanitize would run, and pass, the plain tests.
+# modes.sh ROOT - checks that tests/run.sh refuses an unknown mode or option before it does anything. Otherwise a
+# mistyped --sanitize would run, and pass, the plain tests.
 set -u
 bad=0
 for arguments in --sanitise --memroy "-R kernel/ --sanitize" "kernel/" "--sanitize --all" "--threads kernel/"; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""prefetch.py librapt.a - the kernels of short heads prefetch, in every instruction set.
+"""prefetch.py librapt.a - checks that the kernels for short heads prefetch, in every instruction set.
 
-gcc 12 removes calls of functions that do nothing but prefetch unless they are inlined, and no result
-tells. What is read is the object code of each table of kernels, which holds attend_head."""
+gcc 12 removes calls to functions that only prefetch unless they are inlined, which no result shows. So
+this reads the object code of each table of kernels, which contains attend_head."""
 import re
 import subprocess
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""reference.py ROOT [DOXYGEN CMAKE] - functions, types and members of the public headers have a comment, as
-include/reference.py reads the headers. With Doxygen: it agrees, and writes a page for every public function."""
+"""reference.py ROOT [DOXYGEN CMAKE] - checks that functions, types and members of the public headers have a comment, as
+include/reference.py reads the headers. With Doxygen, also checks that it writes a page for every public function."""
 import pathlib
 import re
 import subprocess
@@ -39,7 +39,7 @@ RAPT_API int rapt_long(int a,
 
 
 def judge(reference):
-    """The checker itself must complain, and only where it should."""
+    """Checks that missing comments are reported, and only those."""
     with tempfile.TemporaryDirectory() as folder:
         include = pathlib.Path(folder)
         (include / "rapt").mkdir()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""scores.py ROOT - which files of lib/ name a score or a locality by its enumerator. A property of one is asked of
-its table, so that a new one is added in few places."""
+"""scores.py ROOT - checks that only the files of ALLOWED name the enumerator of a score or locality. All others read the
+properties from the tables, so that a new score or locality is added in few places."""
 import pathlib
 import re
 import sys
 
 NAMED = re.compile(r"\bRAPT_(SCORE|LOCALITY)_(?!COUNT\b)\w+")
-ALLOWED = {  # where: why
+ALLOWED = {  # file: reason
     "lib/attention/score/scores.def": "the table of scores",
     "lib/attention/mask.c": "the table of localities",
     "include/rapt/attention.h": "the enumerators",
@@ -26,8 +26,8 @@ def main(root):
                 if found and where in ALLOWED:
                     used.add(where)
                 elif found:
-                    wrong.append(f"{where}:{number}: {found[0]}: ask the table instead")
-    wrong += [f"{where}: names none of them, {why}" for where, why in ALLOWED.items() if where not in used]
+                    wrong.append(f"{where}:{number}: {found[0]}: read the table instead")
+    wrong += [f"{where}: names no enumerator, so it can leave ALLOWED ({why})" for where, why in ALLOWED.items() if where not in used]
     print("\n".join(wrong))
     return 1 if wrong else 0
 

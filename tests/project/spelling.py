@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""spelling.py ROOT - names, comments, messages and documents are spelled the American way."""
+"""spelling.py ROOT - checks that names, comments, messages and documents use American spelling."""
 import fnmatch
 import pathlib
 import re
@@ -43,7 +43,7 @@ def american(word):
 
 
 def complaints(text):
-    """(line, word) of every British word."""
+    """Returns (line, word) for every British word."""
     return [(text.count("\n", 0, found.start()) + 1, found[0]) for found in WORD.finditer(text)]
 
 
@@ -66,12 +66,12 @@ def main(root):
         for line, word in [*((0, word) for _, word in complaints(path.name)), *complaints(path.read_text(errors="replace"))]:
             if not allowed(where, word):
                 wrong.append(f"{where}:{line}: {word}: write {american(word)}")
-    print("\n".join([*wrong, f"{seen} files read, {len(wrong)} words not spelled the American way"]))
+    print("\n".join([*wrong, f"{seen} files read, {len(wrong)} words with British spelling"]))
     return 1 if wrong or seen < 20 else 0
 
 
 def judge():
-    """The check itself complains, and only where it should."""
+    """Checks that British words are found, and only those."""
     for text in ("the tokeniser is damaged", "int tokeniser_load(void);", "centred", "Colour", "neighbouring", "a behaviour"):
         assert len(complaints(text)) == 1, text
     for text in ("size, noise, raise, otherwise", "centering", "color and center", "an analysis", "serial is"):

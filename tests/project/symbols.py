@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""symbols.py ROOT librapt.so librapt.a - names and globals of the finished libraries.
+"""symbols.py ROOT librapt.so librapt.a - checks the names and globals of the built libraries.
 
-Shared: exports exactly the functions the public headers declare, and has its SONAME. Static: every
-global name begins with rapt_. Both: the mutable globals are those of MUTABLE, and nothing is
-called that prints, exits, reads the environment or changes the state of the process; with
-SLEEF, no elementary function of the C library, whose last bit depends on the machine."""
+The shared library exports exactly the functions that the public headers declare, and has the right SONAME. In the
+static library every global name begins with rapt_. The only mutable globals are those of MUTABLE. Functions that
+print, exit, read the environment or change the state of the process are not called. With SLEEF, neither are elementary
+functions of the C library, whose last bit depends on the machine."""
 import pathlib
 import re
 import subprocess
@@ -21,7 +21,7 @@ REFUSED = set("""abort exit _exit _Exit quick_exit atexit puts putchar putc prin
 ELEMENTARY = {name + kind for kind in ("", "f", "l") for name in """sin cos sincos tan asin acos atan atan2 sinh cosh
     tanh exp exp2 exp10 expm1 log log2 log10 log1p pow cbrt hypot erf erfc lgamma tgamma""".split()}
 
-ALLOWED = {("gemm_openblas.c.o", "omp_set_num_threads")}  # of one member, put back after each product
+ALLOWED = {("gemm_openblas.c.o", "omp_set_num_threads")}  # restored after each product
 
 
 def run(*words):
@@ -38,7 +38,7 @@ def declared(root):
 
 
 def soname(root):
-    """While the major version is 0, each minor version may break programs, and has a name of its own."""
+    """Returns the SONAME. While the major version is 0, minor versions may break programs, so it contains both."""
     text = (root / "include/rapt/base.h").read_text()
     major, minor = (re.search(rf"RAPT_VERSION_{part} (\d+)", text)[1] for part in ("MAJOR", "MINOR"))
     return f"librapt.so.{major}" + (f".{minor}" if major == "0" else "")
@@ -52,21 +52,21 @@ def main(root, shared, static):
     wrong = []
     names, public = exported(shared), declared(root)
     wrong += [f"{n}: exported, but not public" for n in sorted(names) if not re.match(r"rapt_[a-z]", n)]
-    wrong += [f"{n}: exported, but in no header" for n in sorted(names - public) if n.startswith("rapt_")]
-    wrong += [f"{n}: declared, but not there" for n in sorted(public - names)]
+    wrong += [f"{n}: exported, but not declared in a public header" for n in sorted(names - public) if n.startswith("rapt_")]
+    wrong += [f"{n}: declared, but not exported" for n in sorted(public - names)]
     if soname(root) not in re.findall(r"SONAME.*\[(.*)\]", run("readelf", "-d", shared)):
         wrong.append(f"the SONAME is not {soname(root)}")
 
     for line in run("nm", "-g", "--defined-only", static).splitlines():
         words = line.split()
         if len(words) == 3 and not words[2].startswith("rapt_"):
-            wrong.append(f"{words[2]}: a global name without rapt_")
+            wrong.append(f"{words[2]}: this global name does not begin with rapt_")
     called = run("nm", "-A", "-u", static)
     refused = REFUSED | (ELEMENTARY if "Sleef_" in called else set())
     for line in called.splitlines():
         found = re.search(r":([^:]+):\s+\w (\w+)", line)
         if found and found[2] in refused and (found[1], found[2]) not in ALLOWED:
-            wrong.append(f"{found[1]}: {found[2]}: no business of a library")
+            wrong.append(f"{found[1]}: {found[2]}: a library must not call this")
 
     mutable = set()
     for line in run("objdump", "-t", static).splitlines():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tree.py ROOT - entries at the top of the tree, lengths of files, no #if inside a function, no notes of
-unfinished work, every C file introduced by its own name."""
+"""tree.py ROOT - checks the entries at the top of the tree, the lengths of files, that no #if is inside a function, that
+there are no notes of unfinished work, and that every C file begins with a comment with its name."""
 import pathlib
 import re
 import sys
@@ -12,13 +12,13 @@ LEFTOVER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
 
 
 def blank(text):
-    """C without comments, strings and characters; line breaks stay."""
+    """Removes comments, strings and character constants from C, but keeps line breaks."""
     pattern = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
     return re.sub(pattern, lambda m: "\n" * m[0].count("\n") or " ", text, flags=re.S)
 
 
 def conditions_inside(text):
-    """Line numbers of #if, #else, ... inside the body of a function."""
+    """Returns the line numbers of #if, #else, ... inside functions."""
     found, function, depth, last = [], False, 0, ""
     for number, line in enumerate(blank(text).splitlines(), 1):
         stripped = line.strip()
@@ -36,7 +36,7 @@ def conditions_inside(text):
                 function = function and depth > 0
             if not letter.isspace():
                 last = letter
-        if re.match(r"extern\s*\{", stripped):  # extern "C" is no level of its own
+        if re.match(r"extern\s*\{", stripped):  # extern "C" does not count as a level
             depth -= 1
     return found
 
@@ -69,9 +69,9 @@ def main(root):
             if LEFTOVER.search(line):
                 wrong.append(f"{where}:{number}: {line.strip()}")
             if line != line.rstrip() or "\t" in line and path.suffix in {".c", ".h"}:
-                wrong.append(f"{where}:{number}: a tab, or blanks at the end")
+                wrong.append(f"{where}:{number}: a tab or trailing white space")
         if path.suffix in {".c", ".h", ".def"} and not re.match(rf"/\* {re.escape(path.name)}( [A-Z]+)* - ", text):
-            wrong.append(f"{where}: does not begin with /* {path.name} - what it holds")
+            wrong.append(f"{where}: does not begin with /* {path.name} - and a description")
         if path.suffix in {".c", ".h"}:
             wrong += [f"{where}:{n}: #if inside a function" for n in conditions_inside(text)]
     print("\n".join(wrong))
@@ -80,7 +80,7 @@ def main(root):
 
 
 def judge():
-    """The checker itself must be able to complain."""
+    """Checks that conditions inside functions are found, and only those."""
     inside = 'extern "C" {\nint f(void)\n{\n#if A\n    return 1;\n#endif\n}\n}\n'
     outside = "int a[] = {\n#ifdef A\n    1,\n#endif\n    2};\nint f(void) { return a[0]; }\n#if B\n#endif\n"
     assert conditions_inside(inside) == [4], conditions_inside(inside)
