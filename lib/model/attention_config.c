@@ -2,7 +2,7 @@
    its score, locality and normalizer as a rapt_attention, with the arrays they learn. */
 #include "model/sublayer.h"
 
-/* No arrays, only widths. */
+/* Returns the sizes of learned arrays, without the arrays. */
 static rapt_attention_parameters learned_of(const rapt_config *c)
 {
     int K = c->width / c->heads;
@@ -28,8 +28,8 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
     return d;
 }
 
-/* What self-attention adds by distance. Sizes alone need no numbers, but must see that they are
-   there. */
+/* Returns the effects of distance in self-attention. When only sizes are computed there are no
+   numbers, but the pointers must not be NULL. */
 static rapt_relative relative_of(const rapt_config *c, const struct attention_use *which)
 {
     static const float unread[1];
@@ -87,7 +87,7 @@ size_t rapt__attention_bytes(const rapt_config *c, bool decoder, int batch, int 
                                cross = {.decoder = true, .cross = true};
     size_t one = rapt__attention_bytes_of(c, &self, batch, rows, rows, threads), two = 0;
     if (source_rows) two = rapt__attention_bytes_of(c, &cross, batch, rows, source_rows, threads);
-    if (rows && (!one || (source_rows && !two))) return SIZE_MAX; /* more than fits */
+    if (rows && (!one || (source_rows && !two))) return SIZE_MAX; /* the size overflows size_t */
     return one > two ? one : two;
 }
 

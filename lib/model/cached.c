@@ -1,5 +1,5 @@
-/* cached.c - attention of the decoder at inference: keys and values of new tokens are projected by
-   the score and appended to a cache; queries attend to all that is in it. */
+/* cached.c - attention of the decoder at inference. Keys of new tokens are projected by the score
+   and appended to a cache together with their values; queries attend to everything in the cache. */
 #include "model/sublayer.h"
 
 static float *packed_of(const struct cache_state *state, int layer)
@@ -19,8 +19,8 @@ void rapt__scores_pack(struct team *team, const struct stack *s, const struct ca
     rapt__relative_fill(team, &spec, state->relative_row, state->relative_zero, state->relative);
 }
 
-/* Keys and values at k and v, both in rows of k_row floats, go into the cache of a layer.
-   positions: of the first of each sequence; NULL: 0. */
+/* Appends h->k and h->v to the cache of a layer. positions has the position of the first new key of
+   each sequence; NULL: 0. */
 static void append(struct team *team, const rapt_attention *spec, const struct cache_state *state,
                    int layer, const int *positions, const int *starts, const struct heads *h,
                    float *projected_keys)
@@ -58,7 +58,7 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
     append(c->team, &spec, state, layer, NULL, starts, &h, u->projected_keys);
 }
 
-/* q becomes what the score makes of it, and centers are found. */
+/* Projects the queries by the score and predicts the centers of local-p. */
 static void prepare_queries(struct team *team, const struct step *s, const rapt_attention *spec,
                             const struct cache_state *state, const struct heads *h)
 {

@@ -1,5 +1,5 @@
-/* config.c - presets, and the check that a configuration describes a model that can be built: every
-   range of config.def and what fields say about each other. */
+/* config.c - presets, and the check that a configuration describes a model that can be built: the
+   ranges of config.def and the constraints between fields. */
 #include "model/model.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static rapt_status no_preset(const char *name, rapt_message *why)
         strncat(names, i ? ", " : "", sizeof names - strlen(names) - 1);
         strncat(names, presets[i].name, sizeof names - strlen(names) - 1);
     }
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "there is no preset %.60s; choose from %s", name,
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "there is no preset %.60s; choose one of %s", name,
                       names);
 }
 
@@ -55,7 +55,7 @@ static rapt_status check_field(const rapt_config *c, int i, rapt_message *why)
     const rapt_config_field *f = rapt_config_field_at(i);
     bool is_float = f->type == RAPT_FIELD_TYPE_FLOAT;
     double value = is_float ? (double)rapt__config_get_float(c, i) : rapt__config_get(c, i);
-    bool negative = signbit(value) && !signbit(f->min); /* -0 is, where min is 0 */
+    bool negative = signbit(value) && !signbit(f->min); /* refuses -0 where min is 0 */
     if (value >= f->min && value <= f->max && !negative) return RAPT_OK;
     char text[FLOAT_TEXT], min[FLOAT_TEXT], max[FLOAT_TEXT];
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, it must be %s to %s", f->name,
@@ -63,13 +63,13 @@ static rapt_status check_field(const rapt_config *c, int i, rapt_message *why)
                       rapt__number_write(f->max, max));
 }
 
-/* Vocabulary and layers of a half are there if the half is. */
+/* Checks that a field of a half is set if and only if the half exists. */
 static rapt_status check_half(const char *half, bool there, const char *field, int value,
                               rapt_message *why)
 {
     if (there == (value > 0)) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %d, but kind says that the %s is %s", field,
-                      value, half, there ? "there" : "not there");
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %d in a model with%s %s", field, value,
+                      there ? "" : "out", half);
 }
 
 static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
@@ -83,18 +83,20 @@ static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
                             "or tokens",
                             c->source_width, c->source_vocab);
     if (!status && c->source_width)
-        status = check_half("encoder", encoder, "source_width", c->source_width, why);
+        status = check_half("an encoder", encoder, "source_width", c->source_width, why);
     else if (!status)
-        status = check_half("encoder", encoder, "source_vocab", c->source_vocab, why);
-    if (!status) status = check_half("encoder", encoder, "encoder_layers", c->encoder_layers, why);
-    if (!status) status = check_half("decoder", decoder, "decoder_layers", c->decoder_layers, why);
+        status = check_half("an encoder", encoder, "source_vocab", c->source_vocab, why);
+    if (!status)
+        status = check_half("an encoder", encoder, "encoder_layers", c->encoder_layers, why);
+    if (!status)
+        status = check_half("a decoder", decoder, "decoder_layers", c->decoder_layers, why);
     for (size_t i = 0; !status && i < sizeof c->reserved / sizeof *c->reserved; i++)
         if (c->reserved[i])
             status = rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved of rapt_config must be 0");
     return status;
 }
 
-/* What no range says about what attention learns. */
+/* Checks constraints between the sizes of learned arrays; config.def has only single ranges. */
 static rapt_status check_attention(const rapt_config *c, rapt_message *why)
 {
     long long heads = c->heads;
@@ -110,7 +112,7 @@ static rapt_status check_attention(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Positions in self-attention. */
+/* Checks rotary embeddings and relative biases. */
 static rapt_status check_relative(const rapt_config *c, rapt_message *why)
 {
     int K = c->width / c->heads, rotated = c->rotary_width ? c->rotary_width : K;
@@ -118,7 +120,7 @@ static rapt_status check_relative(const rapt_config *c, rapt_message *why)
     int distance = rapt__config_int(c, CONFIG_relative_distance);
     if (c->rotary && rapt__score_is_additive(c->self_score))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "rotary is for scores of dot products, self_score is %s",
+                          "rotary needs a score that is a dot product, self_score is %s",
                           rapt_score_name(c->self_score));
     if (c->rotary && (rotated < 2 || rotated > K || rotated % 2 != 0))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -148,11 +150,10 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "key_heads is %d, which does not divide heads %d",
                           c->key_heads, c->heads);
     if (c->pooling && c->kind != RAPT_KIND_ENCODER_ONLY)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "pooling is %s, but kind says that there is a decoder",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "pooling is %s, but the model has a decoder",
                           rapt_config_field_at(CONFIG_pooling)->word((int)c->pooling));
     if (c->position <= RAPT_POSITION_CONCATENATED_N1 && c->width % 2 != 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "width is %d, sinusoids need an even one",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "width is %d, but sinusoids need an even width",
                           c->width);
     if (c->first_position && c->position > RAPT_POSITION_CONCATENATED_N1)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "first_position is %d, but position is %s",
@@ -160,15 +161,14 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
                           rapt_config_field_at(CONFIG_position)->word((int)c->position));
     if (c->alignment_layer && c->kind != RAPT_KIND_ENCODER_DECODER)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "alignment_layer is %d, but kind says that there is no cross-attention",
+                          "alignment_layer is %d, but the model has no cross-attention",
                           c->alignment_layer);
     if (c->alignment_layer > c->decoder_layers)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment_layer is %d, decoder_layers is %d",
                           c->alignment_layer, c->decoder_layers);
     for (int i = CONFIG_decoder_start; i <= CONFIG_decoder_recurrence; i++)
         if (rapt__config_get(c, i) && c->kind == RAPT_KIND_ENCODER_ONLY)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "%s is %s, but kind says that there is no decoder",
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, but the model has no decoder",
                               rapt_config_field_at(i)->name,
                               rapt_config_field_at(i)->word(rapt__config_get(c, i)));
     if (c->tie == RAPT_TIE_ALL && c->source_vocab && c->source_vocab != c->target_vocab)

@@ -1,11 +1,11 @@
-/* config_fields.c - the table of rapt_config's fields, made from model/config.def, and what follows
-   from it alone: words of enumerations, ranges, what 0 stands for, equality. */
+/* config_fields.c - the table of rapt_config's fields, made from model/config.def, and what needs
+   only that table: words of enumerations, access by number, defaults, equality. */
 #include "model/model.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* ---- the words of enumerations; NULL: no such value ---- */
+/* ---- the words of enumerations; NULL for unknown values ---- */
 
 typedef const char *const words[];
 #define WORD(value) ((unsigned)(value) < sizeof all / sizeof *all ? all[value] : NULL)

@@ -1,7 +1,7 @@
 /* config_json.c - the configuration as one flat JSON object, "rapt.config" of a model file:
        {"version":2,"kind":"encoder-decoder","width":128,..,"norm_epsilon":1e-5}
    Enumerations are words, floats the shortest decimal text that reads back exactly. REQUIRED fields
-   (model/config.def) must be there once, OPTIONAL ones may be, others may not. */
+   (model/config.def) must occur once and OPTIONAL ones at most once; unknown ones are refused. */
 #include "model/model.h"
 
 #include "format/format.h"
@@ -28,7 +28,7 @@ static const enum presence presence[] = {
 
 /* ---- writing ---- */
 
-/* The value of a field as JSON: a quoted word or a number. */
+/* Prints the value of a field as JSON: a quoted word or a number. */
 static void print_value(const rapt_config *c, int i, char *text, size_t capacity)
 {
     const rapt_config_field *f = rapt_config_field_at(i);
@@ -66,7 +66,7 @@ static rapt_status no_object(rapt_message *why)
 
 static rapt_status bad(const char *name, rapt_message *why)
 {
-    return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: %.60s is missing, wrong or there twice",
+    return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: %.60s is missing, wrong or given twice",
                       name);
 }
 
@@ -79,8 +79,8 @@ static bool read_pair(struct json *json, struct config_pair *pair)
     return true;
 }
 
-/* Names and values, as they stand there. A value that is neither string nor number ends the reading
-   with a message that names it. */
+/* Reads names and values without interpreting them. A value that is neither string nor number is an
+   error that names its field. */
 static rapt_status read_pairs(struct json *json, struct config_pairs *all, rapt_message *why)
 {
     if (!rapt__json_want(json, '{')) return no_object(why);
@@ -122,7 +122,7 @@ static bool read_value(rapt_config *c, int i, const struct config_pair *pair)
     return true;
 }
 
-/* The only pair of that name; NULL: there is none, or two. */
+/* Returns the pair with a name, or NULL if there is none or more than one. */
 static const struct config_pair *find(const struct config_pairs *all, const char *name)
 {
     const struct config_pair *found = NULL;
@@ -149,8 +149,7 @@ static rapt_status read_fields(rapt_config *c, const struct config_pairs *all, r
         int i = field_of(pair->name);
         if (strcmp(pair->name, "version") == 0) continue;
         if (i < 0)
-            return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: %.60s is not known here",
-                              pair->name);
+            return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: unknown field %.60s", pair->name);
         if (seen[i] || !read_value(c, i, pair)) return bad(pair->name, why);
         seen[i] = true;
     }

@@ -1,5 +1,5 @@
-/* file.c - blocks of parameters, and blocks of the same layout (Adam moments), to and from
-   safetensors files. Tensors stand there as plain matrices [rows][columns], or packed. */
+/* file.c - saves blocks of parameters, and blocks of the same layout such as Adam's moments, to
+   safetensors files, and loads them. Tensors are plain matrices [rows][columns], or packed. */
 #include "model/model.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 enum { NAME = 96 };
 
-struct named { /* what one tensor of a file is filled from */
+struct named { /* the source of a tensor */
     char name[NAME];
     const struct parameter *parameter;
     const float *block;
@@ -133,9 +133,9 @@ rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *write
     return rapt__blocks_save(model, &block, 1, &to, metadata, count, NULL, why);
 }
 
-struct memory { /* that a model is saved to */
+struct memory { /* the destination of rapt_model_save_memory */
     char *bytes;
-    size_t capacity, used; /* used: also what did not fit */
+    size_t capacity, used; /* used includes what did not fit */
 };
 
 static int append(void *user, const void *data, size_t count)

@@ -1,5 +1,6 @@
-/* load.c - a model from a safetensors file, on a disk, in memory or of a caller's reader. Nothing
-   in the file is trusted before it is checked, and no more memory is reserved than it could fill.
+/* load.c - loads a model from a safetensors file on a disk, in memory or behind a caller's reader.
+   Nothing in the file is trusted before it is checked, and no more memory is reserved than it could
+   fill.
  */
 #include "model/model.h"
 
@@ -10,7 +11,7 @@ static bool known(const rapt_model *m, const char *name)
     return rapt_model_find(m, name) >= 0 || strncmp(name, "adam.", 5) == 0;
 }
 
-enum { FREE_OFFSETS = 1 << 20 }; /* floats of sinusoids any file may ask for */
+enum { FREE_OFFSETS = 1 << 20 }; /* floats of sinusoids allowed for a file of any size */
 
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
                                 bool one_each, rapt_message *why)
@@ -43,7 +44,7 @@ static rapt_status no_other_tensors(const rapt_model *m, const struct tensor_fil
     return RAPT_OK;
 }
 
-/* Matrices to the block. */
+/* Loads a file of plain matrices into the block. */
 static rapt_status load_plain(rapt_model *model, struct tensor_file *file,
                               const rapt_load_options *options, rapt_message *why)
 {
@@ -60,7 +61,7 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
     rapt_config config;
     const char *text = rapt__tensors_metadata(file, CONFIG_KEY);
     if (!text)
-        return rapt__fail(why, RAPT_BAD_FILE, "it is no rapt model: it has no " CONFIG_KEY "");
+        return rapt__fail(why, RAPT_BAD_FILE, "not a rapt model: the metadata lack " CONFIG_KEY "");
     rapt_status status = rapt__config_read(&config, text, strlen(text), why);
     if (!status) status = rapt__config_backed(&config, file, true, why);
     if (!status) status = rapt__model_make_bare(model, &config, allocator, why);
@@ -77,7 +78,7 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
     return status;
 }
 
-/* From one of the three. */
+/* The source of a model: one of the three is set. */
 struct model_source {
     const char *path;
     const rapt_reader *reader;

@@ -1,7 +1,6 @@
-/* metadata.c - pairs of strings of a model: copied from the file it is loaded from, and
-   merged with those of a caller for the file it is saved to. The configuration, a trainer's
-   counters and the layout are the library's own: they are made anew for each file and never carried
-   over. */
+/* metadata.c - the metadata of a model: copied from the file that it is loaded from, and merged
+   with those of a caller for the file that it is saved to. The library's own keys (configuration,
+   counters of a trainer, layout) are never copied but written anew to each file. */
 #include "model/model.h"
 
 #include <string.h>
@@ -73,15 +72,15 @@ rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_
 {
     if (count < 0) return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %d", count);
     if (count > 0 && !metadata)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: NULL, with a count of %d", count);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata is NULL, but count is %d", count);
     for (int i = 0; i < count; i++) {
         if (!metadata[i].key)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: key %d is NULL", i);
         if (is_own(metadata[i].key))
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: %s is the library's own",
-                              metadata[i].key);
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "metadata: key %s is reserved for the library", metadata[i].key);
         if (given(metadata, i, metadata[i].key))
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: %s is there twice",
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: key %s is given twice",
                               metadata[i].key);
     }
     return RAPT_OK;

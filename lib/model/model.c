@@ -1,13 +1,13 @@
-/* model.c - a model: created from a configuration and a seed, its parameters read and written by
-   name. Layout and what follows from the configuration lie in one arena, the block of parameters in
-   another one or in a file. */
+/* model.c - creates models and gives access to their parameters by name. The layout and what
+   follows from the configuration are in one arena, the block of parameters in another one or in a
+   mapped file. */
 #include "model/model.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* Walks the arena: counts while it is empty, hands out when it is real. */
+/* Lays out a model: only counts while the arena has no memory yet. */
 static void lay_out(rapt_model *m, struct arena *arena)
 {
     const rapt_config *c = &m->config;
@@ -163,7 +163,7 @@ int rapt_model_find(const rapt_model *model, const char *name)
     return -1;
 }
 
-/* Which argument is wrong: the model, the array that is not given, or the index. */
+/* Names the argument that is wrong: the model, the array or the index. */
 static rapt_status no_parameter(const rapt_model *model, int index, const float *data,
                                 rapt_message *why)
 {

@@ -10,21 +10,21 @@
 #include "op/op.h"
 #include <rapt/transformer.h>
 
-/* ---- parameters.c: where each parameter lies in the one block of floats ----
-   Offsets count floats, so that one layout serves weights, gradients and moments. */
+/* ---- parameters.c: the place of each parameter in a block of floats ----
+   Offsets count floats, so that one layout serves weights, gradients and moments. Offset 0 stands
+   for an array that the model does not have. */
 struct linear_offsets {
     size_t weight, bias; /* [out][in] in panels; [out] */
     int in, out;
 };
 struct norm_offsets {
-    size_t gain, bias; /* [D] each; bias 0: there is none */
+    size_t gain, bias; /* [D] each; RMSNorm has no bias */
 };
-struct score_offsets { /* of what score and locality learn; 0: not there */
+struct score_offsets { /* of what score and locality learn */
     size_t array[RAPT_ATTENTION_PARAMETER_COUNT];
 };
-struct attention_offsets { /* rows of qkv: H*K queries, then key_heads*K keys, then as many values
-                            */
-    struct linear_offsets qkv;   /* self-attention */
+struct attention_offsets {     /* rows of qkv: H*K queries, key_heads*K keys, key_heads*K values */
+    struct linear_offsets qkv; /* self-attention */
     struct linear_offsets q, kv; /* cross-attention */
     struct linear_offsets out;
     struct norm_offsets norm;
@@ -35,7 +35,7 @@ struct recurrent_offsets {               /* of a decoder, instead of self-attent
     struct norm_offsets norm;
 };
 struct feedforward_offsets {
-    struct linear_offsets in, out; /* gated: in makes 2F rows, first those that are activated */
+    struct linear_offsets in, out; /* gated: in has 2F rows, those that are activated first */
     struct norm_offsets norm;
 };
 struct layer_offsets {
@@ -46,8 +46,8 @@ struct layer_offsets {
 struct stack_offsets {       /* one side of the model */
     size_t table, positions; /* [vocab][D] panels; [positions][D] rows, learned positions only */
     struct linear_offsets
-        source;      /* instead of a table: of an encoder of vectors; in 0: there is none */
-    size_t relative; /* learned biases by distance: table [H][buckets] or slopes [H]; 0: none */
+        source;      /* of an encoder that reads vectors, instead of a table; else in is 0 */
+    size_t relative; /* learned biases by distance: table [H][buckets] or slopes [H] */
     struct layer_offsets *layers;
     int count;
     struct norm_offsets last; /* pre-norm only: after the last layer */
@@ -78,35 +78,37 @@ struct parameter {
     size_t offset;
 };
 
-/* What a layer does, in this order. */
+/* The parts of a layer, in the order in which they are computed. */
 enum part { PART_SELF, PART_RECURRENT, PART_CROSS, PART_FEEDFORWARD, PARTS };
 struct layer_parts {
     bool has[PARTS];
-    bool alone; /* without norms: one part as a function of its own */
+    bool alone; /* a single part without its norm, as a block computes it */
 };
 
-/* stack_layout.c: the parts of a layer in order; how many. */
+/* stack_layout.c: lists the parts of a layer in order and returns their number. */
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
 
-/* Fills *layout from an arena: pieces first counted, then handed out (lib/base/base.h). */
+/* Lays out the parameters of a model in an arena, which first counts and then hands out memory
+   (lib/base/base.h). */
 void rapt__layout_make(struct layout *layout, const rapt_config *config, struct arena *arena);
-/* The same of one layer without embedding, last norm and output; of a decoder or an encoder. */
+/* Does the same for a single layer, without embedding, last norm and output. */
 void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
                              const struct layer_parts *parts, struct arena *arena);
-size_t rapt__parameter_count(const struct parameter *p);  /* numbers in it */
-size_t rapt__parameter_floats(const struct parameter *p); /* of the block, in whole vectors */
-/* Elements [first, first + count) of a parameter between a block and a plain matrix
- * [rows][columns]. */
+size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
+size_t
+rapt__parameter_floats(const struct parameter *p); /* in the block, padded to whole vectors */
+/* Copy elements [first, first + count) of a parameter, counted as in a plain matrix
+   [rows][columns], from a block to data, and back. */
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
                          float *data);
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
                          const float *data);
-int rapt__ffn_rows(const rapt_config *c); /* that the first matrix of feed-forward layers makes */
+int rapt__ffn_rows(const rapt_config *c); /* of the first matrix of feed-forward layers */
 void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *block);
 
 /* ---- position.c ---- */
-double rapt__slope(int heads, int head); /* of ALiBi, from 0 */
-/* Sinusoids of positions first_position .. as rows [positions][width]. */
+double rapt__slope(int heads, int head); /* the ALiBi slope of a head, counted from 0 */
+/* Fills table [positions][width] with the sinusoids of the positions from first_position on. */
 void rapt__positions_fill(const rapt_config *config, float *table);
 
 /* ---- config_fields.c: the fields of a configuration by number ---- */
@@ -114,15 +116,15 @@ enum config_field {
 #define CONFIG_FIELD(ctype, name, ...) CONFIG_##name,
 #include "model/config.def"
 };
-int rapt__config_get(const rapt_config *config, int field); /* a float's bits */
+int rapt__config_get(const rapt_config *config, int field); /* of a float, its bits */
 float rapt__config_get_float(const rapt_config *config, int field);
 void rapt__config_set(rapt_config *config, int field, const void *value); /* an int or float */
-/* A field, or what its 0 stands for. */
+/* Return a field or, if it is 0, the value that 0 stands for. */
 int rapt__config_int(const rapt_config *config, enum config_field field);
 float rapt__config_float(const rapt_config *config, enum config_field field);
-/* With what 0 stands for instead of 0, as far as that is a fixed value. */
+/* Returns the configuration with each 0 that stands for a constant replaced by it. */
 rapt_config rapt__config_filled(const rapt_config *config);
-/* Whether models of one are models of the other. */
+/* Whether two configurations describe the same models. */
 bool rapt__config_same(const rapt_config *a, const rapt_config *b);
 
 /* ---- config.c ---- */
@@ -130,15 +132,15 @@ rapt_status rapt__config_check(const rapt_config *config, rapt_message *why);
 float rapt__epsilon(const rapt_config *config);
 int rapt__key_heads(const rapt_config *config);
 
-/* ---- config_json.c: the configuration as it stands in a model file ---- */
-enum { CONFIG_TEXT = 4096 }; /* bytes that hold any */
+/* ---- config_json.c: the configuration in a model file ---- */
+enum { CONFIG_TEXT = 4096 }; /* bytes, enough for any configuration */
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
-/* RAPT_BAD_FILE: the file holds fewer numbers than a model of the configuration has, or, of
-   sinusoids, which are computed from it, there would be many times as many. one_each: every
-   parameter is a tensor of the file; there are too few. */
+/* Returns RAPT_BAD_FILE if a file is too small for the model that its configuration describes: it
+   has fewer numbers than parameters, many times fewer than the sinusoids that would be computed,
+   or, with one_each, fewer tensors than parameters. */
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
                                 bool one_each, rapt_message *why);
-/* RAPT_BAD_FILE: it is no configuration, or one that rapt__config_check refuses. */
+/* Returns RAPT_BAD_FILE if the text is not a configuration or rapt__config_check refuses it. */
 rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size,
                               rapt_message *why);
 
@@ -146,47 +148,50 @@ rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size
 struct rapt_model {
     rapt_allocator allocator;
     rapt_config config;
-    struct arena arena;   /* the layout, the sinusoids */
-    struct arena weights; /* the block, unless it is in */
-    struct disk_view map; /* a file, mapped: the block is not to be written then */
+    struct arena arena;   /* layout, sinusoids, slopes */
+    struct arena weights; /* the block, unless it is in map */
+    struct disk_view map; /* a mapped file, whose block must not be written */
     struct layout layout;
     float *block;            /* [layout.floats] */
     float *sinusoids;        /* [positions][D]; NULL for learned positions or none */
-    float *slopes;           /* [H] of ALiBi; NULL: they are learned, or not there */
-    char *config_text;       /* the configuration as it stands in a file */
-    rapt_metadata *metadata; /* [metadata_count] of the file it came from; strings behind them */
+    float *slopes;           /* [H] of ALiBi; NULL if they are learned or absent */
+    char *config_text;       /* the configuration as JSON */
+    rapt_metadata *metadata; /* [metadata_count] of its file, followed by the strings */
     int metadata_count;
     size_t metadata_size; /* bytes */
-    double bound;         /* no parameter's magnitude is larger; infinite: unknown */
+    double bound;         /* at least the largest magnitude of a parameter; infinite: unknown */
 };
-/* A model with all parameters 0. */
+/* Makes a model whose parameters are all 0. */
 rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
                              const rapt_allocator *allocator, rapt_message *why);
-/* The same in two steps: without a block, which is NULL; the block. */
+/* The same in two steps: a model whose block is NULL, then its block. */
 rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
                                   const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__model_take_block(rapt_model *model, rapt_message *why);
-/* Before a parameter is written: copies a block that is mapped. RAPT_NO_MEMORY, and no change. */
+/* Copies a mapped block, before a parameter is written. RAPT_NO_MEMORY changes nothing. */
 rapt_status rapt__model_own_block(rapt_model *model, rapt_message *why);
 
-/* ---- attention_config.c: what a configuration says about the attention of a sublayer ---- */
-/* Its problem, all but the rows. learning: as in training; else nothing is drawn. offset NULL: what
-   is learned stays open, for whoever asks for sizes alone. */
+/* ---- attention_config.c: the attention of a sublayer, from a configuration ---- */
+/* Which attention, and where its parameters are. learning: as in training; otherwise nothing is
+   drawn at random. offset NULL: without learned arrays, to compute sizes. */
 struct attention_use {
     bool decoder, cross, learning;
     const struct score_offsets *offset;
     const float *block;
-    const float *relative; /* slopes or table, as the configuration says; not of cross-attention */
+    const float *relative; /* slopes or table of self-attention, as the configuration says */
 };
+/* Returns the problem without its rows. */
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
-/* The gradients of what is learned, in a block of gradients. */
+/* Returns pointers to the gradients of the learned arrays in a block of gradients. */
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
-bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by); /* anywhere? */
-/* Workspace for one attention sublayer, bytes; 0: more than fits. Sequences are at most
-   config->positions long; 0: as long as rows and keys allow. */
+/* Whether any attention of a model uses this normalizer. */
+bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by);
+/* Returns the workspace of one attention sublayer in bytes, or 0 if it overflows size_t. Sequences
+   are at most config->positions long, or as long as rows and keys allow if that is 0. */
 size_t rapt__attention_bytes_of(const rapt_config *config, const struct attention_use *which,
                                 int batch, int rows, int keys, int threads);
-/* Workspace for the attention of one half, bytes. source_rows 0: no cross-attention. */
+/* Returns the workspace for the attention of one half in bytes, SIZE_MAX if it overflows.
+   source_rows 0: no cross-attention. */
 size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch, int rows,
                              int source_rows, int threads);
 
@@ -194,14 +199,15 @@ size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch,
 #define CONFIG_KEY  "rapt.config"
 #define TRAINER_KEY "rapt.trainer" /* a trainer's counters */
 #define LAYOUT_KEY  "rapt.layout"  /* of a packed file */
-/* All of a file but the library's own, old keys under their new names. m has none yet. */
+/* Copies the metadata of a file to m, which has none yet, except those of the library itself. */
 rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
-/* These instead, in this order, without those whose value is NULL. */
+/* Replaces the metadata by these, in this order, without those whose value is NULL. */
 rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count);
-/* Whether a caller may give these: keys not NULL, and none of the library's own. */
+/* Returns RAPT_BAD_ARGUMENT if a caller may not give these: a key is NULL, given twice or reserved
+   for the library, or a text is not UTF-8. */
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
-/* Those given, but for values that are NULL, and the model's own of other keys go into all
-   [count + m->metadata_count]; returns how many. */
+/* Collects the given metadata and those of the model with other keys in all
+   [count + m->metadata_count], without those whose value is NULL, and returns their number. */
 int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,
                          struct tensor_metadata *all);
 
@@ -210,12 +216,12 @@ enum value_range { FINITE_VALUE, FINITE_NOT_NEGATIVE, ANY_VALUE };
 struct block_file {
     const char *prefix; /* of the tensors' names: "", "adam.m.", ... */
     float *block;
-    enum value_range range; /* what is accepted from a file; saving does not look */
+    enum value_range range; /* accepted when loading; saving does not check */
 };
-struct block_output { /* where they go: the file at path, or a writer */
+struct block_output { /* the file at path, or a writer */
     const char *path;
     const rapt_writer *writer;
-    bool packed; /* packed.c; of one block without a prefix */
+    bool packed; /* see packed.c; for a single block without a prefix */
 };
 /* trainer: the value of TRAINER_KEY, or NULL. */
 rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,
@@ -224,26 +230,27 @@ rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *
 rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
                               struct tensor_file *file, rapt_message *why);
 
-/* ---- packed.c: a file whose data are the block as it is in memory ---- */
-/* Its tensors: panels [panels][columns][LANES], or rows end to end, in whole vectors. */
+/* ---- packed.c: files that hold the block exactly as in memory ---- */
+/* Returns the tensor of a parameter: panels [panels][columns][LANES], or rows end to end, padded to
+   whole vectors. */
 struct tensor_source rapt__packed_source(const struct parameter *p);
-/* The value of LAYOUT_KEY. */
+/* Returns the value of LAYOUT_KEY for a model. */
 const char *rapt__packed_layout(const rapt_model *m);
-/* The block of a model without one, mapped where that is possible and wanted. layout: the value of
-   LAYOUT_KEY in the file. */
+/* Gives a block to a model without one, mapping the file if that is possible and wanted. layout:
+   the value of LAYOUT_KEY in the file. */
 rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file, const char *layout,
                               const rapt_load_options *options, rapt_message *why);
-/* How many values at the front are finite. */
+/* Returns the number of values before the first that is not finite. */
 size_t rapt__finite_count(const float *x, size_t count);
 
-/* ---- stack.c: the layers of one side ----
-   rows of activations [rows][D], sequences back to back. */
+/* ---- stack.c: the layers of one half ----
+   Activations are [rows][D], sequences back to back. */
 struct drop { /* dropout of a pass; all zero at inference */
     float share, attention, hidden;
     uint64_t key;
 };
 
-/* What a sublayer computed; backward reads it. At inference all sublayers share the same memory. */
+/* The results of a sublayer, which backward reads. At inference sublayers share memory. */
 struct sublayer {
     float *q;                /* self: [rows][(H + 2 key_heads) K]; cross: [rows][H K];
                                 recurrent: [rows][2 D] candidates and inputs of gates */
@@ -251,11 +258,13 @@ struct sublayer {
     float *mixed;            /* [rows][D] output of the heads; recurrent: the cells */
     float *statistics;       /* [H][rows][2] of the softmax, see rapt_attention_saved */
     int *chosen;             /* hard normalizers: [H][rows] */
-    float *projected_q;      /* inference: [rows][H][W] what the score makes of q, if it does; */
-    float *projected_keys;   /*   [rows, or source rows][key_heads][W] of the keys; */
-    float *centers;          /*   local-p: [H][rows], */
-    float *center_hidden;    /*   [H][rows][center_hidden] on the way to them */
-    float *hidden, *active;  /* feed-forward: [rows][F, gated: 2F] before the activation; after */
+    float *projected_q;      /* inference: [rows][H][W] queries projected by the score, if it
+                                projects them */
+    float *projected_keys;   /* inference: [rows or source rows][key_heads][W] keys likewise */
+    float *centers;          /* inference, local-p: [H][rows] */
+    float *center_hidden;    /* inference, local-p: [H][rows][center_hidden] */
+    float *hidden, *active;  /* feed-forward: [rows][F, gated: 2F] before, [rows][F] after the
+                                activation */
     float *y;                /* [rows][D] output of the sublayer, before the residual */
     float *sum;              /* [rows][D] with the residual */
     float *out;              /* [rows][D] after the norm that follows */
@@ -263,83 +272,82 @@ struct sublayer {
 };
 
 struct stack_memory {
-    struct sublayer *sublayers; /* count of them: layer by layer, the parts a layer has */
+    struct sublayer *sublayers; /* [count] layer by layer, in the order of parts */
     int count;
     float *embedded; /* [rows][D] */
-    float *first;    /* pre-norm: [rows][D] the norm of embedded */
+    float *first;    /* pre-norm: [rows][D] embedded, normalized */
     struct norm_saved first_saved;
-    /* for backward only */
+    /* backward only: */
     float *dout, *dstream;                             /* [rows][D] */
     float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive: gated feed-forward only */
 };
 
-/* Rows of one pass, and what attention needs to know about them. */
+/* The rows of a pass. */
 struct rows {
-    int batch, count;  /* sequences; rows of all of them */
+    int batch, count;  /* sequences; rows of all sequences */
     const int *starts; /* [batch + 1] */
-    int longest;       /* of the sequences */
+    int longest;       /* rows of the longest sequence */
 };
 static inline struct rows rapt__rows(int batch, const int *starts)
 {
     return (struct rows){batch, starts[batch], starts, rapt__longest(batch, starts)};
 }
 
-struct cache_state { /* inference, of self- or cross-attention: what is there before a call; one per
-                        layer */
-    struct cache *caches;              /* keys and values of past tokens */
-    struct attention_history *history; /* location-aware: weights of the last one; else NULL */
-    float *packed;                     /* of each layer: weights as rapt__score_pack leaves them */
-    size_t packed_size;                /*   so many floats; 0: the score needs none */
-    float *relative;                 /* [H][relative_row] biases by distance, of all layers; NULL */
-    int relative_row, relative_zero; /*   element s - position + zero */
-    int *counts;         /* [batch] how many keys there are, for each sequence of the target */
-    float *states;       /* a recurrent decoder has these alone: cells [layers][sequences][D] */
-    float *spare_states; /*   as many, while they are reordered */
+struct cache_state { /* what self- or cross-attention remembers from call to call at inference */
+    struct cache *caches;              /* [layers] keys and values of past tokens */
+    struct attention_history *history; /* location-aware: [layers] last weights; else NULL */
+    float *packed;                     /* [layers][packed_size] weights, see rapt__score_pack */
+    size_t packed_size;                /* floats per layer; 0: the score needs none */
+    float *relative;                   /* [H][relative_row] biases by distance, or NULL */
+    int relative_row, relative_zero;   /* that of key s is at s - position + zero */
+    int *counts;                       /* [batch] keys of each target sequence */
+    float *states;                     /* recurrent decoders only: cells [layers][sequences][D] */
+    float *spare_states;               /* of the same size, used to reorder */
     int sequences;
 };
 struct stack_caches {
     struct cache_state self, cross;
     const int *past;      /* [batch] tokens of each sequence before this call */
-    const int *source_of; /* [batch] which source a sequence belongs to */
+    const int *source_of; /* [batch] the source of each sequence */
 };
 
 struct stack {
     const rapt_model *model;
     const float *block; /* the parameters */
     bool decoder;       /* causal, and with cross-attention if there is a source */
-    bool bare;          /* layers alone: vectors of D come in, and no norm follows the last layer */
+    bool bare;          /* layers only: reads vectors of D, and no norm follows the last one */
     struct stack_memory *memory;
     void *attention_workspace;
     int threads;
-    /* Called by all members in backward, NULL: not. The gradients of parameters at floats `from`
-       and beyond are final, if they are beyond the layers of the decoder behind an encoder. */
+    /* If not NULL, all members call it in backward when the gradients of the parameters from float
+       `from` on are final, of a decoder with an encoder only those after its layers. */
     void (*final)(struct team *team, void *argument, size_t from);
     void *argument;
 };
 
-/* What a pass is about; the same for forward and backward. */
+/* The inputs of a pass, the same for forward and backward. */
 struct pass {
-    const int32_t *ids;       /* [rows.count] */
-    const float *vectors;     /* instead of ids: [rows.count][source_width]; of a bare stack [D] */
-    struct rows rows, source; /* source: of cross-attention; count 0: none */
-    const float *states;      /* [source.count][D] the encoder's output */
-    const struct stack_caches *caches; /* NULL while training and in encoders */
+    const int32_t *ids;   /* [rows.count] */
+    const float *vectors; /* instead of ids: [rows.count][source_width], bare: [rows.count][D] */
+    struct rows rows, source;          /* source: keys of cross-attention; count 0: none */
+    const float *states;               /* [source.count][D] the encoder's output */
+    const struct stack_caches *caches; /* NULL in training and in encoders */
     struct drop drop;
-    bool learning;                  /* a gradient will follow; else nothing is drawn */
+    bool learning;                  /* backward will follow; otherwise nothing is drawn */
     const float *reward, *baseline; /* [H][rows.count] of sampled keys, while learning */
     const uint8_t *expected; /* [rows.batch] see rapt_attention, while learning; NULL: none */
     float entropy;           /* see rapt_reinforce, while learning */
-    float anneal; /* while learning: an arg-max is the softmax of so many times the scores; 0: none
-                     is */
-    const struct guide *guide; /* of cross-attention in layer config.alignment_layer, backward;
-                                  NULL: none */
+    float anneal; /* while learning: replaces the arg-max by a softmax of anneal times the scores;
+                     0: does not */
+    const struct guide *guide; /* of cross-attention in layer config.alignment_layer, for backward;
+                                  may be NULL */
 };
 
-/* What of a pass can be read afterwards: for weights of cross-attention the queries of every
-   layer; for those of self-attention too (also its keys in an encoder, where no cache has them);
-   for backward all, so that every sublayer has memory of its own, and nothing is in caches. */
+/* What a pass keeps. CROSS: the queries of every layer, for the weights of cross-attention. SELF:
+   also those of self-attention, and in an encoder, which has no caches, its keys. ALL: everything,
+   for backward; every sublayer has memory of its own, and there are no caches. */
 enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
-/* Memory for a pass of `rows` rows over `source_rows` (0: no cross-attention). */
+/* Lays out the memory of a pass of `rows` rows over `source_rows` (0: no cross-attention). */
 void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         int rows, int source_rows, enum stack_keeps keeps, struct arena *arena);
 
@@ -387,18 +395,18 @@ struct dropout rapt__site(const struct drop *drop, float share, bool decoder, in
                           enum site site);
 
 /* ---- cached.c: attention of the decoder at inference ---- */
-/* Keys and values of sources for one layer of the decoder go into its cache. starts: of all
-   sequences of the cache. */
+/* Appends the keys and values of sources to the cache of a decoder layer. starts has all sequences
+   of the cache. */
 void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,
                         const struct cache_state *state, const float *states, int rows,
                         const int *starts);
-/* Packs what scores have learned, of all layers, and fills the biases by distance. */
+/* Packs the learned arrays of scores for all layers and fills in the biases by distance. */
 void rapt__scores_pack(struct team *team, const struct stack *s, const struct cache_state *state,
                        bool cross);
-/* After a pass of the decoder: the weights of one of its rows (of target `sequence`) in one layer
-   and head, times share, are added to weights [keys of its source, or tokens of the target so far].
-   A pass keeps what this needs of every layer until the next one (stack_keeps). One thread; its
-   memory is s->attention_workspace. */
+/* After a pass of the decoder, adds share times the weights of one of its rows, which belongs to
+   target `sequence`, in one layer and head to weights [keys of its source, or tokens of the target
+   so far]. The pass must have kept what this needs (stack_keeps). One thread; uses
+   s->attention_workspace. */
 void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
                            const struct stack_caches *caches, bool cross, int layer, int head,
                            int sequence, int row, float share, float *weights);
@@ -425,14 +433,14 @@ static inline int rapt__batch_max(const rapt_config *config)
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
                                rapt_message *why);
 
-/* The output matrix as an op reads it. */
+/* Returns a matrix and its bias in a block. */
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block);
 
 /* ---- scales.c ---- */
 #define SCALES_KEY "rapt.scales" /* in the metadata */
-/* In the metadata: target tokens for each source token, as the settings beside the model have it */
+/* In the metadata: target tokens per source token, from the settings beside an imported model. */
 #define LENGTH_KEY "rapt.max_length_factor"
-/* rapt_model_scales of what is no parameter, with one row. */
+/* Works like rapt_model_scales for a name that is not a parameter, with one row. */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
                                float *alpha, rapt_message *why);
 

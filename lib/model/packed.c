@@ -1,14 +1,14 @@
-/* packed.c - a model file whose data are the block of parameters as it is in memory: written with
-   what it holds, mapped or read.
+/* packed.c - model files that hold the block of parameters exactly as in memory, so that they can
+   be mapped instead of read. Metadata identify them:
 
-       "rapt.layout" = "panels 16", or "panels 16, finite": who wrote it has checked every value
+       "rapt.layout" = "panels 16", or "panels 16, finite" if the writer has checked every value
 
    A tensor of kind IN_PANELS is [panels][columns][16], where element [p][c][i] is row 16 p + i,
-   column c of the matrix; others are the matrix row by row. Each is filled with zeros to whole
-   vectors of 16. In the order of the layout, from a multiple of 64 bytes on, they are the block. A
-   file that holds them otherwise, as another program may write it, is read. Names, shapes and
-   offsets are checked in either case; that values are finite is believed of a mapped file that
-   says so, since looking would read all of it. */
+   column c of the matrix; others are the matrix row by row. Each is padded with zeros to
+   whole vectors of 16. If they are in the order of the layout and start at a multiple of 64 bytes,
+   they are the block and can be mapped; a file of another program may order them otherwise and is
+   read. Names, shapes and offsets are always checked. A mapped file that says its values are finite
+   is believed, since checking would read all of it. */
 #include "model/model.h"
 
 #include <string.h>
@@ -25,8 +25,8 @@ struct tensor_source rapt__packed_source(const struct parameter *p)
 
 /* ---- values ---- */
 
-/* A float is infinite or NaN if all bits of its exponent are set. No early end within a part, so
-   that compilers make vectors of it. */
+/* A float is infinite or NaN if all bits of its exponent are set. There is no early exit within a
+   part, so that compilers can vectorize the loop. */
 static bool part_finite(const float *x, size_t count)
 {
     const uint32_t exponent = 0x7F800000;
@@ -73,8 +73,7 @@ static rapt_status check_finite(const rapt_model *m, rapt_status otherwise, rapt
             if (good < now) bad = first + good;
         }
         if (bad == all)
-            return rapt__fail(why, otherwise, "tensor %s: a value behind it is infinite or NaN",
-                              p->name);
+            return rapt__fail(why, otherwise, "tensor %s: its padding is infinite or NaN", p->name);
         rapt__parameter_get(p, m->block, bad, 1, row);
         return rapt__fail(why, otherwise, "tensor %s: element %zu is %g, it must be finite",
                           p->name, bad, (double)row[0]);
@@ -90,7 +89,8 @@ rapt_status rapt_model_check(const rapt_model *model, rapt_message *why)
 
 /* ---- tensors of a file ---- */
 
-/* Whether the data are the block; RAPT_BAD_FILE: a tensor is missing, or has another shape. */
+/* Checks the tensors of a file and sets *in_order if the data can be mapped as the block.
+   RAPT_BAD_FILE: a tensor is missing or has another shape. */
 static rapt_status check_tensors(const rapt_model *m, const struct tensor_file *file,
                                  bool *in_order, rapt_message *why)
 {
@@ -111,7 +111,7 @@ static rapt_status check_tensors(const rapt_model *m, const struct tensor_file *
     return RAPT_OK;
 }
 
-/* Files are little-endian. */
+/* Files are little-endian and can only be mapped on machines that are too. */
 static bool is_little(void)
 {
     const uint32_t one = 1;
@@ -120,7 +120,7 @@ static bool is_little(void)
     return first == 1;
 }
 
-/* false: it is to be read. */
+/* Maps the block of a file. Returns false if the file must be read instead. */
 static bool map(rapt_model *m, const struct tensor_file *file)
 {
     const void *data = is_little() ? rapt__tensors_map_data(file, &m->map) : NULL;
@@ -148,8 +148,8 @@ rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file, con
 {
     bool in_order, mapped, believed = strcmp(layout, layouts[1]) == 0;
     if (!believed && strcmp(layout, layouts[0]) != 0)
-        return rapt__fail(why, RAPT_BAD_FILE, LAYOUT_KEY " is \"%.40s\", which is not known",
-                          layout);
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          LAYOUT_KEY " is \"%.40s\", which this library does not know", layout);
     rapt_status status = check_tensors(m, file, &in_order, why);
     if (status) return status;
     mapped = in_order && !options->no_mapping && map(m, file);

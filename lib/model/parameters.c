@@ -1,14 +1,14 @@
-/* parameters.c - the layout of a model: name, shape and offset in one block of floats of every
-   parameter in parameters.def. */
+/* parameters.c - the layout of a model: the name, shape and offset of every parameter of
+   parameters.def in one block of floats. */
 #include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A pass over the list; the first one only counts. */
+/* A pass over the list of parameters; the first one only counts. */
 struct layout_pass {
     struct layout *layout;
-    bool real; /* there is memory to write into */
+    bool real; /* the layout has memory */
 };
 
 size_t rapt__parameter_floats(const struct parameter *p)
@@ -78,7 +78,7 @@ static const enum initial learned_initial[] = {
 #include "attention/learned.def"
 };
 
-/* The arrays that the score and locality of self- or cross-attention learn. */
+/* Lays out the arrays that the score and locality of self- or cross-attention learn. */
 static void lay_out_learned(struct layout_pass *w, const rapt_config *c, bool cross,
                             const char *scope, int layer, const char *prefix,
                             struct score_offsets *to)
@@ -174,7 +174,7 @@ static void lay_out_alone(struct layout_pass *w, const rapt_config *c, bool deco
     struct layer_offsets spare;
     int H = c->heads, buckets = rapt__config_int(c, CONFIG_relative_buckets);
     w->layout->count = 0;
-    w->layout->floats = LANES; /* offset 0 is what is not there */
+    w->layout->floats = LANES; /* offset 0 means that an array is absent */
     if (parts->has[PART_SELF] && c->relative_bias == RAPT_RELATIVE_BIAS_T5)
         side->relative =
             offset(w, "", -1, "relative_bias.weight", H, buckets, IN_ROWS, INITIAL_TABLE);

@@ -1,4 +1,4 @@
-/* position.c - slopes of ALiBi; sinusoids: Vaswani et al. 2017, section 3.5, and the two other
+/* position.c - the slopes of ALiBi, and sinusoids (Vaswani et al. 2017, section 3.5) in three
    common layouts.
 
    angle(p, i) = p / 10000^(2i / D);  column of sin and cos of pair i as rapt_position says. */
@@ -10,8 +10,8 @@ static double rate(rapt_position position, int pair, int pairs)
     return rapt__exp(-rapt__log(10000.0) * pair / span);
 }
 
-/* Press, Smith and Lewis 2022, section 3; other numbers of heads than powers of two as in the code
-   that they published. */
+/* Press, Smith and Lewis 2022, section 3; numbers of heads that are not powers of two are treated
+   as in the authors' code. */
 double rapt__slope(int heads, int head)
 {
     int power = 1;

@@ -10,7 +10,8 @@ static const struct recurrent_offsets *offsets_of(const struct step *s)
     return &s->stack->model->layout.decoder.layers[s->layer].recurrent;
 }
 
-/* The cells of this layer are those of all targets; NULL: every sequence begins here. */
+/* Returns the cells of this layer for all targets, or NULL if every sequence begins in this pass.
+ */
 static struct ssru unit_of(const struct step *s)
 {
     const struct pass *p = s->pass;

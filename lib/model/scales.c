@@ -1,5 +1,5 @@
-/* scales.c - metadata "rapt.scales" and a parameter in, the scale and alpha of each of its rows
-   out. The metadata are lines, which may come from anywhere:
+/* scales.c - finds the scale and alpha of each row of a parameter in the metadata "rapt.scales".
+   These are lines, which are not trusted:
 
        NAME FIRST ROWS SCALE ALPHA
 
@@ -15,7 +15,7 @@ struct scale_line {
     float scale, alpha;
 };
 
-/* The characters up to the next space or line's end, copied; false: none, or too many. */
+/* Copies the word up to the next space or end of line. Returns false if it is empty or too long. */
 static bool take_word(const char **at, char word[FLOAT_TEXT])
 {
     size_t size = strcspn(*at, " \n");
@@ -61,7 +61,7 @@ static bool is_of(const struct scale_line *line, const char *name)
     return strlen(name) == line->name_size && memcmp(name, line->name, line->name_size) == 0;
 }
 
-/* Lines of a name to scales and alphas [rows], either of which may be NULL. */
+/* Reads the lines of a name into scales and alphas [rows], either of which may be NULL. */
 static rapt_status read_lines(const rapt_model *m, const char *name, int rows, float *scales,
                               float *alphas, rapt_message *why)
 {

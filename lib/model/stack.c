@@ -1,11 +1,12 @@
-/* stack.c - the layers of one half: ids go in, the last output comes out; backward takes its
-   gradient to the parameters. The same lines serve training and inference.
+/* stack.c - computes the layers of one half, from token ids to the output of the last layer, and
+   takes the gradient of that output back to the parameters. Training and inference share this code.
 
    A stack is a chain of sublayers f. With post-norm (Vaswani et al. 2017, section 3.1):
        sum = out' + dropout(f(out')),   out = norm(sum)
    with pre-norm, where out' is already the norm of sum':
        sum = sum' + dropout(f(out')),   out = next norm(sum)
-   so both are one step: f reads the last out, and adds to the stream, which is out' or sum'. */
+   In both cases f reads the last out and adds to the stream, which is out' or sum', so that one
+   step serves both. */
 #include "model/sublayer.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@ struct chain {
     const struct stack_offsets *offset;
     enum part parts[3];
     int parts_count;
-    bool before; /* the norm */
+    bool before; /* pre-norm */
     bool bare;
 };
 
@@ -32,7 +33,7 @@ static struct chain chain_of(const struct stack *s)
     return chain;
 }
 
-/* The norm that belongs to sublayer i; behind the last one the stack's own. */
+/* Returns the norm of sublayer i, or that of the stack if i is the number of sublayers. */
 static const struct norm_offsets *norm_of(const struct chain *chain, int i)
 {
     int layer = i / chain->parts_count;
@@ -52,7 +53,8 @@ static struct norm norm_at(const struct chain *chain, const struct norm_offsets 
                          rapt__epsilon(chain->config)};
 }
 
-/* The norm that makes out of sublayer i; NULL: the stream itself comes out. */
+/* Returns the norm that gives the output of sublayer i, or NULL if the output is the stream itself.
+ */
 static const struct norm_offsets *norm_after(const struct chain *chain, int i)
 {
     bool last = i + 1 == chain->offset->count * chain->parts_count;
@@ -98,7 +100,7 @@ static struct dropout residual_site(const struct stack *s, const struct pass *p,
     return rapt__site(&p->drop, p->drop.share, s->decoder, i, SITE_RESIDUAL);
 }
 
-/* Tokens, or vectors projected; with positions, dropped. */
+/* Embeds tokens, or projects vectors, then adds positions and applies dropout. */
 static void embed(const struct exec_context *c, const struct chain *chain, const struct stack *s,
                   const struct pass *p)
 {
@@ -169,7 +171,7 @@ const float *rapt__stack_forward(const struct exec_context *c, const struct stac
     return chain.bare ? stream : input_of(&chain, m, m->count);
 }
 
-/* Back through a norm whose input was x: dx = from + gradient. */
+/* Sets dx to `from` plus the gradient of x, the input of a norm. */
 static void back_through(const struct exec_context *c, const struct chain *chain,
                          const struct stack *s, const struct norm_offsets *offset,
                          const struct norm_saved *saved, const float *x, const float *from,
@@ -180,7 +182,7 @@ static void back_through(const struct exec_context *c, const struct chain *chain
                         offset->bias ? gradients + offset->bias : NULL, partial);
 }
 
-/* One sublayer, from the gradients of out (and, with pre-norm, of the stream) to those before it.
+/* Takes the gradients of a sublayer's out and, with pre-norm, of the stream to those of its inputs.
  */
 static void step_backward(const struct exec_context *c, const struct chain *chain,
                           const struct stack *s, const struct pass *p, int i, float *dstates,
@@ -208,15 +210,16 @@ static void step_backward(const struct exec_context *c, const struct chain *chai
                             !chain->before, dstates, gradients);
 }
 
-/* The first of a layer's parameters in the block. The layers of an encoder stand before those of a
-   decoder, and all others before both. */
+/* Returns the offset of a layer's first parameter. The block has first the parameters that belong
+   to no layer, then the layers of the encoder, then those of the decoder. */
 static size_t layer_start(const struct chain *chain, int layer)
 {
     const struct layer_offsets *l = &chain->offset->layers[layer];
     return chain->parts[0] == PART_SELF ? l->self.qkv.weight : l->recurrent.input.weight;
 }
 
-/* Sublayers from i on are done; with pre-norm, the norm before i is not. */
+/* Reports final gradients after backward has reached sublayer i; with pre-norm, the norm before i
+   is still open. */
 static void tell_final(const struct exec_context *c, const struct chain *chain,
                        const struct stack *s, int i)
 {

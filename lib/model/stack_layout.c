@@ -1,6 +1,6 @@
-/* stack_layout.c - the memory of a stack: a configuration and numbers of rows go in, activations of
-   every sublayer laid out in an arena come out. In training each sublayer has its own, which
-   backward reads; at inference they share it. */
+/* stack_layout.c - lays out the memory of a stack in an arena: the activations of every sublayer
+   for a configuration and a number of rows. In training each sublayer has its own, which backward
+   reads; at inference sublayers share them. */
 #include "model/sublayer.h"
 
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3])
@@ -20,7 +20,7 @@ struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part p
     return i < n ? &s->memory->sublayers[layer * n + i] : NULL;
 }
 
-/* Of the queries of cached attention: q', centers and statistics, if `part` has them. */
+/* Lays out what cached attention computes per query: projected queries, centers and statistics. */
 static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_t rows,
                            struct arena *arena)
 {
@@ -31,7 +31,7 @@ static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_
     u->statistics = rapt__arena_floats(arena, rows, 2 * H);
 }
 
-/* What attention over caches needs besides. */
+/* Lays out what attention over caches needs besides queries and outputs. */
 static void cached_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                           size_t source_rows, struct arena *arena)
 {
@@ -53,14 +53,14 @@ static bool normalizes_hard(const rapt_config *c, enum part part)
     return rapt__normalizer_is_hard(normalizer);
 }
 
-/* Queries; of self-attention keys and values too. */
+/* Returns memory for queries and, for self-attention, keys and values. */
 static float *projections_of(const rapt_config *c, enum part part, size_t rows, struct arena *arena)
 {
     size_t D = (size_t)c->width, G = (size_t)rapt__key_heads(c) * (D / (size_t)c->heads);
     return rapt__arena_floats(arena, rows, part == PART_SELF ? D + 2 * G : D);
 }
 
-/* What attention over arrays leaves: how rows were normalized. */
+/* Lays out what attention over arrays saves: how each row was normalized. */
 static void softmax_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                            struct arena *arena)
 {
@@ -110,7 +110,7 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t
     m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);
 }
 
-/* What weights of a sublayer are made of afterwards. */
+/* Returns memory for what the weights of a sublayer are later computed from. */
 static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum part part,
                                       size_t rows, struct arena *arena)
 {
@@ -126,9 +126,9 @@ static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum p
     return own;
 }
 
-/* At inference the sublayers of the first layer serve all layers, and what all parts have in common
-   (y, sum, out) is shared by the parts too. Only what weights are made of is not shared:
-   always of cross-attention, for alignments; of self-attention if asked for. */
+/* Lets all layers share the memory of the first at inference, and all parts share y, sum and out.
+   What attention weights are computed from is not shared: for cross-attention always, since
+   alignments need it, for self-attention on request. */
 static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, bool self,
                          size_t rows, struct arena *arena)
 {
@@ -149,7 +149,8 @@ static void share_layout(struct stack_memory *m, const rapt_config *c, bool deco
     }
 }
 
-/* Of a chain whose parts repeat after n: the first `own` sublayers have memory of their own. */
+/* Lays out a chain whose parts repeat after n; the first `own` sublayers get memory of their own.
+ */
 static void chain_layout(struct stack_memory *m, const rapt_config *c, const enum part *parts,
                          int n, int own, bool cached, size_t rows, size_t source_rows,
                          struct arena *arena)

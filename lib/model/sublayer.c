@@ -1,6 +1,6 @@
 /* sublayer.c - the functions a layer is made of: self-attention, cross-attention and the
    position-wise feed-forward network (Vaswani et al. 2017, sections 3.2 and 3.3), and, in
-   recurrent.c, what may stand for self-attention in a decoder.
+   recurrent.c, the unit that may replace self-attention in a decoder.
 
        self(x)        = heads(x Wq', x Wk', x Wv') Wo'      Wq, Wk, Wv packed in one matrix
        cross(x)       = heads(x Wq', z Wk', z Wv') Wo'      z: the encoder's output
@@ -25,7 +25,7 @@ static const struct layer_offsets *layer_of(const struct step *s)
     return &stack_offsets_of(s->stack)->layers[s->layer];
 }
 
-/* y = x W' + b for all rows. */
+/* Computes y = x W' + b for all rows. */
 static void project(const struct exec_context *c, const struct step *s,
                     const struct linear_offsets *offset, const float *x, int rows, float *y)
 {
@@ -33,7 +33,8 @@ static void project(const struct exec_context *c, const struct step *s,
     rapt__linear_forward(c, &l, x, l.in, rows, y, l.out, ACTIVATION_NONE, NULL);
 }
 
-/* Gradients of project: of its parameters, and dx = or += if dx is not NULL. */
+/* Adds the gradients of project's parameters. Unless dx is NULL, sets it to the gradient of x, or
+   adds that if `add` is set. */
 static void project_backward(const struct exec_context *c, const struct step *s,
                              const struct linear_offsets *offset, const float *x, const float *dy,
                              int rows, float *dx, bool add, float *gradients)

@@ -98,7 +98,7 @@ static void test_combinations(void **state)
 #undef REFUSE
     rapt_config c = small_configs[0];
     c.width = 7, c.heads = 1, c.key_heads = 0;
-    refused(c, "sinusoids need an even one");
+    refused(c, "sinusoids need an even width");
     c = small_configs[0];
     c.reserved[0] = 1;
     refused(c, "reserved");
@@ -177,7 +177,7 @@ static void test_presets(void **state)
     }
     c = before;
     assert_int_equal(rapt_config_preset(&c, "huge", 1000, &why), RAPT_BAD_ARGUMENT);
-    assert_string_equal(why.text, "there is no preset huge; choose from tiny, small, base");
+    assert_string_equal(why.text, "there is no preset huge; choose one of tiny, small, base");
     assert_int_equal(rapt_config_preset(&c, "", 1000, NULL), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_config_preset(&c, NULL, 1000, &why), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_config_preset(NULL, "tiny", 1000, &why), RAPT_BAD_ARGUMENT);

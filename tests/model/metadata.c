@@ -99,7 +99,7 @@ static void test_refused(void **state)
         {{{"rapt.trainer", "steps 1"}}, 1, "rapt.trainer"},
         {{{NULL, "value"}}, 1, "NULL"},
         {{{"double", "1"}, {"double", "2"}}, 2, "double"},
-        {{{"double", NULL}, {"double", "2"}}, 2, "double is there twice"},
+        {{{"double", NULL}, {"double", "2"}}, 2, "double is given twice"},
         {{{"bad", "\xFF"}}, 1, "UTF-8"},
         {{{"a", "b"}}, -1, "-1"},
     };
