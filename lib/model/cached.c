@@ -21,9 +21,9 @@ void rapt__scores_pack(struct team *team, const struct stack *s, const struct ca
 
 /* Appends h->k and h->v to the cache of a layer. positions has the position of the first new key of
    each sequence; NULL: 0. */
-static void append(struct team *team, const rapt_attention *spec, const struct cache_state *state,
-                   int layer, const int *positions, const int *starts, const struct heads *h,
-                   float *projected_keys)
+static void cached_append(struct team *team, const rapt_attention *spec,
+                          const struct cache_state *state, int layer, const int *positions,
+                          const int *starts, const struct heads *h, float *projected_keys)
 {
     struct cache *cache = &state->caches[layer];
     ptrdiff_t K = spec->key_width, W = cache->key_width;
@@ -55,7 +55,7 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
     struct heads h = rapt__heads_at(&s->model->config, true, NULL, u->kv);
     rapt__linear_forward(c, &project, states, project.in, rows, u->kv, project.out, ACTIVATION_NONE,
                          NULL);
-    append(c->team, &spec, state, layer, NULL, starts, &h, u->projected_keys);
+    cached_append(c->team, &spec, state, layer, NULL, starts, &h, u->projected_keys);
 }
 
 /* Projects the queries by the score and predicts the centers of local-p. */
@@ -113,8 +113,8 @@ void rapt__attend_cached(const struct exec_context *c, const struct step *s, boo
     const rapt_attention spec = rapt__attention_spec(s->stack, s->layer, cross, false);
     struct heads h = rapt__heads_at(&s->stack->model->config, cross, s->u->q, NULL);
     if (!cross)
-        append(c->team, &spec, state, s->layer, caches->past, rows->starts, &h,
-               s->u->projected_keys);
+        cached_append(c->team, &spec, state, s->layer, caches->past, rows->starts, &h,
+                      s->u->projected_keys);
     prepare_queries(c->team, s, &spec, state, &h);
     struct cached_queries q = queries_of(s->stack, rows, caches, s->u, s->layer, cross);
     q.spec = &spec;

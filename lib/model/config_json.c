@@ -64,7 +64,7 @@ static rapt_status no_object(rapt_message *why)
     return rapt__fail(why, RAPT_BAD_FILE, "rapt.config is not a flat JSON object");
 }
 
-static rapt_status bad(const char *name, rapt_message *why)
+static rapt_status config_bad(const char *name, rapt_message *why)
 {
     return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: %.60s is missing, wrong or given twice",
                       name);
@@ -88,7 +88,7 @@ static rapt_status read_pairs(struct json *json, struct config_pairs *all, rapt_
         if (all->count == CONFIG_PAIRS) return no_object(why);
         struct config_pair *pair = &all->pair[all->count++];
         if (!read_pair(json, pair)) return no_object(why);
-        if (!pair->word && !pair->number) return bad(pair->name, why);
+        if (!pair->word && !pair->number) return config_bad(pair->name, why);
     } while (rapt__json_next(json, ','));
     return rapt__json_want(json, '}') && rapt__json_end(json) ? RAPT_OK : no_object(why);
 }
@@ -123,7 +123,7 @@ static bool read_value(rapt_config *c, int i, const struct config_pair *pair)
 }
 
 /* Returns the pair with a name, or NULL if there is none or more than one. */
-static const struct config_pair *find(const struct config_pairs *all, const char *name)
+static const struct config_pair *config_find_pair(const struct config_pairs *all, const char *name)
 {
     const struct config_pair *found = NULL;
     for (int i = 0; i < all->count; i++)
@@ -150,22 +150,24 @@ static rapt_status read_fields(rapt_config *c, const struct config_pairs *all, r
         if (strcmp(pair->name, "version") == 0) continue;
         if (i < 0)
             return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: unknown field %.60s", pair->name);
-        if (seen[i] || !read_value(c, i, pair)) return bad(pair->name, why);
+        if (seen[i] || !read_value(c, i, pair)) return config_bad(pair->name, why);
         seen[i] = true;
     }
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++)
-        if (!seen[i] && presence[i] == REQUIRED) return bad(rapt_config_field_at(i)->name, why);
+        if (!seen[i] && presence[i] == REQUIRED)
+            return config_bad(rapt_config_field_at(i)->name, why);
     return RAPT_OK;
 }
 
-static rapt_status read_all(rapt_config *c, struct json *json, rapt_message *why)
+static rapt_status config_read_all(rapt_config *c, struct json *json, rapt_message *why)
 {
     struct config_pairs all = {0};
     int version;
     rapt_status status = read_pairs(json, &all, why);
     if (status) return status;
-    const struct config_pair *pair = find(&all, "version");
-    if (!pair || !pair->number || !read_whole(pair->number, &version)) return bad("version", why);
+    const struct config_pair *pair = config_find_pair(&all, "version");
+    if (!pair || !pair->number || !read_whole(pair->number, &version))
+        return config_bad("version", why);
     if (version != FORMAT_VERSION)
         return rapt__fail(why, RAPT_BAD_FILE,
                           "the model file is of version %d, but this library reads version %d%s",
@@ -182,7 +184,7 @@ rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size
     copy[size] = 0;
     struct json json = {.text = copy, .size = size};
     rapt_config read = {.size = sizeof read};
-    rapt_status status = read_all(&read, &json, why);
+    rapt_status status = config_read_all(&read, &json, why);
     if (!status) status = rapt__config_check(&read, why);
     if (!status) *config = read;
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;

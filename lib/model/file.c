@@ -13,7 +13,7 @@ struct named { /* the source of a tensor */
     const float *block;
 };
 
-static void fill(const struct tensor_source *source, size_t first, size_t count, float *data)
+static void file_fill(const struct tensor_source *source, size_t first, size_t count, float *data)
 {
     const struct named *n = (const struct named *)source->user + source->index;
     rapt__parameter_get(n->parameter, n->block, first, count, data);
@@ -44,21 +44,21 @@ static void describe(const rapt_model *m, const struct block_file *blocks, int c
             snprintf(named[i].name, NAME, "%s%s", blocks[b].prefix, parameter->name);
             sources[i] = packed ? rapt__packed_source(parameter) : plain(parameter);
             sources[i].name = named[i].name;
-            sources[i].fill = packed ? fill_packed : fill;
+            sources[i].fill = packed ? fill_packed : file_fill;
             sources[i].user = named;
             sources[i].index = (size_t)i;
         }
 }
 
-static rapt_status no_memory(const struct block_output *to, rapt_message *why)
+static rapt_status file_no_memory(const struct block_output *to, rapt_message *why)
 {
     return rapt__fail(why, RAPT_NO_MEMORY, "%.400s: no memory to write it",
                       to->writer ? "model" : to->path);
 }
 
-static rapt_status save(const rapt_model *m, const struct block_file *blocks, int count,
-                        const struct block_output *to, const struct tensor_metadata *metadata,
-                        int metadata_count, rapt_message *why)
+static rapt_status file_save(const rapt_model *m, const struct block_file *blocks, int count,
+                             const struct block_output *to, const struct tensor_metadata *metadata,
+                             int metadata_count, rapt_message *why)
 {
     const rapt_allocator *a = &m->allocator;
     int tensors = count * m->layout.count;
@@ -74,7 +74,7 @@ static rapt_status save(const rapt_model *m, const struct block_file *blocks, in
                             : rapt__tensors_write(to->path, sources, tensors, metadata,
                                                   metadata_count, a, why);
     } else {
-        status = no_memory(to, why);
+        status = file_no_memory(to, why);
     }
     rapt__free(a, named, named_size);
     rapt__free(a, sources, source_size);
@@ -90,12 +90,12 @@ rapt_status rapt__blocks_save(const rapt_model *m, const struct block_file *bloc
     int own = 1;
     size_t max = (size_t)metadata_count + (size_t)m->metadata_count + 3;
     struct tensor_metadata *all = rapt__alloc(&m->allocator, max * sizeof *all);
-    if (!all) return no_memory(to, why);
+    if (!all) return file_no_memory(to, why);
     all[0] = (struct tensor_metadata){CONFIG_KEY, m->config_text};
     if (trainer) all[own++] = (struct tensor_metadata){TRAINER_KEY, trainer};
     if (to->packed) all[own++] = (struct tensor_metadata){LAYOUT_KEY, rapt__packed_layout(m)};
     own += rapt__metadata_merge(m, metadata, metadata_count, all + own);
-    status = save(m, blocks, count, to, all, own, why);
+    status = file_save(m, blocks, count, to, all, own, why);
     rapt__free(&m->allocator, all, max * sizeof *all);
     return status;
 }
@@ -138,7 +138,7 @@ struct memory { /* the destination of rapt_model_save_memory */
     size_t capacity, used; /* used includes what did not fit */
 };
 
-static int append(void *user, const void *data, size_t count)
+static int memory_append(void *user, const void *data, size_t count)
 {
     struct memory *m = user;
     if (m->used <= m->capacity && count <= m->capacity - m->used)
@@ -151,7 +151,7 @@ rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t 
                                    rapt_message *why)
 {
     struct memory ask = {.bytes = NULL};
-    const rapt_writer counts = {append, &ask};
+    const rapt_writer counts = {memory_append, &ask};
     if (!size) return rapt__fail(why, RAPT_BAD_ARGUMENT, "size is NULL");
     rapt_status status = rapt_model_save_to(model, &counts, metadata, count, why);
     if (status) return status;
@@ -161,7 +161,7 @@ rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t 
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, the model needs %zu bytes",
                           capacity, ask.used);
     struct memory memory = {bytes, capacity, 0};
-    const rapt_writer writer = {append, &memory};
+    const rapt_writer writer = {memory_append, &memory};
     return rapt_model_save_to(model, &writer, metadata, count, why);
 }
 

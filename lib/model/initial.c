@@ -11,7 +11,8 @@
 
 #include <math.h>
 
-static double draw(enum initial initial, const struct parameter *p, uint64_t key, uint64_t index)
+static double initial_draw(enum initial initial, const struct parameter *p, uint64_t key,
+                           uint64_t index)
 {
     double in = p->columns, out = p->rows;
     switch (initial) {
@@ -40,7 +41,7 @@ void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *bl
         uint64_t key = rapt__mix(seed, (uint64_t)i);
         size_t count = rapt__parameter_count(p);
         for (size_t j = 0; j < count; j++) {
-            float value = (float)draw(p->initial, p, key, j);
+            float value = (float)initial_draw(p->initial, p, key, j);
             rapt__parameter_set(p, block, j, 1, &value);
         }
     }

@@ -94,9 +94,9 @@ static rapt_status open_source(struct tensor_file **file, const struct model_sou
     return rapt__tensors_open_memory(file, from->bytes, from->size, allocator, why);
 }
 
-static rapt_status load(rapt_model **model, const struct model_source *from,
-                        const rapt_load_options *options, const rapt_allocator *allocator,
-                        rapt_message *why)
+static rapt_status model_load(rapt_model **model, const struct model_source *from,
+                              const rapt_load_options *options, const rapt_allocator *allocator,
+                              rapt_message *why)
 {
     struct tensor_file *file;
     rapt_model *loaded = NULL;
@@ -120,7 +120,7 @@ rapt_status rapt_model_load_with(rapt_model **model, const char *path,
 {
     if (!model || !path)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "path" : "model");
-    return load(model, &(const struct model_source){.path = path}, options, allocator, why);
+    return model_load(model, &(const struct model_source){.path = path}, options, allocator, why);
 }
 
 rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t size,
@@ -130,7 +130,7 @@ rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t
     if (!model || !bytes)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "bytes" : "model");
     const struct model_source from = {.bytes = bytes, .size = size};
-    return load(model, &from, options, allocator, why);
+    return model_load(model, &from, options, allocator, why);
 }
 
 rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
@@ -139,7 +139,8 @@ rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
 {
     if (!model || !reader)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "reader" : "model");
-    return load(model, &(const struct model_source){.reader = reader}, options, allocator, why);
+    return model_load(model, &(const struct model_source){.reader = reader}, options, allocator,
+                      why);
 }
 
 rapt_status rapt_model_load(rapt_model **model, const char *path, const rapt_allocator *allocator,
