@@ -57,16 +57,16 @@ typedef struct rapt_writer {
     void *user;                                               /* passed to write */
 } rapt_writer;
 
-/* What a file in the folder of a model is for. */
+/* How rapt_model_import_files used a file. */
 typedef enum rapt_file_use {
-    RAPT_FILE_USE_NONE,       /* it was not read */
-    RAPT_FILE_USE_MODEL,      /* its tensors were read */
-    RAPT_FILE_USE_VOCABULARY, /* words or pieces */
-    RAPT_FILE_USE_SETTINGS,   /* of the model, or for decoding */
-    RAPT_FILE_USE_SHORTLIST   /* for rapt_translator_load_shortlist; it was not read */
+    RAPT_FILE_USE_NONE,       /* not at all */
+    RAPT_FILE_USE_MODEL,      /* for its tensors */
+    RAPT_FILE_USE_VOCABULARY, /* for its words or pieces */
+    RAPT_FILE_USE_SETTINGS,   /* for settings of the model or of decoding */
+    RAPT_FILE_USE_SHORTLIST   /* not read: it is for rapt_translator_load_shortlist */
 } rapt_file_use;
-/* One file, by its name in the folder; reason: why it was chosen or not read, or "". Both are valid
-   during the call. */
+/* Receives the name of a file in the folder and how it was used. reason says why it was chosen or
+   not read, or is "". Both strings are valid during the call. */
 typedef void rapt_file_fn(void *user, const char *name, rapt_file_use use, const char *reason);
 
 #ifdef __cplusplus

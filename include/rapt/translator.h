@@ -63,8 +63,8 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
 RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 
-/* The same as rapt_model_import. Once the model is complete, it also calls `file` for every file of
-   the folder, in any order, but not for a file of rapt_model_save. */
+/* The same as rapt_model_import. Once the model is complete, `file` is also called for every file
+   of the folder, in any order and with user, but not if path is a file of rapt_model_save. */
 RAPT_API rapt_status rapt_model_import_files(rapt_model **model, const char *path,
                                              rapt_file_fn *file, void *user,
                                              const rapt_allocator *allocator, rapt_message *why);
