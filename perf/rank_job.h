@@ -46,7 +46,7 @@ void rank_job_share(struct rank_job *job, double *value);
 /* ---- rank_inputs.c: measurements for the simulation ---- */
 /* In seconds unless noted otherwise. */
 enum rank_input {
-    INPUT_SHARD,     /* a shard, on one rank alone */
+    INPUT_SHARD,     /* a shard, while only one rank computes */
     INPUT_SPREAD,    /* standard deviation of a shard, as a fraction of it */
     INPUT_STEP,      /* the optimizer's step */
     INPUT_SUM,       /* adding up one byte of one subtree */

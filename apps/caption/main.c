@@ -43,7 +43,7 @@ int main(int argc, char **argv)
         {"steps", OPTION_INTEGER, &setup.steps, "N", "training steps, 32 scenes each", 1, 1000000,
          0},
         {"normalizer", OPTION_CHOICE, &normalizer, "softmax|sample|gumbel-softmax|argmax",
-         "of the second model; softmax: there is none", 0, 0, 0}};
+         "normalizer of the second model; softmax: train only one", 0, 0, 0}};
     demo_rows(&options, "half as many training steps", "of scenes and initial parameters",
               rows + OWN);
     struct command command = demo_command(purpose, rows, OWN + DEMO_ROWS);

@@ -57,7 +57,7 @@ class Writer:
         self.lines, self.values, self.known, self.sized = [], {}, {}, []
 
     def type(self, base, stars):
-        """The ctypes name of a C type with so many stars."""
+        """Returns the ctypes name of a C type with this number of stars."""
         base = re.sub(r"\b(const|struct|enum)\b", "", base).strip()
         if base == "void":
             return "None" if stars == 0 else "POINTER(ctypes.c_void_p)" if stars > 1 else "ctypes.c_void_p"
@@ -82,7 +82,7 @@ class Writer:
         return self.type(base, len(stars)), name, lengths
 
     def value(self, text):
-        return int(eval(text.replace("/", "//"), {}, dict(self.values)))  # constants of C with + - * / % << alone
+        return int(eval(text.replace("/", "//"), {}, dict(self.values)))  # constants of C with + - * / % << only
 
     def enum(self, body):
         last = -1

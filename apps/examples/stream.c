@@ -39,7 +39,7 @@ static int finished(void *user, const rapt_translation *translation)
 int main(int argc, char **argv)
 {
     rapt_translator *translator;
-    /* Of several beams a piece would be known once all of them begin with it. */
+    /* With several beams, a piece would be certain only once all of them begin with it. */
     const rapt_translator_options greedy = {.size = sizeof greedy, .beams = 1};
     const rapt_translate_call call = {.size = sizeof call, .options = &greedy, .token = hear};
     if (argc != 3) return fprintf(stderr, "usage: %s model.safetensors TEXT\n", argv[0]), 2;

@@ -15,8 +15,8 @@
 
 enum { DIGITS = 10, MAX_SIDE = 64, MAX_GLIMPSES = 8, PREVIEW_CELLS = 9, KEY = 16, HEADS = 4 };
 
-/* What is rewarded, and the only difference between the tasks: the probability of the right digit
-   after the last glimpse, or a last glimpse at the digit, whichever digit it is. */
+/* The reward, which is the only difference between the tasks: the probability of the right digit
+   after the last glimpse, or that the last glimpse is at the digit, whichever digit it is. */
 enum aim { READ, FIND, AIMS };
 extern const char *const aim_names[AIMS];
 
@@ -48,9 +48,9 @@ static inline int glimpse_rows(const struct setup *setup)
 
 /* ---- setup.c ---- */
 extern const struct setup setup_full, setup_quick; /* quick: fewer digits, a smaller network */
-/* How many numbers are read from a picture, and how many it has. */
+/* The numbers that are read from a picture. */
 struct pixels {
-    int sharp, blurred; /* by all glimpses: pixels, and averages around them */
+    int sharp, blurred; /* pixels of all glimpses, and averages around them */
     int preview;        /* averages that the policy reads before the first glimpse */
     int there;          /* pixels of a picture */
 };

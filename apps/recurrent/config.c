@@ -19,7 +19,7 @@ const char *recurrent_refusal(const struct recurrent_config *c)
     if (c->batch > MAX_BATCH) return "a batch has at most 64 sentences";
     if (c->directions != 1 && c->directions != 2) return "an encoder has one or two directions";
     if (c->encoder == ENCODER_NONE && !c->attends)
-        return "without an encoder there is no encoding to pass on, only attention";
+        return "without an encoder the decoder needs attention";
     if (c->encoder != ENCODER_ONCE && initial)
         return "an initial state needs an encoding before the first step: encoder once";
     if (c->reads == READS_PAST && (c->encoder != ENCODER_ONCE || c->directions != 1))

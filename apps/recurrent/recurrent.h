@@ -175,7 +175,7 @@ void recurrent_influence(struct recurrent *model, const struct sentence *sentenc
 void recurrent_past(struct recurrent *model, const struct sentence *sentence, float *weights);
 struct seen { /* attention of each word of a translation and of its end; NULL: not wanted */
     float *weights, *scores; /* [count][MAX_TARGET][source words + 1]; scores: before the
-                                normalizer, of softmax alone */
+                                normalizer, only with softmax */
 };
 /* Translates greedily. */
 void recurrent_translate(struct recurrent *model, const struct sentence *sentences, int count,

@@ -73,7 +73,7 @@ struct attend {
     struct rows_ahead *ahead; /* prefetched meanwhile; may be NULL */
 };
 
-/* Where the arrays in the workspace of attend begin, in floats. Between them are guards of LANES
+/* Offsets of the arrays in the workspace of attend, in floats. Between them are guards of LANES
    floats, which builds without NDEBUG check. */
 struct attend_layout {
     size_t sums; /* [ATTEND_ROWS][16] sums of exponentials, lane by lane */
@@ -116,8 +116,8 @@ struct attend_head {
     int queries, keys; /* keys: 1 .. ATTEND_BLOCK */
     int key_width, value_width;
     const float *low, *high; /* [queries], as in attend_row; NULL: all queries see every key */
-    /* As in attend_row, for query 0. For query t, whose position is t higher, they begin at bias +
-       t * bias_row, relative - t and allowed + t * allowed_row. */
+    /* These are for query 0, as in attend_row. For query t, whose position is t higher, they begin
+       at bias + t * bias_row, relative - t and allowed + t * allowed_row. */
     const float *bias, *relative;
     const uint8_t *allowed;
     ptrdiff_t bias_row, allowed_row;

@@ -1,4 +1,4 @@
-/* gemm.h - the matrix product behind linear.c: c = a b by a team, with b in one of three forms. */
+/* gemm.h - the matrix product of linear.c: c = a b by a team, with b in one of three forms. */
 #ifndef RAPT_LIB_OP_GEMM_H
 #define RAPT_LIB_OP_GEMM_H
 
@@ -42,7 +42,7 @@ enum {
     GEMM_COPY_DEPTH = 256, /* depth of a member's own copy of a: 53 KB, as stacks may be small */
 };
 
-/* What the tiles of a unit read: a in place, a copy of it, or its rows packed tile by tile. */
+/* How the tiles of a unit read a: in place, as a copy, or with its rows packed tile by tile. */
 enum gemm_left { GEMM_LEFT_IN_PLACE, GEMM_LEFT_COPY, GEMM_LEFT_TILES };
 
 /* How a block of c is split into units, and what each unit does with a. */

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Where CMake found it, and the name that all builds of OpenBLAS share. */
+/* The path that CMake found, and the name that all builds of OpenBLAS share. */
 #ifndef RAPT_OPENBLAS_PATH
 #define RAPT_OPENBLAS_PATH "libopenblas.so.0"
 #endif

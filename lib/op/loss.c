@@ -25,7 +25,7 @@ static int chunk_rows(int rows, int vocab)
 /* Floats that hold one struct loss_sums. */
 enum { SUMS_FLOATS = (sizeof(struct loss_sums) + sizeof(float) - 1) / sizeof(float) };
 
-/* Where the parts of the workspace begin, in floats, and its size. */
+/* Offsets of the parts of the workspace, in floats, and its size. */
 struct parts {
     size_t sums, transposed, size;
 };

@@ -1,5 +1,5 @@
-/* shortlist.c - lexical pairs or the bytes of a file in, a shortlist out; source tokens in, the
-   target tokens that they may become out. Source: marian-dev 1.12, data/shortlist.cpp. */
+/* shortlist.c - creates a lexical shortlist from pairs or from the bytes of a file, and collects
+   the target tokens for source tokens. Source: marian-dev 1.12, data/shortlist.cpp. */
 #include "text/shortlist.h"
 
 #include "format/format.h"
@@ -54,9 +54,9 @@ int rapt_shortlist_target_vocab(const rapt_shortlist *s)
     return s ? s->target_vocab : 0;
 }
 
-/* ---- of pairs ---- */
+/* ---- creation from pairs ---- */
 
-/* Pairs of a source token together, the likeliest first; equal pairs too. */
+/* Orders pairs by source token, then by decreasing probability. */
 static int by_likelihood(const void *context, const void *x, const void *y)
 {
     (void)context;
@@ -75,7 +75,8 @@ static int by_target(const void *context, const void *x, const void *y)
     return (a->probability < b->probability) - (a->probability > b->probability);
 }
 
-/* Of equal pairs the likeliest, none that cannot be; returns how many. */
+/* Removes duplicates, keeping the most likely, and pairs of probability 0. Returns the number of
+   pairs left. */
 static size_t unite(rapt_lexical_pair *pairs, size_t count)
 {
     size_t left = 0;
@@ -88,7 +89,7 @@ static size_t unite(rapt_lexical_pair *pairs, size_t count)
     return left;
 }
 
-/* The `best` first ones of each source token; returns how many. */
+/* Keeps the `best` most likely pairs of each source token. Returns the number of pairs left. */
 static size_t cut(rapt_lexical_pair *pairs, size_t count, int best)
 {
     size_t left = 0;
@@ -164,7 +165,7 @@ rapt_status rapt_shortlist_create(rapt_shortlist **shortlist, const rapt_lexical
     return status;
 }
 
-/* ---- of a file ---- */
+/* ---- loading ---- */
 
 static rapt_status read_any(rapt_shortlist **shortlist, const void *bytes, size_t size,
                             const rapt_tokenizer *source, const rapt_tokenizer *target,
@@ -188,7 +189,7 @@ rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, const void *b
     return read_any(shortlist, bytes, size, source, target, allocator, why);
 }
 
-/* All bytes of an open file, which the caller frees. */
+/* Reads all bytes of an open file. The caller frees them. */
 static rapt_status read_bytes(const struct disk_source *file, const rapt_allocator *allocator,
                               char **bytes, rapt_message *why)
 {
@@ -226,9 +227,9 @@ rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
     return status;
 }
 
-/* ---- asked ---- */
+/* ---- queries ---- */
 
-/* Whether `token` is one of those of `marks` bits, which it is from now on; counts new ones. */
+/* Sets the bit of a token and counts the token in *found if the bit was not set. */
 static void mark(unsigned char *marks, int32_t token, int *found)
 {
     unsigned char bit = (unsigned char)(1 << token % 8);

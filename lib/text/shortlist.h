@@ -1,4 +1,4 @@
-/* shortlist.h - a lexical shortlist in memory: what its readers fill and its users ask. */
+/* shortlist.h - a lexical shortlist in memory: filled by its readers, queried by its users. */
 #ifndef RAPT_LIB_TEXT_SHORTLIST_H
 #define RAPT_LIB_TEXT_SHORTLIST_H
 
@@ -9,14 +9,15 @@ struct rapt_shortlist {
     rapt_allocator allocator;
     struct arena arena;
     int source_vocab, target_vocab;
-    bool shared; /* one vocabulary for both sides */
+    bool shared; /* both sides have the same vocabulary */
     uint64_t first, best;
     size_t count;
     uint64_t *starts; /* [source_vocab + 1] non-decreasing, at most count */
-    int32_t *lists;   /* [count] target tokens; those of source token s: starts[s] .. starts[s+1] */
+    int32_t *lists; /* [count] target tokens; those of source token s are lists[starts[s]..starts[s
+                       + 1]) */
 };
 
-/* An empty one for these vocabularies, with memory for `count` tokens. */
+/* Creates an empty shortlist for these vocabularies, with memory for `count` tokens. */
 rapt_status rapt__shortlist_make(rapt_shortlist **shortlist, const rapt_tokenizer *source,
                                  const rapt_tokenizer *target, size_t count,
                                  const rapt_allocator *allocator, rapt_message *why);

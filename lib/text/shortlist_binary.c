@@ -1,17 +1,17 @@
-/* shortlist_binary.c - the bytes of a binary shortlist in, the shortlist out; and back, into a
-   file:
+/* shortlist_binary.c - reads and writes binary shortlists:
 
        u64 magic, checksum, first, best, number of starts = source tokens + 1, number of tokens
        starts as u64, non-decreasing; target tokens as u32
 
-   all little-endian. The checksum is over the whole u64 behind it: of an odd number of tokens it
-   does not cover the last one. Source: marian-dev 1.12, data/shortlist.cpp, common/hash.h. */
+   All numbers are little-endian. The checksum covers the complete u64 words after it, so if the
+   number of tokens is odd, it does not cover the last token. Source: marian-dev 1.12,
+   data/shortlist.cpp, common/hash.h. */
 #include "text/shortlist.h"
 
 #include <rapt/file.h>
 #include <string.h>
 
-enum { HEAD = 48, COVERED = 16 }; /* bytes before the starts; before what the checksum covers */
+enum { HEAD = 48, COVERED = 16 }; /* bytes before the starts, and before what the checksum covers */
 static const uint64_t magic = 0xF11A48D5013417F5;
 
 static uint64_t number(const unsigned char *bytes, int size)

@@ -1,16 +1,16 @@
-/* shortlist_text.c - lines "target source probability" in, a shortlist out. */
+/* shortlist_text.c - reads a shortlist from lines "target source probability". */
 #include "text/shortlist.h"
 
 #include <string.h>
 
-enum { FIRST = 100, BEST = 100 };           /* as Marian has them */
-static const float PROBABILITY_MAX = 1.01f; /* of a probability that was rounded */
+enum { FIRST = 100, BEST = 100 };           /* Marian's values */
+static const float PROBABILITY_MAX = 1.01f; /* allows for rounding */
 
-struct lexicon { /* while it is read */
+struct lexicon { /* the state of the reader */
     const rapt_tokenizer *source, *target;
     const char *at, *end;
     size_t line;
-    bool useful;              /* a pair counts */
+    bool useful;              /* at least one pair is in the vocabularies */
     rapt_lexical_pair *pairs; /* [capacity] */
     size_t count, capacity;
 };
@@ -20,7 +20,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The next word of a line; empty at its end. */
+/* Returns the next word of a line, empty at its end. */
 static rapt_text word(struct lexicon *l)
 {
     while (l->at < l->end && is_space(*l->at)) l->at++;
@@ -29,7 +29,8 @@ static rapt_text word(struct lexicon *l)
     return (rapt_text){begin, (size_t)(l->at - begin)};
 }
 
-/* What belongs to no word of the other side. */
+/* Tells whether a name is NULL, which marks the words that correspond to no word of the other
+   side. */
 static bool is_null(rapt_text name)
 {
     return name.size == 4 && memcmp(name.bytes, "NULL", 4) == 0;
@@ -44,7 +45,7 @@ static bool read_probability(rapt_text text, float *x)
     return rapt__float_read(copy, x);
 }
 
-/* Of one line; *known: both tokens are in the vocabularies. */
+/* Reads one line. *known: both tokens are in the vocabularies. */
 static rapt_status read_line(struct lexicon *l, rapt_lexical_pair *pair, bool *known,
                              rapt_message *why)
 {
@@ -88,7 +89,7 @@ static rapt_status read_lines(struct lexicon *l, const rapt_allocator *allocator
         bool known;
         status = read_line(l, &pair, &known, why);
         if (!status && known) status = add_lexical_pair(l, &pair, allocator, why);
-        if (l->at < l->end) l->at++; /* the line's end */
+        if (l->at < l->end) l->at++; /* skips the line feed */
     }
     if (status || l->useful) return status;
     return rapt__fail(why, RAPT_BAD_FILE,

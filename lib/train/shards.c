@@ -186,7 +186,7 @@ static void tell_rest(rapt_trainer *t, int shard, rapt_ready_fn *ready, void *us
 static rapt_status check_shard(const rapt_trainer *t, int shard, rapt_message *why)
 {
     if (!t->limits.shards)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "limits.shards is 0: this trainer has none");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the trainer was created with limits.shards 0");
     rapt_status status = rapt__int_check("shard", shard, 0, t->limits.shards - 1, why);
     if (status) return status;
     if (rapt__gradient_waits(t))
@@ -344,7 +344,7 @@ rapt_status rapt_train_shards_step(rapt_trainer *t, const rapt_shard *records, r
     if (!status && (!shards || rapt__gradient_waits(t)))
         status = rapt__fail(why, RAPT_BAD_ARGUMENT, "%s",
                             shards ? "gradients of rapt_train_gradient wait for rapt_train_step"
-                                   : "limits.shards is 0: this trainer has none");
+                                   : "the trainer was created with limits.shards 0");
     if (!status) status = add_records(shards, records, &sums, &bad, why);
     if (status) return status;
     if (bad < shards) return drop_shards(t, bad, why);

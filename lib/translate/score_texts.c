@@ -81,7 +81,7 @@ static rapt_status tokenize(struct text_pairs *p)
     return status;
 }
 
-/* Whether the source has tokens and neither text too many. */
+/* Whether the source has tokens and neither text has too many. */
 static bool scorable(const struct text_pair *pair)
 {
     return pair->source_count > 0 && pair->target_count >= 0;

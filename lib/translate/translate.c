@@ -61,7 +61,7 @@ struct receiver {
 };
 
 /* Calls back with all translations of a sentence. A sentence without tokens has one empty
-   translation; one that a stop has kept from beginning has none. */
+   translation; one that was not translated because of a stop is left out. */
 static rapt_status emit(struct window *w, const struct sentence *s, struct receiver *to,
                         rapt_message *why)
 {

@@ -183,7 +183,7 @@ static void follow_project(rapt_translator *t)
 
 enum { SPECIALS = 3 }; /* pad, begin, unknown */
 
-/* Never produces a token, unless there is none or it is the end. */
+/* Suppresses a token, unless it is missing (negative) or the end token. */
 static void suppress(rapt_translator *t, int32_t token)
 {
     if (token >= 0 && token != t->end) t->suppressed[t->suppressed_count++] = token;

@@ -45,7 +45,7 @@ for which in "" "--self encoder" "--self decoder"; do
 done
 for target in "neu alt rot " "neu   " " "; do
     code 0 $attend red old new --target "$target" --self decoder --json >again
-    check "spaces behind the last word: '$target'" sums again 1
+    check "spaces after the last word: '$target'" sums again 1
 done
 code 0 $attend red old new --target "neu alt rot" --self decoder --json >again
 check "what the decoder attends to" grep -q '"source":\["(begin)","neu","alt","rot"\],"target":\["neu","alt","rot","(end)"\]' again

@@ -16,5 +16,5 @@ for closed in '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
 done
 eval "\"\$program\" translate --model model --threads 1 bad >&- 2>messages"
 check "a closed output is an error" [ $? -eq 1 ]
-check "that is said" grep -q 'standard output' messages
+check "the error is reported" grep -q 'standard output' messages
 [ $failures -eq 0 ]

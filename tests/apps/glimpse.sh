@@ -27,8 +27,7 @@ at_most "accuracy of the random policy" "$(figure accuracy '"random"')" 0.65
 at_least "learned minus random accuracy" "$(figure margin '"done"')" 0.3
 at_least "glimpses of the learned policy at the digit" "$(figure hit_rate '"learned"')" 0.3
 
-# How many numbers are read: 3 glimpses of 12 x 12 pixels and 6 x 6 averages, and 49 previews of 9, of 48 x 48
-# pixels.
+# The numbers that are read: 3 glimpses of 12 x 12 pixels and 6 x 6 averages, and 49 previews of 9, from 48 x 48 pixels.
 grep -q '"pixels_sharp":432,"pixels_blurred":108,"pixels_preview":441,"pixels_there":2304' out ||
     fail "pixels: $(tail -1 out)"
 reading=$(figure last_rate '"learned"')
@@ -53,9 +52,9 @@ cmp first second || fail "the same seed gives other output"
 "$program" --quick --steps 1 --seed 2 --json | sed 's/"seconds":.*//' | cmp -s first - &&
     fail "another seed gives the same output"
 
-grep -q '^<svg ' page.svg || fail "there is no figure"
+grep -q '^<svg ' page.svg || fail "page.svg is not a figure"
 if command -v xmllint >/dev/null; then
-    xmllint --noout page.svg find.svg || fail "the figure is no XML"
+    xmllint --noout page.svg find.svg || fail "the figure is not valid XML"
 fi
 "$program" --help | grep -q -- --svg || fail "--help does not list --svg"
 "$program" --task run >out 2>&1

@@ -46,7 +46,7 @@ mv kept links
 code 0 "$program" train --resume --out part --steps 30 --threads 2
 check "resumed: the same bits" cmp -s whole part
 code 0 "$program" info whole
-check "the layer stands in the model" sh -c '"$0" info whole --json | grep -q "alignment_layer"' "$program"
+check "the model contains the layer" sh -c '"$0" info whole --json | grep -q "alignment_layer"' "$program"
 
 refused() { # CODE TEXT OPTION...
     wanted=$1 text=$2

@@ -16,7 +16,7 @@ lesson-4.html" ] || fail "the folder holds: $(ls pages)"
 grep -q '<math display="block">' pages/lesson-4.html || fail "no formula"
 grep -q 'name="viewport"' pages/lesson-4.html || fail "no viewport"
 if command -v xmllint >/dev/null; then
-    xmllint --noout page.svg || fail "the figure is no XML"
+    xmllint --noout page.svg || fail "the figure is not valid XML"
 fi
 
 # Text is the same in each run, has at most 80 columns, and is short without --more.

@@ -48,7 +48,7 @@ same() { # WHAT: the model "parts" and its checkpoint are those of "whole"
     rm -f parts parts.*
 }
 
-fair_share() { # COUNT: rank 0 made about so many of all pairs tokens, not all of them
+fair_share() { # COUNT: checks that rank 0 of COUNT tokenized about 1/COUNT of the pairs, not all of them
     sed -n 's/.*this one tokenized \([0-9]*\) of \([0-9]*\) pairs.*/\1 \2/p' err |
         awk -v count="$1" '{ n++; if ($1 < 1 || $1 * count > 1.5 * $2) exit 1 } END { exit n != 1 }' ||
         { fail "$1 ranks: what is a rank's part of the pairs?"; cat err; }
@@ -151,7 +151,7 @@ wait_until() { # WHAT COMMAND...: within a minute
         sleep 0.1
     done
 }
-children() { cat /proc/"$1"/task/*/children 2>/dev/null; } # of any thread; a space behind each
+children() { cat /proc/"$1"/task/*/children 2>/dev/null; } # of all threads, each followed by a space
 rank() { # NUMBER: its process
     for process in $(children $(children $launched)); do
         tr '\0' '\n' <"/proc/$process/environ" | grep -q "^OMPI_COMM_WORLD_RANK=$1\$" && echo "$process"

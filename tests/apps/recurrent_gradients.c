@@ -128,7 +128,7 @@ static void test_past(void **state)
         }
 }
 
-/* What a word reads is weighted over the states that exist: the beginning, and those before it. */
+/* A word attends to the states that exist: the initial one, and those before it. */
 static void test_past_weights(void **state)
 {
     (void)state;

@@ -129,7 +129,7 @@ code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
 check "the position is named" grep -q "position is $batches, but epoch 2 has $batches batches" err
 edit bad 0 x
 code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
-check "text that is no JSON" grep -q "training state is damaged" err
+check "text that is not JSON" grep -q "training state is damaged" err
 edit since 0 5
 code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
 check "the epochs without progress" grep -q "since is 5, but epoch is 2" err
@@ -138,7 +138,7 @@ code 1 "$program" train $options --average 1 --out damaged --steps $end --resume
 check "the epoch is named" grep -q "epoch is 0" err
 LC_ALL=C sed 's/\(seconds..:0\).0/\1/; s/\(seed 1\)\(..}\)/\1 \2 /' stopped.checkpoint >damaged.checkpoint
 code 1 timeout -s KILL 60 "$program" train $options --average 1 --out damaged --steps $end --resume
-check "options that differ in spaces alone" grep -q "the list of options is damaged" err
+check "options that differ only in spaces" grep -q "the list of options is damaged" err
 
 # A checkpoint without OUT: the best model is written again, with the same bytes, if the last epoch gave it or
 # OUT.checkpoint.best exists; otherwise no run begins and nothing changes.

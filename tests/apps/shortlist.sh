@@ -20,7 +20,7 @@ check "translations are as good" awk "BEGIN { exit !($(value bleu listed) > $(va
 check "and good" awk "BEGIN { exit !($(value bleu whole) > 60) }"
 code 0 "$program" translate --model model --threads 1 --shortlist lex.bin source >batches
 code 0 "$program" translate --model model --threads 2 --batch-tokens 1 --shortlist lex.bin source >out
-check "each sentence alone: the same" cmp -s batches out
+check "one sentence per batch: the same" cmp -s batches out
 
 printf 'x y 0.5\nz y 1e-2\n' >lex.txt
 code 0 "$program" translate --model model --threads 1 --shortlist lex.txt source >out

@@ -62,7 +62,7 @@ fi
 pairs_of 3000 >all.tsv
 data="--data all.tsv"
 code 0 "$program" train $data $small --out whole --steps 25
-awk '/^memory in MB/ { n++ } END { exit n != 1 }' err || fail "memory is not said once: $(cat err)"
+awk '/^memory in MB/ { n++ } END { exit n != 1 }' err || fail "memory is not reported exactly once: $(cat err)"
 bytes=$(least $data $small)
 [ -n "$bytes" ] || fail "no least memory: $(cat least.err)"
 [ ! -e never ] && [ ! -e never.checkpoint ] || fail "a run that is refused wrote files"
@@ -146,7 +146,7 @@ for how in "cp changed work.tsv" "truncate -s 1000 work.tsv" "truncate -s 0 work
     wait $process && fail "$how: the run ends well"
     says "work.tsv has changed since training began"
     step=$(sed -n 's/.*the checkpoint is from step \([0-9]*\); continue.*/\1/p' err)
-    [ -n "$step" ] || { fail "$how: no checkpoint is said"; cat err; continue; }
+    [ -n "$step" ] || { fail "$how: no checkpoint is mentioned"; cat err; continue; }
     code 0 "$program" train --resume --out parts --data all.tsv --steps $((step + 5))
     code 0 "$program" train $data $small --force --out whole --steps $((step + 5)) --patience 0
     check "$how: the same parameters" cmp whole parts

@@ -100,7 +100,7 @@ check "at most 80 columns" awk 'length($0) > 80 { exit 1 }' err
 code 0 "$program" train --data train.tsv --valid test.tsv --out "it's tidy" --layers 1 --width 16 --heads 1 --epochs 1
 next=$(sed -n "s/^next: toy_translate //p" err)
 eval "set -- $next"
-[ "$1/$2/$3" = "translate/--model/it's tidy" ] || fail "the next command is no shell command: $next"
+[ "$1/$2/$3" = "translate/--model/it's tidy" ] || fail "the next command is not a valid shell command: $next"
 { cat tidy.svg; head -c 2000000 /dev/zero | tr '\0' ' '; } >tall.svg # as after thousands of epochs
 code 0 "$program" train --data train.tsv --valid test.tsv --out tall --layers 1 --width 16 --heads 1 --epochs 3 --seed 3
 says "the model is tall, its learning curve is tall.svg"

@@ -1,5 +1,5 @@
 """spm.py train TEXT FOLDER - trains a SentencePiece model of each type into FOLDER/*.model, with the Python package.
-spm.py encode|decode OPTION... - stands for the programs spm_encode and spm_decode with the options --model=FILE and
+spm.py encode|decode OPTION... - replaces the programs spm_encode and spm_decode with the options --model=FILE and
 --output_format=id or --input_format=id, and does their work with the package."""
 import os
 import sys

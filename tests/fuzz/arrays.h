@@ -61,7 +61,7 @@ static inline void array_free_shifted(float *x, size_t count, size_t shift)
     for (size_t i = 0; i < before; i++)
         require(base[i] == ARRAY_FILL, "nothing is written before an array");
     for (size_t i = 0; i < ARRAY_GUARD; i++)
-        require(base[before + bytes + i] == ARRAY_FILL, "nothing is written behind an array");
+        require(base[before + bytes + i] == ARRAY_FILL, "nothing is written after an array");
     free(base);
 }
 

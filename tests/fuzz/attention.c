@@ -50,7 +50,7 @@ static void close_slots(void)
         for (size_t k = 0; k < before; k++)
             require(s->base[s->offset - 1 - k] == FILL, "nothing is written before an array");
         for (size_t k = behind; k < SLOT && k < behind + 256; k++)
-            require(s->base[k] == FILL, "nothing is written behind an array");
+            require(s->base[k] == FILL, "nothing is written after an array");
         memset(s->base + s->offset, FILL, s->bytes);
     }
     used = 0;

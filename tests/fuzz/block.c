@@ -34,7 +34,7 @@ static void check_alone(const struct subject *s)
         }
         y = array_of(count);
         forward(s, s->block, &one, s->x + at, y);
-        require(array_same(y, s->y + at, count), "a sequence alone");
+        require(array_same(y, s->y + at, count), "a sequence by itself");
         array_free(y, count);
     }
 }

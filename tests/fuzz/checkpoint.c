@@ -90,7 +90,8 @@ static void check_accepted(struct subject *s)
     require(all_finite(before, n), "parameters of an accepted file are finite");
     rapt_status status = step(s);
     float *after = small_parameters(s->model);
-    require(status == RAPT_OK || status == RAPT_NOT_FINITE, "a step, or a number that is none");
+    require(status == RAPT_OK || status == RAPT_NOT_FINITE,
+            "a step, or a number that is not finite");
     require(status == RAPT_OK || memcmp(before, after, n * sizeof *before) == 0, "no change");
     require(all_finite(after, n), "parameters stay finite");
     free(before);

@@ -133,7 +133,7 @@ static void check_alone(const struct subject *s, const struct result *r, int b)
         if (count > 0)
             require(memcmp(alone.ids + n * s->length, r->ids + i * s->length,
                            (size_t)count * sizeof(int32_t)) == 0,
-                    "the same tokens alone");
+                    "the same tokens for one source");
     }
 }
 

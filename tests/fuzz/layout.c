@@ -207,7 +207,7 @@ static void check_learned(const rapt_attention *a)
     for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) {
         if (!l.rows[i]) continue;
         size_t floats = (size_t)l.rows[i] * (size_t)l.columns[i];
-        require(l.offset[i] == at && at % 16 == 0 && l.columns[i] > 0, "one behind the other");
+        require(l.offset[i] == at && at % 16 == 0 && l.columns[i] > 0, "one after the other");
         at += (floats + 15) / 16 * 16;
     }
     require(at == l.floats, "floats of all");

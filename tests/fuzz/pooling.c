@@ -93,7 +93,7 @@ static void check_alone(const struct subject *s, int threads, int pooling, const
         float *got = answer(session, s, &one, pooling);
         require(got && array_same(got, all + (size_t)(each ? s->source.starts[b] : b) * width,
                                   (size_t)(each ? starts[1] : 1) * width),
-                "a sequence alone");
+                "a sequence by itself");
         free(got);
     }
     rapt_session_free(session);

@@ -51,7 +51,7 @@ static void check_alone(const struct subject *s, int i, const float *states, con
     const float *out = encode(session, s, &source);
     if (reads(s))
         same(out, states + (size_t)s->source.starts[i] * width, (size_t)one[1] * width,
-             "a sentence alone");
+             "a sentence by itself");
     for (int t = s->target.starts[i]; logits && t < s->target.starts[i + 1]; t++) {
         rapt_tokens token = {.batch = 1, .ids = s->target.ids + t, .starts = step};
         float *row = decode(session, s, &token);

@@ -31,7 +31,7 @@ static void check_alone(const struct subject *s, int threads, const float *state
         float *got = encode(session, s, &one);
         require(array_same(got, states + (size_t)s->source.starts[b] * s->width,
                            (size_t)starts[1] * s->width),
-                "a sequence alone");
+                "a sequence by itself");
         free(got);
     }
     rapt_session_free(session);

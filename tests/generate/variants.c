@@ -208,7 +208,7 @@ static void test_decoder(void **state)
             rapt_tokens one = {.batch = 1, .ids = t.target.ids + n, .starts = (const int[]){0, 1}};
             assert_int_equal(rapt_decode(session, &one, &got, NULL), RAPT_OK);
             if (memcmp(got, whole + n * N, N * sizeof *got) != 0)
-                fail_msg("%s: token %d alone", t.name, n);
+                fail_msg("%s: token %d by itself", t.name, n);
         }
         oracle_model_free(oracle);
         rapt_session_free(session);

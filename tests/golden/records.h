@@ -63,7 +63,7 @@ static inline const struct record *find(const char *scope, const char *name)
     snprintf(full, sizeof full, "%s.%s", scope, name);
     for (int i = 0; i < record_count; i++)
         if (strcmp(records[i].name, full) == 0) return &records[i];
-    fail_msg("there is no %s", full);
+    fail_msg("no record %s", full);
     return NULL;
 }
 

@@ -102,7 +102,7 @@ static inline float *to_panels(const float *w, int out, int in)
     return panels;
 }
 
-/* Fails if a lane that is no output, which is padding, is not 0. */
+/* Fails if a lane of padding, after the outputs, is not 0. */
 static inline void assert_padding(const float *panels, int out, int in)
 {
     for (int o = out; o % LANES; o++)

@@ -1,8 +1,7 @@
 /* operations.h - a table of operations that call every public function on small objects. Each gives
    a status and adds its results to a hash. Tests run the table with failing allocations, in all
    floating-point modes, under signals and on many threads; functions.py checks that it is complete.
-   An operation allocates nothing itself, and records whether a failure has changed its arguments.
- */
+   An operation allocates nothing itself, and records whether a failure changed its arguments. */
 #ifndef RAPT_TESTS_PROCESS_OPERATIONS_H
 #define RAPT_TESTS_PROCESS_OPERATIONS_H
 

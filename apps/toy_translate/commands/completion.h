@@ -4,7 +4,7 @@
 
 #include "commands.h"
 
-/* What the arguments of a command that are not options can be. */
+/* The kind of arguments that a command takes besides options. */
 enum completion_words { WORDS_NONE, WORDS_FILES, WORDS_CHOICES /* of the arguments */ };
 enum completion_words completion_words(const struct command *command);
 

@@ -9,7 +9,7 @@
 enum { CHUNK = 1 << 18, TAIL = 1000, SEGMENT_BYTES = 1 << 10 };
 enum { ENDS = 2 }; /* bytes of a pair besides its sentences: a tab and a line feed */
 
-/* Where each of the last pairs begins. */
+/* The positions at which the last pairs begin. */
 struct tail {
     struct mark marks[TAIL]; /* pair i is at marks[i % TAIL] */
 };

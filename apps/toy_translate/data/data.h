@@ -67,7 +67,7 @@ void reader_seek(struct pair_reader *reader, struct position position);
 /* Reads the next pair that is not skipped; *more becomes false at the end. */
 int reader_next(struct pair_reader *reader, bool *more);
 /* Reads the pair at a position where one was found earlier, without validating it; *same becomes
-   false if there is no pair any more. */
+   false if no pair begins there now. */
 int reader_again(struct pair_reader *reader, struct position position, bool *same);
 size_t reader_lines(const struct pair_reader *reader);
 void reader_report(const struct pair_reader *reader); /* prints what was skipped */

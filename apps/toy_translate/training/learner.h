@@ -145,7 +145,7 @@ int output_check(const struct learner *learner);
 /* ---- average.c ---- */
 void average_create(struct average *average, const rapt_model *model, int epochs);
 void average_add(struct average *average, const rapt_model *model);
-/* Restores the parameters of the last epoch; false: none are stored. */
+/* Restores the parameters of the last epoch. Returns false if none are stored. */
 bool average_last(const struct average *average, rapt_model *model);
 /* Replaces the parameters by their mean until average_undo. */
 void average_apply(struct average *average, rapt_model *model);

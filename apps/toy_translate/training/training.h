@@ -111,8 +111,8 @@ int lock_open(int *lock, const char *out);
 void lock_close(int lock);
 
 /* ---- state.c ---- */
-/* Reads the state and the options of a run from the metadata of its checkpoint. text: NULL if it
-   has none. path: for messages. The caller frees *options. */
+/* Reads the state and the options of a run from `text`, the metadata of its checkpoint, which is
+   NULL if they are missing. path: for messages. The caller frees *options. */
 int state_open(struct state *state, char **options, const char *path, const char *text);
 
 /* ---- progress.c ---- */

@@ -4,7 +4,7 @@
 
 #include "attention/flash/flash.h"
 
-/* What one member needs: the keys and values of a pair as the kernel reads them, and workspace. */
+/* Memory of one member: the packed keys and values of a pair, and workspace of the kernel. */
 struct packed_pair {
     float *keys, *values;
     unsigned char *non_finite;

@@ -15,8 +15,8 @@ enum { SPM_SPACE_SIZE = 3 };
 
 /* ---- trie.c: maps strings to values, searched byte by byte ----
    A double array (Aoe 1989): the child of a unit by a byte is the unit base ^ byte, provided that
-   it carries this byte as its label. No two units share a base, so the label alone proves the
-   parent. */
+   it carries this byte as its label. No two units share a base, so checking the label is enough to
+   know the parent. */
 struct trie_unit {
     uint32_t link; /* base << 8 | label; base 0: no children */
     int32_t value; /* of the key that ends here, or -1 */

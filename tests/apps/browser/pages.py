@@ -4,7 +4,7 @@ loaded from outside; writes HARNESS, a page in which a browser measures them.
 
 pages.py --judge DOM - what the browser measured (its --dump-dom of HARNESS): at 360 and 1200 pixels no page
 is wider than the window, every picture and table is within it, formulas have a size, text in pictures
-stays large enough to read, and text stands out from what is behind it."""
+stays large enough to read, and text stands out from its background."""
 import html
 import pathlib
 import re
