@@ -1,5 +1,4 @@
-/* tagger.c - an encoder alone learns to tag words, also "fish", a noun after "the" or "old", a verb after a noun.
- */
+/* tagger.c - an encoder learns to tag words, even "fish", a noun after "the" or "old" but a verb after a noun. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>

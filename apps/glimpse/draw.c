@@ -1,5 +1,5 @@
-/* draw.c - random pictures: the strokes of a digit at a random position, among strokes of clutter.
- */
+/* draw.c - random pictures: the strokes of a digit at a random position, among strokes of
+   clutter. */
 #include "glimpse.h"
 #include <math.h>
 #include <string.h>

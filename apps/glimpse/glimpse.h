@@ -172,8 +172,7 @@ struct whole {
 /* Trains it on the same pictures as a viewer and tests it. Returns NULL, for run_threads. */
 void *whole_train(void *whole);
 
-/* ---- bandit.c: compares the gradient estimator with the exact gradient of a two-armed bandit ----
- */
+/* ---- bandit.c: compares the gradient estimator with the exact one of a two-armed bandit ---- */
 struct bandit {
     int draws;
     double probability[2], exact[2]; /* per arm; d E[reward] / d query */

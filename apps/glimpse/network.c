@@ -1,5 +1,5 @@
-/* network.c - parameters of the network, and memory for the activations and gradients of a batch.
- */
+/* network.c - parameters of the network, and memory for the activations and gradients of a
+   batch. */
 #include "glimpse.h"
 #include <stdlib.h>
 

@@ -87,8 +87,8 @@ static void set_rewards(struct viewer *l)
     }
 }
 
-/* Sets the gradient of the logits; returns how many pictures are classified correctly at the end.
- */
+/* Sets the gradient of the logits; returns how many pictures are classified correctly at the
+   end. */
 static int learn_digits(struct viewer *l)
 {
     struct network *n = &l->network;

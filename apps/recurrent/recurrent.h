@@ -214,8 +214,8 @@ struct training {
     uint64_t seed;
     bool quiet;
 };
-/* Draws the batch of a step, which depends only on seed and step and is the same for every model.
- */
+/* Draws the batch of a step, which depends only on seed and step and is the same for every
+   model. */
 void batch_draw(const struct training *training, int step, struct sentence *sentences);
 struct translator {
     const char *name;
@@ -244,8 +244,8 @@ struct quality {
 };
 /* Measures sentences of from .. to words, `tests` of each length, none of which is in training. */
 struct quality quality_of(struct translator *translator, int from, int to, int tests);
-/* Returns the alignment error of taking word t for the translation of word t in the same sentences.
- */
+/* Returns the alignment error of taking word t for the translation of word t in the same
+   sentences. */
 double diagonal_error(const struct training *training, int from, int to, int tests);
 
 #endif

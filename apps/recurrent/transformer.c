@@ -120,8 +120,8 @@ double transformer_step(struct transformer *m, const struct sentence *sentences,
     return report.likelihood / (double)report.tokens;
 }
 
-/* Reads the cross-attention weights of the last layer, the mean of the heads, after a translation.
- */
+/* Reads the cross-attention weights of the last layer, the mean of the heads, after a
+   translation. */
 static void read_weights(struct transformer *m, const struct sentence *sentence,
                          const struct words *out, float *weights)
 {

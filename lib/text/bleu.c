@@ -16,7 +16,7 @@ struct words { /* a text split into words */
 };
 
 /* Finds the next word at or after *at and moves *at to its end. Returns false at the end of the
- * text. */
+   text. */
 static bool next_word(const char *bytes, size_t size, size_t *at, size_t *begin)
 {
     size_t here = *at, end;
@@ -30,8 +30,8 @@ static bool next_word(const char *bytes, size_t size, size_t *at, size_t *begin)
     return true;
 }
 
-/* Splits a text into words. workspace has 6 * text.size + 2 bytes and holds the words afterwards.
- */
+/* Splits a text into words. workspace has 6 * text.size + 2 bytes and holds the words
+   afterwards. */
 static struct words split(rapt_text text, rapt_bleu_tokens tokens, int lowercase, char *workspace)
 {
     struct words s = {.bytes = workspace, .size = text.size};

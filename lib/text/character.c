@@ -1,5 +1,5 @@
 /* character.c - decodes the next character of arbitrary bytes, recognizes white space, and finds
- * where text stops being valid UTF-8. */
+   where text stops being valid UTF-8. */
 #include "text/text.h"
 
 uint32_t rapt__utf8_next(const char *bytes, size_t size, size_t *at)

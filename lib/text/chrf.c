@@ -10,7 +10,7 @@
 enum { ORDERS = 6 };
 
 /* Writes the characters other than white space to `out`, unless it is NULL, and returns their
- * number. */
+   number. */
 static size_t characters(rapt_text text, uint32_t *out)
 {
     size_t count = 0;

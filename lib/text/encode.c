@@ -2,8 +2,8 @@
 
    A word starts as its bytes. While two adjacent tokens have a merge, the earliest learned merge is
    applied, leftmost first. A heap of (merge, position) holds the candidates. Each merge adds at
-   most two of them, so a word of n bytes takes O(n log n) steps, and its state fits on the stack.
- */
+   most two of them, so a word of n bytes takes O(n log n) steps, and its state fits on the
+   stack. */
 #include "text/text.h"
 #include <string.h>
 

@@ -49,7 +49,7 @@ static void spell_types(struct learner *l)
 }
 
 /* Counts the pairs of a word and records the word with those pairs that contain token `with`, or
- * with all if `with` is -1. */
+   with all if `with` is -1. */
 static bool count_pairs(struct learner *l, size_t w, int32_t with)
 {
     const int32_t *tokens = l->tokens + l->begin[w];

@@ -1,6 +1,6 @@
 /* list.c - a vocabulary given as a list of names, one per id. Text consists of names separated by
- * spaces, or is split into pieces by a SentencePiece model. Names are found through a hash table
- * with linear probing. */
+   spaces, or is split into pieces by a SentencePiece model. Names are found through a hash table
+   with linear probing. */
 #include "text/list.h"
 
 #include <string.h>
@@ -72,7 +72,7 @@ static int32_t byte_piece(const struct list *l, int32_t id)
 }
 
 /* Writes a token as it appears in text and sets byte[id]. With a SentencePiece model, U+2581
- * becomes a space, a byte piece becomes its byte, and special tokens become nothing. */
+   becomes a space, a byte piece becomes its byte, and special tokens become nothing. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);
@@ -208,7 +208,7 @@ static void put_name(struct list_output *out, int32_t id, size_t end)
 }
 
 /* Encodes names that are separated by spaces. Returns RAPT_BAD_ARGUMENT if a name is unknown and
- * the list has no unknown token. */
+   the list has no unknown token. */
 static rapt_status encode_names(const struct list *l, rapt_text text, struct list_output *out,
                                 rapt_message *why)
 {
@@ -227,7 +227,7 @@ static rapt_status encode_names(const struct list *l, rapt_text text, struct lis
 }
 
 /* If the text begins with a language ">>xx<<" that is a name, sets *id and returns its size in
- * bytes; else returns 0. */
+   bytes; else returns 0. */
 static size_t language_at(const struct list *l, rapt_text text, int32_t *id)
 {
     if (text.size < 5 || memcmp(text.bytes, ">>", 2) != 0) return 0;
@@ -240,8 +240,8 @@ static size_t language_at(const struct list *l, rapt_text text, int32_t *id)
 }
 
 /* Maps the pieces of a normalized text to names; `skip` is where it begins in the original text. A
- * piece unknown to the SentencePiece model may still be a name. memory: [bound] ends in the text,
- * ends in the normalized text, ids. */
+   piece unknown to the SentencePiece model may still be a name. memory: [bound] ends in the text,
+   ends in the normalized text, ids. */
 static rapt_status put_pieces(const struct list *l, const struct spm_normalized *text, size_t skip,
                               size_t *memory, size_t bound, struct list_output *out,
                               rapt_message *why)
@@ -304,7 +304,7 @@ rapt_status rapt__list_encode(const struct list *l, rapt_text text, int32_t *ids
 }
 
 /* Returns the text of the tokens from ids[0] on and sets *used to their number: one token, or the
- * byte pieces that form one character. A byte that belongs to no character becomes U+FFFD. */
+   byte pieces that form one character. A byte that belongs to no character becomes U+FFFD. */
 static size_t token_text(const struct list *l, const int32_t *ids, size_t count,
                          char bytes[CHARACTER_BYTES], rapt_text *text)
 {

@@ -1,5 +1,5 @@
 /* list.h - a vocabulary that is a list of names, as in other projects, with an optional
- * SentencePiece model that splits text into pieces. Constant after creation. */
+   SentencePiece model that splits text into pieces. Constant after creation. */
 #ifndef RAPT_LIB_TEXT_LIST_H
 #define RAPT_LIB_TEXT_LIST_H
 
@@ -26,8 +26,8 @@ struct list {
 };
 
 /* Creates a list. names: `count` 0-terminated names, `size` bytes in all; an empty name stands for
- * no token. pieces: the bytes of a SentencePiece model, or NULL. Returns RAPT_BAD_ARGUMENT if two
- * names are equal. */
+   no token. pieces: the bytes of a SentencePiece model, or NULL. Returns RAPT_BAD_ARGUMENT if two
+   names are equal. */
 rapt_status rapt__list_create(struct list **list, const char *names, size_t size, int count,
                               rapt_text pieces, const rapt_allocator *allocator, rapt_message *why);
 void rapt__list_free(struct list *list);                          /* accepts NULL */

@@ -55,7 +55,7 @@ long long rapt__ngrams_total(size_t length, int order)
 }
 
 /* Appends the n-grams of one sequence, ids[begin..begin+length), after `items` items. Returns the
- * new number of items. */
+   new number of items. */
 static size_t collect(struct ngrams *grams, size_t items, size_t begin, size_t length, int order)
 {
     size_t total = (size_t)rapt__ngrams_total(length, order);

@@ -25,7 +25,7 @@ static const struct replacement {
 };
 
 /* Recognizes the categories Cc, Cf, Co and Cs of Unicode 15 and noncharacters. Surrogates cannot
- * occur in UTF-8. */
+   occur in UTF-8. */
 static const struct code_range {
     uint32_t first, last;
 } others[] = {

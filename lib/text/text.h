@@ -1,5 +1,5 @@
 /* text.h - declarations shared by the files of this layer: characters, words, tokenizers, n-grams
- * of the metrics. Other layers include only <rapt/text.h> and <rapt/metrics.h>. */
+   of the metrics. Other layers include only <rapt/text.h> and <rapt/metrics.h>. */
 #ifndef RAPT_LIB_TEXT_H
 #define RAPT_LIB_TEXT_H
 
@@ -9,7 +9,7 @@
 /* ---- character.c ---- */
 
 /* Returns the character at *at and moves *at past it. A byte that is not part of valid UTF-8 counts
- * as one character with the value 0xDC00 + byte, which no valid text contains. */
+   as one character with the value 0xDC00 + byte, which no valid text contains. */
 uint32_t rapt__utf8_next(const char *bytes, size_t size, size_t *at);
 
 /* White space according to Python's str.split() and str.rstrip(). */
@@ -40,7 +40,7 @@ rapt_status rapt__ngrams_create(struct ngrams *grams, size_t hypothesis, size_t 
 void rapt__ngrams_free(struct ngrams *grams, const rapt_allocator *allocator);
 
 /* Sets matches[k] = sum over the distinct (k+1)-grams of min(count in hypothesis, count in
- * reference). */
+   reference). */
 void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches);
 long long rapt__ngrams_total(size_t length, int order); /* number of n-grams */
 
@@ -51,7 +51,7 @@ rapt_status rapt__scored_check(rapt_text hypothesis, rapt_text reference, rapt_m
 /* ---- mteval.c ---- */
 
 /* Tokenizes like mteval-v13a and returns the size of the result. `text` (size bytes) is
- * overwritten; `out` needs 2 * size + 2 bytes. */
+   overwritten; `out` needs 2 * size + 2 bytes. */
 size_t rapt__mteval(char *text, size_t size, char *out);
 
 /* ---- word.c ---- */
@@ -69,7 +69,7 @@ size_t rapt__word_end(const char *bytes, size_t size, size_t at);
 size_t rapt__base64_size(size_t bytes);
 void rapt__base64_write(const void *bytes, size_t size, char *text);
 /* Decodes a text of rapt__base64_size(size) characters to `size` bytes. Returns false if it is not
- * valid. */
+   valid. */
 bool rapt__base64_read(const char *text, size_t size, void *bytes);
 
 /* ---- tokenizer.c ---- */
@@ -89,7 +89,7 @@ struct rapt_tokenizer {
 };
 
 /* Builds a byte-pair tokenizer from untrusted merges. Returns RAPT_BAD_FILE, with the wrong merge
- * in *why, if they are inconsistent. */
+   in *why, if they are inconsistent. */
 rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *left,
                                   const int32_t *right, int merges, const rapt_allocator *allocator,
                                   rapt_message *why);
@@ -98,7 +98,7 @@ rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *lef
 int32_t rapt__tokenizer_merge(const rapt_tokenizer *tokenizer, int32_t left, int32_t right);
 
 /* ---- kinds.c: creates a tokenizer from `count` 0-terminated names, and the bytes of a
- * SentencePiece model or NULL ---- */
+   SentencePiece model or NULL ---- */
 rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const char *names, size_t size,
                                  int count, rapt_text pieces, const rapt_allocator *allocator,
                                  rapt_message *why);
@@ -154,10 +154,10 @@ ptrdiff_t rapt__pairs_at(struct pair_table *pairs, int32_t left, int32_t right);
 bool rapt__pairs_use(struct pair_table *pairs, size_t pair,
                      uint32_t word); /* returns false if out of memory */
 /* Makes the pairs from index `from` on candidates for a merge; from then on their counts may only
- * fall. Returns false if out of memory. */
+   fall. Returns false if out of memory. */
 bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
 /* Removes and returns the most frequent pair (of equal counts the one with the lower ids), or
- * returns -1 if no pair occurs at least twice. */
+   returns -1 if no pair occurs at least twice. */
 ptrdiff_t rapt__pairs_best(struct pair_table *pairs);
 
 #endif

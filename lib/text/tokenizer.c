@@ -1,5 +1,5 @@
 /* tokenizer.c - builds a byte-pair vocabulary from its merges: the bytes of each token, and a
- * sorted table in which the merge of two tokens is found by binary search. */
+   sorted table in which the merge of two tokens is found by binary search. */
 #include "text/text.h"
 #include <string.h>
 
@@ -19,7 +19,7 @@ static uint32_t token_size(const struct rapt_tokenizer *t, int32_t id)
 }
 
 /* Computes where each token's bytes begin. A merge must join two earlier tokens to one no longer
- * than a word. */
+   than a word. */
 static rapt_status measure(struct rapt_tokenizer *t, rapt_message *why)
 {
     for (int32_t id = 0; id < RAPT__TOKEN_MERGES; id++)

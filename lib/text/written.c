@@ -151,7 +151,7 @@ static rapt_status create_pairs(rapt_tokenizer **tokenizer, const char *text, si
 }
 
 /* Reads bytes written by put_bytes into a new array of *size + 1 bytes, which the caller frees even
- * after a failure. */
+   after a failure. */
 static rapt_status take_bytes(const char *text, size_t body, size_t *at, char **bytes, size_t *size,
                               const rapt_allocator *allocator, rapt_message *why)
 {

@@ -56,8 +56,8 @@ static inline void run_exec(int threads, work *run, void *argument)
     run_openblas(threads, false, run, argument);
 }
 
-/* ---- arrays: of exactly the requested size, so that a sanitizer detects one element too many ----
- */
+/* ---- arrays: of exactly the requested size, so that a sanitizer detects one element too many
+   ---- */
 
 static inline float *floats(size_t n)
 {

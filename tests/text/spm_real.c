@@ -54,7 +54,7 @@ static uint32_t hash_line(uint32_t hash, const rapt_tokenizer *t, rapt_text line
 }
 
 /* Two ways to cut a run of hyphens or dots have the same score, and versions of SentencePiece
- * choose different ones. */
+   choose different ones. */
 static bool is_tie(const char *line)
 {
     return strstr(line, "----") || strstr(line, "\xE2\x80\xA6\xE2\x80\xA6\xE2\x80\xA6");

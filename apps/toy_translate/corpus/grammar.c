@@ -1,5 +1,5 @@
-/* grammar.c - parses grammar.txt, whose comments describe its syntax, into struct corpus_grammar.
- */
+/* grammar.c - parses grammar.txt, whose comments describe its syntax, into struct
+   corpus_grammar. */
 #include "reader.h"
 
 #include <stdlib.h>

@@ -34,8 +34,8 @@ struct share { /* what a rank has made of its segments */
     uint64_t words; /* bytes of the list of seen words; 0: too many */
 };
 /* Joins the indices of all ranks: on return, examples and *share are those of all ranks, in order,
-   and `seen`, if not NULL, has the words of all on rank 0. Returns the code of a rank that failed.
- */
+   and `seen`, if not NULL, has the words of all on rank 0. Returns the code of a rank that
+   failed. */
 int index_join(struct examples *examples, struct share *share, struct seen *seen);
 
 #endif

@@ -53,7 +53,7 @@ struct visit {      /* indexed by base */
 };
 
 /* Searches depth first from the root; `below` holds the way back, and next[p] the next child to
- * examine. */
+   examine. */
 static bool acyclic(const struct charsmap *map, struct visit *visits, uint32_t *next)
 {
     for (size_t p = 0; p < map->count; p++)

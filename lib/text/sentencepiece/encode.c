@@ -1,5 +1,5 @@
 /* encode.c - converts a text to ids: it is normalized and segmented according to the model's kind.
- * Then adjacent unknown pieces are joined to one, or replaced by byte pieces. */
+   Then adjacent unknown pieces are joined to one, or replaced by byte pieces. */
 #include "text/sentencepiece/sentencepiece.h"
 
 /* Records where the last token ends, in the text and in the normalized text. */

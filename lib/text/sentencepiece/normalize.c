@@ -1,7 +1,7 @@
 /* normalize.c - normalizes a text and records the original offset of each byte: the longest rule of
- * the charsmap is applied first, and each byte that is not UTF-8 becomes U+FFFD. Spaces are trimmed
- * and escaped, and one is added before or after the text. Strings that are USER_DEFINED pieces stay
- * unchanged. */
+   the charsmap is applied first, and each byte that is not UTF-8 becomes U+FFFD. Spaces are trimmed
+   and escaped, and one is added before or after the text. Strings that are USER_DEFINED pieces stay
+   unchanged. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* processor.c - creates and frees a processor. It keeps the bytes of the model: the pieces point
- * into them, and a model file stores them. */
+   into them, and a model file stores them. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>

@@ -33,7 +33,7 @@ struct trie_key {
 };
 struct trie_key rapt__trie_key(const char *bytes, size_t size, int32_t value);
 /* Builds a trie; sorts the keys. Returns RAPT_BAD_FILE if two keys are equal (*why names their
- * values) or there are too many. */
+   values) or there are too many. */
 rapt_status rapt__trie_build(struct trie *trie, struct trie_key *keys, size_t count,
                              const rapt_allocator *allocator, rapt_message *why);
 void rapt__trie_free(struct trie *trie, const rapt_allocator *allocator);
@@ -67,12 +67,12 @@ struct charsmap {
     size_t size;
 };
 /* Creates a map over `bytes`, which must outlive it. Checks that no search leaves the arrays or
- * runs in a cycle. */
+   runs in a cycle. */
 rapt_status rapt__charsmap_create(struct charsmap *map, const char *bytes, size_t size,
                                   const rapt_allocator *allocator, rapt_message *why);
 void rapt__charsmap_free(struct charsmap *map, const rapt_allocator *allocator);
 /* Returns the replacement of the longest key that the text begins with and sets *consumed to the
- * key's size, or returns NULL. */
+   key's size, or returns NULL. */
 const char *rapt__charsmap_match(const struct charsmap *map, const char *text, size_t size,
                                  size_t *consumed);
 
@@ -106,7 +106,7 @@ struct spm_normalized {
 };
 enum { SPM_TEXT_MAX = 1 << 30 }; /* limit in bytes for a text and for its normalized form */
 /* Normalizes a text. `out` is zero except for its allocator; the caller frees it even after a
- * failure. Returns RAPT_BAD_ARGUMENT if the text or its normalized form is too long. */
+   failure. Returns RAPT_BAD_ARGUMENT if the text or its normalized form is too long. */
 rapt_status rapt__spm_normalize(const struct spm_normalizer *normalizer, rapt_text text,
                                 bool origins, struct spm_normalized *out);
 void rapt__spm_normalized_free(struct spm_normalized *out);
@@ -155,7 +155,7 @@ struct spm {
                                            USER_DEFINED pieces */
 };
 /* Reads the options of the file, and its pieces if their array is allocated; otherwise only counts
- * them. */
+   them. */
 rapt_status rapt__spm_read(struct spm *spm, rapt_message *why);
 
 /* ---- pieces.c ---- */
@@ -191,8 +191,8 @@ void rapt__spm_put(struct spm_output *out, size_t start, size_t end, int32_t id)
 /* Returns the maximum number of tokens of a text of `bytes` bytes. */
 size_t rapt__spm_bound(const struct spm *spm, size_t bytes);
 /* Encodes a normalized text, which has origins if ends are wanted. All fields of *out except count
- * and unknown are set by the caller. Tokens beyond the capacity are only counted. Returns
- * RAPT_NO_MEMORY, or RAPT_BAD_ARGUMENT if the text is too long. */
+   and unknown are set by the caller. Tokens beyond the capacity are only counted. Returns
+   RAPT_NO_MEMORY, or RAPT_BAD_ARGUMENT if the text is too long. */
 rapt_status rapt__spm_encode_normalized(struct spm_output *out);
 /* Implements rapt_tokenizer_encode; arguments have been checked. */
 rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids, size_t *ends,
@@ -201,8 +201,8 @@ rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids
 /* ---- decode.c ---- */
 enum { CHARACTER_BYTES = 4 }; /* maximum in UTF-8 */
 /* Returns the character formed by the first *used (1 to CHARACTER_BYTES) bytes, or U+FFFD for a
- * byte that begins none. size: 1 to CHARACTER_BYTES. The result points into `bytes` or to a
- * constant. */
+   byte that begins none. size: 1 to CHARACTER_BYTES. The result points into `bytes` or to a
+   constant. */
 rapt_text rapt__spm_join_bytes(const char *bytes, size_t size, size_t *used);
 
 /* ---- unigram.c, bpe.c, word.c: emit the pieces of out->text, which must not be empty ---- */
@@ -211,7 +211,7 @@ rapt_status rapt__spm_bpe(struct spm_output *out);
 void rapt__spm_words(struct spm_output *out);
 void rapt__spm_characters(struct spm_output *out);
 /* Returns the size of the first character of valid UTF-8, at most size. A USER_DEFINED piece counts
- * as one character and sets *user, unless NULL, to true. */
+   as one character and sets *user, unless NULL, to true. */
 size_t rapt__spm_character(const struct spm *spm, const char *text, size_t size, bool *user);
 
 /* Returns the length of the character that begins with this byte; 1 for an invalid byte. */

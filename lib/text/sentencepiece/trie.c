@@ -1,6 +1,6 @@
 /* trie.c - maps strings to values with a double array. It is built from sorted keys, with a stack
- * of ranges of keys that share a prefix. A search takes one step per byte, and each step reads one
- * unit. Source: Aoe 1989; the XOR variant: Yata, Darts-clone. */
+   of ranges of keys that share a prefix. A search takes one step per byte, and each step reads one
+   unit. Source: Aoe 1989; the XOR variant: Yata, Darts-clone. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>

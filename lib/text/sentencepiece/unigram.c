@@ -1,7 +1,7 @@
 /* unigram.c - finds the most probable segmentation of a text under a unigram language model (Kudo
- * 2018) with Viterbi's algorithm over its bytes, in one pass along the trie of pieces. Sums are
- * rounded as in the reference, and of equal sums the first stays, so that ties are broken alike.
- * Takes at most as many steps as the text has bytes times those of the longest piece. */
+   2018) with Viterbi's algorithm over its bytes, in one pass along the trie of pieces. Sums are
+   rounded as in the reference, and of equal sums the first stays, so that ties are broken alike.
+   Takes at most as many steps as the text has bytes times those of the longest piece. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ struct path { /* the best path that ends here */
 };
 
 /* Extends paths by the pieces that begin at `start`. Returns whether one of them is the single
- * character there. */
+   character there. */
 static bool extend(const struct spm *spm, const struct spm_normalized *text, size_t start,
                    size_t length, struct path *paths)
 {
