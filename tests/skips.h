@@ -1,4 +1,4 @@
-/* skips.h - what a test leaves out on this machine, and why: a line of its own, which run.sh
+/* skips.h - reports what a test skips on this machine, and why, in a separate line, which run.sh
    repeats at the end. */
 #ifndef RAPT_TESTS_SKIPS_H
 #define RAPT_TESTS_SKIPS_H
@@ -25,12 +25,12 @@ static inline bool data_path(const char *test, const char *name, char found[DATA
     if (file)
         fclose(file);
     else
-        skipped(test, "RAPT_DATA names no folder of models");
+        skipped(test, "RAPT_DATA is not a folder with this model");
     return file != NULL;
 }
 
-/* Instruction sets that promise the same bits. Plain C is one of them where its compiler has a
-   fused multiply-add. */
+/* Instruction sets that give the same bits. Plain C is one of them if the compiler uses a fused
+   multiply-add. */
 #if defined(__aarch64__)
 static const rapt_isa same_bits_promised[] = {RAPT_ISA_NEON, RAPT_ISA_SCALAR};
 #else
@@ -38,8 +38,8 @@ static const rapt_isa same_bits_promised[] = {RAPT_ISA_AVX2, RAPT_ISA_AVX512};
 #endif
 enum { EQUAL_SETS = sizeof same_bits_promised / sizeof *same_bits_promised };
 
-/* Those of this processor, else plain C alone, into sets; how many. Where there is one only, a test
-   that compares them compares nothing, and says so, once. */
+/* Writes those that this processor has to `sets`, or plain C if it has none of them, and returns
+   their number. If there is only one, reports once that the test has nothing to compare. */
 static inline int equal_sets(const char *what, rapt_isa sets[EQUAL_SETS])
 {
     static bool said;
@@ -50,7 +50,7 @@ static inline int equal_sets(const char *what, rapt_isa sets[EQUAL_SETS])
         if (rapt_isa_use(same_bits_promised[i]) == RAPT_OK) sets[count++] = same_bits_promised[i];
     rapt_isa_use(used);
     if (count < EQUAL_SETS && !said) {
-        skipped(what, "this processor has one instruction set, and none to compare it with");
+        skipped(what, "this processor has too few instruction sets to compare");
         said = true;
     }
     if (count == 0) sets[count++] = RAPT_ISA_SCALAR;

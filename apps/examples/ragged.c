@@ -18,7 +18,7 @@ static void fill(float *to, int count, int seed)
     for (int i = 0; i < count; i++) to[i] = sinf((float)(seed * 31 + i * 7));
 }
 
-/* The sum of all outputs; every word is query, key and value. */
+/* Returns the sum of all outputs. Every word is query, key and value. */
 static double loss(void)
 {
     rapt_message why;

@@ -15,7 +15,7 @@ static void ok(rapt_status status)
     if (status) puts(why.text), exit(1);
 }
 
-/* New sequences. A target is begin, y1 .. yn, end. */
+/* Draws new sequences. A target is begin, y1 .. yn, end. */
 static void draw(void)
 {
     for (int b = 0, x = 0, y = 0; b < BATCH; b++, x += N, y += N + 2) {

@@ -18,7 +18,7 @@ struct listener {
     int pieces;
 };
 
-/* Not 0 ends the translation. The end token has no text. */
+/* Prints a token; the end token has no text. Returning anything but 0 would end the translation. */
 static int hear(void *user, int sentence, int32_t id, float log_probability)
 {
     struct listener *listener = user;

@@ -16,7 +16,7 @@ static void ok(rapt_status status)
     if (status) fprintf(stderr, "%s\n", why.text), exit(1);
 }
 
-/* "the dog sees a man", "the old dog sees a man" and all of their kind by number, 0 .. ALL - 1; how many words. */
+/* Writes sentence 0 .. ALL - 1, like "the dog sees a man" or "the old dog sees a man". Returns its length. */
 static int write(int number, int32_t *id, int32_t *label)
 {
     const int parts[] = {2, 1, 3, 3, 2, 3}, first[] = {THE, OLD, DOG, FISH, THE, DOG};

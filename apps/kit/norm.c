@@ -10,7 +10,7 @@ void norm_create(struct norm *norm, struct params *params, int width)
     for (int j = 0; j < width; j++) norm->gain[j] = 1;
 }
 
-/* The mean of a row, and 1 / sqrt(variance + 1e-5). */
+/* Computes the mean of a row, and 1 / sqrt(variance + 1e-5). */
 static void statistics(int width, const float *x, float *mean, float *inverse)
 {
     float sum = 0, square = 0;

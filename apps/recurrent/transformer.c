@@ -91,7 +91,7 @@ size_t transformer_parameters(const struct transformer *m)
     return rapt_model_parameters(m->model) - probes;
 }
 
-/* Source: words, end. Target: begin, words, end. */
+/* Fills in a batch. Sources are words and end; targets are begin, words, end. */
 static void transformer_fill(struct transformer *m, const struct sentence *sentences, int count)
 {
     int s = 0, t = 0;

@@ -10,7 +10,8 @@ enum { KINDS = 6, SIZES = 14 };
 static const float sizes[SIZES] = {0.3f,   1.7f, 23.1f,  100.7f, 1.1e3f,  2.2e3f, 2.3e4f,
                                    7.3e5f, 2e6f, 1.4e8f, 1e10f,  3.3e15f, 1e24f,  1e30f};
 
-/* Plain, capped, biased, biased by distance, negative scale, the general path. */
+/* Returns problems that are plain, capped, biased, biased by distance, have a negative scale, or
+   need the general path. */
 static struct choice choice_of(int kind, int queries, int keys, int width)
 {
     struct choice c = {.batch = 1,

@@ -126,7 +126,7 @@ static inline void assert_all_near(const float *got, const double *wanted, size_
 /* The rounding error of a sum of `terms` products between -1 and 1, in any order. */
 #define OF_A_SUM(terms) (4 + 0.25 * (terms))
 
-/* A definition of one number as a function of the argument. */
+/* Defines one number as a function of the argument. */
 typedef double definition(const void *argument);
 
 /* Returns the derivative of f by *x, as a central difference quotient. */

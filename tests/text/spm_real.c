@@ -36,7 +36,7 @@ static uint32_t hashed(uint32_t hash, const char *text)
     return hash;
 }
 
-/* The ids of a line in decimal, a space between and a line break after them, hashed. */
+/* Adds the ids of a line to a hash, in decimal, separated by spaces and followed by a line feed. */
 static uint32_t hash_line(uint32_t hash, const rapt_tokenizer *t, rapt_text line, size_t *ids)
 {
     size_t bound = rapt_tokenizer_bound(t, line.size), count = 0;

@@ -33,7 +33,7 @@ static const struct {
     {"expected", "4000000000000000 more 7", "unknown field more 7"},
 };
 
-/* A model that samples keys, whose checkpoint has every field. */
+/* Returns the configuration of a model that samples keys. Its checkpoint has every field. */
 static rapt_config sampling(void)
 {
     rapt_config c = small_configs[0];

@@ -47,7 +47,7 @@ static void add_mark(struct part *part, const struct mark *mark)
     part->marks[part->segments++] = *mark;
 }
 
-/* tail: NULL, or gets the places of the last pairs. data: NULL, or gets a sample. */
+/* tail: NULL, or gets the positions of the last pairs. data: NULL, or gets a sample. */
 static int survey(struct part *part, uint64_t *hash, struct tail *tail, struct data *data)
 {
     struct pair_reader reader;

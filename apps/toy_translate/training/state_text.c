@@ -60,7 +60,7 @@ static bool refuse_state(struct state_reason *why, const char *format, ...)
     return false;
 }
 
-/* The value as the file has it, as far as a message shows it. */
+/* Refuses a value. The message shows it as it is in the file, perhaps shortened. */
 static bool refuse_value(const struct field *f, const json_t *value, struct state_reason *why)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));

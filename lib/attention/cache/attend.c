@@ -39,7 +39,7 @@ static int group_end(const struct cached_queries *q, int i)
     return end;
 }
 
-/* The row of query head h for query row r, of query sequence i. */
+/* Returns the row of query head h for query row r of query sequence i. */
 static struct attend_row cached_row_of(const struct cache_reader *x, int i, int h, int r)
 {
     const struct cached_queries *q = x->q;
