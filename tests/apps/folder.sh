@@ -6,7 +6,7 @@
 
 data=${RAPT_DATA:-/nowhere}/models/firefox-tiny-enpt
 if ! [ -r "$data/vocab.enpt.spm" ]; then
-    echo "skipped: apps/folder: RAPT_DATA names no folder of models"
+    echo "skipped: apps/folder: RAPT_DATA is not a folder with models"
     exit 77
 fi
 mkdir moz

@@ -5,7 +5,7 @@
 
 model=${RAPT_DATA:-/nowhere}/models/ct2-aren/aren-transliteration
 if ! [ -r "$model/model.bin" ]; then
-    echo "skipped: apps/import: RAPT_DATA names no folder of models"
+    echo "skipped: apps/import: RAPT_DATA is not a folder with models"
     exit 77
 fi
 code 0 "$program" info "$model" >out

@@ -5,7 +5,7 @@
 
 model=${RAPT_DATA:-/nowhere}/models/firefox-tiny-enpt
 if ! [ -r "$model/expected.en" ]; then
-    echo "skipped: apps/student: RAPT_DATA names no folder of models"
+    echo "skipped: apps/student: RAPT_DATA is not a folder with models"
     exit 77
 fi
 for kind in "" .shortlist; do

@@ -13,7 +13,7 @@ skip() {
 case $name in
 hf) "$python" -c "import torch" 2>/dev/null || skip "apt install python3-torch" ;;
 student)
-    [ -r "${RAPT_DATA:-/nowhere}/models/firefox-tiny-enpt/expected.pt" ] || skip "RAPT_DATA names no folder of models"
+    [ -r "${RAPT_DATA:-/nowhere}/models/firefox-tiny-enpt/expected.pt" ] || skip "RAPT_DATA is not a folder with models"
     [ -r "$engines/student/list" ] || skip "sh tests/run.sh --all fetches the student" ;;
 esac
 "$python" -B "$scripts/$name.py" "$program" "$engines" 2>err || { tail -20 err; exit 1; }
