@@ -305,8 +305,8 @@ static void test_refused_shards(void **state)
     rapt_message why;
     char path[256];
     batch_of(&wide, 0, &s, &t);
-    refused(rapt_train_shard(none.trainer, 0, &s.tokens, &t.tokens, &r, &why), &why, "shards is 0");
-    refused(rapt_train_shards_step(none.trainer, &r, NULL, &why), &why, "shards is 0");
+    refused(rapt_train_shard(none.trainer, 0, &s.tokens, &t.tokens, &r, &why), &why, "limits.shards 0");
+    refused(rapt_train_shards_step(none.trainer, &r, NULL, &why), &why, "limits.shards 0");
     refused(rapt_train_shard(m.trainer, 8, &s.tokens, &t.tokens, &r, &why), &why, "shard is 8");
     refused(rapt_train_shard(m.trainer, 0, &s.tokens, NULL, &r, &why), &why, "target");
     refused(rapt_train_shard(m.trainer, 0, NULL, &t.tokens, &r, &why), &why, "source");
@@ -361,7 +361,7 @@ static void test_refused_sums(void **state)
     const rapt_subtree hole[] = {{0, 1, g[0]}, right}, lacking[] = {left, {2, 2, NULL}};
     const rapt_subtree more[] = {left, right, {4, 2, g[2]}};
     refused(rapt_shards_sum(3, good, 3, 3, &why), &why, "shards is 3");
-    refused(rapt_shards_sum(0, good, 3, 3, &why), &why, "shards is 0");
+    refused(rapt_shards_sum(0, good, 3, 3, &why), &why, "limits.shards 0");
     refused(rapt_shards_sum(4, good, 2, 3, &why), &why, "covers 2 of 4");
     refused(rapt_shards_sum(4, odd, 3, 3, &why), &why, "list[1]");
     refused(rapt_shards_sum(4, hole, 2, 3, &why), &why, "list[1]");
