@@ -59,7 +59,7 @@ struct choice {
     ROW(CENTER_WEIGHT, H, center_hidden, Q)                                                        \
     ROW(CENTER_VECTOR, H, 1, center_hidden)
 
-/* Where a problem, its gradients and the oracle have what is learned. */
+/* Offsets of the learned arrays in a problem, in its gradients and in the oracle's inputs. */
 struct learned {
     size_t in_problem, in_gradients, in_inputs;
 };

@@ -130,7 +130,7 @@ static void units_cover(void **state)
                 }
 }
 
-/* What units of other rows read again fits into the L2 cache, or the unit has its smallest size. */
+/* The data that other units read again must fit into the L2 cache, unless the unit is minimal. */
 static void units_fit(void **state)
 {
     struct context c;

@@ -41,7 +41,7 @@ struct oracle_inputs {
     double entropy;
 };
 
-/* What is held fixed: [heads][query rows of all sequences], p with [a->keys] for each of them. */
+/* Choices that are held fixed: [heads][query rows of all sequences], p with [a->keys] for each. */
 enum { ORACLE_OPEN = -2 }; /* not chosen yet */
 struct oracle_fixed {
     int *chosen;
