@@ -82,7 +82,7 @@ struct job {
     void *workspace;
 };
 
-static void check(rapt_status status, const char *what)
+static void check_attention(rapt_status status, const char *what)
 {
     if (status) bench_fail(what);
 }
@@ -92,8 +92,9 @@ static void run_forward(void *argument, int count)
     struct job *j = argument;
     const rapt_attention_saved saved = {.size = sizeof saved, .statistics = j->statistics};
     for (int i = 0; i < count; i++)
-        check(rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, &saved, j->workspace, NULL),
-              "rapt_attention_forward");
+        check_attention(
+            rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, &saved, j->workspace, NULL),
+            "rapt_attention_forward");
 }
 
 static void run_backward(void *argument, int count)
@@ -101,12 +102,12 @@ static void run_backward(void *argument, int count)
     struct job *j = argument;
     const rapt_attention_saved saved = {.size = sizeof saved, .statistics = j->statistics};
     for (int i = 0; i < count; i++)
-        check(rapt_attention_backward(
-                  &j->a, j->q, j->k, j->v, j->out, &saved, j->dout, NULL,
-                  &(rapt_gradients){
-                      .size = sizeof(rapt_gradients), .q = j->dq, .k = j->dk, .v = j->dv},
-                  j->workspace, NULL),
-              "rapt_attention_backward");
+        check_attention(rapt_attention_backward(
+                            &j->a, j->q, j->k, j->v, j->out, &saved, j->dout, NULL,
+                            &(rapt_gradients){
+                                .size = sizeof(rapt_gradients), .q = j->dq, .k = j->dk, .v = j->dv},
+                            j->workspace, NULL),
+                        "rapt_attention_backward");
 }
 
 static void report(struct bench *b, const struct problem *p, int threads, struct timing time)
@@ -196,7 +197,7 @@ static void measure_cached(struct bench *b, const struct problem *p, int threads
     for (int i = 0; i <= p->B; i++) starts[i] = i * p->T, key_starts[i] = i * p->S;
     for (int i = 0; i < p->B; i++) capacity[i] = p->S;
     rapt__cache_layout(&j.cache, p->B, panels, p->H, p->K, p->K, &arena);
-    check(rapt__arena_reserve(&arena, NULL), "out of memory");
+    check_attention(rapt__arena_reserve(&arena, NULL), "out of memory");
     rapt__cache_layout(&j.cache, p->B, panels, p->H, p->K, p->K, &arena);
     rapt__cache_start(&j.cache, capacity);
     j.threads = threads;

@@ -142,7 +142,7 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
                                    .more = more});
 }
 
-static void measure(struct bench *b, const struct kind *kind, int threads)
+static void measure_kind(struct bench *b, const struct kind *kind, int threads)
 {
     int heads = b->check ? 2 : HEADS, rows = kind->sentences ? WORDS : b->check ? 40 : ROWS;
     int batch = !kind->sentences ? 1 : b->check ? 2 : SENTENCES;
@@ -187,15 +187,16 @@ void measure_kinds(struct bench *b, int threads)
     if (b->quick && !b->check && !b->only) return;
     for (int i = 0; rapt_score_name((rapt_score)i); i++)
         if (bench_wants(b, "kinds", rapt_score_name((rapt_score)i)))
-            measure(b, &(struct kind){.score = (rapt_score)i}, threads);
+            measure_kind(b, &(struct kind){.score = (rapt_score)i}, threads);
     for (int i = 1; rapt_locality_name((rapt_locality)i); i++)
         if (bench_wants(b, "kinds", rapt_locality_name((rapt_locality)i)))
-            measure(b, &(struct kind){.locality = (rapt_locality)i}, threads);
+            measure_kind(b, &(struct kind){.locality = (rapt_locality)i}, threads);
     for (int i = 1; rapt_normalizer_name((rapt_normalizer)i); i++)
         if (bench_wants(b, "kinds", rapt_normalizer_name((rapt_normalizer)i)))
-            measure(b, &(struct kind){.normalizer = (rapt_normalizer)i}, threads);
+            measure_kind(b, &(struct kind){.normalizer = (rapt_normalizer)i}, threads);
     for (int i = 0; i < 2 * EXTRAS; i++) {
         const struct kind kind = {.extra = i % EXTRAS, .sentences = i >= EXTRAS};
-        if (i > 0 && bench_wants(b, "kinds", extras[kind.extra].name)) measure(b, &kind, threads);
+        if (i > 0 && bench_wants(b, "kinds", extras[kind.extra].name))
+            measure_kind(b, &kind, threads);
     }
 }

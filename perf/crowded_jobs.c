@@ -16,7 +16,7 @@ struct attention_job {
     void *workspace;
 };
 
-static void check(rapt_status status)
+static void check_jobs(rapt_status status)
 {
     if (status) bench_fail(rapt_status_text(status));
 }
@@ -27,7 +27,8 @@ static void forward(void *argument, int count)
     float **r = j->rows;
     const rapt_attention_saved saved = {.size = sizeof saved, .statistics = j->statistics};
     for (int i = 0; i < count; i++)
-        check(rapt_attention_forward(&j->a, r[0], r[1], r[2], r[3], &saved, j->workspace, NULL));
+        check_jobs(
+            rapt_attention_forward(&j->a, r[0], r[1], r[2], r[3], &saved, j->workspace, NULL));
 }
 
 static void backward(void *argument, int count)
@@ -37,8 +38,8 @@ static void backward(void *argument, int count)
     const rapt_attention_saved saved = {.size = sizeof saved, .statistics = j->statistics};
     const rapt_gradients d = {.size = sizeof d, .q = r[5], .k = r[6], .v = r[7]};
     for (int i = 0; i < count; i++)
-        check(rapt_attention_backward(&j->a, r[0], r[1], r[2], r[3], &saved, r[4], NULL, &d,
-                                      j->workspace, NULL));
+        check_jobs(rapt_attention_backward(&j->a, r[0], r[1], r[2], r[3], &saved, r[4], NULL, &d,
+                                           j->workspace, NULL));
 }
 
 static void end_attention(void *argument)

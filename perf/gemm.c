@@ -117,7 +117,7 @@ static json_t *shape_of(const struct layer *l)
     return json_pack(format, "M", l->in, "N", l->out, "K", l->rows);
 }
 
-static void measure(struct bench *b, struct job *j)
+static void measure_gemm(struct bench *b, struct job *j)
 {
     const struct layer *l = j->layer;
     use_threads(j->threads);
@@ -163,7 +163,7 @@ static void measure_layer(struct bench *b, const struct layer *l, int threads)
     for (int backend = BUILTIN; backend < BACKENDS; backend++) {
         j.backend = (enum backend)backend;
         if (serves(j.backend, l) && !(b->quick && backend == INSIDE) && wanted(b, l, j.backend))
-            measure(b, &j);
+            measure_gemm(b, &j);
     }
     bench_free(j.x);
     bench_free(j.y);

@@ -53,7 +53,7 @@ void tile_data_free(struct tile_data *d)
 
 /* ---- products ---- */
 
-static void multiply(const struct kernels *k, struct tile_data *d, int rows, int columns)
+static void multiply_tiles(const struct kernels *k, struct tile_data *d, int rows, int columns)
 {
     const struct gemm_block p = {.rows = rows,
                                  .columns = columns,
@@ -79,7 +79,7 @@ static void cost_gemm(double rows, double columns, double *reads, double *writes
 
 static void run_tile(const struct kernels *k, struct tile_data *d)
 {
-    multiply(k, d, k->tile_rows, COLUMNS);
+    multiply_tiles(k, d, k->tile_rows, COLUMNS);
 }
 static void cost_tile(const struct kernels *k, double *reads, double *writes, double *operations)
 {
@@ -88,7 +88,7 @@ static void cost_tile(const struct kernels *k, double *reads, double *writes, do
 
 static void run_row(const struct kernels *k, struct tile_data *d)
 {
-    multiply(k, d, 1, COLUMNS);
+    multiply_tiles(k, d, 1, COLUMNS);
 }
 static void cost_row(const struct kernels *k, double *reads, double *writes, double *operations)
 {

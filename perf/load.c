@@ -18,7 +18,7 @@ static const struct way {
     int packed, no_mapping;
 } ways[] = {{"plain", 0, 0}, {"packed", 1, 0}, {"packed_read", 1, 1}};
 
-static void check(rapt_status status, const rapt_message *why)
+static void check_load(rapt_status status, const rapt_message *why)
 {
     if (status) bench_fail(why->text[0] ? why->text : rapt_status_text(status));
 }
@@ -28,8 +28,8 @@ static rapt_model *make_model(int vocab)
     rapt_config config = {.size = sizeof config};
     rapt_message why = {""};
     rapt_model *model;
-    check(rapt_config_preset(&config, vocab == VOCAB ? "base" : "tiny", vocab, &why), &why);
-    check(rapt_model_create(&model, &config, 1, NULL, &why), &why);
+    check_load(rapt_config_preset(&config, vocab == VOCAB ? "base" : "tiny", vocab, &why), &why);
+    check_load(rapt_model_create(&model, &config, 1, NULL, &why), &why);
     return model;
 }
 
@@ -39,20 +39,20 @@ static double load_once(const char *path, const struct way *way)
     rapt_message why = {""};
     rapt_model *model;
     double start = bench_now();
-    check(rapt_model_load_with(&model, path, &options, NULL, &why), &why);
+    check_load(rapt_model_load_with(&model, path, &options, NULL, &why), &why);
     double seconds = bench_now() - start;
     rapt_model_free(model);
     return seconds;
 }
 
-static void measure(struct bench *b, const rapt_model *model, const char *path,
-                    const struct way *way)
+static void measure_load(struct bench *b, const rapt_model *model, const char *path,
+                         const struct way *way)
 {
     const rapt_save_options options = {.size = sizeof options, .packed = way->packed};
     double seconds[LOADS];
     int count = b->check ? 1 : LOADS;
     rapt_message why = {""};
-    check(rapt_model_save_with(model, path, &options, NULL, 0, &why), &why);
+    check_load(rapt_model_save_with(model, path, &options, NULL, 0, &why), &why);
     for (int i = 0; i < count; i++) seconds[i] = load_once(path, way);
     struct timing time = bench_summary(seconds, count);
     double bytes = 4 * (double)rapt_model_parameters(model);
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
     atexit(remove_file);
     rapt_model *model = make_model(b.check ? CHECKED : VOCAB);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (bench_wants(&b, "load", ways[i].label)) measure(&b, model, model_file, &ways[i]);
+        if (bench_wants(&b, "load", ways[i].label)) measure_load(&b, model, model_file, &ways[i]);
     rapt_model_free(model);
     return bench_end(&b);
 }

@@ -29,7 +29,7 @@ static void report_peak(struct bench *b, int threads)
                                    .operations = operations});
 }
 
-static void multiply(struct team *team, void *argument)
+static void multiply_cached(struct team *team, void *argument)
 {
     struct job *j = argument;
     size_t c_size = (size_t)j->rows * (size_t)j->columns;
@@ -64,7 +64,7 @@ static void run_product(void *argument, int count)
 {
     struct job *j = argument;
     j->count = count;
-    rapt__team_run(j->threads, multiply, j);
+    rapt__team_run(j->threads, multiply_cached, j);
 }
 
 static void run_add(void *argument, int count)

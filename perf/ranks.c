@@ -52,7 +52,7 @@ static void round_of(struct plan *p)
 
 /* Measures as many rounds as time allows and, even on a busy machine, enough for a median. Rank 0
    keeps the time. */
-static void measure(struct plan *p)
+static void measure_ranks(struct plan *p)
 {
     const struct bench *b = p->b;
     double enough = b->check ? 0 : b->quick ? 6 : 30, start = bench_now(), more = 1;
@@ -124,7 +124,7 @@ static void run_model(struct bench *b, const struct ranks *world, const struct t
     p = (struct plan){.b = b};
     rank_job_create(&p.job, world, shape, b->threads_given ? b->threads[0] : 1, transport);
     if (!rank_job_same_bits(&p.job)) bench_fail("ranks or their overlap change the model");
-    measure(&p);
+    measure_ranks(&p);
     for (int ranks = 1; ranks <= world->count && world->rank == 0; ranks++)
         for (int waits = 0; waits < (ranks > 1 ? 2 : 1); waits++) print_step(&p, ranks, waits);
     if (world->rank == 0) print_inputs(&p);

@@ -210,7 +210,7 @@ static void list_threads(const struct bench *b, char *text, size_t size)
         used += (size_t)snprintf(text + used, size - used, "%s%d", i ? "," : "", b->threads[i]);
 }
 
-static void draw(const struct scaling *s, const char *path)
+static void draw_scaling(const struct scaling *s, const char *path)
 {
     char environment[256];
     json_t *e = bench_environment();
@@ -307,6 +307,6 @@ int main(int argc, char **argv)
     if (svg && b.thread_counts < 2)
         fprintf(stderr, "%s: no figure: a speed-up needs two numbers of threads\n", b.program);
     else if (svg && s.count > 0)
-        draw(&s, svg);
+        draw_scaling(&s, svg);
     return bench_end(&b);
 }

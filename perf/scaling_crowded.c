@@ -102,7 +102,7 @@ static void print_line(struct bench *b, const struct crowded_job *job, const str
     if (fflush(stdout) || ferror(stdout)) bench_fail("standard output cannot be written");
 }
 
-static void measure(struct bench *b, int index)
+static void measure_crowded(struct bench *b, int index)
 {
     struct crowded_job jobs[2];
     double seconds[2][ROUNDS];
@@ -125,7 +125,7 @@ int scaling_crowded(struct bench *b)
     if (!b->json)
         printf("%-26s\t%5s\t%10s\t%10s\t%6s\n", "name", "size", "1 thread", "2 threads", "ratio");
     for (int i = 0; i < CROWDED_JOBS; i++)
-        if (bench_wants(b, crowded_jobs[i].name, crowded_jobs[i].label)) measure(b, i);
+        if (bench_wants(b, crowded_jobs[i].name, crowded_jobs[i].label)) measure_crowded(b, i);
     kill(busy, SIGKILL);
     waitpid(busy, NULL, 0);
     return bench_end(b);

@@ -11,7 +11,7 @@ enum { LEFT = 50, RIGHT = 46, ABOVE = 54, BELOW = 54, MAX_TICKS = 5 };
 
 static const char ideal_color[] = "#888888";
 
-static void draw(struct svg *svg, const struct series *s, double left, double top)
+static void draw_speedup(struct svg *svg, const struct series *s, double left, double top)
 {
     const int last = s->count - 1;
     double threads[BENCH_THREADS], speed_up[BENCH_THREADS], max_threads = 1, max_speed_up = 1;
@@ -58,6 +58,6 @@ bool speedup_figure(const char *path, const char *environment, const struct seri
     chart_legend(&svg, MARGIN + 84, 72, chart_colors[0],
                  "measured; the number is the speed-up with the most threads");
     for (int i = 0; i < count; i++)
-        draw(&svg, &series[i], MARGIN + i % COLUMNS * WIDTH, TOP + i / COLUMNS * HEIGHT);
+        draw_speedup(&svg, &series[i], MARGIN + i % COLUMNS * WIDTH, TOP + i / COLUMNS * HEIGHT);
     return svg_close(&svg) == 0;
 }

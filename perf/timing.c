@@ -20,7 +20,7 @@ double bench_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double measure(bench_work *work, void *argument, int count)
+static double measure_time(bench_work *work, void *argument, int count)
 {
     double start = bench_now();
     work(argument, count);
@@ -31,9 +31,9 @@ static double measure(bench_work *work, void *argument, int count)
    count. */
 static double fastest_of(int tries, bench_work *work, void *argument, int count)
 {
-    double fastest = measure(work, argument, count);
+    double fastest = measure_time(work, argument, count);
     for (int i = 1; i < tries && fastest < RETRY_LIMIT; i++) {
-        double taken = measure(work, argument, count);
+        double taken = measure_time(work, argument, count);
         if (taken < fastest) fastest = taken;
     }
     return fastest;
@@ -58,12 +58,12 @@ struct timing bench_time(const struct bench *b, bench_work *work, void *argument
     int calls = 1, samples = 0, min = b->quick ? QUICK_MIN : MIN;
     if (b->enough > 0 && b->enough < enough) enough = b->enough;
     if (b->check) {
-        seconds[0] = measure(work, argument, 1);
+        seconds[0] = measure_time(work, argument, 1);
         return bench_summary(seconds, 1);
     }
     while (fastest_of(TRIES, work, argument, calls) < SAMPLE && calls < MAX_CALLS) calls *= 2;
     while (samples < MAX_SAMPLES && (samples < min || sum < enough)) {
-        double taken = measure(work, argument, calls);
+        double taken = measure_time(work, argument, calls);
         sum += taken;
         seconds[samples++] = taken / calls;
     }

@@ -17,7 +17,8 @@ static void step(void *argument, int count)
     training_steps(j->trainer, &j->source, &j->target, count);
 }
 
-static void measure(struct bench *b, const struct training *s, int threads, rapt_products products)
+static void measure_train(struct bench *b, const struct training *s, int threads,
+                          rapt_products products)
 {
     rapt_config config = training_config(s);
     rapt_train_options options;
@@ -58,9 +59,9 @@ int main(int argc, char **argv)
         for (size_t n = 0; n < TRAININGS; n++) {
             const struct training *s = &trainings[b.check ? TRAININGS : n];
             if (!bench_wants(&b, "train_step", trainings[n].label)) continue;
-            measure(&b, s, b.threads[i], RAPT_PRODUCTS_BUILTIN);
+            measure_train(&b, s, b.threads[i], RAPT_PRODUCTS_BUILTIN);
             if (!b.quick && rapt__openblas_load(NULL) == RAPT_OK)
-                measure(&b, s, b.threads[i], RAPT_PRODUCTS_OPENBLAS);
+                measure_train(&b, s, b.threads[i], RAPT_PRODUCTS_OPENBLAS);
         }
     return bench_end(&b);
 }

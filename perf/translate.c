@@ -49,7 +49,7 @@ struct job {
     int *counts;
 };
 
-static void check(rapt_status status, const rapt_message *why)
+static void check_translate(rapt_status status, const rapt_message *why)
 {
     if (status) bench_fail(why->text[0] ? why->text : rapt_status_text(status));
 }
@@ -60,7 +60,7 @@ static void translate(void *argument, int count)
     rapt_message why = {""};
     for (int i = 0; i < count; i++) {
         const rapt_generate_outputs out = {.size = sizeof out, .ids = j->ids, .counts = j->counts};
-        check(rapt_generate(j->session, &j->source, &j->options, &out, &why), &why);
+        check_translate(rapt_generate(j->session, &j->source, &j->options, &out, &why), &why);
         for (int b = 0; b < j->shape->batch; b++)
             if (j->counts[b] != j->length) bench_fail("a translation lacks tokens");
     }
@@ -175,7 +175,7 @@ static void make_model(struct subject *m)
                           .tie = RAPT_TIE_ALL};
     rapt_message why = {""};
     *m = (struct subject){.begin = 1, .end = 0, .source_end = -1};
-    check(rapt_model_create(&m->own, &config, 1, NULL, &why), &why);
+    check_translate(rapt_model_create(&m->own, &config, 1, NULL, &why), &why);
     m->model = m->own, m->c = config;
 }
 
@@ -183,7 +183,7 @@ static void open_model(struct subject *m, const char *path)
 {
     rapt_message why = {""};
     *m = (struct subject){.source_end = -1};
-    check(rapt_translator_load(&m->translator, path, NULL, NULL, &why), &why);
+    check_translate(rapt_translator_load(&m->translator, path, NULL, NULL, &why), &why);
     const rapt_tokenizer *target = rapt_translator_target(m->translator);
     m->model = rapt_translator_model(m->translator);
     m->c = *rapt_model_config(m->model);
@@ -230,7 +230,7 @@ static void begin_job(struct job *j, const struct subject *m, const struct shape
                           .target_length = length,
                           .threads = threads};
     rapt_message why = {""};
-    check(rapt_session_create(&j->session, m->model, &limits, NULL, &why), &why);
+    check_translate(rapt_session_create(&j->session, m->model, &limits, NULL, &why), &why);
 }
 
 static void end_job(struct job *j)
@@ -252,7 +252,8 @@ static json_t *shape_of(const struct shape *s, const rapt_config *c)
                      "sampled", s->temperature > 0);
 }
 
-static void measure(struct bench *b, const struct subject *m, const struct shape *s, int threads)
+static void measure_translate(struct bench *b, const struct subject *m, const struct shape *s,
+                              int threads)
 {
     struct job j;
     int length = target_length(&m->c);
@@ -284,9 +285,9 @@ static double load_once(const char *path, bool whole)
     rapt_model *model = NULL;
     double start = bench_now();
     if (whole)
-        check(rapt_translator_load(&translator, path, NULL, NULL, &why), &why);
+        check_translate(rapt_translator_load(&translator, path, NULL, NULL, &why), &why);
     else
-        check(rapt_model_import(&model, path, NULL, &why), &why);
+        check_translate(rapt_model_import(&model, path, NULL, &why), &why);
     double seconds = bench_now() - start;
     rapt_translator_free(translator);
     rapt_model_free(model);
@@ -326,7 +327,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < b.thread_counts; i++)
         for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++)
             if (bench_wants(&b, "translate", shapes[n].label))
-                measure(&b, &m, &shapes[n], b.threads[i]);
+                measure_translate(&b, &m, &shapes[n], b.threads[i]);
     close_model(&m);
     return bench_end(&b);
 }

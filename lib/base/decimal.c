@@ -20,7 +20,7 @@ struct decimal {
 
 /* Computes N *= factor, where N is in decimal digits, lowest first. Returns the new number of
    digits. */
-static int multiply(unsigned char *digit, int count, uint32_t factor)
+static int multiply_decimal(unsigned char *digit, int count, uint32_t factor)
 {
     uint32_t carry = 0;
     for (int i = 0; i < count || carry; i++) {
@@ -37,12 +37,12 @@ static struct decimal expand(uint32_t m, int e)
 {
     struct decimal d = {0};
     unsigned char low[DIGITS] = {1};
-    int n = m ? multiply(low, 1, m) : 0;
+    int n = m ? multiply_decimal(low, 1, m) : 0;
     uint32_t base = e < 0 ? 5 : 2;
     for (int left = e < 0 ? -e : e; left > 0 && n > 0; left -= left < 8 ? left : 8) {
         uint32_t factor = 1;
         for (int i = 0; i < left && i < 8; i++) factor *= base;
-        n = multiply(low, n, factor);
+        n = multiply_decimal(low, n, factor);
     }
     for (int i = 0; i < n; i++) d.digit[i] = low[n - 1 - i];
     d.count = n;

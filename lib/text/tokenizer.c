@@ -20,7 +20,7 @@ static uint32_t token_size(const struct rapt_tokenizer *t, int32_t id)
 
 /* Computes where each token's bytes begin. A merge must join two earlier tokens to one no longer
    than a word. */
-static rapt_status measure(struct rapt_tokenizer *t, rapt_message *why)
+static rapt_status measure_tokens(struct rapt_tokenizer *t, rapt_message *why)
 {
     for (int32_t id = 0; id < RAPT__TOKEN_MERGES; id++)
         t->start[id + 1] = t->start[id] + (id >= RAPT__TOKEN_BYTES);
@@ -83,7 +83,7 @@ static rapt_status fill_tokenizer(struct rapt_tokenizer *t, const int32_t *left,
         memcpy(t->left, left, (size_t)t->merges * sizeof *left);
         memcpy(t->right, right, (size_t)t->merges * sizeof *right);
     }
-    if ((status = measure(t, why))) return status;
+    if ((status = measure_tokens(t, why))) return status;
     if ((status = sort_pairs(t, why))) return status;
     t->pool = rapt__alloc(&t->allocator, t->start[t->vocab]);
     if (!t->pool)

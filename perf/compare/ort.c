@@ -30,7 +30,7 @@ static void fail(const char *why)
     exit(1);
 }
 
-static void check(OrtStatus *status)
+static void check_ort(OrtStatus *status)
 {
     if (status) fail(api->GetErrorMessage(status));
 }
@@ -46,8 +46,8 @@ static void begin(void)
     if (api) return;
     api = OrtGetApiBase()->GetApi(ORT_API_VERSION);
     if (!api) fail("the library is older than the header that compare was built with");
-    check(api->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "rapt", &environment));
-    check(api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &plain));
+    check_ort(api->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "rapt", &environment));
+    check_ort(api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &plain));
 }
 
 /* Creates a session of the model, whose bytes are read before this returns. */
@@ -58,10 +58,10 @@ struct work *ort_create(const void *model, size_t bytes, int threads)
     struct work *w = calloc(1, sizeof *w);
     if (!w) fail("out of memory");
     OrtSessionOptions *options;
-    check(api->CreateSessionOptions(&options));
-    check(api->SetIntraOpNumThreads(options, threads));
-    check(api->AddSessionConfigEntry(options, "session.force_spinning_stop", "1"));
-    check(api->CreateSessionFromArray(environment, model, bytes, options, &w->session));
+    check_ort(api->CreateSessionOptions(&options));
+    check_ort(api->SetIntraOpNumThreads(options, threads));
+    check_ort(api->AddSessionConfigEntry(options, "session.force_spinning_stop", "1"));
+    check_ort(api->CreateSessionFromArray(environment, model, bytes, options, &w->session));
     api->ReleaseSessionOptions(options);
     return w;
 }
@@ -71,9 +71,9 @@ static OrtValue *tensor(float *data, const int64_t *size, int dimensions)
     size_t count = 1;
     for (int i = 0; i < dimensions; i++) count *= (size_t)size[i];
     OrtValue *value;
-    check(api->CreateTensorWithDataAsOrtValue(plain, data, count * sizeof *data, size,
-                                              (size_t)dimensions,
-                                              ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &value));
+    check_ort(api->CreateTensorWithDataAsOrtValue(plain, data, count * sizeof *data, size,
+                                                  (size_t)dimensions,
+                                                  ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &value));
     return value;
 }
 
@@ -97,8 +97,9 @@ void ort_run(struct work *w, int times)
 {
     const char *const output_name[] = {"out"};
     for (int i = 0; i < times; i++)
-        check(api->Run(w->session, NULL, (const char *const *)w->input_name,
-                       (const OrtValue *const *)w->input, w->inputs, output_name, 1, &w->output));
+        check_ort(api->Run(w->session, NULL, (const char *const *)w->input_name,
+                           (const OrtValue *const *)w->input, w->inputs, output_name, 1,
+                           &w->output));
 }
 
 EXPORT void ort_free(struct work *w);

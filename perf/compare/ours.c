@@ -12,7 +12,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static void check(rapt_status status, const rapt_message *why)
+static void check_ours(rapt_status status, const rapt_message *why)
 {
     if (status) bench_fail(why && why->text[0] ? why->text : rapt_status_text(status));
 }
@@ -92,9 +92,9 @@ void ours_attention_forward(struct attention_work *w, int times)
 {
     const rapt_attention_saved saved = {.size = sizeof saved, .statistics = w->statistics};
     for (int i = 0; i < times; i++)
-        check(rapt_attention_forward(&w->a, w->array[Q], w->array[K], w->array[V], w->array[OUT],
-                                     &saved, w->workspace, NULL),
-              NULL);
+        check_ours(rapt_attention_forward(&w->a, w->array[Q], w->array[K], w->array[V],
+                                          w->array[OUT], &saved, w->workspace, NULL),
+                   NULL);
 }
 
 /* Sets the gradients rather than adding to them, as the library does, so that they can be
@@ -105,14 +105,14 @@ void ours_attention_backward(struct attention_work *w, int times)
     const rapt_attention_saved saved = {.size = sizeof saved, .statistics = w->statistics};
     for (int i = 0; i < times; i++) {
         for (int j = DQ; j <= DV; j++) memset(w->array[j], 0, w->count * sizeof(float));
-        check(rapt_attention_backward(&w->a, w->array[Q], w->array[K], w->array[V], w->array[OUT],
-                                      &saved, w->array[DOUT], NULL,
-                                      &(rapt_gradients){.size = sizeof(rapt_gradients),
-                                                        .q = w->array[DQ],
-                                                        .k = w->array[DK],
-                                                        .v = w->array[DV]},
-                                      w->workspace, NULL),
-              NULL);
+        check_ours(rapt_attention_backward(&w->a, w->array[Q], w->array[K], w->array[V],
+                                           w->array[OUT], &saved, w->array[DOUT], NULL,
+                                           &(rapt_gradients){.size = sizeof(rapt_gradients),
+                                                             .q = w->array[DQ],
+                                                             .k = w->array[DK],
+                                                             .v = w->array[DV]},
+                                           w->workspace, NULL),
+                   NULL);
     }
 }
 
@@ -162,7 +162,7 @@ float *ours_product_array(struct product_work *w, int index)
     return all[index];
 }
 
-static void multiply(struct team *team, void *argument)
+static void multiply_ours(struct team *team, void *argument)
 {
     const struct product_work *w = argument;
     const struct exec_context c = {team, rapt__kernels(), w->pack, NULL};
@@ -182,7 +182,7 @@ EXPORT void ours_product_run(struct product_work *w, int times);
 void ours_product_run(struct product_work *w, int times)
 {
     w->times = times;
-    rapt__team_run(w->threads, multiply, w);
+    rapt__team_run(w->threads, multiply_ours, w);
 }
 
 /* Returns the result of one run, in the order of x, y or W, owned by w. Runs add to the gradient of

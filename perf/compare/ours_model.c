@@ -25,7 +25,7 @@ struct model_work {
     int *counts;
 };
 
-static void check(rapt_status status, const rapt_message *why)
+static void check_ours_model(rapt_status status, const rapt_message *why)
 {
     if (status) bench_fail(why->text[0] ? why->text : rapt_status_text(status));
 }
@@ -56,7 +56,7 @@ static struct model_work *create(const struct model_shape *s)
                           .decoder_layers = s->decoder_layers,
                           .tie = RAPT_TIE_ALL};
     *w = (struct model_work){.shape = *s};
-    check(rapt_model_create(&w->model, &config, 1, NULL, &why), &why);
+    check_ours_model(rapt_model_create(&w->model, &config, 1, NULL, &why), &why);
     w->source = draw_tokens(s->batch, s->source, s->vocab, 1);
     return w;
 }
@@ -79,7 +79,7 @@ const char *ours_model_tensor(const struct model_work *w, int index, int *rows, 
 EXPORT void ours_model_read(const struct model_work *w, int index, float *data);
 void ours_model_read(const struct model_work *w, int index, float *data)
 {
-    check(rapt_model_read(w->model, index, data, NULL), &(rapt_message){""});
+    check_ours_model(rapt_model_read(w->model, index, data, NULL), &(rapt_message){""});
 }
 
 /* Returns [batch][source], or [batch][target + 1] with the token that is fed first and the one that
@@ -105,7 +105,7 @@ struct model_work *ours_train_create(const struct model_shape *s, float rate)
     o.beta1 = 0.9f, o.beta2 = 0.98f, o.epsilon = 1e-9f, o.weight_decay = 0, o.clip_norm = 0;
     o.label_smoothing = 0.1f, o.dropout = o.attention_dropout = o.ffn_dropout = 0;
     w->target = draw_tokens(s->batch, s->target + 1, s->vocab, 2);
-    check(rapt_trainer_create(&w->trainer, w->model, &o, &limits, NULL, &why), &why);
+    check_ours_model(rapt_trainer_create(&w->trainer, w->model, &o, &limits, NULL, &why), &why);
     return w;
 }
 
@@ -115,8 +115,8 @@ double ours_train_step(struct model_work *w)
 {
     rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
-    check(rapt_train_gradient(w->trainer, &w->source, &w->target, &report, &why), &why);
-    check(rapt_train_step(w->trainer, &report, &why), &why);
+    check_ours_model(rapt_train_gradient(w->trainer, &w->source, &w->target, &report, &why), &why);
+    check_ours_model(rapt_train_step(w->trainer, &report, &why), &why);
     return report.loss / (double)report.tokens;
 }
 
@@ -132,7 +132,7 @@ struct model_work *ours_translate_create(const struct model_shape *s)
                           .source_tokens = s->batch * s->source,
                           .target_length = s->target,
                           .threads = s->threads};
-    check(rapt_session_create(&w->session, w->model, &limits, NULL, &why), &why);
+    check_ours_model(rapt_session_create(&w->session, w->model, &limits, NULL, &why), &why);
     w->ids = bench_alloc((size_t)s->batch * (size_t)s->target * sizeof *w->ids);
     w->counts = bench_alloc((size_t)s->batch * sizeof *w->counts);
     return w;
@@ -148,7 +148,7 @@ const int32_t *ours_translate(struct model_work *w)
     rapt_generate_options_default(&o, sizeof o, BEGIN, END);
     o.max_length = w->shape.target, o.suppressed = suppressed, o.suppressed_count = 1;
     const rapt_generate_outputs out = {.size = sizeof out, .ids = w->ids, .counts = w->counts};
-    check(rapt_generate(w->session, &w->source, &o, &out, &why), &why);
+    check_ours_model(rapt_generate(w->session, &w->source, &o, &out, &why), &why);
     return w->ids;
 }
 
@@ -164,8 +164,8 @@ const float *ours_translate_logits(struct model_work *w)
     for (int i = 0; i <= batch; i++) starts[i] = i;
     for (int i = 0; i < batch; i++) ids[i] = BEGIN;
     const rapt_tokens first = {.batch = batch, .ids = ids, .starts = starts};
-    check(rapt_encode(w->session, &w->source, NULL, &why), &why);
-    check(rapt_decode(w->session, &first, &logits, &why), &why);
+    check_ours_model(rapt_encode(w->session, &w->source, NULL, &why), &why);
+    check_ours_model(rapt_decode(w->session, &first, &logits, &why), &why);
     bench_free(starts);
     bench_free(ids);
     return logits;

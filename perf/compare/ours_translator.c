@@ -23,7 +23,7 @@ struct translator_work {
     int tokens; /* tokens of all translations of a run */
 };
 
-static void check(rapt_status status, const rapt_message *why)
+static void check_ours_translator(rapt_status status, const rapt_message *why)
 {
     if (status) bench_fail(why->text[0] ? why->text : rapt_status_text(status));
 }
@@ -55,7 +55,7 @@ static void append_names(struct text *t, const rapt_tokenizer *tokenizer, const 
 }
 
 /* Draws a text of random tokens and counts the tokens it has. */
-static void draw(struct translator_work *w, int sentence)
+static void draw_token(struct translator_work *w, int sentence)
 {
     const rapt_tokenizer *tokenizer = rapt_translator_source(w->translator);
     int vocab = rapt_tokenizer_vocab(tokenizer);
@@ -65,12 +65,13 @@ static void draw(struct translator_work *w, int sentence)
     rapt_message why = {""};
     for (int i = 0; i < TOKENS; i++)
         drawn[i] = (int32_t)(rapt__uniform((uint64_t)sentence, (uint64_t)i) * vocab);
-    check(rapt_tokenizer_decode(tokenizer, drawn, TOKENS, bytes, sizeof bytes, &size, &why), &why);
+    check_ours_translator(
+        rapt_tokenizer_decode(tokenizer, drawn, TOKENS, bytes, sizeof bytes, &size, &why), &why);
     append(&w->texts[sentence], bytes, size);
     w->sources[sentence] = (rapt_text){w->texts[sentence].bytes, size};
-    check(rapt_tokenizer_encode(tokenizer, w->sources[sentence], ids, NULL, 16 * TOKENS, &count,
-                                &why),
-          &why);
+    check_ours_translator(rapt_tokenizer_encode(tokenizer, w->sources[sentence], ids, NULL,
+                                                16 * TOKENS, &count, &why),
+                          &why);
     append_names(&w->names, tokenizer, ids, (int)count);
 }
 
@@ -87,8 +88,8 @@ struct translator_work *ours_translator_create(const char *path, int beams, int 
                                              .min_length = TOKENS};
     rapt_message why = {""};
     *w = (struct translator_work){0};
-    check(rapt_translator_load(&w->translator, path, &options, NULL, &why), &why);
-    for (int i = 0; i < SENTENCES; i++) draw(w, i);
+    check_ours_translator(rapt_translator_load(&w->translator, path, &options, NULL, &why), &why);
+    for (int i = 0; i < SENTENCES; i++) draw_token(w, i);
     return w;
 }
 
@@ -129,7 +130,8 @@ const char *ours_translator_run(struct translator_work *w)
 {
     rapt_message why = {""};
     w->translations.size = 0, w->tokens = 0;
-    check(rapt_translate_many(w->translator, w->sources, SENTENCES, 0, keep, w, &why), &why);
+    check_ours_translator(
+        rapt_translate_many(w->translator, w->sources, SENTENCES, 0, keep, w, &why), &why);
     return w->translations.bytes;
 }
 

@@ -37,7 +37,7 @@ static void multiply_columns(const struct kernels *kernels, const struct dots *d
     }
 }
 
-static void multiply(const struct kernels *kernels, const struct dots *d)
+static void multiply_rows(const struct kernels *kernels, const struct dots *d)
 {
     for (int s = d->first; s < d->end; s += DOT_COLUMNS)
         multiply_columns(kernels, d, s, rapt__min(d->end, s + DOT_COLUMNS));
@@ -47,28 +47,28 @@ const float *rapt__row_dots(const struct row *r, const float *known, const float
                             const float *panels, int width, float *to)
 {
     if (known) return known;
-    multiply(r->head->kernels, &(struct dots){.a = a,
-                                              .panels = panels,
-                                              .rows = 1,
-                                              .width = width,
-                                              .first = r->first,
-                                              .end = r->end,
-                                              .to = to,
-                                              .more = r->space.more});
+    multiply_rows(r->head->kernels, &(struct dots){.a = a,
+                                                   .panels = panels,
+                                                   .rows = 1,
+                                                   .width = width,
+                                                   .first = r->first,
+                                                   .end = r->end,
+                                                   .to = to,
+                                                   .more = r->space.more});
     return to;
 }
 
 void rapt__block_dots(const struct row_block *block, const struct kernels *kernels, const float *a,
                       ptrdiff_t a_row, const float *panels, int width, float *to)
 {
-    multiply(kernels, &(struct dots){.a = a,
-                                     .panels = panels,
-                                     .a_row = a_row,
-                                     .to_row = block->capacity,
-                                     .rows = block->rows,
-                                     .width = width,
-                                     .first = block->first,
-                                     .end = block->end,
-                                     .to = to,
-                                     .more = block->more});
+    multiply_rows(kernels, &(struct dots){.a = a,
+                                          .panels = panels,
+                                          .a_row = a_row,
+                                          .to_row = block->capacity,
+                                          .rows = block->rows,
+                                          .width = width,
+                                          .first = block->first,
+                                          .end = block->end,
+                                          .to = to,
+                                          .more = block->more});
 }
