@@ -26,8 +26,8 @@
 extern "C" {
 #endif
 
-/* Score functions of a query q and a key k. W, U, b, v, beta, P, F and L are learned, see
-   rapt_attention_parameter. */
+/* Score functions of a query q and a key k. The parameters W, U, b, v, beta, P, F and L are
+   learned; see rapt_attention_parameter. */
 typedef enum rapt_score {
     RAPT_SCORE_SCALED_DOT, /* q.k / sqrt(K)                  Vaswani et al. 2017, section 3.2.1 */
     RAPT_SCORE_DOT,        /* q.k                            Luong et al. 2015, section 3.1 */
@@ -35,26 +35,28 @@ typedef enum rapt_score {
     RAPT_SCORE_COSINE,     /* beta q.k / (|q| |k|)           Graves et al. 2014, section 3.3.1 */
     RAPT_SCORE_LOCATION,   /* P[s].q    (k is not read)      Luong et al. 2015, section 3.1 */
     RAPT_SCORE_ADDITIVE,   /* v . tanh(W q + U k + b)        Bahdanau et al. 2015, appendix A.1.2 */
-    RAPT_SCORE_LOCATION_AWARE, /* v . tanh(W q + U k + L f + b), f = F * weights of the previous
-                                  query Chorowski et al. 2015, section 2.2 */
+    RAPT_SCORE_LOCATION_AWARE, /* v . tanh(W q + U k + L f + b), where f = F * the weights of the
+                                  previous query. Chorowski et al. 2015, section 2.2 */
     RAPT_SCORE_COUNT
 } rapt_score;
-/* Returns the name of a score, such as "scaled-dot", or NULL for an unknown value. Static. */
+/* Returns the name of a score, such as "scaled-dot", or NULL for an unknown value. The string is
+   static. */
 RAPT_API const char *rapt_score_name(rapt_score score);
 
-/* Which keys a query sees, in addition to masks. Positions and keys count from 0. */
+/* Which keys a query sees. Masks can hide more of them. Positions and keys count from 0. */
 typedef enum rapt_locality {
     RAPT_LOCALITY_GLOBAL,  /* all keys */
     RAPT_LOCALITY_LOCAL_M, /* keys within `radius` of the query's own position, which
                               mask.causal_alignment defines */
     RAPT_LOCALITY_LOCAL_P, /* keys within `radius` of c = n sigmoid(z . tanh(C q)), where n is the
-                              number of keys that exist, with mask.causal only those up to the
+                              number of keys that exist or, with mask.causal, of those up to the
                               query's position. After the softmax, weights are multiplied by exp(-(s
                               - c)^2 / (2 (radius/2)^2)) and not renormalized. Luong et al. 2015,
                               section 3.2, equations 9 and 10 */
     RAPT_LOCALITY_COUNT
 } rapt_locality;
-/* Returns the name of a locality, such as "local-p", or NULL for an unknown value. Static. */
+/* Returns the name of a locality, such as "local-p", or NULL for an unknown value. The string is
+   static. */
 RAPT_API const char *rapt_locality_name(rapt_locality locality);
 
 /* How scores x become weights, with p = softmax(x). Ties go to the lowest key. */
@@ -69,18 +71,18 @@ typedef enum rapt_normalizer {
                                          (Jang, Gu and Poole 2017) */
     RAPT_NORMALIZER_COUNT
 } rapt_normalizer;
-/* Returns the name of a normalizer, such as "straight-through", or NULL for an unknown value.
-   Static. */
+/* Returns the name of a normalizer, such as "straight-through", or NULL for an unknown value. The
+   string is static. */
 RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer);
 
 /* The layout of an array: row r of sequence b and head h starts at data + b*batch + h*head + r*row,
    and the elements of a row are adjacent. Strides count floats, or bytes in a boolean mask. A
-   stride of 0 repeats rows; it is not allowed for what is written, namely out, and q, k and v if
-   their gradients are requested. Rows that are written must not overlap. */
+   stride of 0 repeats rows; it is not allowed for out, nor for q, k or v if their gradients, which
+   have the same layout, are requested. Rows that are written must not overlap. */
 typedef struct rapt_stride {
-    ptrdiff_t batch; /* from a sequence to the next */
-    ptrdiff_t head;  /* from a head to the next */
-    ptrdiff_t row;   /* from a row to the next */
+    ptrdiff_t batch; /* from one sequence to the next */
+    ptrdiff_t head;  /* from one head to the next */
+    ptrdiff_t row;   /* from one row to the next */
 } rapt_stride;
 
 /* The positions of queries among the keys. Causality, windows, local-m, slopes, tables and rotary
@@ -89,10 +91,10 @@ typedef struct rapt_stride {
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
     RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */
-    RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* query t has position t + n - queries of its sequence, where
-                                         n is the number of its keys that exist (key_counts,
-                                         key_starts): the last query has the position of the last
-                                         key, as in decoding with a cache */
+    RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* the last query of a sequence has the position of its last
+                                         existing key (key_counts, key_starts), as in decoding with
+                                         a cache. With m queries and n keys, query t has the
+                                         position t + n - m */
 } rapt_causal_alignment;
 
 /* Masks and biases. All zero: every key is visible and nothing is added to scores. */
@@ -131,7 +133,8 @@ typedef enum rapt_attention_parameter {
 /* Length of arrays indexed by rapt_attention_parameter. Later versions may use more of it; until
    then the rest must be NULL. */
 enum { RAPT_ATTENTION_PARAMETER_CAPACITY = 32 };
-/* Returns the name of an array, such as "query_weight", or NULL for an unknown value. Static. */
+/* Returns the name of an array, such as "query_weight", or NULL for an unknown value. The string is
+   static. */
 RAPT_API const char *rapt_attention_parameter_name(rapt_attention_parameter array);
 
 /* What the chosen score and locality have learned. Arrays and sizes that they do not use are not
@@ -162,9 +165,9 @@ typedef struct rapt_relative {
                             al. 2020); NULL: none */
     int buckets;         /* per head of the table, 2 to 65536; if bidirectional, even and 4 or more.
                             T5: 32 */
-    int distance;        /* all keys at this distance or beyond share one bucket per side; more than
-                            buckets / 2, if bidirectional more than buckets / 4. T5: 128 */
-    int bidirectional;   /* not 0: half of the buckets are for keys after the position */
+    int distance;      /* all keys at this distance or beyond share one bucket per side; must exceed
+                          buckets / 2, or buckets / 4 if bidirectional. T5: 128 */
+    int bidirectional; /* not 0: half of the buckets are for keys after the position */
     rapt_rotary rotary; /* rotates the two vectors of the dot product, after the score has projected
                            them, by the angles position * rotary_base^(-2i / rotary_width) (Su et
                            al. 2021); not for additive scores */
@@ -173,8 +176,8 @@ typedef struct rapt_relative {
     uint64_t reserved[4];
 } rapt_relative;
 
-/* An attention problem: the argument of all functions below, which only read it. Most fields
-   default to 0; rapt_attention_init and its variants fill in the rest. */
+/* An attention problem. rapt_attention_init and its variants fill it in; all other functions only
+   read it. Most fields default to 0. */
 typedef struct rapt_attention { /* size-first, see base.h */
     size_t size;
     int batch;       /* sequences */
@@ -194,8 +197,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                 stored back to back; NULL: all sequences have `queries` rows */
     const int *key_starts;   /* likewise for k and v, with `keys` rows */
     rapt_score score;        /* 0: scaled dot product */
-    float scale;  /* multiplies the score of a dot product (not cosine), at most 2.35e38; 0: the
-                     score's own */
+    float scale;  /* factor of dot-product scores other than cosine, at most 2.35e38; 0: the default
+                     of the score */
     float cap;    /* above 0: the scaled score x becomes cap tanh(x / cap), before any bias */
     float radius; /* of local-m and local-p, above 0 */
     rapt_locality locality;     /* 0: global */
@@ -204,15 +207,17 @@ typedef struct rapt_attention { /* size-first, see base.h */
                           takes all the weight */
     int noiseless;     /* not 0, for inference: GUMBEL_SOFTMAX adds no noise and SAMPLE takes the
                           largest x */
-    float dropout;     /* share of weights set to 0, 0 to below 1; the rest is divided by
-                          1 - dropout. Not for hard normalizers */
-    int threads;       /* see base.h */
-    uint64_t seed;  /* equal seeds drop the same weights and draw the same keys, for any threads */
+    float dropout;  /* share of weights set to 0, at least 0 and below 1. The others are divided by
+                       (1 - dropout). Not for hard normalizers */
+    int threads;    /* see base.h */
+    uint64_t seed;  /* equal seeds drop the same weights and draw the same keys for any number of
+                       threads */
     rapt_mask mask; /* which keys are visible, and biases */
     rapt_relative relative;               /* effects of distance */
     rapt_attention_parameters parameters; /* what score and locality have learned */
-    const float *previous_weights; /* location-aware: [batch][heads][keys], the weights before the
-                                      first query, of the keys that exist; NULL: 0. No gradient */
+    const float *previous_weights; /* location-aware: [batch][heads][keys], the weights that the
+                                      first query sees as those of its predecessor, read for
+                                      existing keys only; NULL: 0. They get no gradient */
     const uint8_t *expected; /* [batch], with SAMPLE: where not 0, the sequence uses the weights p
                                 and the gradient of SOFTMAX, which is the expected value of a draw
                                 (Xu et al. 2015, section 4.1), and chosen is -1. NULL: nowhere */
@@ -239,8 +244,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
        h0         0   2   4     6   8  10      rows heads width  width         heads width
        h1         1   3   5     7   9  11
      init_packed         [batch][rows][query heads, key heads, value heads][width]
-       q, h0      0   6  12    18  24  30      q, k, v: batch    width         row: as wide as all
-       q, h1      1   7  13    19  25  31        rows row                      heads + 2 key_heads
+       q, h0      0   6  12    18  24  30      q, k, v:          width         row = (heads +
+       q, h1      1   7  13    19  25  31        rows row                        2 key_heads) width
        k, h0      2   8  14    20  26  32
        k, h1      3   9  15    21  27  33      out: as init_rows
        v, h0      4  10  16    22  28  34
@@ -361,7 +366,7 @@ RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const floa
 
 /* Computes the weights w, before dropout, of query rows [first, first + rows) of one sequence and
    head, from what forward saved: weights [rows][K], where K is the number of rows of k of that
-   sequence (a->keys, or key_starts[s + 1] - key_starts[s]). mask.key_counts do not shorten the
+   sequence (a->keys, or key_starts[s + 1] - key_starts[s]). mask.key_counts does not shorten the
    rows; hidden keys have weight 0. Errors as rapt_attention_backward; RAPT_BAD_ARGUMENT also if
    there is no such sequence, head or row. */
 RAPT_API rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,

@@ -13,24 +13,24 @@ extern "C" {
 /* The callbacks of rapt_generate run on the thread that called it, outside of any parallel region
    and while nothing else runs on the session. They must not use the session. */
 
-/* Reports that a token of a source's best sequence is final, with its id and its log-probability in
-   nats: in order, including the end, excluding the prefix. Greedy search and sampling report a
-   token when it is chosen. Beam search reports it as soon as all live and all finished hypotheses
-   of the source begin with it, and what is left when the search ends. Anything but 0 stops the
-   call, as rapt_stop_fn does. */
+/* Receives each token of a source's best sequence once it is final, in order, with its
+   log-probability in nats. The end is included, the prefix is not. Greedy search and sampling
+   report a token when it is chosen. Beam search reports it as soon as all live and finished
+   hypotheses of the source agree up to and including it; the remaining tokens follow when the
+   search ends. Anything but 0 stops the call, as rapt_stop_fn does. */
 typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probability);
 
-/* May change logits [vocab] of the token after ids [count] (including the prefix) of one hypothesis
-   of a source. -INFINITY forbids a token. With NaN or +INFINITY the source gets some sequence with
-   a score of NaN, or none. Suppressed tokens, min_length and no_repeat_ngram are applied
-   afterwards. */
+/* May change logits [vocab], from which the next token of one hypothesis of a source is chosen. ids
+   [count] are its tokens so far, including the prefix. -INFINITY forbids a token. If a logit is NaN
+   or +INFINITY, the source gets an arbitrary sequence with a score of NaN, or none. Suppressed
+   tokens, min_length and no_repeat_ngram are applied afterwards. */
 typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int count, float *logits,
                             int vocab);
 
-/* Is asked before every step. Anything but 0 stops the call: all sequences end as if they had
-   reached their limit, their last tokens are reported to `token`, and the call returns RAPT_OK. To
-   stop from another thread, return an atomic flag that the other thread sets; the library itself
-   shares nothing between threads. */
+/* Called before every step. Anything but 0 stops the call: all sequences end as if they had reached
+   their limit, their last tokens are reported to `token`, and the call returns RAPT_OK. To stop
+   from another thread, return an atomic flag that the other thread sets; the library itself shares
+   nothing between threads. */
 typedef int rapt_stop_fn(void *user);
 
 /* Which project's search rules to follow: when a hypothesis ends, which ones survive, when a search
@@ -43,17 +43,18 @@ typedef int rapt_stop_fn(void *user);
        HF      at ranks below B                 the first B          when the worst of the best B
                                                                      finished ones is no worse than
                                                                      the best live sum / n^penalty
-       CT2     at ranks below B                 the first B          with B finished ones or more;
-                                                                     without length_penalty: nbest,
-                                                                     and once the end had rank 0
+       CT2     at ranks below B                 the first B          with B or more finished ones;
+                                                                     without length_penalty, with
+                                                                     nbest or more, once an end has
+                                                                     had rank 0
 
    A sequence that reaches its limit ends as it is. With HF its last token then is the end, with
-   log-probability 0; with CT2 only ranks below B count there. With CT2 the tokens of a prefix count
-   in length_penalty, and directly after a prefix the end counts at rank 0 only. MARIAN and HF
-   divide probabilities among all tokens, before some are suppressed or forbidden; the other rules
-   divide them among the tokens that are left. Sources: marian-dev 1.12 (beam_search.cpp,
-   history.h), transformers 4.57 (generation/utils.py, early_stopping False), CTranslate2 4.8
-   (decoding.cc). rapt_generate_outputs says how ties are broken. */
+   log-probability 0; with CT2 only the best B continuations are considered in that last step. With
+   CT2 the tokens of a prefix count in length_penalty, and directly after a prefix the end counts at
+   rank 0 only. MARIAN and HF divide probabilities among all tokens, before some are suppressed or
+   forbidden; the other rules divide them among the remaining tokens. Sources: marian-dev 1.12
+   (beam_search.cpp, history.h), transformers 4.57 (generation/utils.py, early_stopping False),
+   CTranslate2 4.8 (decoding.cc). rapt_generate_outputs says how ties are broken. */
 typedef enum rapt_search_rules {
     RAPT_SEARCH_RULES_MODEL,  /* in a translator, those of the project its model is from; else RAPT
                                */
@@ -75,7 +76,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     int max_extra;        /* tokens, 0 or more */
     int beams;            /* 0 or 1: greedy search, or sampling if temperature is above 0 */
     int nbest;            /* sequences returned per source, at most beams; 0: 1 */
-    float length_penalty; /* score = sum of log-probabilities / length^penalty, with the end */
+    float length_penalty; /* score = sum of log-probabilities / length^penalty, where the length
+                             includes the end */
     float temperature;    /* of sampling, finite; 0: take the most likely token */
     int top_k;            /* sample among the k most likely tokens; 0: all */
     float top_p; /* sample among the most likely tokens that together have this probability;
@@ -84,12 +86,12 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     const int32_t *suppressed; /* [suppressed_count] tokens that are never generated; NULL: none */
     uint64_t seed;             /* sequence b draws from (seed, b + sequence), whatever the batch */
     uint64_t sequence;         /* the number of the batch's first sequence */
-    /* Sequence b begins with the tokens of its sequence b, after `begin`: the prompt of a
-       decoder-only model, or the first words of a translation. They count toward the length limits
-       and are part of the ids, but add nothing to scores and to the length in length_penalty. NULL:
-       none. */
+    /* The target of source b starts with `begin` and the tokens of sequence b of the prefix: the
+       prompt of a decoder-only model, or the first words of a translation. They count toward the
+       length limits and are part of the ids, but add nothing to scores or to the length in
+       length_penalty (except with CT2). NULL: none. */
     const rapt_tokens *prefix;
-    int min_length;                 /* tokens before the end may come */
+    int min_length;                 /* tokens that must precede the end */
     int no_repeat_ngram;            /* n: no n-gram occurs twice in a sequence; 0: they may */
     rapt_token_fn *token;           /* NULL, here and below: not wanted */
     rapt_logits_fn *logits;         /* changes logits before a token is chosen */
@@ -108,13 +110,14 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
 RAPT_API void rapt_generate_options_default(rapt_generate_options *options, size_t size,
                                             int32_t begin, int32_t end);
 
-/* The caller's arrays for the results. Those of B sources are ordered by source, then from best to
-   worst: the hypothesis of rank r < nbest of source b is number b * nbest + r. Ties go to the
-   higher score, then to the earlier hypothesis, then to the lower token. */
+/* The caller's arrays for the results. The results of B sources are ordered by source, then from
+   best to worst: the hypothesis of rank r < nbest of source b is number b * nbest + r. Where the
+   search ranks continuations, ties go to the earlier hypothesis, then to the lower token;
+   hypotheses of equal score are ordered as they finished. */
 typedef struct rapt_generate_outputs { /* size-first, see base.h */
     size_t size;
     int32_t *ids;  /* [B * nbest][max_length] tokens without begin and end; max_length is the
-                      session's  target_length if the option is 0 */
+                      session's target_length if the option is 0 */
     int *counts;   /* [B * nbest] numbers of tokens; -1: there is no such hypothesis */
     float *scores; /* [B * nbest], -infinity if there is no hypothesis; NULL: not wanted */
     /* Cross-attention of each token and of the end (0 if the sequence was truncated at max_length),
@@ -146,14 +149,14 @@ RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *sou
 
 /* Scores given targets, one for each source, by forced decoding. Targets hold neither begin nor
    end: begin is the decoder's first input, and end, the token after each target, is scored too
-   unless it is -1. A decoder-only model takes a source as in rapt_encode: only a batch.
+   unless it is -1. For a decoder-only model set only source->batch, as for rapt_encode.
 
    log_probabilities gets those of each token and each end in nats, back to back: target b starts at
    [target->starts[b] + b] and finishes with its end; without ends, at [target->starts[b]]. sums
    gets [batch] totals. Either may be NULL. The values are logit - log sum exp of the logits that
    rapt_decode gives, which is what rapt_generate reports if nothing is suppressed; they have the
-   same bits in any batch and for any limits. A target and its end may be as long as max_length of
-   rapt_generate. The session is left as by rapt_generate.
+   same bits in any batch and for any limits. A target including its end may be as long as
+   rapt_generate allows max_length to be. The session is left in the same state as by rapt_generate.
 
    RAPT_BAD_ARGUMENT: a token is outside the vocabulary, there are more tokens than fit, or the
    numbers of targets and sources differ. */

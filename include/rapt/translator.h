@@ -39,12 +39,12 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     rapt_preprocess preprocess;     /* of sources, and of targets that are scored */
     /* A target has at most this many tokens per token of its source, counting the end in both. 0:
        the model's metadata "rapt.max_length_factor" with RAPT_SEARCH_RULES_MARIAN, else the
-       project's rule: 2 and 16 more (RAPT), 3 (MARIAN), 511 in all (HF) or 256 in all (CT2). */
+       project's rule: 2 plus 16 tokens (RAPT), 3 (MARIAN), 511 in all (HF) or 256 in all (CT2). */
     float max_length_factor;
 } rapt_translator_options;
 
-/* Imports a model with its tokenizers as metadata, either from a file of rapt_model_save or, as
-   downloaded, from a folder or file of another project:
+/* Imports a model with its tokenizers as metadata, either from a file that rapt_model_save wrote or
+   from a folder or file of another project, as downloaded:
 
        CTranslate2     model.bin and vocabularies
        Marian          a .bin or .npz file, and the vocabularies that decoder.yml names, or .spm
@@ -63,16 +63,17 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
 RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 
-/* The same as rapt_model_import. Once the model is complete, `file` is also called for every file
-   of the folder, in any order and with user, but not if path is a file of rapt_model_save. */
+/* Does the same as rapt_model_import. Once the model is complete, it also calls `file`, with user,
+   for every file in the folder, in any order, unless path is a file that rapt_model_save wrote. */
 RAPT_API rapt_status rapt_model_import_files(rapt_model **model, const char *path,
                                              rapt_file_fn *file, void *user,
                                              const rapt_allocator *allocator, rapt_message *why);
 
 /* The formats of other projects. */
 typedef enum rapt_export {
-    RAPT_EXPORT_MARIAN,   /* model.bin, and vocab.spm or vocab.src.spm and vocab.trg.spm; if the
-                             tokenizer is a list of names, .yml, source.spm and target.spm */
+    RAPT_EXPORT_MARIAN, /* model.bin, and vocab.spm, or vocab.src.spm and vocab.trg.spm. A tokenizer
+                           that is a list of names is written as .yml instead, and its pieces as
+                           source.spm or target.spm */
     RAPT_EXPORT_BERGAMOT, /* the same with 8-bit matrices, as in Firefox: target_vocab must be a
                              multiple of 8, width and ffn_width of 16 */
     RAPT_EXPORT_HF,       /* MarianMT of Hugging Face: config.json, generation_config.json,
@@ -85,9 +86,9 @@ typedef enum rapt_export {
 /* Exports a model into an existing folder, replacing each file atomically. Marian's files name one
    layer whose first head gives alignments, so that an alignment_layer of 0 is read back as the last
    layer; Hugging Face's files name none. RAPT_BAD_ARGUMENT: the other project cannot compute such a
-   model or has no such vocabulary, and *why names the field or the tokenizer; or the folder holds a
-   model in another format, or a file of tensors or a vocabulary that would remain, and *why names
-   it. Nothing is written then. RAPT_NO_FILE: a file cannot be written. */
+   model or vocabulary (*why names the field or the tokenizer), or the folder holds a model in
+   another format or a file of tensors or vocabulary that the export would not replace (*why names
+   it). Nothing is written then. RAPT_NO_FILE: a file cannot be written. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 
@@ -118,8 +119,8 @@ RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *tra
 
 /* From now on, targets contain only tokens that the shortlist has for their source, as with
    rapt_generate_options.shortlist; in a batch each sentence has its own. The shortlist is not
-   copied and must outlive the translator or its next shortlist; NULL: none. rapt_translator_score
-   ignores it. RAPT_BAD_ARGUMENT: it was made for other vocabularies. */
+   copied and must outlive the translator, unless another call replaces it; NULL: none.
+   rapt_translator_score ignores it. RAPT_BAD_ARGUMENT: it was made for other vocabularies. */
 RAPT_API rapt_status rapt_translator_set_shortlist(rapt_translator *translator,
                                                    const rapt_shortlist *shortlist,
                                                    rapt_message *why);
@@ -133,13 +134,13 @@ RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator,
 RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target);
 
 /* Translates one sentence, `text`, into out [capacity]; both are terminated by 0. *size, if size is
-   not NULL, is the number of bytes needed with the 0. A text without tokens has an empty
-   translation. Allocates for the length of the call. RAPT_BAD_ARGUMENT: the text has more tokens
-   than the model has positions, or capacity is less than *size. */
+   not NULL, is the number of bytes needed, including the 0. A text without tokens has an empty
+   translation. Allocates memory for the duration of the call. RAPT_BAD_ARGUMENT: the text has more
+   tokens than the model has positions, or capacity is less than *size. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 
-/* Bytes [begin, end) of a text. Will not grow. */
+/* Bytes [begin, end) of a text. This struct will not grow. */
 typedef struct rapt_span {
     size_t begin; /* the first byte */
     size_t end;   /* the byte after the last */
@@ -178,11 +179,12 @@ typedef struct rapt_translation {
 /* Receives a translation. Anything but 0 stops the call, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
 
-/* Translates texts [count] in batches of similar length; each has the bits that it would have by
-   itself. callback runs on the calling thread, once per sentence and rank, in order, and gets user.
-   alignments, if not 0, fills in `alignment` and what follows it. Allocates for the length of the
-   call. An error in one text is the status of its translation. RAPT_NO_MEMORY: translations that
-   callback has received remain valid. RAPT_BAD_ARGUMENT: an argument is NULL. */
+/* Translates texts [count] in batches of similar length; each translation is bit-identical to that
+   of the text by itself. callback runs on the calling thread, once per sentence and rank, in order,
+   and is passed user. alignments, if not 0, fills in `alignment` and what follows it. Allocates
+   memory for the duration of the call. An error in one text is reported in the status of its
+   translation. RAPT_NO_MEMORY: translations that callback has received remain valid.
+   RAPT_BAD_ARGUMENT: an argument is NULL. */
 RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
                                          size_t count, int alignments,
                                          rapt_translation_fn *callback, void *user,
@@ -199,14 +201,14 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     const rapt_translator_options *options;
     /* [count] translation i begins with the tokens of text i, which count like those of
        rapt_generate_options.prefix. The model decides whether it continues the last word or begins
-       another; trailing spaces belong to what follows. A text without tokens still has an empty
-       translation. A prefix with more tokens than a translation may have gives it the status
-       RAPT_BAD_ARGUMENT. */
+       another; spaces at the end of the prefix are dropped, since they belong to the next word. A
+       text without tokens still has an empty translation. A prefix with more tokens than a
+       translation may have gives it the status RAPT_BAD_ARGUMENT. */
     const rapt_text *prefixes;
     /* Callbacks as in rapt_generate_options, on the calling thread. `source` is the index into
        texts, of which there are at most INT_MAX; the sentences of a batch alternate in no
-       particular order. If token or stop stops the call, callback receives the translations that
-       have begun as far as they have come, and no others. */
+       particular order. If token or stop stops the call, callback receives only the translations
+       that have begun, each as far as it has come. */
     rapt_token_fn *token;   /* of each sentence's best translation, as it becomes known */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
     rapt_stop_fn *stop;     /* ends the call early */
@@ -235,11 +237,12 @@ typedef struct rapt_text_score {
 typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);
 
 /* Scores targets [count] as translations of sources [count], as rapt_score_targets does, with the
-   same bits in any batch. Probabilities are divided among all tokens. Translations are scored among
-   the tokens that they may have, without padding, the begin token and what min_length or
-   no_repeat_ngram forbids; their scores, without length_penalty, are therefore at least as high as
-   these sums. callback runs on the calling thread, once per pair, in order, and gets user.
-   Allocates for the length of the call. Errors as rapt_translate_many. */
+   same bits in any batch. Here probabilities are normalized over all tokens. While translating
+   (except with the rules of MARIAN and HF) they are normalized only over the tokens that a
+   translation may have: without padding, the begin token and what min_length or no_repeat_ngram
+   forbids. The score of a translation without length_penalty is therefore at least as high as its
+   sum here. callback runs on the calling thread, once per pair, in order, and is passed user.
+   Allocates memory for the duration of the call. Errors as rapt_translate_many. */
 RAPT_API rapt_status rapt_translator_score(rapt_translator *translator, const rapt_text *sources,
                                            const rapt_text *targets, size_t count,
                                            rapt_text_score_fn *callback, void *user,
