@@ -49,7 +49,7 @@ typedef struct rapt_message {
 } rapt_message;
 
 /* Provides the library's memory. Only functions named *_create, *_load and *_learn allocate, and
-   those whose comments say that they do so for the length of the call; a model never allocates
+   those whose comments say that they do so for the duration of the call; a model never allocates
    while it computes. Every thread that calls the library may call both functions at the same time.
 
    An allocator of NULL, or one whose members are all 0, stands for aligned_alloc and free. If only
@@ -70,7 +70,7 @@ typedef struct rapt_allocator {
 
    A program that does so runs with later versions of the library without being recompiled.
    RAPT_BAD_ARGUMENT means that size was not set, or that the struct is longer than the library's
-   and not 0 in the excess. */
+   and has a byte other than 0 in the excess. */
 
 /* Returns the library's sizeof for a public struct, given its name, such as "rapt_attention", or 0
    if no struct has that name. Bindings in other languages can verify their declarations with it. */

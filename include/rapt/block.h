@@ -15,7 +15,8 @@ extern "C" {
 
 /* What a block computes, from x [rows][width] to y [rows][width]. A layer adds the result of each
    of its functions to x and normalizes as config.norm_order says; with RAPT_NORM_ORDER_PRE the last
-   sum is not normalized. The functions after the layers come without sum and norm. */
+   sum is not normalized. The kinds listed after the layers are single functions, without sum and
+   norm. */
 typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_ENCODER,      /* layer: self-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER,      /* layer: causal self-attention, cross-attention, feed-forward */
@@ -79,7 +80,7 @@ RAPT_API void rapt_block_free(rapt_block *block); /* NULL is allowed */
 
 /* Returns the number of floats; 0 if block is NULL. */
 RAPT_API size_t rapt_block_floats(const rapt_block *block);
-/* Fills parameters [rapt_block_floats(block)] like a new model: matrices at random (Xavier), gains
+/* Fills parameters [rapt_block_floats(block)] as in a new model: matrices at random (Xavier), gains
    1, biases 0. Equal seeds give equal bits. RAPT_BAD_ARGUMENT: an argument is NULL, or parameters
    are not aligned. */
 RAPT_API rapt_status rapt_block_init(const rapt_block *block, uint64_t seed, float *parameters,

@@ -15,9 +15,9 @@ extern "C" {
    structs will not grow.
 
    Each text may have up to 2^28 bytes. Bytes that are not valid UTF-8 count as one character each.
-   Memory is allocated for the length of the call. A call that fails leaves the counts as they were:
-   RAPT_NO_MEMORY, or RAPT_BAD_ARGUMENT for NULL, a text that is too long or an unknown enumerator.
- */
+   Memory is allocated for the duration of the call. A call that fails leaves the counts as they
+   were: RAPT_NO_MEMORY, or RAPT_BAD_ARGUMENT for NULL, a text that is too long or an unknown
+   enumerator. */
 
 /* How a text is split into words. */
 typedef enum rapt_bleu_tokens {

@@ -21,9 +21,10 @@ typedef struct rapt_shortlist rapt_shortlist;
 
        binary   that of Bergamot and Firefox (lex.*.bin)
        text     lines "target source probability", like the lexicons of fast_align and the lex.s2t
-   of Marian. Probabilities are from 0 to 1. The 100 most likely target tokens of each source token
-   are kept, and the first 100 of the vocabulary. Lines with NULL or with a word that its vocabulary
-   lacks are skipped
+                of Marian, with probabilities from 0 to 1
+
+   From a text, the 100 most likely target tokens of each source token are kept, and the first 100
+   of the vocabulary. Lines with NULL or with a word that its vocabulary lacks are skipped.
 
    The file is not trusted, and the tokenizers are not needed afterwards. *shortlist is the caller's
    to free. RAPT_NO_FILE: the file cannot be read. RAPT_BAD_FILE: it is damaged, was made for other

@@ -17,7 +17,7 @@ extern "C" {
    they were learned, at most 2^20 tokens in all. Text is first split into words: a run of letters,
    of digits or of other bytes, together with one preceding space. (Bytes from 0x80 on are letters,
    except in U+2000..U+207F.) A word of more than 256 bytes is split between characters. No token
-   crosses a word.
+   crosses the end of a word.
 
    rapt_tokenizer_load opens a SentencePiece model (Kudo and Richardson 2018) of type unigram, BPE,
    word or char, and gives the ids and texts of SentencePiece 0.1.97. The model's rules normalize
@@ -82,14 +82,14 @@ RAPT_API rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer);
 
 /* Writes a tokenizer as a string, the form in which model files carry it: printable ASCII without
    quotes, backslashes or line breaks, terminated by 0, in text [capacity]. *size is the number of
-   bytes needed with the 0; text may be NULL to ask for it. RAPT_BAD_ARGUMENT: capacity is less than
-   *size; nothing else is written. */
+   bytes needed, including the 0; text may be NULL to ask for it. RAPT_BAD_ARGUMENT: capacity is
+   less than *size; nothing else is written. */
 RAPT_API rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text,
                                           size_t capacity, size_t *size, rapt_message *why);
 
 /* Reads such a string, text [size], without its 0. *tokenizer is the caller's to free.
-   RAPT_BAD_FILE: a checksum detects any single changed byte, and impossible merges are named.
-   RAPT_NO_MEMORY. */
+   RAPT_BAD_FILE: the checksum, which detects any single changed byte, is wrong, or a merge is
+   impossible; *why names it. RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text,
                                            size_t size, const rapt_allocator *allocator,
                                            rapt_message *why);
@@ -124,7 +124,7 @@ RAPT_API size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t byt
    those at the end to no token. *count is the number of tokens needed; at most capacity are
    written.
 
-   Byte-pair encoding allocates nothing; SentencePiece allocates for the length of the call, in
+   Byte-pair encoding allocates nothing; SentencePiece allocates for the duration of the call, in
    proportion to the text. n bytes take at most about n log n steps times the length of the longest
    token.
 
@@ -151,10 +151,10 @@ typedef enum rapt_preprocess {
                             runs of spaces become one, and spaces at both ends are removed */
 } rapt_preprocess;
 /* Prepares a text into bytes [capacity], without a terminator; a capacity of text.size always
-   suffices. ends [capacity], if not NULL, gets for each byte the offset in text after what it came
-   from. *size is the number of bytes needed; at most capacity are written. A line break counts as a
-   control character. Allocates nothing. RAPT_BAD_ARGUMENT: capacity is less than *size, unless
-   bytes and ends are NULL. */
+   suffices. ends [capacity], if not NULL, receives for each byte the offset in text just after the
+   bytes that it came from. *size is the number of bytes needed; at most capacity are written. A
+   line break counts as a control character. Allocates nothing. RAPT_BAD_ARGUMENT: capacity is less
+   than *size, unless bytes and ends are NULL. */
 RAPT_API rapt_status rapt_text_preprocess(rapt_preprocess by, rapt_text text, char *bytes,
                                           size_t *ends, size_t capacity, size_t *size,
                                           rapt_message *why);

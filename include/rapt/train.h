@@ -89,12 +89,14 @@ typedef struct rapt_train_options { /* size-first, see base.h */
 } rapt_train_options;
 /* Sets *options, which has `size` bytes, to: rate 1e-3, warmup 1000, inverse square root, beta 0.9
    and 0.98, epsilon 1e-9, label_smoothing 0.1, dropout 0.1, seed 1, all else 0. On a processor for
-   which this library has no vector instructions, products is RAPT_PRODUCTS_AUTO. rapt_train_options
-   options; rapt_train_options_default(&options, sizeof options); */
+   which this library has no vector instructions, products is RAPT_PRODUCTS_AUTO.
+
+       rapt_train_options options;
+       rapt_train_options_default(&options, sizeof options); */
 RAPT_API void rapt_train_options_default(rapt_train_options *options, size_t size);
 
-/* Results of a call, whose size the caller sets. A call that succeeds overwrites the rest, one that
-   fails nothing. Functions accept NULL if no report is wanted. */
+/* Results of a call. The caller sets size; a call that succeeds overwrites the rest, and one that
+   fails overwrites nothing. Functions accept NULL if no report is wanted. */
 typedef struct rapt_report { /* size-first, see base.h */
     size_t size;
     double loss;          /* label-smoothed cross-entropy summed over tokens, in nats */
@@ -261,26 +263,27 @@ RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
    order of their shards, and returns their number, which may exceed capacity. They and their
    gradients are valid until the trainer's next call; the caller may change the gradients. */
 RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *list, int capacity);
-/* Adds subtrees, list [count], that cover all of `shards` in order: of each, `floats` floats at its
-   gradient, which may be a piece of the whole. The sum is left in list[0].gradient; the other
-   gradients become unspecified. RAPT_BAD_ARGUMENT: the subtrees do not cover all shards in order.
- */
+/* Adds the gradients of subtrees, list [count], which cover all of `shards` in order. Only `floats`
+   floats from each gradient pointer on are added, so that the gradients may be summed in pieces.
+   The sum is left in list[0].gradient; the other gradients become unspecified. RAPT_BAD_ARGUMENT:
+   the subtrees do not cover all shards in order. */
 RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, size_t floats,
                                      rapt_message *why);
-/* Makes a step, as rapt_train_step does, of shards. records [limits.shards] are those of all shards
-   in order, wherever they were computed. Unless this trainer computed all of them, the sum of their
-   gradients must be in the block that rapt_trainer_gradients returns after the last
-   rapt_train_shard. RAPT_NOT_FINITE also if the loss of a shard was infinite or NaN; the step is
-   then dropped. */
+/* Makes a step from the gradients of shards, as rapt_train_step does. records [limits.shards] has
+   the records of all shards in order, wherever they were computed. Unless this trainer computed all
+   of them, the sum of their gradients must be in the block that rapt_trainer_gradients returns
+   after the last rapt_train_shard. RAPT_NOT_FINITE also if the loss of a shard was infinite or NaN;
+   the step is then dropped. */
 RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_shard *records,
                                             rapt_report *report, rapt_message *why);
 /* Forgets the shards computed since the last step. The same calls then give the same bits again,
    and the trainer can be saved. */
 RAPT_API void rapt_train_shards_discard(rapt_trainer *trainer);
 
-/* Describes for people who computes this trainer's products: "built-in", or which of the products
-   y, dx and dW OpenBLAS computes, by outputs x inputs of their weights, as in "OpenBLAS: y
-   2048x512, dW 512x2048". Owned by the trainer, valid until its next call. NULL for NULL. */
+/* Returns a text for human readers that says how this trainer computes matrix products: "built-in",
+   or which of the products y, dx and dW OpenBLAS computes, by outputs x inputs of their weights, as
+   in "OpenBLAS: y 2048x512, dW 512x2048". Owned by the trainer, valid until its next call. NULL for
+   NULL. */
 RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
 
 /* Sets the peak learning rate; the schedule continues. If the rate is out of the range of
@@ -289,10 +292,10 @@ RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 
 /* Saves a checkpoint: parameters, moments, the number of steps and random counters. A trainer that
    loads it continues bit for bit. The file is replaced atomically (temporary file, fsync, rename);
-   metadata are as in rapt_model_save, and rapt_model_load can read the file too. Allocates for the
-   length of the call. RAPT_BAD_ARGUMENT: there are gradients that no step has applied, or the rate
-   is out of range. RAPT_NOT_FINITE: a parameter is infinite or NaN. RAPT_NO_FILE: the file cannot
-   be written. */
+   metadata are as in rapt_model_save, and rapt_model_load can read the file too. Allocates memory
+   for the duration of the call. RAPT_BAD_ARGUMENT: there are gradients that no step has applied, or
+   the rate is out of range. RAPT_NOT_FINITE: a parameter is infinite or NaN. RAPT_NO_FILE: the file
+   cannot be written. */
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
                                        const rapt_metadata *metadata, int count, rapt_message *why);
 /* Continues from a checkpoint, whose configuration must be that of the trainer's model; the model

@@ -83,8 +83,8 @@ typedef enum rapt_recurrence {
     RAPT_RECURRENCE_NONE, /* self-attention */
     RAPT_RECURRENCE_SSRU  /* the simpler simple recurrent unit of Kim et al. 2019: y = max(c_t, 0),
                              c_t = f c_(t-1) + (1 - f) W x, f = 1 / (1 + exp(-V x - b)), c_0 = 0. W
-                             and  V are "decoder.layers.0.recurrent.input.weight", "...forget.weight"
-                           */
+                             and V are "decoder.layers.0.recurrent.input.weight" and
+                             "...forget.weight" */
 } rapt_recurrence;
 
 /* The configuration of a model. Set size and whatever differs from 0, or start from a preset.
@@ -173,19 +173,20 @@ typedef enum rapt_field_type {
     RAPT_FIELD_TYPE_FLOAT, /* a float */
     RAPT_FIELD_TYPE_ENUM   /* an enumeration, read and written as int */
 } rapt_field_type;
-/* A field of rapt_config, for programs that list, parse or print them. Static; later versions may
-   append members. */
+/* A field of rapt_config, for programs that list, parse or print them. It is static; later versions
+   may append members. */
 typedef struct rapt_config_field {
     const char *name;               /* as in rapt_config and in model files, such as "ffn_width" */
     rapt_field_type type;           /* of the member */
     size_t offset;                  /* of the member's 4 bytes in rapt_config */
-    double min, max;                /* smallest value; largest value, of enumerations too */
+    double min, max;                /* smallest and largest value, also of enumerations */
     double zero;                    /* the value that 0 stands for, if that is a constant; else 0 */
     const char *(*word)(int value); /* names the values of an enumeration, such as "pre", and
                                        returns NULL for unknown ones; NULL for other types */
     const char *meaning;            /* one line of English */
 } rapt_config_field;
-/* Returns a field, in the order of rapt_config, or NULL if there is no such index. Static. */
+/* Returns a field, in the order of rapt_config, or NULL if there is no such index. The field is
+   static. */
 RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 
 /* Fills in *config, whose size is set, with a preset: "tiny" (4+4 layers, width 128), "small" (6+6,
@@ -212,7 +213,7 @@ RAPT_API void rapt_model_free(rapt_model *model); /* NULL is allowed */
    set it in a copy:
        rapt_config copy = *rapt_model_config(model); copy.size = sizeof copy; */
 RAPT_API const rapt_config *rapt_model_config(const rapt_model *model);
-/* Returns the number of learned numbers; 0 for NULL. */
+/* Returns the number of learned values; 0 for NULL. */
 RAPT_API size_t rapt_model_parameters(const rapt_model *model);
 /* Returns the bytes of memory that the model holds, including a file that it has mapped; 0 for
    NULL. */
@@ -447,10 +448,10 @@ typedef enum rapt_weights {
 } rapt_weights;
 /* Copies the attention weights of a layer and head, or of the mean over all of them if these are
    -1: weights [queries][keys], each row as long as its own sequence. They are computed again from
-   what the model left in the session, and equal to the bit what rapt_attention_weights gives for
-   the same queries and keys. This costs one product of queries and keys per layer and head;
-   recurrent scores also repeat the rows of the last call. RAPT_BAD_ARGUMENT: self-attention is
-   requested but limits.self_weights is 0, or the model has no such part, layer or head. */
+   what the model left in the session, and are bit-identical to those that rapt_attention_weights
+   gives for the same queries and keys. This costs one product of queries and keys per layer and
+   head; recurrent scores also repeat the rows of the last call. RAPT_BAD_ARGUMENT: self-attention
+   is requested but limits.self_weights is 0, or the model has no such part, layer or head. */
 RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,
                                           int head, float *weights, rapt_message *why);
 
