@@ -60,8 +60,8 @@ static rapt_status check_inputs(const struct call *c, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Checks that saved.chosen is given if the normalizer is hard and, after forward, one of the
-   others. */
+/* Checks that saved.chosen is given if the normalizer is hard and, for the calls after forward,
+   that lse or statistics is given. */
 static rapt_status check_saved(const struct call *c, bool after, rapt_message *why)
 {
     if (rapt__query_rows(&c->a) == 0) return RAPT_OK;
@@ -92,7 +92,7 @@ rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, cons
     return status;
 }
 
-/* Whether rows repeat, so that they cannot receive a gradient each. */
+/* Whether rows share memory, so that each cannot have a gradient of its own. */
 static bool repeats(const rapt_stride *s, int batch, int heads, int rows)
 {
     bool one =

@@ -91,9 +91,10 @@ static inline int rapt__next_item(const struct tickets *t)
     return t->item % t->run ? t->item : t->item + (t->team->size - 1) * t->run;
 }
 
-/* Returns the pairs of a sequence and a head in a run: those of whole sequences, because adjacent
-   heads of a row are slower if members take them in turn, with at least 16 runs for each member.
-   With few sequences a run is one pair. */
+/* Returns the length of a run of pairs, each a sequence and a head. A run consists of whole
+   sequences, because adjacent heads of a row are slower if members take them in turn, and there are
+   at least 16 runs for each member if there are enough sequences. With few sequences a run is one
+   pair. */
 static inline int rapt__run_of_pairs(int sequences, int heads, int members)
 {
     return sequences < 4 * members ? 1 : heads * rapt__max(1, sequences / (16 * members));
@@ -104,7 +105,7 @@ static inline int rapt__run_of_pairs(int sequences, int heads, int members)
    and sequence, since the rows of several queries overlap. `all` is [H][query rows + key rows], of
    which a head and sequence have queries + existing - 1 floats. Returns NULL if all is NULL. */
 float *rapt__relative_sums(const rapt_attention *a, float *all, const struct sequence *b, int h);
-/* Returns those of query t among them: element s is that of key s. */
+/* Returns the sums of query t within them: element s is that of key s. */
 float *rapt__relative_sums_row(const rapt_attention *a, float *all, const struct sequence *b, int h,
                                int t);
 /* Adds the sums of all sequences, in order, to `to`, which is laid out like the result of

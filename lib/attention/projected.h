@@ -34,22 +34,22 @@ struct projected {
     const struct guide *guide;      /* for backward by the general path; may be NULL */
 };
 
-/* Gradients, added to in the layout of what they belong to; NULL: not wanted. */
+/* Gradients to add to, each in the layout of its array; NULL: not wanted. */
 struct projected_gradients {
     float *q, *k, *v, *bias, *vector, *relative, *centers, *filters, *feature_weight;
 };
 
 /* Sizes of a problem, from which workspaces are laid out; for several problems, the maxima. */
 struct bounds {
-    const rapt_attention *a; /* for which biases and masks there are */
+    const rapt_attention *a; /* tells which biases and masks there are */
     size_t heads, key_heads;
     size_t width, value_width; /* of projected queries and keys; of values */
     bool additive;
     size_t channels, filter_width; /* of a recurrent score, else 0 */
     size_t batch;
     size_t query_rows, key_rows;          /* of all sequences */
-    size_t max_queries, max_keys;         /* of one sequence, as the problem says */
-    size_t longest_queries, longest_keys; /* of one sequence, as they are */
+    size_t max_queries, max_keys;         /* the problem's `queries` and `keys` */
+    size_t longest_queries, longest_keys; /* of the longest sequence */
     size_t team;                          /* members */
 };
 

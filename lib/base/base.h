@@ -33,8 +33,8 @@ rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
    The caller sets `size` to sizeof the struct, so that a struct can grow with the library. It must
    end without padding, and 0 must be the default of every field. */
 
-/* Copies the caller's struct `given` to `own`, the library's version of own_size bytes. Fields that
-   `given` is too short to have become 0, and own's size becomes own_size. Returns RAPT_BAD_ARGUMENT
+/* Copies the caller's struct `given` to `own`, the library's version of own_size bytes. Fields
+   beyond the end of `given` become 0, and own's size becomes own_size. Returns RAPT_BAD_ARGUMENT
    and leaves `own` unchanged if `given` is NULL, its size is not set, or it is longer than `own`
    with a byte other than 0 in the rest. `name` is that of the type, for messages. */
 rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, const char *name,
@@ -181,7 +181,7 @@ bool rapt__tiles_collide(ptrdiff_t stride, int rows);
    or statically in equal parts (rapt__team_share) if there are several loops between two barriers.
    Functions without a team run on one thread. What one member wrote, others may read after the next
    barrier, and every member passes the same barriers. Only independent results are divided, never a
-   sum. So neither the number of members nor which of them computes what changes a bit.
+   sum. So no bit depends on the number of members, or on which of them computes what.
 
    Only the members of a team may call these functions with its struct team, of which each has its
    own. rapt__team_run and rapt__team_size may be called from any thread, also from several at

@@ -2,11 +2,11 @@
    take the processors of its members, who then wait for one another at every barrier. Used by
    team.c.
 
-   A thread gains, per second, as many seconds of work as it has of a processor. A team gains the
-   sum over its members, less what barriers take. If a team gains less than one second of work per
-   second, one thread may be faster, even if it has to share its processor as well. So one thread is
-   tried and compared. If it gains more, calls use one thread for a while before a team is tried
-   again. Results do not depend on this, since the number of threads changes no bit. */
+   The gain of a thread is its processor time per second. The gain of a team is the sum over its
+   members, less the time that barriers take. If a team gains less than one second per second, one
+   thread may be faster, even if it has to share its processor as well. So one thread is tried and
+   compared. If it gains more, calls use one thread for a while before a team is tried again.
+   Results do not depend on this, since the number of threads changes no bit. */
 #ifndef RAPT_BASE_CROWD_H
 #define RAPT_BASE_CROWD_H
 

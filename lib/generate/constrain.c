@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Forbids the tokens that would make the last n tokens of ids[count] and the next one an n-gram
-   that ids already contains; the end is exempt. */
+/* Forbids the tokens that would complete an n-gram that ids[count] already contains, given its last
+   n - 1 tokens; the end is exempt. */
 static void forbid_repeats(const struct search *s, const int32_t *ids, int count,
                            const struct section *section)
 {

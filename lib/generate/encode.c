@@ -65,7 +65,7 @@ static void keep_states(const struct exec_context *c, rapt_session *s, const flo
                (end - begin) * D * sizeof *from);
 }
 
-/* Computes the pooled rows and logits of a group, as far as they are wanted. at: its first row. */
+/* Computes the pooled rows and logits of a group, if they are wanted. at: its first row. */
 static void answer(const struct exec_context *c, const struct reading *r, const float *states,
                    int first, int end, int at)
 {
@@ -98,7 +98,7 @@ static void work_on_nothing(struct team *team, void *argument)
     pack_scores(team, argument);
 }
 
-/* Encodes group by group, projects each group for the decoder, and answers what is wanted of it. */
+/* Encodes group by group, projects each group for the decoder, and computes what was requested. */
 static void work_on_source(struct team *team, void *argument)
 {
     struct reading *r = argument;
@@ -204,7 +204,7 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
     return RAPT_OK;
 }
 
-/* Reads the sources; *r says what is wanted of them, and gets the rest filled in. */
+/* Reads the sources. *r says which results are wanted, and receives them. */
 static rapt_status encode_source(struct reading *r, rapt_session *s, const rapt_tokens *source,
                                  int target_capacity, rapt_message *why)
 {

@@ -11,7 +11,7 @@ static double score_of(const struct search *s, double sum, int n)
     return sum / rapt__pow(n, (double)s->options->length_penalty);
 }
 
-/* Returns the length that length_penalty applies to: without the prefix, but for CTranslate2. */
+/* Returns the length that length_penalty applies to: without the prefix, except for CTranslate2. */
 static int scored(const struct search *s, int source, int count)
 {
     int given = s->search_rules == RAPT_SEARCH_RULES_CT2 ? 0 : s->m->given[source];

@@ -3,9 +3,9 @@
    probability top_p (Holtzman et al. 2020). Draw t of sequence b depends only on (seed, b, t), not
    on the batch.
 
-   The cumulative distribution is inverted: a whole one in the order of tokens, skipping blocks by
-   their sums; a truncated one in the order of likelihood, by a heap of the tokens that may remain.
-   The members of a team take sources in turn. */
+   The cumulative distribution is inverted. A complete one is scanned in the order of tokens,
+   skipping blocks by their sums; a truncated one from the most likely token on, using a heap of the
+   tokens that may remain. The members of a team take sources in turn. */
 #include "generate/search.h"
 
 #include <math.h>
@@ -137,8 +137,8 @@ static float bound_of_k(const struct urn *urn, int top_k)
 }
 
 /* Returns a logit such that all tokens below it together have less than 1 - top_p of the
-   probability: `vocab` tokens of the share computed here would have just that. 1e-3 and 1e-6 cover
-   rounding. */
+   probability: even `vocab` tokens with the share computed here would have no more than that. 1e-3
+   and 1e-6 cover rounding. */
 static float bound_of_p(const struct urn *urn, double top_p)
 {
     double share = (1 - top_p) * urn->all / urn->vocab;

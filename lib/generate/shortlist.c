@@ -1,6 +1,6 @@
 /* shortlist.c - applies a shortlist to the sources of a call: collects the target tokens that each
-   source may use, and copies the rows of the output matrix that they need into panels of their own,
-   where each product has the bits that it has in the whole matrix. */
+   source may use, and copies the rows of the output matrix that they need into panels of their own.
+   Products with these are bit-identical to those with the whole matrix. */
 #include "generate/generate.h"
 
 #include <limits.h>
@@ -65,8 +65,8 @@ static rapt_status reserve_tokens(struct listing *g, size_t used, rapt_message *
     return RAPT_OK;
 }
 
-/* Lists the tokens of all sources, and numbers the tokens that any source needs in columns: *rows
-   is how many these are. */
+/* Lists the tokens of all sources, numbers in columns the tokens that any source needs, and sets
+ *rows to their number. */
 static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
 {
     int vocab = g->session->model->config.target_vocab, count = 0;

@@ -108,7 +108,7 @@ rapt_status rapt__import_flag(struct import *i, const struct import_settings *s,
 /* Reads a file of the folder into memory that the caller frees, [*size + 1] bytes with a 0 at the
    end. */
 rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);
-/* Makes a tokenizer of the names in a file, which must be as many as the rows of the table. If
+/* Makes a tokenizer from the names in a file, whose number must be that of the table's rows. If
    there is one fewer, the last row becomes <unk>. pieces: a SentencePiece tokenizer, or NULL.
    RAPT_NO_FILE: the file does not exist. */
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,

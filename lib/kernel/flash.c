@@ -48,9 +48,9 @@ static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
     }
 }
 
-/* Returns the factor of sums that refer to max `old` when they are to refer to max `new`: 2 to the
-   difference of their origins (flash_scores.c). Depending on its size, an origin is rounded or
-   not. */
+/* Returns the factor that turns sums relative to max `old` into sums relative to max `new`: 2 to
+   the power of the difference of their origins (flash_scores.c). An origin is rounded unless it is
+   large. */
 static vf rescaled(vf old, vf new, vf times)
 {
     vf limit = vf_splat(LARGE), from = vf_mul(old, times), to = vf_mul(new, times);

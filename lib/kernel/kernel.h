@@ -129,7 +129,7 @@ struct kernels {
     void (*activate)(enum activation kind, const float *x, float *y,
                      size_t n); /* may be in place */
     void (*activate_backward)(enum activation kind, const float *x, const float *dy, float *dx,
-                              size_t n); /* dx = */
+                              size_t n); /* sets dx */
     /* y = activation(x) gate; dx and dgate are set to the gradients. No two arrays may overlap. */
     void (*gate)(enum activation kind, const float *x, const float *gate, float *y, size_t n);
     void (*gate_backward)(enum activation kind, const float *x, const float *gate, const float *dy,

@@ -1,7 +1,6 @@
-/* load.c - loads a model from a safetensors file on a disk, in memory or behind a caller's reader.
+/* load.c - loads a model from a safetensors file on a disk, in memory or from a caller's reader.
    Nothing in the file is trusted before it is checked, and no more memory is reserved than it could
-   fill.
- */
+   fill. */
 #include "model/model.h"
 
 #include <string.h>

@@ -351,21 +351,22 @@ enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
 void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         int rows, int source_rows, enum stack_keeps keeps, struct arena *arena);
 
-/* Memory for forward and backward of one layer of these parts, in their order. */
+/* Lays out the memory of one layer of these parts, in their order, for forward and backward. */
 void rapt__layer_memory(struct stack_memory *memory, const rapt_config *config,
                         const enum part *parts, int count, int rows, int source_rows,
                         struct arena *arena);
 
-/* The memory of that sublayer; NULL: the layers have no such part. */
+/* Returns a sublayer of a layer, or NULL if the layers have no such part. */
 struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part part);
 
-/* ids through embedding and all layers; returns the last output [rows][D]. */
+/* Computes the embedding and all layers. Returns the last output [rows][D]. */
 const float *rapt__stack_forward(const struct exec_context *c, const struct stack *s,
                                  const struct pass *p);
 
-/* From memory->dout, the gradient of the last output, to the parameters' (adds to the block
-   `gradients`); adds to dstates [source.count][D]. partial: rapt__norm_partial floats. Of a bare
-   stack it returns the gradient of the vectors [rows.count][D], of others NULL. */
+/* Given the gradient of the last output in memory->dout, adds the gradients of the parameters to
+   the block `gradients` and that of the source to dstates [source.count][D]. partial has
+   rapt__norm_partial floats. Returns the gradient of the vectors [rows.count][D] if the stack is
+   bare, otherwise NULL. */
 const float *rapt__stack_backward(const struct exec_context *c, const struct stack *s,
                                   const struct pass *p, float *dstates, float *gradients,
                                   float *partial);
@@ -379,17 +380,19 @@ struct step { /* the sublayer of a pass */
     const float *in; /* [rows][D] */
 };
 void rapt__sublayer_forward(const struct exec_context *c, const struct step *s, enum part part);
-/* From dy, the gradient of u->y, to din: din = or, if add, += the gradient of in. dy may be din. */
+/* Given dy, the gradient of u->y, sets din to the gradient of `in` or, if add, adds it to din. dy
+   may be din. */
 void rapt__sublayer_backward(const struct exec_context *c, const struct step *s, enum part part,
                              const float *dy, float *din, bool add, float *dstates,
                              float *gradients);
-/* After a pass of an encoder that keeps self-attention, over `all` rows: the weights of rows
-   [first, first + rows) of one sequence in one layer and head, weights[rows][its rows]. */
+/* Computes the self-attention weights of rows [first, first + rows) of one sequence in one layer
+   and head, weights[rows][its rows]. The last pass of the encoder, over `all` rows, must have kept
+   what this needs. */
 void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
                            int layer, int head, int sequence, int first, int rows, float *weights);
-/* Dropout of one site of a pass. Keys, with rapt__mix: of a batch mix(seed, batches before it); of
-   a site in it mix(drop->key, ((index + 1) * SITES + site) * 2 + decoder), where index counts the
-   sublayers of the half, -1 is the embedding. */
+/* Returns the dropout of one site of a pass. The key of a batch is rapt__mix(seed, number of
+   batches before it), and that of a site rapt__mix(drop->key, ((index + 1) * SITES + site) * 2 +
+   decoder), where index counts the sublayers of the half and -1 is the embedding. */
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
 struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index,
                           enum site site);
@@ -420,7 +423,8 @@ struct token_limits {
     bool begin_and_end; /* extra tokens are begin and end: messages mention that they count */
     bool vectors;       /* rows are vectors instead of tokens */
 };
-/* The largest limits of tokens and sequences: attention counts the rows of all heads in an int. */
+/* Returns the largest valid limit of tokens or sequences. Attention counts the rows of all heads in
+   an int. */
 static inline int rapt__tokens_max(const rapt_config *config)
 {
     return rapt__min(1 << 28, ATTENTION_ROWS / config->heads);

@@ -56,8 +56,8 @@ const char *rapt__packed_layout(const rapt_model *m)
     return layouts[rapt__finite_count(m->block, m->layout.floats) == m->layout.floats];
 }
 
-/* Names the first parameter that is not finite, by the element of its matrix; or whose last vector
-   is not, behind it. */
+/* Names the first value that is infinite or NaN: an element of a parameter's matrix, or the padding
+   after it. */
 static rapt_status check_finite(const rapt_model *m, rapt_status otherwise, rapt_message *why)
 {
     float row[256];

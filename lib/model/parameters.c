@@ -166,7 +166,7 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, struct 
     lay_out_all(&w, config);
 }
 
-/* Names without a scope, and of the biases by distance, too. */
+/* Lays out a single layer, whose names have no scope, and its biases by distance. */
 static void lay_out_alone(struct layout_pass *w, const rapt_config *c, bool decoder,
                           const struct layer_parts *parts)
 {
@@ -203,12 +203,13 @@ size_t rapt__parameter_count(const struct parameter *p)
     return (size_t)p->rows * (size_t)p->columns;
 }
 
-/* Elements of the plain matrix that lie in the block at `at` and every `step` floats from there. */
+/* Consecutive elements of the plain matrix, which are in the block at `at` and every `step` floats
+   from there. */
 struct stretch {
     size_t at, step, count;
 };
 
-/* The next `left` elements from `first` on, to the end of their row in panels. */
+/* Returns at most `left` elements from `first` on, in panels only to the end of the row. */
 static struct stretch stretch_at(const struct parameter *p, size_t first, size_t left)
 {
     size_t columns = (size_t)p->columns, row = first / columns, column = first % columns;

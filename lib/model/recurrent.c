@@ -1,6 +1,6 @@
 /* recurrent.c - a simpler simple recurrent unit instead of the decoder's self-attention (Kim et al.
-   2019, section 3.1; Marian's `ssru`): rows in, rows out; at inference the cells of all targets are
-   carried from call to call.
+   2019, section 3.1; Marian's `ssru`). At inference the cells of all targets are carried from call
+   to call.
 
        c[t] = f c[t-1] + (1 - f) x W',  f = 1 / (1 + exp(-(x V' + b))),  y = max(c, 0) */
 #include "model/sublayer.h"

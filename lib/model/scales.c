@@ -3,7 +3,8 @@
 
        NAME FIRST ROWS SCALE ALPHA
 
-   rows [FIRST, FIRST + ROWS) of parameter NAME have them; 0: there is none. */
+   rows [FIRST, FIRST + ROWS) of parameter NAME have this scale and alpha, where 0 means that there
+   is none. */
 #include "model/model.h"
 
 #include <string.h>

@@ -6,13 +6,13 @@
        reward of a row of the encoder = -scale sum of the losses of its whole sequence
        baseline                       = the same sum with expected[j] for each loss
 
-   The keys that a row attends to cannot change the losses before it. So without decay, and but for
-   the scale, the mean of (baseline - reward) d log p[chosen] is the gradient of the expected loss.
-   The baseline does not bias it, because expected[j] does not depend on the batch's own draws. It
-   is one of two (rapt_baseline): mean_loss, a running mean of the loss per token over earlier
-   batches that starts with the loss of a uniform guess; or the loss of the same row if all weights
-   are expected values, which accounts for how hard the token is and leaves only the difference that
-   the draw makes.
+   The keys that a row attends to cannot change the losses before it. So without decay, and apart
+   from the scale, the mean of (baseline - reward) d log p[chosen] is the gradient of the expected
+   loss. The baseline does not bias it, because expected[j] does not depend on the batch's own
+   draws. It is one of two (rapt_baseline): mean_loss, a running mean of the loss per token over
+   earlier batches that starts with the loss of a uniform guess; or the loss of the same row if all
+   weights are expected values, which accounts for how hard the token is and leaves only the
+   difference that the draw makes.
 
    A share of the sequences attends to expected values and needs no rewards. The choice depends only
    on the batch's key and the number of the sequence: word 0 of rapt__philox(mix(key, "ex"),

@@ -108,8 +108,8 @@ struct window {
 /* Returns an upper bound of the tokens of a text, without an end; a longer text is refused. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);
-/* Translates a window of texts that begins with texts[before]. w->count: how many they are. Free
-   the window also after a failure. */
+/* Translates a window of texts that begins with texts[before]. w->count is the number of texts in
+   it. Free the window also after a failure. */
 rapt_status rapt__window_translate(struct window *w, const struct translate_job *job,
                                    const rapt_text *texts, size_t count, size_t before,
                                    rapt_message *why);

@@ -63,7 +63,7 @@ struct cached_rows { /* the state of one member */
     struct projected projected; /* projection of q->spec */
     struct row_space space;
 };
-/* Returns the sizes of the spec of c, whose rows are not read, with at most `longest` keys. */
+/* Returns the sizes for c's spec with at most `longest` keys. The rows of the spec are not read. */
 struct bounds rapt__cached_bounds(const struct projected *c, int longest, int team_size);
 void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to); /* a row_space */
 struct cached_rows rapt__cached_rows(const struct projected *projected, const struct cache *c,
@@ -79,7 +79,7 @@ void rapt__cache_attend_general(struct team *team, const struct projected *proje
                                 struct arena *arena);
 
 /* ---- history.c ---- */
-/* Returns where the last weights of a head are, or those from before the last call. */
+/* Returns the weights of a head in `weights`, which is l->weights or l->old. */
 static inline float *rapt__history_at(const struct attention_history *l, float *weights, int i,
                                       int h)
 {

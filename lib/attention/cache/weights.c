@@ -1,6 +1,6 @@
-/* weights.c - attention weights of a query against a cache. For a softmax of dot products they come
-   from its statistics and the cached keys, with the bits of the weights that produced out;
-   otherwise the row is computed once more. */
+/* weights.c - attention weights of a query against a cache. For a softmax of dot products they are
+   computed from its statistics and the cached keys, and are bit-identical to the weights that
+   produced out. Otherwise the row is computed once more. */
 #include "attention/cache/cache.h"
 
 struct weights_space {

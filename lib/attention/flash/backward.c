@@ -1,9 +1,9 @@
 /* backward.c - flash backward: adds the gradients of projected queries, keys, values and biases to
    what the arrays hold. A member of the team takes a key block of a pair, with all queries against
-   its keys, so every sum has its order whoever computes it (backward_blocks.c). With many pairs
-   each member takes whole pairs; with few the team shares one pair at a time. Pairs that share a
-   bias add to its gradient in order: one member computes them all, or the team computes them one
-   after the other.
+   its keys, so the order of every sum is the same whichever member computes it (backward_blocks.c).
+   With many pairs each member takes whole pairs; with few the team shares one pair at a time. Pairs
+   that share a bias add to its gradient in order: one member computes them all, or the team
+   computes them one after the other.
 
    Rows of a relative bias overlap, as element s - position is the same for many queries and keys.
    So its gradient is summed pair by pair, each by one member, and then over the sequences. */

@@ -8,7 +8,7 @@
 /* Whether this path supports the problem. Does not read q and k. */
 bool rapt__flash_supports(const struct projected *c);
 
-/* Counts the workspace of the function below that needs most. */
+/* Counts the workspace of the function below that needs the most. */
 void rapt__flash_layout(struct arena *arena, const struct bounds *b);
 
 /* All members of a team call these; each lays out its workspace after what the arena holds. */

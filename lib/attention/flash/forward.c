@@ -3,7 +3,8 @@
    sequence and key head (a pair) are packed in panels, then its query rows are processed in items;
    rows of all the query heads that share the key head fill tiles together. Each member of the team
    takes whole pairs, which then stay in its caches. If the number of pairs is not a multiple of the
-   team, the whole team computes the remaining pairs one at a time. */
+   team's size and there are many rows, the whole team first computes the excess pairs, one at a
+   time. */
 #include "attention/flash/forward.h"
 #include "op/op.h"
 
@@ -156,8 +157,9 @@ static void forward_rows_ahead(const struct flash_forward *f, int pair, struct r
                         b.queries, c->width);
 }
 
-/* Computes a pair with the whole team, in as many items for each member, from the last to the
-   first, because with causality the last ones have the most to do. */
+/* Computes a pair with the whole team. The rows are divided into the same number of items for each
+   member, which are taken from the last to the first, because with causality the last rows see the
+   most keys. */
 static void share_pair(struct team *team, const struct flash_forward *f, const struct sequence *b,
                        int g)
 {

@@ -1,9 +1,9 @@
 /* backward.c - general backward: adds the gradients of projected queries, keys, values, biases,
    centers and learned arrays to what the arrays hold. A member of the team takes a sequence and key
-   head and goes through the rows of its query heads in order, so that every sum has its order.
-   Gradients that sequences share are summed per head and sequence, then over the batch. Key heads
-   and sequences that share the gradient of a bias are one item, computed by one member. Rows of a
-   recurrent score go backward in time, over the weights of all queries of a head. */
+   head and goes through the rows of its query heads in order, so that the order of every sum is
+   fixed. Gradients that sequences share are summed per head and sequence, then over the batch. Key
+   heads and sequences that share the gradient of a bias are one item, computed by one member. Rows
+   of a recurrent score go backward in time, over the weights of all queries of a head. */
 #include "attention/general/backward.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* block.c - adjacent rows of a head that see about the same keys: computes the products of their
    weights with values, and of the gradients of their scores with keys and queries, for all of them
    at once. Each sum has the same terms in the same order as with gemv and rank1_update
-   (kernel/gemv.c) row by row. If a key, value, query or gradient that no row may read holds
-   infinity or NaN, the sums are computed row by row. */
+   (kernel/gemv.c) row by row. If a key, value, query or gradient that one of the rows must not read
+   holds infinity or NaN, the sums are computed row by row. */
 #include "attention/general/general.h"
 
 #include <limits.h>

@@ -11,7 +11,7 @@
 #include "attention/projected.h"
 
 /* ---- forward.c, backward.c: whole problems ---- */
-/* Counts the workspace of the function below that needs most. Only recurrent scores, which go
+/* Counts the workspace of the function below that needs the most. Only recurrent scores, which go
    backward through time, keep queries x keys floats, for one head; everything else is linear in
    queries + keys. */
 void rapt__general_layout(struct arena *arena, const struct bounds *b);
@@ -102,8 +102,8 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
 void rapt__row_weights(struct row *r); /* x, weights and intermediate results for backward */
 void rapt__row_drop(struct row *r);    /* sets r->dropped */
 void rapt__row_attend(struct row *r, float *out); /* both, and the sum of values */
-/* Turns a sum of values that has underflowed to -0 into 0, since products by weights of 0 would do
-   so. */
+/* Turns a sum of values that has underflowed to -0 into 0, as adding products with weights of 0
+   would. */
 void rapt__row_settle(float *out, int width);
 /* Copies the weights to a plain array of `keys` floats. */
 void rapt__row_copy_weights(const struct row *r, int keys, float *weights);
@@ -125,7 +125,7 @@ struct row_block {
 void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backward,
                         struct row_block *block);
 /* Begins a block of rows [t, t + rows) of head h, with weights and dx of 0. Returns false if the
-   rows see so different keys that each is computed by itself. */
+   rows see such different keys that each must be computed by itself. */
 bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows);

@@ -69,7 +69,8 @@ void rapt__project_backward(const struct projection *p, const float *panels,
     rapt__kernels()->gemm(&gemm);
 }
 
-/* Adds to sixteen rows of dweight of one head, from some rows of x and dy. */
+/* Adds the products of some rows of dy and x to LANES rows of dweight, from row `first` of a head
+   on. */
 static void add_outputs(const struct projection *p, const struct score_block *b, int first)
 {
     float columns[LANES][ROWS];

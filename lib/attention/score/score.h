@@ -105,12 +105,12 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
 void rapt__transform_finish(struct team *team, struct transformed *t);
 
 /* ---- side.c: work on all rows of a side, divided among the team; each ends at a barrier ---- */
-/* Computes y from x. panels: of the projection. positions: of the first row of each sequence; NULL:
-   as the problem says. */
+/* Computes y from x. panels holds the projection. positions has the position of the first row of
+   each sequence; NULL: as the problem says. */
 void rapt__side_forward(struct team *team, const struct score_side *side,
                         const struct score_rows *r, const float *panels, const int *positions,
                         struct score_choice only);
-/* Adds to dx, from dy in r->y. panels: of the transposed projection. */
+/* Adds to dx, given dy in r->y. panels holds the transposed projection. */
 void rapt__side_backward(struct team *team, const struct score_side *side,
                          const struct score_rows *r, const float *panels, float *dx);
 int rapt__side_rows(const struct score_rows *r, const struct sequence *b);
@@ -147,8 +147,8 @@ void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const do
 /* ---- local.c: c = keys sigmoid(z . tanh(C q)) ---- */
 extern const struct score_side rapt__center_side; /* C q, of queries */
 /* Computes centers[H][query rows] from hidden[H][query rows][center_hidden], which holds C q on
-   entry and tanh(C q) on return. positions: of the first row of each sequence; NULL: as the problem
-   says. */
+   entry and tanh(C q) on return. positions has the position of the first row of each sequence;
+   NULL: as the problem says. */
 void rapt__locality_centers(struct team *team, const rapt_attention *a, const int *positions,
                             struct score_choice only, float *hidden, float *centers);
 /* Replaces hidden by the gradient of C q, and dcenters by that of z . tanh(C q). Adds to the

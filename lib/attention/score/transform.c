@@ -185,8 +185,8 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         .feature_weight = aware ? d->parameters[RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT] : NULL};
 }
 
-/* Takes the gradient of the projected side, r.y, back to the learned arrays and to dx, the caller's
-   (may be NULL). */
+/* Takes the gradient of the projected side, r.y, back to the learned arrays and to the caller's dx,
+   which may be NULL. */
 static void finish_side(struct team *team, const struct transformed *p,
                         const struct score_side *side, struct score_rows r, float *panels,
                         float *dx)
