@@ -1,5 +1,5 @@
-/* allocator.c - all memory from a block of the program's own: an allocator that only counts up and never calls
-   malloc; prints how much a model and a session take, which could be asked before. */
+/* allocator.c - takes all memory from a block of the program's own, with an allocator that only counts up and never
+   calls malloc. Prints whether a session takes as many bytes as rapt_session_bytes says. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 

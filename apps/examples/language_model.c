@@ -1,5 +1,5 @@
-/* language_model.c - a decoder alone, made as GPT-2 is, learns to write a rhyme, letter by letter, and continues a
-   prompt: the prefix of rapt_generate. Ids: 0 begin, 1 end, then the characters from the space on. */
+/* language_model.c - a decoder-only model, built like GPT-2, learns to write a rhyme letter by letter and continues
+   a prompt, the prefix of rapt_generate. Ids: 0 begin, 1 end, then the characters from the space on. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>

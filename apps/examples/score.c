@@ -1,5 +1,5 @@
-/* score.c - a model file, a sentence and translations of it go in; how likely the model finds each comes out: the
-   sum of the log-probabilities of its tokens, per token, the likeliest first. */
+/* score.c - prints how likely a model finds each of several translations of a sentence: the mean log-probability of
+   its tokens, the likeliest first. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* translate.c - a model file of toy_translate goes in, and sentences, one a line; their translations come out. */
+/* translate.c - translates the sentences of standard input, one per line, with a model file of toy_translate. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <string.h>
