@@ -181,7 +181,7 @@ static void probe_source(struct transformer *m, const struct sentence *sentence,
     free(rows);
 }
 
-/* Returns the gradient of the table for the summed loss of the first `steps` steps. */
+/* Computes the gradient of the table for the summed loss of the first `steps` steps. */
 static void table_gradient(struct transformer *m, int steps, int table, float *gradient)
 {
     size_t count;

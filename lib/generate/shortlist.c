@@ -65,8 +65,8 @@ static rapt_status reserve_tokens(struct listing *g, size_t used, rapt_message *
     return RAPT_OK;
 }
 
-/* Lists the tokens of all sources, numbers in columns the tokens that any source needs, and sets
- *rows to their number. */
+/* Lists the tokens of all sources, sets *rows to the number of tokens that any source needs, and
+   numbers these in g->columns. */
 static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
 {
     int vocab = g->session->model->config.target_vocab, count = 0;

@@ -42,8 +42,8 @@ enum { EVEN_DEPTH = 256 }; /* depth from which an even spread is worth its instr
 /* Chooses what a tile prefetches of the panels that come next: a share in proportion to its rows.
    So the tiles of a column together fetch each line once, evenly spread over their steps; in a
    burst, their own loads would wait for memory. If the depth is small, b is not packed, or the
-   share exceeds one line per step, each tile fetches a whole panel instead: the one after that of
-   the tile above. If the few rows of a tile are all of g it fetches nothing here, because it
+   share exceeds one line per step, each tile fetches a whole panel instead, the next tile below it
+   the following panel. If the few rows of a tile are all of g it fetches nothing here, because it
    prefetches what it reads itself (tile.c). */
 static inline __attribute__((always_inline)) void
 fetch_panels(int rows, int panels, const struct tile_column *at, struct tile *t)
@@ -133,8 +133,8 @@ static inline __attribute__((always_inline)) void column_any(int rows, bool adja
     }
 }
 
-/* Two instances, for rows of a that are apart and for adjacent floats: in the second case the
-   compiler knows the distances. */
+/* Two instances, so that the compiler knows the distance of rows of a in the second, where they are
+   adjacent floats. */
 static void column_apart(int rows, struct tile_column *at)
 {
     column_any(rows, false, at);

@@ -1,6 +1,6 @@
-/* adam.c - Adam for whole blocks of parameters: the square sum of gradients (for clipping), the
-   range that a step would lead to, the step itself (kernel/adam.c), and filling, copying and
-   adding. All are elementwise except the sum, which is computed in chunks and folded in order, in
+/* adam.c - Adam for whole blocks of parameters: the sum of squared gradients (for clipping), the
+   range of the results of a step, the step itself (kernel/adam.c), and filling, copying and adding.
+   All are elementwise except the sum, which is computed in chunks that are added in order, in
    double. */
 #include "op/op.h"
 

@@ -39,7 +39,7 @@ enum {
     GEMM_UNIT_ROWS = 52,   /* most rows of a unit */
     GEMM_FEW_ROWS = 16,    /* fewer rows are multiplied in place, with the whole depth */
     GEMM_DEPTH = 512,      /* depth of a block */
-    GEMM_COPY_DEPTH = 256, /* depth of a member's own copy of a: 53 KB, as stacks may be small */
+    GEMM_COPY_DEPTH = 256, /* depth of a member's copy of a: 53 KB, since it is on the stack */
 };
 
 /* How the tiles of a unit read a: in place, as a copy, or with its rows packed tile by tile. */

@@ -32,7 +32,8 @@ rapt_text rapt__spm_join_bytes(const char *bytes, size_t size, size_t *used)
     return length ? (rapt_text){bytes, length} : (rapt_text){"\xEF\xBF\xBD", 3};
 }
 
-/* Returns the character formed by the leading byte pieces and sets their number. */
+/* Writes the character formed by the leading byte pieces and returns how many of them it has used.
+ */
 static size_t write_character(const struct spm *spm, const int32_t *ids, size_t count,
                               struct writer *to)
 {
@@ -48,7 +49,7 @@ static size_t write_character(const struct spm *spm, const int32_t *ids, size_t 
 }
 
 /* Writes a piece that is not a byte piece. `front` is true as long as nothing but a dropped space
-   has been written. Returns whether a space has been dropped and no other may be. */
+   has been written. Returns true if it has dropped a space and no other may be. */
 static bool write_piece(const struct spm *spm, int32_t id, bool front, struct writer *to)
 {
     const struct spm_normalizer *n = &spm->normalizer;
