@@ -105,7 +105,8 @@ rapt_status rapt_bleu_add(rapt_bleu *bleu, rapt_bleu_tokens tokens, int lowercas
 {
     if (!bleu) return rapt__fail(why, RAPT_BAD_ARGUMENT, "bleu is NULL");
     if (tokens != RAPT_BLEU_TOKENS_13A && tokens != RAPT_BLEU_TOKENS_NONE)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tokens is %d, no rapt_bleu_tokens", (int)tokens);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tokens is %d, not a rapt_bleu_tokens",
+                          (int)tokens);
     rapt_status status = rapt__scored_check(hypothesis, reference, why);
     if (status) return status;
     rapt_allocator memory = rapt__allocator(allocator);

@@ -127,7 +127,7 @@ static rapt_status read_merges(const char *text, size_t body, size_t at, int32_t
             return rapt__fail(why, RAPT_BAD_FILE, "merge %d of the tokenizer cannot be read",
                               (int)m);
     if (at != body)
-        return rapt__fail(why, RAPT_BAD_FILE, "more follows the %d merges of the tokenizer",
+        return rapt__fail(why, RAPT_BAD_FILE, "there is more after the %d merges of the tokenizer",
                           (int)merges);
     return RAPT_OK;
 }
