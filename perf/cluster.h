@@ -36,9 +36,10 @@ extern const char *const cluster_names[TERMS];
 
 /* Computes the terms of a step of `ranks` ranks (at most `shards`) and returns their sum. */
 double cluster_time(const struct cluster *c, int ranks, double terms[TERMS]);
-/* Returns one rank's time over ranks times theirs. */
+/* Returns the time of a step on one rank, divided by `ranks` times that on `ranks` ranks. */
 double cluster_efficiency(const struct cluster *c, int ranks);
-/* Returns the term that exceeds its fair share, what it takes on one rank, the most. */
+/* Returns the term that exceeds its fair share the most. The fair share is the time of the term on
+   one rank, divided by `ranks`. */
 enum cluster_term cluster_excess(const struct cluster *c, int ranks);
 /* Returns the smallest power of two of ranks whose efficiency is below the threshold, or 0 if there
    is none up to shards. */

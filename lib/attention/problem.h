@@ -68,8 +68,9 @@ static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const s
     return rapt__mix(rapt__mix(a->seed, (uint64_t)b->index), (uint64_t)h);
 }
 
-/* Hands out work in runs of items: first one run to each member, by rank, then to whoever is done.
-   rapt__mine is called for one item after the other and is true for those of this member. */
+/* Hands out work in runs of items: first one run to each member, by rank, then one to each member
+   that has finished its own. rapt__mine is called for one item after the other and is true for
+   those of this member. */
 struct tickets {
     struct team *team;
     int run, mine, item; /* items per run; this member's run; the next item */

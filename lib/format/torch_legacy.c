@@ -66,8 +66,8 @@ static struct torch_storage *find_key(const struct torch_legacy *form,
     return NULL;
 }
 
-/* Fills form->all, which has space for all references. Tensors that share a storage must agree
-   about its type and size. */
+/* Fills form->all, which has space for all references. Tensors that share a storage must agree on
+   its type and size. */
 static rapt_status collect_storages(const struct torch_reading *r, struct torch_legacy *form)
 {
     const struct pickle_values *storages = &r->pickle.storages;

@@ -213,7 +213,7 @@ static rapt_status read_config(struct import *i)
     return RAPT_OK;
 }
 
-/* ---- what says how text becomes tokens ---- */
+/* ---- special tokens and vocabularies ---- */
 
 /* Reads whether sources begin and end with special tokens, and what targets begin with. Files up to
    version 5 store this in model.bin. */
@@ -243,8 +243,8 @@ static rapt_status check_name(struct import *i, const struct import_settings *s,
 }
 
 /* Sets the first input of the decoder. If it is zeros, the token is not used. But "</s>" then shows
-   that the model was converted from Hugging Face's MarianMT, whose callers must end sources
-   themselves, as we do. */
+   that the model was converted from Hugging Face's MarianMT, whose callers must append the end
+   token to sources themselves, as our translators do. */
 static rapt_status use_start(struct import *i, const char *start)
 {
     rapt_config *c = &i->config;

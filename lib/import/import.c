@@ -109,7 +109,7 @@ static rapt_status keep_tokenizers(struct import *i)
     return status ? rapt__fail(i->why, status, "no memory for its tokenizers") : RAPT_OK;
 }
 
-/* ---- what it is ---- */
+/* ---- the format ---- */
 
 /* Opens the tensors of a folder or file. */
 static rapt_status open_tensors(struct import *i, const char *path)

@@ -29,7 +29,7 @@ struct import {
     rapt_config config;
     rapt_model *model;
     rapt_tokenizer *source, *target; /* target NULL: source serves both sides */
-    char origin[160];                /* description of the original, for people */
+    char origin[160];                /* description of the original, for human readers */
     float max_length_factor;         /* maximum target tokens per source token; 0: unknown */
     char *scales; /* [scales_capacity] 0-terminated metadata SCALES_KEY; NULL: none */
     size_t scales_size, scales_capacity;

@@ -14,9 +14,9 @@ struct trainer_state { /* what a checkpoint holds besides parameters and moments
 
 enum { SHARDS_MAX = 1024, SHARD_LEVELS = 10 };
 /* The joins of the shard that is being computed, made layer by layer as soon as the gradient of a
-   layer is final, if the caller wants to know (rapt_train_shard_early). */
+   layer is final, if the caller has asked for that (rapt_train_shard_early). */
 struct early {
-    rapt_ready_fn *ready; /* NULL: the caller does not want to know */
+    rapt_ready_fn *ready; /* NULL: the caller has not asked for it */
     void *user;
     float *chain[SHARD_LEVELS + 1]; /* [links + 1] the shard's own gradient first; each is added to
                                        the next */
@@ -62,7 +62,7 @@ struct rapt_trainer {
     double *guided;        /* [target rows] its losses; NULL: the model has no alignment_layer */
     double alignment_loss; /* of the last gradient */
     long long tokens;      /* tokens whose gradients were added since the last step */
-    bool added;            /* a gradient was added since the last step, if only of 0 tokens */
+    bool added;            /* a gradient was added since the last step, even if it had no tokens */
     rapt_report sums;      /* over the batches since the last step */
     struct shards shards;
     struct products products; /* computed by OpenBLAS */
@@ -74,8 +74,8 @@ struct rapt_trainer {
 /* Fills in t->products as the options ask. With RAPT_PRODUCTS_AUTO it measures, which needs a new
    trainer, as it overwrites moments and gradients with zeros. */
 void rapt__products_choose(rapt_trainer *t);
-/* With RAPT_PRODUCTS_AUTO: fails if OpenBLAS must compute some products of *state, a checkpoint's,
-   and cannot be loaded, because other products would give other bits. */
+/* With RAPT_PRODUCTS_AUTO: fails if *state, which is from a checkpoint, says that OpenBLAS computes
+   some products and it cannot be loaded. The built-in products would give other bits. */
 rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_state *state,
                                  rapt_message *why);
 /* With RAPT_PRODUCTS_AUTO: sets t->products from t->state, which was loaded and checked. */
@@ -131,7 +131,7 @@ void rapt__expected_draw(rapt_trainer *t, int batch, uint64_t key);
 /* Returns the factor of the scores whose softmax replaces the arg-max in the next step; 0: the
    arg-max itself. */
 float rapt__anneal_now(const rapt_trainer *t);
-/* Updates the running mean with a batch of `tokens` tokens whose losses sum up to `loss`. */
+/* Updates the running mean with a batch of `tokens` tokens whose losses add up to `loss`. */
 void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens);
 
 /* ---- checkpoint.c ---- */

@@ -1,7 +1,7 @@
 /* backward_blocks.c - flash backward of one pair, block by block: packs queries and keys, runs the
    kernels on each block of the table, and adds dq, dk and dv to the caller's. One member computes a
-   key block. At each query block it waits until the key blocks before it have been there, so dq is
-   summed in the order of keys whoever computes it. */
+   key block. At each query block it waits until the earlier key blocks have been added, so dq is
+   summed in the order of keys whichever members compute them. */
 #include "attention/flash/backward.h"
 #include "op/op.h"
 

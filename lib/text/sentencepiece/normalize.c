@@ -94,7 +94,8 @@ static rapt_text space_of(const struct spm_normalizer *n)
 
 /* ---- the text ---- */
 
-/* Normalizes the beginning of a non-empty text and says how many bytes were consumed. */
+/* Normalizes the beginning of a non-empty text and sets *consumed to the number of bytes that it
+   has used. */
 static rapt_text prefix(const struct spm_normalizer *n, rapt_text text, size_t *consumed)
 {
     uint32_t code;
