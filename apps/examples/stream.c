@@ -1,5 +1,5 @@
-/* stream.c - a model file and a sentence go in; each piece of the translation comes out as soon as it is known,
-   with its log-probability, by the token callback of one call; it stops after ten pieces. */
+/* stream.c - prints each piece of a sentence's translation as soon as it is known, with its log-probability, using
+   the token callback of one call. Stops after ten pieces. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* text.c - sentence pairs go in; a translator comes out, text.safetensors, and a translation by it: a vocabulary is
-   learned, a model trained on tokens, both saved in one file, and that file opened. */
+/* text.c - makes a translator from sentence pairs: learns a vocabulary, trains a model on tokens, saves both in one
+   file, text.safetensors, and opens that file to translate a sentence. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>
