@@ -179,7 +179,7 @@ typedef struct rapt_config_field {
     const char *name;               /* as in rapt_config and in model files, such as "ffn_width" */
     rapt_field_type type;           /* of the member */
     size_t offset;                  /* of the member's 4 bytes in rapt_config */
-    double min, max;                /* smallest and largest value, also of enumerations */
+    double min, max;                /* smallest value; largest value, also of enumerations */
     double zero;                    /* the value that 0 stands for, if that is a constant; else 0 */
     const char *(*word)(int value); /* names the values of an enumeration, such as "pre", and
                                        returns NULL for unknown ones; NULL for other types */
