@@ -42,8 +42,9 @@ static void move_done(struct search *s, int from, int to)
 }
 
 /* Returns a free slot of `done` for a hypothesis with that score, or -1 if it is not kept. With
-   `beams` hypotheses kept already, the worst one gives way to a better one, and the later ones
-   move up, so that they stay in the order in which they finished. */
+   `beams` hypotheses kept already, RAPT's rules keep no more. With the other rules the worst one
+   gives way to a better one, and the later ones move up, so that they stay in the order in which
+   they finished. */
 static int slot_for(struct search *s, int source, double score)
 {
     struct search_memory *m = s->m;

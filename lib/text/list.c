@@ -303,8 +303,8 @@ rapt_status rapt__list_encode(const struct list *l, rapt_text text, int32_t *ids
                       capacity, out.count);
 }
 
-/* Returns the text of the tokens from ids[0] on and sets *used to their number: one token, or the
-   byte pieces that form one character. A byte that belongs to no character becomes U+FFFD. */
+/* Sets *text to the text of the first tokens and returns their number: one token, or the byte
+   pieces that form one character. A byte that belongs to no character becomes U+FFFD. */
 static size_t token_text(const struct list *l, const int32_t *ids, size_t count,
                          char bytes[CHARACTER_BYTES], rapt_text *text)
 {

@@ -38,7 +38,8 @@ static int by_rank(const void *context, const void *x, const void *y)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Maps scores to integers of the same order by inverting the bits of negative ones. */
+/* Returns an integer that orders candidates by score, then from left to right. Inverting the bits
+   of a negative score makes integers compare like floats. */
 static uint64_t rank_of(float score, uint32_t left)
 {
     float positive_zero = score + 0.0f;

@@ -32,8 +32,7 @@ rapt_text rapt__spm_join_bytes(const char *bytes, size_t size, size_t *used)
     return length ? (rapt_text){bytes, length} : (rapt_text){"\xEF\xBF\xBD", 3};
 }
 
-/* Writes the character formed by the leading byte pieces and returns how many of them it has used.
- */
+/* Writes the character formed by the leading byte pieces and returns how many of them it used. */
 static size_t write_character(const struct spm *spm, const int32_t *ids, size_t count,
                               struct writer *to)
 {

@@ -115,7 +115,8 @@ static rapt_text behind(rapt_text text, size_t consumed)
     return (rapt_text){text.bytes + consumed, text.size - consumed};
 }
 
-/* Counts the leading bytes that stay unchanged, except the last of them. */
+/* Counts the leading bytes that stay unchanged. The last of them is left out if a byte beyond ASCII
+   follows, since a rule might match both. */
 static size_t plain_run(const struct spm_normalizer *n, rapt_text text)
 {
     size_t size = 0;
