@@ -122,8 +122,8 @@ static bool goes_before(const char *a, const char *b)
     return x != y ? x < y : strcmp(a, b) < 0;
 }
 
-/* Inserts a name in order. If the list is full, the longest name is dropped: models that training
-   saves on the way have longer names than the last one. */
+/* Inserts a name in order. If the list is full, the longest name is dropped: models saved during
+   training have longer names than the final one. */
 static void insert(struct names *names, const char *name)
 {
     if (strlen(name) >= IMPORT_FILE) return;

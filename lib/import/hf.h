@@ -31,7 +31,7 @@ extern const struct hf_activation {
 } rapt__hf_activations[HF_ACTIVATIONS];
 
 /* ---- hf_vocabulary.c ---- */
-/* Makes a tokenizer of the names in a file and in added_tokens.json, with the same rules as
+/* Makes a tokenizer from the names in a file and in added_tokens.json, with the same rules as
    rapt__import_names. */
 rapt_status rapt__hf_names(struct import *i, const char *name, int vocab,
                            const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);

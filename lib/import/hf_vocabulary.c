@@ -37,8 +37,8 @@ static rapt_status take_added(struct import *i, const struct import_settings *s,
     return RAPT_OK;
 }
 
-/* Makes a tokenizer of the tokens in a vocabulary and the added tokens. names has memory for vocab
-   entries. */
+/* Makes a tokenizer from the tokens in a vocabulary and the added tokens. names has memory for
+   vocab entries. */
 static rapt_status make_list(struct import *i, const char *file, const struct vocabulary *v,
                              const struct import_settings *added, rapt_text *names, int vocab,
                              const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)

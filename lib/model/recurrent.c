@@ -10,8 +10,8 @@ static const struct recurrent_offsets *offsets_of(const struct step *s)
     return &s->stack->model->layout.decoder.layers[s->layer].recurrent;
 }
 
-/* Returns the cells of this layer for all targets, or NULL if every sequence begins in this pass.
- */
+/* Describes the unit of this layer. Its states are the cells of all targets, or NULL if every
+   sequence begins in this pass. */
 static struct ssru unit_of(const struct step *s)
 {
     const struct pass *p = s->pass;
