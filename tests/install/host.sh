@@ -11,7 +11,9 @@ say() { "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }; }
 # host WAY FROM: configures the host in a folder named WAY, with the library from FROM
 host() {
     say cmake -G "$generator" -S "$root/tests/install/host" -B "$scratch/$1" -DWAY="$1" -DRAPT="$2" \
-        -DCMAKE_C_COMPILER="$cc" -DRAPT_WERROR=ON
+        -DCMAKE_C_COMPILER="$cc" -DRAPT_WERROR=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+    grep -q -- '-O[23] .*lib/model/stack\.c' "$scratch/$1/compile_commands.json" ||
+        { echo "$1: a host without a build type compiles the library without optimization"; exit 1; }
     echo "$1: configured"
 }
 
