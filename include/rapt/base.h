@@ -48,9 +48,10 @@ typedef struct rapt_message {
     char text[512]; /* UTF-8, terminated by 0 */
 } rapt_message;
 
-/* Provides the library's memory. Only functions named *_create, *_load and *_learn allocate, and
-   those whose comments say that they do so for the duration of the call; a model never allocates
-   while it computes. Every thread that calls the library may call both functions at the same time.
+/* Provides the library's memory. Only functions named *_create, *_load or *_learn allocate, and
+   those whose comments say so or list RAPT_NO_MEMORY; encoding, decoding and training do not.
+   Threads that call the library at the same time may also call these two functions at the same
+   time.
 
    An allocator of NULL, or one whose members are all 0, stands for aligned_alloc and free. If only
    one of the two functions is set, no memory is available. The struct is copied and will not
@@ -78,10 +79,11 @@ RAPT_API size_t rapt_struct_size(const char *name);
 
 /* Threads. A field named `threads` limits the threads of one call; 0 means as many as OpenMP would
    use, up to the number of processors. Results are bit-identical for any number of threads. A call
-   uses a single thread inside a parallel region of the caller, and fewer threads than requested
-   where OpenMP provides fewer or the machine has fewer processors (unless OMP_NUM_THREADS exceeds
-   the number of processors as well, which is slow). The calling thread needs 64 KB of stack; if
-   OMP_STACKSIZE gives OpenMP's threads less than that, calls use one thread.
+   uses a single thread inside a parallel region of the caller, or while other programs keep the
+   processors busy, and fewer threads than requested where OpenMP provides fewer. It uses more
+   threads than there are processors, which is slow, only if both `threads` and OMP_NUM_THREADS
+   exceed their number. The calling thread needs 64 KB of stack; if OMP_STACKSIZE gives OpenMP's
+   threads less than that, calls use one thread.
 
    Any thread may call any function. An object that a call takes as const, such as a model or a
    tokenizer, may be shared by any number of threads; any other object may be used by one thread at
@@ -94,7 +96,7 @@ RAPT_API size_t rapt_struct_size(const char *name);
 
 /* The instruction sets of the library's kernels. The active one is the best that both processor and
    operating system support; it is the library's only global state. All of them compute the same
-   bits except RAPT_ISA_SCALAR (plain C) if its compiler had no fused multiply-add. */
+   bits, except RAPT_ISA_SCALAR (plain C) if it was compiled without fused multiply-add. */
 typedef enum rapt_isa { RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512 } rapt_isa;
 /* Returns the active instruction set. */
 RAPT_API rapt_isa rapt_isa_used(void);
