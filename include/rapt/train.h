@@ -1,6 +1,6 @@
 /* train.h - training: teacher forcing, label-smoothed cross-entropy, Adam. A trainer is given a
-   model and options; each batch yields a loss and changes the model. While it does, no session may
-   run on that model. One thread at a time may use a trainer. */
+   model and options; batches yield losses and gradients, and steps change the model. While the
+   trainer computes, no session may run on that model. One thread at a time may use a trainer. */
 #ifndef RAPT_TRAIN_H
 #define RAPT_TRAIN_H
 
@@ -27,16 +27,16 @@ typedef enum rapt_products {
                                rapt_trainer_create loads it into the process, where it stays;
                                RAPT_BAD_ARGUMENT if it is not installed */
     RAPT_PRODUCTS_AUTO      /* whichever is faster, for each shape of weights and each of its three
-                               products: rapt_trainer_create measures them for some tenths of a second.
-                               Without OpenBLAS, the built-in ones. A checkpoint keeps the choice, so
-                               that a continued run has the same bits; another run may choose
-                               differently */
+                               products: rapt_trainer_create measures them for a few tenths of a
+                               second. Without OpenBLAS, the built-in ones. A checkpoint keeps the
+                               choice, so that a continued run has the same bits; another run may
+                               choose differently */
 } rapt_products;
 
 /* The baseline that is subtracted from the rewards of sampled keys. It does not depend on the draws
    of its own batch, so it changes the variance of the gradient but not its mean. */
 typedef enum rapt_baseline {
-    RAPT_BASELINE_MEAN,    /* the running mean of a token's loss, for each loss in the reward */
+    RAPT_BASELINE_MEAN,    /* for each loss in the reward, the running mean of a token's loss */
     RAPT_BASELINE_EXPECTED /* the same losses with expected values instead of draws in every
                               sequence: one more forward pass (Rennie et al. 2017, with the mean
                               field instead of the greedy choice) */
@@ -163,15 +163,16 @@ typedef struct rapt_alignment {
     const int *sources; /* of all rows, back to back */
 } rapt_alignment;
 /* Guides the attention in the next call of rapt_train_gradient or rapt_train_shard: the first head
-   of cross-attention in layer config.alignment_layer shall weight the source tokens of a row
-   evenly. This adds to the loss guided_alignment times the sum, over rows with source tokens, of
-   the mean of -log(weight + 1e-6) over these tokens, before dropout; rapt_report has it separately.
-   That next call checks and reads the arrays, which are not copied, and forgets them unless it
-   refuses them. NULL cancels an earlier call. RAPT_BAD_ARGUMENT: options.guided_alignment is 0. */
+   of cross-attention in layer config.alignment_layer learns to spread the weight of a row evenly
+   over its source tokens. This adds to the loss guided_alignment times the sum, over rows with
+   source tokens, of the mean of -log(weight + 1e-6) over these tokens, before dropout;
+   rapt_report.alignment holds it separately. That next call checks and reads the arrays, which are
+   not copied, and forgets them unless it refuses them. NULL cancels an earlier call.
+   RAPT_BAD_ARGUMENT: options.guided_alignment is 0. */
 RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignment *alignment,
                                       rapt_message *why);
 
-/* Makes a step of Adam: divides the gradients by the number of tokens they were added over, clips
+/* Takes a step of Adam: divides the gradients by the number of tokens they were added over, clips
    them, updates the parameters and sets the gradients to zero. *report sums this trainer's batches
    since the last step. RAPT_NOT_FINITE: the gradient or its norm is not finite, or a parameter or
    moment would become infinite or NaN; parameters, moments and the number of steps are unchanged,
@@ -210,9 +211,9 @@ RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int
    between them in whatever way it likes. Each machine calls rapt_train_shard for a range of shards.
    The records and the subtrees of rapt_train_shard_sums are collected, and rapt_shards_sum adds the
    subtrees, as a whole or in pieces. The sum is copied to rapt_trainer_gradients of every machine,
-   and each makes the same rapt_train_shards_step.
+   and each takes the same step with rapt_train_shards_step.
 
-   Steps of one shard have the bits of rapt_train_gradient and rapt_train_step. With
+   Steps of one shard give the same bits as rapt_train_gradient and rapt_train_step. With
    RAPT_PRODUCTS_AUTO each trainer measures for itself, so that bits may differ between machines. */
 
 /* What other machines need to know about a shard besides its gradient. A program may send it as
@@ -253,8 +254,8 @@ typedef void rapt_ready_fn(void *user, const rapt_subtree *tree, size_t from, si
 /* Works like rapt_train_shard, but reports while it computes which floats of the largest subtree
    with this shard are final, from the last to the first, so that they can be sent meanwhile. ready
    runs on the calling thread, between layers and at the end, when all floats are final. It must not
-   call the trainer, nor change what it is given before the end. NULL: no reports. Errors as
-   rapt_train_shard. */
+   call the trainer, nor change the floats of the subtree before all are final. NULL: no reports.
+   Errors as rapt_train_shard. */
 RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
                                             const rapt_tokens *source, const rapt_tokens *target,
                                             rapt_shard *record, rapt_ready_fn *ready, void *user,
@@ -263,13 +264,14 @@ RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
    order of their shards, and returns their number, which may exceed capacity. They and their
    gradients are valid until the trainer's next call; the caller may change the gradients. */
 RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *list, int capacity);
-/* Adds the gradients of subtrees, list [count], which cover all of `shards` in order. Only `floats`
-   floats from each gradient pointer on are added, so that the gradients may be summed in pieces.
+/* Adds the gradients of subtrees, list [count], which cover all of `shards` in order. Only the
+   first `floats` floats at each gradient pointer are added, so that the gradients may be summed in
+   pieces.
    The sum is left in list[0].gradient; the other gradients become unspecified. RAPT_BAD_ARGUMENT:
    the subtrees do not cover all shards in order. */
 RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, size_t floats,
                                      rapt_message *why);
-/* Makes a step from the gradients of shards, as rapt_train_step does. records [limits.shards] has
+/* Takes a step with the gradients of shards, as rapt_train_step does. records [limits.shards] has
    the records of all shards in order, wherever they were computed. Unless this trainer computed all
    of them, the sum of their gradients must be in the block that rapt_trainer_gradients returns
    after the last rapt_train_shard. RAPT_NOT_FINITE also if the loss of a shard was infinite or NaN;

@@ -30,7 +30,7 @@ typedef enum rapt_activation {
     RAPT_ACTIVATION_GELU, /* x Phi(x), where Phi is the normal distribution function */
     RAPT_ACTIVATION_SILU  /* x / (1 + exp(-x)) */
 } rapt_activation;
-/* What is added to the embedding of the token at position p, which counts from first_position. */
+/* What is added to the embedding of the token at position p, counted from first_position. */
 typedef enum rapt_position {
     /* Sinusoids with angle(p, i) = p / 10000^(2i / width) for i = 0 .. width/2 - 1: */
     RAPT_POSITION_INTERLEAVED,     /* columns sin cos sin cos ...      Vaswani et al. 2017, 3.5 */
@@ -50,8 +50,8 @@ typedef enum rapt_norm_type {
     RAPT_NORM_TYPE_LAYER, /* layer norm           Ba, Kiros and Hinton 2016 */
     RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
 } rapt_norm_type;
-/* What is added to the scores of self-attention by the distance of key and query. All layers of a
-   stack share it. */
+/* What is added to the scores of self-attention, depending on the distance between key and query.
+   All layers of a stack share it. */
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
     RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slopes 2^(-8 h / heads) for h = 1, 2, ... If
@@ -78,7 +78,7 @@ typedef enum rapt_decoder_start {
     RAPT_DECODER_START_ZERO   /* any token: its embedding counts as zeros, to which its position is
                                  added: Marian, CTranslate2 */
 } rapt_decoder_start;
-/* The recurrent unit by which a decoder remembers earlier tokens instead of self-attention. */
+/* The recurrent unit that takes the place of self-attention in a decoder. */
 typedef enum rapt_recurrence {
     RAPT_RECURRENCE_NONE, /* self-attention */
     RAPT_RECURRENCE_SSRU  /* the simpler simple recurrent unit of Kim et al. 2019: y = max(c_t, 0),
@@ -90,7 +90,7 @@ typedef enum rapt_recurrence {
 /* The configuration of a model. Set size and whatever differs from 0, or start from a preset.
    Fields named self_* apply to self-attention in both halves. At inference nothing is drawn at
    random: SAMPLE takes the most likely key and GUMBEL_SOFTMAX adds no noise. rapt_config_field_at
-   gives the name, range and default of every field to programs. */
+   returns the name, range and default of every field. */
 enum { RAPT_CONFIG_FIELDS = 47 };
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
@@ -143,10 +143,10 @@ typedef struct rapt_config { /* size-first, see base.h */
     int rotary_width;   /* leading elements of a head that are rotated, even, 0 to 2^16; 0: all */
     float rotary_base;  /* base of the rotary angles, 0 or more; 0: 10000 */
 
-    rapt_relative_bias relative_bias; /* added to scores of self-attention by distance */
+    rapt_relative_bias relative_bias; /* added to scores, depending on distance */
     int relative_buckets;  /* buckets of T5 biases, even and at least 4, 0 to 2^10; 0: 32 */
-    int relative_distance; /* distance in tokens from which on all keys share the last T5 bucket, 0
-                              to 2^24; 0: 128 */
+    int relative_distance; /* keys at least this many tokens away share the last T5 bucket, 0 to
+                              2^24; 0: 128 */
 
     float score_cap; /* soft cap of all scores: x becomes cap tanh(x / cap); 0 or more, 0: no
                         cap (Gemma Team 2024) */
@@ -290,9 +290,9 @@ RAPT_API rapt_status rapt_model_load_memory(rapt_model **model, const void *byte
 RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
-/* Writes what rapt_model_save writes into memory: bytes [capacity]. *size is the number of bytes
-   needed; bytes may be NULL to ask for it. Errors as rapt_model_save; RAPT_BAD_ARGUMENT also if
-   capacity is less than *size, and then only *size is set. */
+/* Saves to memory, bytes [capacity], what rapt_model_save saves to a file. *size is the number of
+   bytes needed; bytes may be NULL to ask for it. Errors as rapt_model_save; RAPT_BAD_ARGUMENT also
+   if capacity is less than *size, and then only *size is set. */
 RAPT_API rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
                                             size_t *size, const rapt_metadata *metadata, int count,
                                             rapt_message *why);
@@ -364,8 +364,8 @@ typedef struct rapt_limits { /* size-first, see base.h */
     int batch;         /* source sequences per call */
     int beams;         /* target sequences per source; 0: 1 */
     int source_tokens; /* of all source sequences together */
-    int target_length; /* tokens of the longest target; memory is reserved for this number rounded
-                          up to a multiple of 16, which searches may use */
+    int target_length; /* tokens of the longest target. It is rounded up to a multiple of 16, and
+                          searches may use the rounded length */
     int target_tokens; /* per call of rapt_decode; 0: batch * beams, which is enough for
                           rapt_generate */
     int threads;       /* see base.h */
