@@ -81,8 +81,9 @@ static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float 
 /* ---- masks ---- */
 
 struct visible_range {
-    int first, last;         /* no row sees keys outside of first .. last - 1; */
-    int all_first, all_last; /* all rows see these, unless `allowed` or a bias hides them */
+    int first, last;         /* no row sees keys outside of first .. last - 1 */
+    int all_first, all_last; /* all rows see keys all_first .. all_last - 1, unless `allowed` or a
+                                bias hides them */
 };
 
 static struct visible_range visible_range_of(const struct attend_row *row, int rows)
@@ -236,7 +237,7 @@ static void mask_tile(const struct attend_row *row, int rows, const struct visib
     }
 }
 
-/* Does what accumulate_tile does, one row at a time and only over visible keys: o[r] += sum of
+/* Does what add_tile does, one row at a time and only over visible keys: o[r] += sum of
    weights[r][s] values[s] over the keys of panel p that row r sees. */
 static void accumulate_seen(int rows, const struct seen *seen, int p, const float *weights,
                             const float *values, ptrdiff_t value_row, int keys, int width, float *o)

@@ -1,4 +1,4 @@
-/* row.c - sums and scaled sums of rows.
+/* row.c - dot products, sums of squares, sums of two rows and sums down columns.
 
    Every sum along a row is computed in the same order. A block of BLOCK floats is summed in sixteen
    lanes (or four times sixteen, folded 0+1, 2+3), the lanes are folded 8+8, 4+4, 2+2, 1+1, and the
