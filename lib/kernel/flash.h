@@ -26,8 +26,8 @@ struct attend_row {
     const float *q;         /* [key width] */
     float *out, *lse;       /* [value width], NULL in all rows if not wanted; 1 float, or NULL */
     float *statistics;      /* 2 floats: the softmax statistics (below), or NULL */
-    int low, high;          /* keys low .. high - 1 are visible, but */
-    const uint8_t *allowed; /* only where this [key] is not 0; NULL: all of them */
+    int low, high;          /* keys low .. high - 1 are visible, unless hidden by `allowed` */
+    const uint8_t *allowed; /* [key] 0: hidden; NULL: none is */
     const float *bias,
         *relative;            /* [key] their sum is added to the scaled and capped score; NULL: 0 */
     float *dbias, *drelative; /* [key] the gradient is added to these; NULL: not wanted */
@@ -36,8 +36,8 @@ struct attend_row {
 
 /* The softmax statistics of a query: m, the maximum of its scores q.k (of the capped or biased
    scores, if there is a cap or a bias), and l, the sum of e^(x - m) over its keys, with x and m
-   scaled. l = 0 means fully masked. Its weights are e^(x - m) / l. They are exact even if lse = m +
-   log l is too large to hold the fraction of its parts (Milakov and Gimelshein 2018). If l is NaN,
+   scaled. l = 0 means fully masked. Its weights are e^(x - m) / l. They stay precise even if m is
+   so large that rounding lse = m + log l loses log l (Milakov and Gimelshein 2018). If l is NaN,
    m may be anything. */
 enum { STATISTICS = 2 };
 
@@ -101,8 +101,8 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
 }
 
 /* One head of a short sequence with all its queries and keys, as plain rows: only queries are
-   packed. The results have the bits of attend. Rows of v and out have rapt__padded(value_width)
-   floats; those after value_width are 0 in v and meaningless in out. */
+   packed. The results are bit-identical to those of attend. Rows of v and out have
+   rapt__padded(value_width) floats; those after value_width are 0 in v and meaningless in out. */
 enum {
     HEAD_QUERIES = 32,   /* computed together */
     HEAD_GRADIENTS = 64, /* most queries backward */
@@ -136,12 +136,12 @@ struct attend_head {
 struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
     float *dbias, *drelative; /* rows like those of bias and relative; added to; NULL: not wanted */
-    float *dq, *dk, *dv;      /* added to; NULL: not wanted; rows of dq like those of q, */
-    ptrdiff_t dk_row, dv_row; /* rows of dk and dv this far apart */
+    float *dq, *dk, *dv;      /* added to; NULL: not wanted; rows of dq are like those of q */
+    ptrdiff_t dk_row, dv_row; /* distances between rows of dk and of dv */
     bool unfinished;          /* dk and dv are sums over other queries, to be continued */
-    float *q_panels;          /* workspace: HEAD_GRADIENTS * key_width floats, */
-    float *dout_panels;       /* HEAD_GRADIENTS * value_width, and */
-    float *weights, *dscores; /* HEAD_GRADIENTS * keys each */
+    float *q_panels;          /* workspace: HEAD_GRADIENTS * key_width floats */
+    float *dout_panels;       /* workspace: HEAD_GRADIENTS * value_width floats */
+    float *weights, *dscores; /* workspace: HEAD_GRADIENTS * keys floats each */
 };
 
 /* Backward, one block of queries against one block of keys at a time:
@@ -152,8 +152,8 @@ struct attend_head_gradients {
    With a cap, scale becomes scale (1 - tanh^2). If a block has all keys, delta is the sum of p dp.
 
    p and ds of hidden keys are exactly 0. There are five kernels. attend_pack and, unless a block
-   has all keys, attend_delta run once for each block of queries. Then for each block of keys run
-   attend_weights (only p) or attend_dkv (p, ds, dk, dv and dbias), and attend_dq. */
+   has all keys, attend_delta run once for each block of queries. Then, for each block of keys, run
+   either attend_weights (only p), or attend_dkv (p, ds, dk, dv and dbias) and attend_dq. */
 struct attend_block {
     const struct attend_row *row; /* [rows]; q, out, lse, statistics are not read */
     int rows;                     /* 1 .. ATTEND_ROWS */
