@@ -4,7 +4,8 @@
    its 32 random bits are word (column / 16) % 4 of rapt__philox(key, column / 64 * 16 + column %
    16, row), so sixteen lanes make the bits of 64 columns. */
 
-/* Writes the factors of 64 columns from `column` on, a multiple of 64: scale, or 0 if dropped. */
+/* Writes the factors of columns column .. column + 63: scale, or 0 if dropped. column is a multiple
+   of 64. */
 static void dropout_factors(const struct dropout *d, uint64_t row, int column, float *factor)
 {
     uint64_t counter = (uint64_t)column / 4;

@@ -62,9 +62,9 @@ static vf rescaled(vf old, vf new, vf times)
     return vf_exp2(vf_select(vm_and(large_from, large_to), both, x));
 }
 
-/* Raises state->max to the maximum of it and a block's scores, of which lanes has 16 maxima per
-   row, [16][16]. base receives that maximum, or 0 for -infinity, and rescale the factor of earlier
-   sums. */
+/* Raises state->max to the maxima of a block's scores where these are greater. lanes [16][16] holds
+   16 maxima of scores per row. base receives the new state->max, with 0 in place of -infinity, and
+   rescale the factors of earlier sums. */
 static void raise_max(const struct running *state, int rows, const float *lanes, float times,
                       float base[LANES], float rescale[LANES])
 {
@@ -248,7 +248,7 @@ static void finish_tile(const struct attend_tile *t)
     }
 }
 
-/* Sets up tile number i of rows [row, end), with its state at the beginning. */
+/* Sets up tile number i, of rows [row, end), in its initial state. */
 static void make_tile(const struct attend *a, const struct key_source *from, int i, int row,
                       int end, float *scores, struct attend_tile *t)
 {

@@ -219,8 +219,8 @@ static void key_gradients(const struct attend_block *b, const float *weights,
     }
 }
 
-/* Does the same element by element, skipping those of weight 0, for blocks in which 0 times
-   something is not 0. */
+/* Does the same one weight or score gradient at a time and skips those that are 0, for blocks in
+   which 0 times something is not 0. */
 static void key_gradients_non_finite(const struct attend_block *b, const float *weights,
                                      const struct attend_dkv *d)
 {

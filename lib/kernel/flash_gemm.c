@@ -2,7 +2,8 @@
    on the number of rows, which is a constant inside; so are the strides. */
 #include "kernel/flash.h"
 
-/* Computes panels n, n + panels, ... as long as they are whole, and returns the next one. */
+/* Computes tiles of `panels` panels from panel n on, as long as they fit, and returns the next
+   panel. */
 static inline __attribute__((always_inline)) int
 tiling_run(int rows, int panels, enum tiling_kind kind, const struct tiling *t, int n)
 {

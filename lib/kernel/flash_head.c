@@ -31,8 +31,8 @@ static vf head_max(const float *scores, int keys)
     return vf_max(vf_max(max[0], max[1]), vf_max(max[2], max[3]));
 }
 
-/* Turns the scores of `keys` keys into weights; sums[s % 16] receives the sum of those of keys
-   s. */
+/* Turns the scores of `keys` keys into weights. Vector i of sums receives the sum of the weights of
+   keys i, i + 16, ... */
 static inline __attribute__((always_inline)) void head_weights(float *scores, int keys, vf base,
                                                                float scale, vm large,
                                                                bool any_large, bool masked,
@@ -61,7 +61,7 @@ static vf head_sum(const float *sums)
     return x[0];
 }
 
-/* Computes the weights of panel p from its scores, their sums, and what is kept of both. */
+/* Turns the scores of panel p into weights, and stores their maxima, sums, inverses and lse. */
 static void head_softmax(struct head_block *h, int p)
 {
     const struct attend_head *a = h->a;

@@ -47,8 +47,9 @@ static void head_added(const struct attend_head *a, int query, int key, vf x[LAN
     vf_transpose(x);
 }
 
-/* Turns the scores of keys [key, last) and the sixteen queries from `query` on into scale s + bias,
-   or -infinity if a bias or `allowed` hides the key. key is a multiple of 16. */
+/* Turns the scores s of keys [key, last) and the sixteen queries from `query` on into -infinity if
+   a bias or `allowed` hides the key, else into scale s + bias if there is a bias. key is a multiple
+   of 16. */
 static __attribute__((noinline)) void head_add(const struct attend_head *a, int query, int key,
                                                int last, float *scores, ptrdiff_t ld)
 {

@@ -72,8 +72,8 @@ static void head_scores(struct rows_ahead *ahead, const float *k, ptrdiff_t k_ro
     }
 }
 
-/* Computes the scores of all keys that each panel sees, one run of keys that the same panels see at
-   a time. */
+/* Computes the scores of all keys that each panel sees, in runs of keys that the same panels
+   see. */
 static void head_seen_scores(const struct attend_head *a, const struct key_range *range,
                              const float *k, ptrdiff_t k_row, const float *q, int depth, int panels,
                              float *scores, ptrdiff_t ld)

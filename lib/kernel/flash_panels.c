@@ -98,10 +98,10 @@ score_rows(int row, int rows, int panels, int chains, const struct tiling *t, in
     }
 }
 
-/* Adds chains of 32 fma one after the other, which halves the error of a single chain of 128. They
-   go in pairs if the sums of both fit into the registers for half of the rows, so that scores are
-   stored half as often. In tiles of one panel, half of the rows would be too few products for what
-   is loaded. */
+/* Adds chains of 32 fma one after the other; for 128 terms, this halves the error of a single
+   chain. They are computed in pairs if the sums of both fit into the registers for half of the
+   rows, so that scores are stored half as often. In tiles of one panel, half of the rows would be
+   too few products for what is loaded. */
 static inline __attribute__((always_inline)) void score_panels(int rows, int panels,
                                                                const struct tiling *t, int n)
 {
@@ -154,8 +154,8 @@ sums_near(int rows, int panels, const struct gemm_block *g, int n, vf *sum)
 }
 
 /* Returns a sum of weighted values times 1 / the sum of weights: one rounding more than a quotient,
-   next to those of as many products as there are keys. Adding 0 turns -0, which may depend on how
-   many terms of the sum are skipped, into 0 (unless the host rounds downward). */
+   which is little beside the roundings of one product per key. Adding 0 turns -0, which may depend
+   on how many terms of the sum are skipped, into 0 (unless the host rounds downward). */
 static inline vf mean_of(vf x, vf inverse)
 {
     return vf_add(vf_mul(x, inverse), vf_zero());

@@ -40,7 +40,7 @@ static void transpose_panels(const float *w, int columns, int k0, int ks, int fi
     }
 }
 
-enum { ROWS_AHEAD = 4 }; /* rows by which x, whose rows are apart, is prefetched */
+enum { ROWS_AHEAD = 4 }; /* x, whose rows are apart, is prefetched this many rows ahead */
 
 static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int first, int count,
                       float *out)
@@ -100,7 +100,7 @@ static void pack_columns(const float *x, ptrdiff_t ld, int columns, int depth, f
     }
 }
 
-enum { STEPS_AHEAD = 4 }; /* steps by which a, whose steps are apart, is prefetched */
+enum { STEPS_AHEAD = 4 }; /* a, whose steps are apart, is prefetched this many ahead */
 
 /* Copies `count` tiles side by side, each [depth][height]; height is a constant where this is
    inlined. */

@@ -41,7 +41,7 @@ static inline vf vf_exp2_small(vf r)
 }
 
 /* Returns 2^x for x <= 128, error below 0.88 ulp, with less work than vf_exp; 0 for x < -100. A
-   weight that small is lost beside a weight of 1. It, or what backward makes of it, would be
+   weight that small is lost beside a weight of 1. It, or what backward makes of it, could be
    denormal, and each multiplication by a denormal costs more than a hundred cycles on Intel's
    processors. */
 #ifdef VF_REST /* vf_rest and vf_ldexp take any x */

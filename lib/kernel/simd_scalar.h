@@ -1,7 +1,7 @@
 /* simd_scalar.h - sixteen lanes in an array, for any machine with a C compiler. On a machine
    without fused multiply-add, vf_fma rounds twice and the bits differ from those of the other
-   instruction sets. With it (compiled with -mfma, or on arm64) this file defines their results, and
-   the tests compare them with it. */
+   instruction sets. If this file is compiled for a machine with it (-mfma, or arm64), its results
+   are those that the tests require of all instruction sets. */
 #include <stdint.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
      p[i] = exp(x[i] - max x) / sum,  sum = sum over i of exp(x[i] - max x)
 
    Loss with label smoothing s (Szegedy et al. 2016, "Rethinking the Inception architecture",
-   section 7): the target is (1 - s) for the label plus s/n for each of the n, so
+   section 7): the target is (1 - s) for the label plus s/n for each of the n logits, so
      loss = log sum - (1 - s) (x[label] - max x) - s mean(x - max x). */
 
 static float max_row(const float *x, int n)

@@ -6,8 +6,8 @@ enum { MAX_PANELS = 4 * VF_PANELS }; /* of the widest tile, which has few rows *
 
 _Static_assert(VF_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
-/* Returns the panels of the widest tile with `rows` rows. Its sums, one vector of each panel and
-   one of a fit into the registers, as those of the largest tile do. */
+/* Returns the number of panels of the widest tile with `rows` rows. Its sums, one vector of each
+   panel and one of a fit into the registers, as those of the largest tile do. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
     int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1);
@@ -23,7 +23,8 @@ struct tile { /* where one register tile reads and writes */
 
 enum {
     FEW_ROWS = VF_ROWS > 8 ? 8 : 4, /* with at most this many rows, b streams from memory */
-    FETCH_STEPS = 16                /* steps by which b is prefetched, into the next tile, too */
+    FETCH_STEPS = 16                /* b is prefetched this many steps ahead, even into the next
+                                       tile */
 };
 
 /* Computes the sums of a tile, sum[r * panels + q]. rows and panels are constants where this is
