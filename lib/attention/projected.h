@@ -6,27 +6,28 @@
 
    Then follow soft cap, bias, relative bias, masks, the normalizer and the sum of values. A softmax
    of dot products takes the flash path (flash/flash.h), everything else the general path
-   (general/general.h), one query at a time. */
+   (general/general.h). */
 #ifndef RAPT_LIB_ATTENTION_PROJECTED_H
 #define RAPT_LIB_ATTENTION_PROJECTED_H
 
 #include "attention/problem.h"
 
 struct projected {
-    const rapt_attention *a;         /* rows, masks, locality, normalizer, dropout, v and out */
-    const float *q, *k;              /* q', k': heads as in a; k' may be NULL if there are no
-                                        keys */
-    rapt_stride q_stride, k_stride;  /* used like those of a: without batch strides if starts are
-                                        given */
-    int width;                       /* floats in a row of q' and k' */
-    float scale;                     /* of the dot product */
-    bool additive;                   /* rather than a dot product */
-    bool recurrent;                  /* additive with L f: reads the weights of the previous
-                                        query */
-    const float *vector;             /* [H][width], for additive scores */
-    const float *relative;           /* [H][relative_row]: added to x[t][s] from element */
-    int relative_row, relative_zero; /* s - position + relative_zero; NULL: none */
-    const float *centers;            /* [H][query rows], for local-p; otherwise NULL */
+    const rapt_attention *a;        /* rows, masks, locality, normalizer, dropout, v and out */
+    const float *q, *k;             /* q', k': heads as in a; k' may be NULL if there are no
+                                       keys */
+    rapt_stride q_stride, k_stride; /* used like those of a: without batch strides if starts are
+                                       given */
+    int width;                      /* floats in a row of q' and k' */
+    float scale;                    /* of the dot product */
+    bool additive;                  /* rather than a dot product */
+    bool recurrent;                 /* additive with L f: reads the weights of the previous
+                                       query */
+    const float *vector;            /* [H][width], for additive scores */
+    const float *relative; /* [H][relative_row]: element s - position + relative_zero is added to
+                              x[t][s]; NULL: none */
+    int relative_row, relative_zero;
+    const float *centers; /* [H][query rows], for local-p; otherwise NULL */
     int *chosen; /* [H][query rows]: written by forward, read by backward and weights; NULL unless
                     the normalizer is hard */
     const float *reward, *baseline; /* [H][query rows], for backward of sampled keys; NULL: 0 */

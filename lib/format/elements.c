@@ -1,4 +1,4 @@
-/* elements.c - reads the elements of an entry: as float, as integers, or its scales.
+/* elements.c - reads the elements of an entry, as floats or as integers, and its scales.
 
    Files are read, not mapped, so that a file that shrinks while it is open causes an error
    instead of a signal. */

@@ -1,5 +1,5 @@
-/* marian_scales.c - writes the scales and alphas of a model that was imported from a quantized file
-   back to a file. See import/scales.c. */
+/* marian_scales.c - exports the scales and alphas of a model, if it was imported from a quantized
+   file. See import/scales.c. */
 #include "import/export.h"
 
 #include <stdio.h>

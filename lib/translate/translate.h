@@ -1,6 +1,6 @@
-/* translate.h - interface of the layer translate. translator.c makes translators; translate.c calls
-   back with translations, which window.c makes for some sentences at a time and words.c completes
-   with words; score_texts.c scores given translations. */
+/* translate.h - interface of the layer translate. translator.c makes translators; translate.c
+   passes translations to callbacks; window.c makes them, a window of sentences at a time, and
+   words.c adds their words; score_texts.c scores given translations. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -105,11 +105,12 @@ struct window {
     } batch;
 };
 
-/* Returns an upper bound of the tokens of a text, without an end; a longer text is refused. */
+/* Returns an upper bound on the number of tokens of a text, without an end; a longer text is
+   refused. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);
 /* Translates a window of texts that begins with texts[before]. w->count is the number of texts in
-   it. Free the window also after a failure. */
+   it. Free the window even after a failure. */
 rapt_status rapt__window_translate(struct window *w, const struct translate_job *job,
                                    const rapt_text *texts, size_t count, size_t before,
                                    rapt_message *why);

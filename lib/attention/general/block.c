@@ -69,8 +69,8 @@ static void copy_floats(const float *x, ptrdiff_t x_row, int rows, int width, fl
     for (int r = 0; r < rows; r++) memcpy(y + r * y_row, x + r * x_row, (size_t)width * sizeof *y);
 }
 
-/* Computes at most DOT_COLUMNS columns of rapt__block_sums. The results show whether the product
-   has read values that it should not have: then they are not finite. */
+/* Computes at most DOT_COLUMNS columns of rapt__block_sums. If a result is not finite, the
+   product may have read a value that it must not read, so all are computed row by row. */
 static void sum_columns(const struct row_block *b, const struct kernels *kernels, const float *rows,
                         const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row)
 {

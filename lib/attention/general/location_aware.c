@@ -39,8 +39,8 @@ static void add_product(const struct backward_row *l, const float *a, ptrdiff_t 
     }
 }
 
-/* Computes the gradient of the weights of the previous query from df in dfeatures, by the reversed
-   filters. */
+/* Computes the gradient of the weights of the previous query from df in dfeatures, with the filters
+   reversed. */
 static void gradient_before(const struct backward_row *l, ptrdiff_t row)
 {
     const struct row_head *h = l->r->head;
