@@ -364,8 +364,8 @@ typedef struct rapt_limits { /* size-first, see base.h */
     int batch;         /* source sequences per call */
     int beams;         /* target sequences per source; 0: 1 */
     int source_tokens; /* of all source sequences together */
-    int target_length; /* tokens of the longest target. It is rounded up to a multiple of 16, and
-                          searches may use the rounded length */
+    int target_length; /* tokens of the longest target; memory is reserved for this number rounded
+                          up to a multiple of 16, and a search's max_length may use all of it */
     int target_tokens; /* per call of rapt_decode; 0: batch * beams, which is enough for
                           rapt_generate */
     int threads;       /* see base.h */

@@ -1,6 +1,6 @@
 /* flash_head_backward.c - attention backward of one head of a short sequence, with queries in the
    lanes of vectors as in flash_head.c; the equations are in flash.h. Queries and gradients of
-   outputs are transposed, and everything else is read in place. Every sum has the same terms in the
+   outputs are transposed; keys and values are read in place. Every sum has the same terms in the
    same order as in flash_backward.c, so the bits are the same. */
 
 struct head_gradient { /* sixteen queries of a head */

@@ -42,7 +42,7 @@ struct rapt_trainer {
     struct stack_memory encoder, decoder;
     float *gradients;    /* [layout.floats] summed since the last step */
     float *m, *v;        /* [layout.floats] Adam's moments */
-    double moment_bound; /* upper bound of the magnitudes in m */
+    double moment_bound; /* upper bound on the magnitudes in m */
     float *partial, *loss_workspace, *pack;
     double *step_partial; /* workspace of op/adam.c */
     void *attention_workspace;

@@ -44,7 +44,7 @@ static long long file_bytes(const struct learner *learner, long long copies)
                              160LL * rapt_model_tensors(learner->model));
 }
 
-/* Returns an upper bound of the epochs that this run will end. */
+/* Returns an upper bound on the epochs that this run will end. */
 static long long epochs_left(const struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;
