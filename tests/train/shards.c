@@ -305,7 +305,8 @@ static void test_refused_shards(void **state)
     rapt_message why;
     char path[256];
     batch_of(&wide, 0, &s, &t);
-    refused(rapt_train_shard(none.trainer, 0, &s.tokens, &t.tokens, &r, &why), &why, "limits.shards 0");
+    refused(rapt_train_shard(none.trainer, 0, &s.tokens, &t.tokens, &r, &why), &why,
+            "limits.shards 0");
     refused(rapt_train_shards_step(none.trainer, &r, NULL, &why), &why, "limits.shards 0");
     refused(rapt_train_shard(m.trainer, 8, &s.tokens, &t.tokens, &r, &why), &why, "shard is 8");
     refused(rapt_train_shard(m.trainer, 0, &s.tokens, NULL, &r, &why), &why, "target");
