@@ -362,7 +362,7 @@ static void test_refused_sums(void **state)
     const rapt_subtree hole[] = {{0, 1, g[0]}, right}, lacking[] = {left, {2, 2, NULL}};
     const rapt_subtree more[] = {left, right, {4, 2, g[2]}};
     refused(rapt_shards_sum(3, good, 3, 3, &why), &why, "shards is 3");
-    refused(rapt_shards_sum(0, good, 3, 3, &why), &why, "limits.shards 0");
+    refused(rapt_shards_sum(0, good, 3, 3, &why), &why, "shards is 0");
     refused(rapt_shards_sum(4, good, 2, 3, &why), &why, "covers 2 of 4");
     refused(rapt_shards_sum(4, odd, 3, 3, &why), &why, "list[1]");
     refused(rapt_shards_sum(4, hole, 2, 3, &why), &why, "list[1]");
