@@ -1,5 +1,5 @@
-/* pick_one.c - lesson 3: raw items with keys, a query, and one item that is picked by argmax, by
-   chance, or in ways that have a gradient. There is no encoder. */
+/* pick_one.c - lesson 3: raw items with keys, a query, and one item that is picked by argmax, at
+   random, or by methods that pass a gradient to the query. The model has no encoder. */
 #include "kit/workspace.h"
 #include "study.h"
 #include <math.h>
@@ -174,8 +174,8 @@ static void show_items(struct page *page, struct study *study)
         "Argmax gives the query no gradient, so the model never learns what to pick. A sample is "
         "rewarded if it makes the next word more likely than the mixture of all items would "
         "(REINFORCE with a baseline). Straight-through picks the maximum but learns as if it were "
-        "softmax. Gumbel-softmax mixes after adding random noise to the scores. When it "
-        "translates, there is no noise, and it is a softmax.");
+        "softmax. Gumbel-softmax adds random noise to the scores before the softmax, but only "
+        "in training; in translation it is a plain softmax.");
     page_paragraph(page, MORE,
                    "If a condition is known beforehand that selects the items (the last three, "
                    "say, or those of one speaker), nothing has to be learned. Such a condition is "

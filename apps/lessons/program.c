@@ -130,7 +130,7 @@ static int write_architectures(const struct program *program)
     return code == EXIT_OK ? architectures_write(program->architecture, &program->options) : code;
 }
 
-/* Refuses options that need a lesson if there is none. */
+/* Called if no lesson was named: refuses options that apply only to lessons. */
 static int check_none(const struct program *program)
 {
     bool quick = program->options.quick && program->architecture == NULL;

@@ -8,7 +8,8 @@ const char *const story_words[WORDS] = {"tom",    "mary",   "john", "anna", "gar
                                         "apple",  "went",   "to",   "the",  "took",   ".",
                                         "where",  "is",     "?"};
 
-/* Returns the last fact of this person about a location or a thing; -1 if there is none. */
+/* Returns the index of the last fact in which this person goes somewhere (`went`) or takes a thing,
+   or -1. */
 static int last_fact(const struct story *s, int who, bool went)
 {
     int at = -1;

@@ -144,7 +144,7 @@ struct recurrent_config {
     float radius, temperature; /* of locality and of Gumbel softmax; 0: 2 and 1 */
     uint64_t seed;
 };
-/* Returns NULL, or a constant text that says why there is no such model. */
+/* Returns NULL if the configuration is valid, else why not, as a constant string. */
 const char *recurrent_refusal(const struct recurrent_config *config);
 
 /* ---- recurrent.c: the model; exits if memory runs out or the model is refused ---- */

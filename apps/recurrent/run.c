@@ -36,7 +36,7 @@ static int read_targets(struct recurrent *m, const struct sentence *sentences, i
     return steps;
 }
 
-/* Returns the log-probability of a label, or 0 if there is no label. */
+/* Returns the log-probability of a label, or 0 for a position without one (label < 0). */
 static float reward_of(int words, const float *logits, int label)
 {
     if (label < 0) return 0;

@@ -116,6 +116,23 @@ bool rapt__import_is_twin(const struct import *i, const char *name)
     return rapt__import_has(i, plain);
 }
 
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *back = strrchr(path, '\\');
+    if (back && (!slash || back > slash)) slash = back;
+    return slash ? slash + 1 : path;
+}
+
+bool rapt__import_locate(const struct import *i, const char *path, char found[IMPORT_FILE])
+{
+    const char *base = base_of(path);
+    if (!base[0] || strlen(base) + sizeof ".gz" > IMPORT_FILE) return false;
+    snprintf(found, IMPORT_FILE, "%s", base);
+    if (rapt__import_has(i, found)) return true;
+    snprintf(found, IMPORT_FILE, "%s.gz", base);
+    return rapt__import_has(i, found);
+}
+
 static bool goes_before(const char *a, const char *b)
 {
     size_t x = strlen(a), y = strlen(b);
@@ -164,13 +181,6 @@ static rapt_status with_survey(struct import *i, const char *folder,
 }
 
 /* ---- settings ---- */
-
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *back = strrchr(path, '\\');
-    if (back && (!slash || back > slash)) slash = back;
-    return slash ? slash + 1 : path;
-}
 
 /* Returns whether a path in settings ends with a file's name; either may have ".gz". */
 static bool is_path_of(const char *path, const char *name)
@@ -223,12 +233,13 @@ static rapt_status vote(struct survey *s)
     for (int n = 0; n < s->settings.count && !status; n++) {
         struct yaml *y;
         status = open_settings(s->i, s->settings.all[n], &y);
-        for (int m = 0; y && m < s->models.count; m++) {
-            const struct yaml_item *item = rapt__yaml_find(y, "models");
-            if (!item || (item->length > 0 && item->length != 1)) continue;
-            const char *path = item->length ? item[1].value : item->value;
-            if (path && is_path_of(path, s->models.all[m])) s->voted[m] = true;
-        }
+        const struct yaml_item *item = y ? rapt__yaml_find(y, "models") : NULL;
+        const char *path = !item               ? NULL
+                           : item->length == 0 ? item->value
+                           : item->length == 1 ? item[1].value
+                                               : NULL;
+        for (int m = 0; path && m < s->models.count; m++)
+            if (is_path_of(path, s->models.all[m])) s->voted[m] = true;
         rapt__yaml_close(y);
     }
     return status;
@@ -262,14 +273,6 @@ rapt_status rapt__import_decoder(struct import *i)
 }
 
 /* ---- the choice ---- */
-
-static bool exists(const struct import *i, const char *name, char found[IMPORT_FILE])
-{
-    snprintf(found, IMPORT_FILE, "%s", name);
-    if (rapt__import_has(i, found)) return true;
-    snprintf(found, IMPORT_FILE, "%s.gz", name);
-    return rapt__import_has(i, found);
-}
 
 static rapt_status pick(struct import *i, const char *name, const char *reason)
 {
@@ -346,8 +349,8 @@ static rapt_status choose_among(struct survey *s, const char *path)
 rapt_status rapt__import_choose(struct import *i, const char *path)
 {
     char name[IMPORT_FILE];
-    for (size_t n = 1; n + 1 < USUAL && !exists(i, usual[0], name); n++)
-        if (exists(i, usual[n], name)) return pick(i, name, "the usual name");
+    for (size_t n = 1; n + 1 < USUAL && !rapt__import_locate(i, usual[0], name); n++)
+        if (rapt__import_locate(i, usual[n], name)) return pick(i, name, "the usual name");
     return with_survey(i, path, choose_among);
 }
 

@@ -131,6 +131,9 @@ rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_f
 bool rapt__import_ends(const char *name, const char *end);
 /* Returns whether a name ends with ".gz" and the folder has the same file uncompressed. */
 bool rapt__import_is_twin(const struct import *i, const char *name);
+/* Finds the file that a path names in the model's folder, plain or compressed, and sets `found` to
+   its name. The folders in the path, of any system, are ignored. */
+bool rapt__import_locate(const struct import *i, const char *path, char found[IMPORT_FILE]);
 /* Returns whether a file with this name, in the folder of a model, may be read as its tensors or
    vocabulary. */
 bool rapt__import_reads(const char *name);

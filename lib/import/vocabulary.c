@@ -163,18 +163,6 @@ static int target_of(const struct found_files *files)
     return found;
 }
 
-/* Finds the file that a path in the settings names in the model's folder, where it may be
-   compressed. */
-static bool find_named(const struct import *i, const char *path, char name[IMPORT_FILE])
-{
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    if (!base[0] || strlen(base) + 3 >= IMPORT_FILE) return false;
-    snprintf(name, IMPORT_FILE, "%s", base);
-    if (rapt__import_has(i, name)) return true;
-    snprintf(name, IMPORT_FILE, "%s.gz", base);
-    return rapt__import_has(i, name);
-}
-
 /* Takes the vocabularies that the settings name, the source's first; there may be none. The files
    that a decoder.yml names must exist, because it comes with the model. Settings written by a
    training run may name files of another machine; then the names in the folder decide. */
@@ -186,7 +174,7 @@ static rapt_status take_names(struct import *i, struct found_files *files)
         if (strcmp(item->key, "vocabs") != 0 || item->index < 0) continue;
         if (files->count == 2)
             return rapt__import_bad(i, "%s: vocabs has more than two files", i->decoder_name);
-        if (find_named(i, item->value, files->names[files->count++])) continue;
+        if (rapt__import_locate(i, item->value, files->names[files->count++])) continue;
         files->count = 0;
         if (strcmp(i->decoder_name, "decoder.yml") != 0) return RAPT_OK;
         return rapt__import_bad(i, "%s: vocabs: %.200s is not in its folder", i->decoder_name,

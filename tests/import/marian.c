@@ -116,7 +116,7 @@ static void test_named_vocabularies(void **state)
     folder_refused(folder, "more than two vocabularies");
     folder_text(folder, "decoder.yml",
                 "relative-paths: true\nmodels:\n  - model.intgemm.bin\nvocabs:\n"
-                "  - target.a.yml\n  - ./source.b.yml\nbeam-size: 6\nnormalize: 1\n");
+                "  - C:\\models\\target.a.yml\n  - ./source.b.yml\nbeam-size: 6\nnormalize: 1\n");
     folder_is(folder, model);
     folder_without_memory(folder);
     folder_text(folder, "decoder.yml", "vocabs:\n  - target.a.yml\n  - none.yml\n");

@@ -45,8 +45,8 @@ struct job {
     bool invalid[WINDOW]; /* not UTF-8 */
 };
 
-/* Returns for each target word the source word that it attends to most. *count: 0 if there are no
-   source words. The caller frees the result. */
+/* Returns, for each target word, the source word that it attends to most, and sets *count to the
+   number of target words, or to 0 if the source has no words. The caller frees the result. */
 static int *align_words(const struct job *job, const rapt_translation *t, int *count)
 {
     struct words source, target;
