@@ -41,8 +41,8 @@ double cluster_efficiency(const struct cluster *c, int ranks);
 /* Returns the term that exceeds its fair share the most. The fair share is the time of the term on
    one rank, divided by `ranks`. */
 enum cluster_term cluster_excess(const struct cluster *c, int ranks);
-/* Returns the smallest power of two of ranks whose efficiency is below the threshold, or 0 if there
-   is none up to shards. */
+/* Returns the smallest power of two of ranks, up to shards, whose efficiency is below the
+   threshold, or 0. */
 int cluster_limit(const struct cluster *c, double threshold);
 /* Returns the seconds until the last of `ranks` ranks (at most CLUSTER_SHARED), which share
    c->cores > 0 cores, has computed its shards. */

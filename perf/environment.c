@@ -30,8 +30,8 @@ static const char compiler[] = __VERSION__;
 static const char compiler[] = "gcc " __VERSION__;
 #endif
 
-/* Finds the first line of /proc/cpuinfo with that key and copies its value. Returns false if there
-   is none. */
+/* Finds the first line of /proc/cpuinfo with that key and copies its value. Returns false if the
+   key is missing. */
 static bool read_key(const char *key, char *text, size_t size)
 {
     char line[512];

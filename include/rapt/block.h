@@ -90,7 +90,7 @@ RAPT_API int rapt_block_tensors(const rapt_block *block);
 /* Describes a tensor, such as "self_attn.qkv.weight"; the block owns the name. If the index is out
    of range, name is NULL. */
 RAPT_API rapt_tensor rapt_block_tensor(const rapt_block *block, int index);
-/* Returns the index of a tensor, or -1 if there is no such name. */
+/* Returns the index of the tensor with a name, or -1. */
 RAPT_API int rapt_block_find(const rapt_block *block, const char *name);
 /* Copies a tensor of `parameters` to data [rows][columns]. RAPT_BAD_ARGUMENT: no such index. */
 RAPT_API rapt_status rapt_block_read(const rapt_block *block, const float *parameters, int index,

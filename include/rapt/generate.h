@@ -118,8 +118,8 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
     size_t size;
     int32_t *ids;  /* [B * nbest][max_length] tokens without begin and end; max_length is the
                       session's target_length if the option is 0 */
-    int *counts;   /* [B * nbest] numbers of tokens; -1: there is no such hypothesis */
-    float *scores; /* [B * nbest], -infinity if there is no hypothesis; NULL: not wanted */
+    int *counts;   /* [B * nbest] numbers of tokens; -1 if fewer hypotheses were found */
+    float *scores; /* [B * nbest]; -infinity if fewer hypotheses were found; NULL: not wanted */
     /* Cross-attention of each token and of the end (0 if the sequence was truncated at max_length),
        in the first head of config.alignment_layer, or averaged over all layers and heads if that is
        0. Each hypothesis has [counts + 1][S] in a space of [max_length + 1][S], where S is the

@@ -111,7 +111,7 @@ RAPT_API rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t
 /* Returns the name of a token, owned by the tokenizer: as a SentencePiece model or a list spells it
    (U+2581 for a space, <s>, <0x0A>), otherwise its bytes. */
 RAPT_API rapt_text rapt_tokenizer_name(const rapt_tokenizer *tokenizer, int32_t id);
-/* Returns the token with a name, or -1 if there is none or an argument is NULL. */
+/* Returns the token with a name, or -1 if the vocabulary lacks it or an argument is NULL. */
 RAPT_API int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, rapt_text name);
 
 /* Returns the largest number of tokens that a text of `bytes` bytes can have; 0 for NULL. In a

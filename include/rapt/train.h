@@ -191,7 +191,7 @@ RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_token
    trainer; with limits.shards, the block is valid until the trainer's next call. NULL for NULL. */
 RAPT_API float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, long long **tokens);
 /* Copies the gradient of a parameter to data [rows][columns], in the layout of rapt_model_read.
-   RAPT_BAD_ARGUMENT: there is no such index. */
+   RAPT_BAD_ARGUMENT: the index is out of range. */
 RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, float *data,
                                                 rapt_message *why);
 
@@ -302,9 +302,9 @@ RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *
                                        const rapt_metadata *metadata, int count, rapt_message *why);
 /* Continues from a checkpoint, whose configuration must be that of the trainer's model; the model
    gets its parameters. RAPT_BAD_FILE: a counter, parameter or moment is missing or out of range;
-   *why names it. RAPT_BAD_ARGUMENT or RAPT_NO_MEMORY, with RAPT_PRODUCTS_AUTO: OpenBLAS computed
+   why names it. RAPT_BAD_ARGUMENT or RAPT_NO_MEMORY, with RAPT_PRODUCTS_AUTO: OpenBLAS computed
    products of that run and cannot be loaded; RAPT_PRODUCTS_BUILTIN continues it, with other bits.
- */
+   */
 RAPT_API rapt_status rapt_trainer_load(rapt_trainer *trainer, const char *path, rapt_message *why);
 
 #ifdef __cplusplus

@@ -185,7 +185,7 @@ typedef struct rapt_config_field {
                                        returns NULL for unknown ones; NULL for other types */
     const char *meaning;            /* one line of English */
 } rapt_config_field;
-/* Returns a field, in the order of rapt_config, or NULL if there is no such index. The field is
+/* Returns a field, in the order of rapt_config, or NULL if the index is out of range. The field is
    static. */
 RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 
@@ -301,12 +301,12 @@ RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writ
                                         const rapt_metadata *metadata, int count,
                                         rapt_message *why);
 
-/* Returns the value of a key in the metadata that the model was loaded with, or NULL if there is
-   none. Owned by the model. A created model has no metadata. */
+/* Returns the value of a key in the metadata that the model was loaded with, or NULL. Owned by the
+   model. A created model has no metadata. */
 RAPT_API const char *rapt_model_metadata(const rapt_model *model, const char *key);
 /* Returns the number of pairs; 0 for NULL. */
 RAPT_API int rapt_model_metadata_count(const rapt_model *model);
-/* Returns a pair, in the order of keys, or {NULL, NULL} if there is no such index. Owned by the
+/* Returns a pair, in the order of keys, or {NULL, NULL} if the index is out of range. Owned by the
    model. */
 RAPT_API rapt_metadata rapt_model_metadata_at(const rapt_model *model, int index);
 
@@ -318,9 +318,9 @@ typedef struct rapt_tensor {
 } rapt_tensor;
 /* Returns the number of parameters; 0 for NULL. */
 RAPT_API int rapt_model_tensors(const rapt_model *model);
-/* Describes a parameter. If there is no such index, name is NULL. */
+/* Describes a parameter. If the index is out of range, name is NULL. */
 RAPT_API rapt_tensor rapt_model_tensor(const rapt_model *model, int index);
-/* Returns the index of a parameter, or -1 if there is no such name. */
+/* Returns the index of the parameter with a name, or -1. */
 RAPT_API int rapt_model_find(const rapt_model *model, const char *name);
 /* Copies a parameter to data [rows][columns]; the model's own layout differs. RAPT_BAD_ARGUMENT: no
    such index. */
@@ -384,7 +384,7 @@ typedef struct rapt_session rapt_session;
 RAPT_API size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits);
 /* Creates a session. The model is not copied and must outlive it; limits are copied. *session is
    the caller's to free. RAPT_BAD_ARGUMENT: a limit is out of range; *why names it. RAPT_NO_MEMORY.
- */
+   */
 RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
                                          const rapt_limits *limits, const rapt_allocator *allocator,
                                          rapt_message *why);

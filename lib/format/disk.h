@@ -60,7 +60,7 @@ enum { DISK_NAME = 4096 }; /* bytes of a path including its 0 */
    cancel. Begin removes temporary files that killed writers left in the folder. */
 struct disk_target {
     int file, folder; /* open; -1: closed. On Windows folder is unused, names are full paths */
-    int mode;         /* permissions of the old file; -1: there is no old file */
+    int mode;         /* permissions of the old file, or -1 */
     char name[DISK_NAME], temporary[DISK_NAME];
     struct shown label;
 };

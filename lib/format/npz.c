@@ -74,7 +74,7 @@ static const char *take_text(struct npy_reading *r)
     return start;
 }
 
-/* Takes the digits at *at. Returns false if there are none or the number does not fit. */
+/* Takes the digits at *at. Returns false unless there is at least one and the number fits. */
 static bool take_size(const char **at, size_t *size)
 {
     const char *start = *at;

@@ -66,7 +66,7 @@ char *rapt__tensors_text(struct tensor_file *file, const char *text, size_t size
                          rapt_message *why);
 /* Sorts entries and metadata. RAPT_BAD_FILE: a name is empty or occurs twice. */
 rapt_status rapt__tensors_sort(struct tensor_file *file, rapt_message *why);
-/* Finds the entry named name[size] in a sorted file. NULL: there is none. */
+/* Finds the entry named name[size] in a sorted file. Returns NULL if the file lacks it. */
 struct tensor_entry *rapt__tensors_named(const struct tensor_file *file, const char *name,
                                          size_t size);
 /* Computes entry->count from the shape. Returns false if the count or count x bits overflows. */

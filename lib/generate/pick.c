@@ -19,7 +19,7 @@ int rapt__pick_sections(int vocab)
     return rapt__ceil_div(vocab, SECTION);
 }
 
-/* Returns the column of a token. The result is below s->first, or -1, if the section has none. */
+/* Returns the column of a token, or a value below s->first if the section lacks it. */
 static int column_of(const struct section *s, int32_t token)
 {
     int low = s->first, high = s->first + s->columns;

@@ -65,7 +65,7 @@ void rapt__export_add(struct exporting *e, const char *name, int rows, int colum
                       const float *data);
 /* Appends a row (or, to a vector, an element) of zeros to the tensor of that name. */
 void rapt__export_extend(struct exporting *e, const char *name);
-/* Returns the source with that name; NULL: there is none. */
+/* Returns the source with that name, or NULL. */
 struct tensor_source *rapt__export_find(const struct exporting *e, const char *name);
 
 /* ---- marian_scales.c ---- */

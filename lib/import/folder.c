@@ -305,7 +305,7 @@ static void drop_without_alphas(struct names *models)
         }
 }
 
-/* Returns the model whose name, without its suffix, all other names extend; -1: there is none. */
+/* Returns the model whose name, without its suffix, all other names extend, or -1. */
 static int plain_of(const struct names *models)
 {
     for (int n = 0; n < models->count; n++) {

@@ -217,7 +217,7 @@ static rapt_status read_activation(struct import *i, const struct yaml *y)
     return strcmp(name, "relu") == 0 ? RAPT_OK : refuse(i, "transformer-ffn-activation", name);
 }
 
-/* Returns the number of rows of a table; 0: there is none. */
+/* Returns the number of rows of a table, or 0 if the file lacks it. */
 static int rows_of(const struct import *i, const char *name)
 {
     const struct tensor_entry *e = rapt__tensors_find(i->file, name);

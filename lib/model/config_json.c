@@ -122,7 +122,7 @@ static bool read_value(rapt_config *c, int i, const struct config_pair *pair)
     return true;
 }
 
-/* Returns the pair with a name, or NULL if there is none or more than one. */
+/* Returns the pair with a name, or NULL unless exactly one has it. */
 static const struct config_pair *config_find_pair(const struct config_pairs *all, const char *name)
 {
     const struct config_pair *found = NULL;

@@ -90,7 +90,7 @@ rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text, si
     return RAPT_OK;
 }
 
-/* Reads a number and the space after it. Returns false if there is no number or it exceeds max. */
+/* Reads a number and the space after it. Returns false unless it has digits and is at most max. */
 static bool take_number(const char *text, size_t size, size_t *at, int32_t max, int32_t *number)
 {
     size_t begin = *at;

@@ -5,7 +5,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* Fills in translation `rank` of a sentence with tokens; returns false if there is none. */
+/* Fills in translation `rank` of a sentence with tokens; returns false if the sentence has fewer.
+ */
 static bool found(const struct window *w, const struct sentence *s, int rank, rapt_translation *out)
 {
     size_t nbest = (size_t)w->job->options.nbest, at = (size_t)s->number * nbest + (size_t)rank;

@@ -43,7 +43,7 @@ static int line_at(struct alignments *a, size_t line, rapt_text *text)
     return failed("%s has only %zu lines, but there are more pairs", a->name, a->line);
 }
 
-/* Reads a number at *at and moves *at after it. Returns false if there is none. */
+/* Reads a number at *at and moves *at after it. Returns false if *at is not at a digit. */
 static bool take_word_number(rapt_text text, size_t *at, size_t *number)
 {
     size_t first = *at;
@@ -102,8 +102,8 @@ static bool word_at(rapt_text text, size_t word, size_t *first, size_t *end)
     }
 }
 
-/* Finds the tokens *from .. *until - 1 that have bytes of the word. Returns false if there is no
-   such word. */
+/* Finds the tokens *from .. *until - 1 that have bytes of the word. Returns false if the text has
+   fewer words. */
 static bool word_tokens(const struct token_ends *side, size_t word, size_t *from, size_t *until)
 {
     size_t first, end;

@@ -13,7 +13,7 @@ enum { HELD = 1 << 28 }; /* maximum bytes of tokens that are held besides the in
 
 /* ---- what the machine has ---- */
 
-/* Returns the first number after `key` in a file, or SIZE_MAX if there is none. */
+/* Returns the first number after `key` in a file, or SIZE_MAX if the file lacks the key. */
 static size_t number_in(const char *path, const char *key)
 {
     char line[256];

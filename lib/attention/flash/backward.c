@@ -92,7 +92,7 @@ static bool whole_groups(const struct flash_backward *f, const struct pair_group
     return count >= (ptrdiff_t)2 * team || f->a->keys <= ATTEND_BLOCK;
 }
 
-/* Sets *rows to what a pair reads and adds to: nothing if there is no such pair or it has no keys.
+/* Sets *rows to what a pair reads and adds to: nothing if the pair does not exist or has no keys.
    Outputs are read only if there are several blocks of keys. */
 static void backward_rows_ahead(const struct flash_backward *f, int pair, struct rows_ahead *rows)
 {

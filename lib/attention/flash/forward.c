@@ -138,7 +138,7 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     for (int n = 0; n < rapt__ceil_div(all, rows); n++) attend_item(f, b, g, n, rows);
 }
 
-/* Sets *rows to what a pair reads: nothing if there is no such pair or it has no keys. */
+/* Sets *rows to what a pair reads: nothing if the pair does not exist or has no keys. */
 static void forward_rows_ahead(const struct flash_forward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;
