@@ -301,10 +301,10 @@ RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
                                        const rapt_metadata *metadata, int count, rapt_message *why);
 /* Continues from a checkpoint, whose configuration must be that of the trainer's model; the model
-   gets its parameters. RAPT_BAD_FILE: a counter, parameter or moment is missing or out of range;
-   why names it. RAPT_BAD_ARGUMENT or RAPT_NO_MEMORY, with RAPT_PRODUCTS_AUTO: OpenBLAS computed
-   products of that run and cannot be loaded; RAPT_PRODUCTS_BUILTIN continues it, with other bits.
-   */
+   gets its parameters. RAPT_BAD_FILE: a counter, parameter or moment is missing or out of range,
+   and *why names it. RAPT_BAD_ARGUMENT or RAPT_NO_MEMORY, with RAPT_PRODUCTS_AUTO: OpenBLAS
+   computed products of that run and cannot be loaded. RAPT_PRODUCTS_BUILTIN continues with other
+   bits. */
 RAPT_API rapt_status rapt_trainer_load(rapt_trainer *trainer, const char *path, rapt_message *why);
 
 #ifdef __cplusplus

@@ -383,8 +383,8 @@ typedef struct rapt_session rapt_session;
    number overflows. */
 RAPT_API size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits);
 /* Creates a session. The model is not copied and must outlive it; limits are copied. *session is
-   the caller's to free. RAPT_BAD_ARGUMENT: a limit is out of range; *why names it. RAPT_NO_MEMORY.
-   */
+   the caller's to free. RAPT_BAD_ARGUMENT: a limit is out of range, and *why names it. Or
+   RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
                                          const rapt_limits *limits, const rapt_allocator *allocator,
                                          rapt_message *why);
