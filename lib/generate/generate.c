@@ -10,9 +10,13 @@ static int limit_of(const struct search *s, int source_length)
 {
     const rapt_generate_options *o = s->options;
     if (o->max_ratio <= 0) return s->max_length;
-    double limit = (double)o->max_ratio * source_length + o->max_extra;
-    if (s->search_rules == RAPT_SEARCH_RULES_MARIAN)
-        limit = ceil(limit); /* it ends once that many are reached */
+    double limit = (double)o->max_ratio * source_length;
+    if (s->search_rules == RAPT_SEARCH_RULES_MARIAN) {
+        /* Marian compares the product in float with the length, and ends when that is reached. */
+        const float product = o->max_ratio * (float)source_length;
+        limit = ceil((double)product);
+    }
+    limit += o->max_extra;
     if (limit < 1) return 1;
     return limit < s->max_length ? (int)limit : s->max_length;
 }

@@ -190,19 +190,21 @@ static void test_factor(void **state)
         float factor;
         const char *metadata;
         int limits[2]; /* of sources of 1 and 20 tokens, and their ends */
-    } all[] = {{RAPT_SEARCH_RULES_RAPT, 2, NULL, {4, 42}},
-               {RAPT_SEARCH_RULES_RAPT, 1.4f, NULL, {2, 29}},
-               {RAPT_SEARCH_RULES_MARIAN, 1.4f, NULL, {3, 30}},
-               {RAPT_SEARCH_RULES_MARIAN, 0, "2.5", {5, 53}},
-               {RAPT_SEARCH_RULES_MARIAN, 2, "2.5", {4, 42}},
-               {RAPT_SEARCH_RULES_RAPT, 0, "2.5", {20, 58}},
-               {RAPT_SEARCH_RULES_HF, 0.1f, NULL, {1, 2}},
-               {RAPT_SEARCH_RULES_HF, 0, "2.5", {511, 511}},
-               {RAPT_SEARCH_RULES_CT2, 3, NULL, {6, 63}},
-               {RAPT_SEARCH_RULES_MARIAN, 0, "0", {6, 63}},
-               {RAPT_SEARCH_RULES_MARIAN, 0, "x", {6, 63}},
-               {RAPT_SEARCH_RULES_MARIAN, 0, "1e9", {6, 63}},
-               {RAPT_SEARCH_RULES_MARIAN, 1e9f, NULL, {600, 600}}};
+    } all[] = {
+        {RAPT_SEARCH_RULES_RAPT, 2, NULL, {4, 42}},
+        {RAPT_SEARCH_RULES_RAPT, 1.4f, NULL, {2, 29}},
+        {RAPT_SEARCH_RULES_MARIAN, 1.4f, NULL, {3, 30}},
+        {RAPT_SEARCH_RULES_MARIAN, 4.0f / 3, NULL, {3, 28}}, /* 28 in float, a bit more exactly */
+        {RAPT_SEARCH_RULES_MARIAN, 0, "2.5", {5, 53}},
+        {RAPT_SEARCH_RULES_MARIAN, 2, "2.5", {4, 42}},
+        {RAPT_SEARCH_RULES_RAPT, 0, "2.5", {20, 58}},
+        {RAPT_SEARCH_RULES_HF, 0.1f, NULL, {1, 2}},
+        {RAPT_SEARCH_RULES_HF, 0, "2.5", {511, 511}},
+        {RAPT_SEARCH_RULES_CT2, 3, NULL, {6, 63}},
+        {RAPT_SEARCH_RULES_MARIAN, 0, "0", {6, 63}},
+        {RAPT_SEARCH_RULES_MARIAN, 0, "x", {6, 63}},
+        {RAPT_SEARCH_RULES_MARIAN, 0, "1e9", {6, 63}},
+        {RAPT_SEARCH_RULES_MARIAN, 1e9f, NULL, {600, 600}}};
     for (int i = 0; i < COUNT(all); i++)
         for (int n = 0; n < 2; n++)
             assert_int_equal(length_by(all[i].search_rules, 600, n ? 20 : 1, -1e6f, all[i].factor,
