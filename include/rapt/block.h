@@ -1,9 +1,9 @@
 /* block.h - single layers of a Transformer, and the functions they consist of, on plain arrays,
    forward and backward: building blocks for models of your own.
 
-   The caller owns the parameters, one array that any number of blocks may compute with and any
-   optimizer may update. A block holds the memory of one call: backward reads what forward left
-   there. One thread at a time may compute with a block. */
+   The caller owns the parameters, a single array that any number of blocks may share and any
+   optimizer may update. A block owns the memory of one call: forward stores there what backward
+   reads. Only one thread at a time may compute with a block. */
 #ifndef RAPT_BLOCK_H
 #define RAPT_BLOCK_H
 
@@ -15,105 +15,118 @@ extern "C" {
 
 /* What a block computes, from x [rows][width] to y [rows][width]. A layer adds the result of each
    of its functions to x and normalizes as config.norm_order says; with RAPT_NORM_ORDER_PRE the last
-   sum is not normalized. The kinds listed after the layers are single functions, without sum and
+   sum is not normalized. The kinds after the layers are single functions, without residual sum and
    norm. */
 typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_ENCODER,      /* layer: self-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER,      /* layer: causal self-attention, cross-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER_ONLY, /* layer: causal self-attention, feed-forward */
     RAPT_BLOCK_KIND_SELF_ATTENTION,   /* heads(x Wq', x Wk', x Wv') Wo', with biases */
-    RAPT_BLOCK_KIND_CAUSAL_ATTENTION, /* the same; a row sees itself and the rows before it */
+    RAPT_BLOCK_KIND_CAUSAL_ATTENTION, /* the same, but a row sees only itself and earlier rows */
     RAPT_BLOCK_KIND_CROSS_ATTENTION,  /* heads(x Wq', z Wk', z Wv') Wo', where z is the source */
     RAPT_BLOCK_KIND_FEEDFORWARD       /* activation(x W1' + b1) W2' + b2, or its gated form */
 } rapt_block_kind;
 
-/* The largest call that a block has memory for. */
+/* The largest call that a block reserves memory for. */
 typedef struct rapt_block_limits { /* size-first, see base.h */
     size_t size;
     int batch;       /* sequences per call, 1 or more */
-    int rows;        /* of all sequences of x, 1 or more. Location-aware scores need rows x keys
-                        floats for each thread */
-    int source_rows; /* of all sources: 1 or more with cross-attention, else 0 */
-    int threads;     /* 0: as many as OpenMP would use */
+    int rows;        /* total rows of all sequences of x, 1 or more. Location-aware scores need rows
+                        x keys floats for each thread */
+    int source_rows; /* total rows of all sources: 1 or more with cross-attention, else 0 */
+    int threads;     /* maximum number of threads; 0 means as many as OpenMP would use */
 } rapt_block_limits;
 
-/* The rows of one call. */
+/* The rows of one call, and how to process them. */
 typedef struct rapt_block_rows { /* size-first, see base.h */
     size_t size;
-    const int *starts; /* [batch + 1]: sequence b of x has rows starts[b] .. starts[b + 1] - 1 */
-    const int *source_starts; /* [batch + 1], likewise of source; NULL without cross-attention */
+    const int *starts; /* [batch + 1]: sequence b of x consists of rows starts[b] .. starts[b + 1] -
+                          1 */
+    const int *source_starts; /* [batch + 1], the same for source; NULL without cross-attention */
     const float *source;      /* [source_starts[batch]][width]; NULL without cross-attention */
-    int batch;                /* sequences */
-    int learning;             /* 1: backward will follow; sampled normalizers draw keys and dropout
-                                 is active. 0: inference */
-    uint64_t seed;            /* of draws and dropout while learning */
-    float dropout;            /* share, 0 to below 1, dropped while learning from what each function
-                                 of a layer adds */
-    float attention_dropout;  /* share of attention weights, likewise */
-    float ffn_dropout;        /* share of the hidden units of feed-forward layers, likewise */
+    int batch;                /* number of sequences */
+    int learning;             /* 1 if backward will follow: sampled normalizers draw keys, and
+                                 dropout is active. 0 for inference */
+    uint64_t seed;            /* seed of draws and dropout while learning */
+    float dropout;            /* while learning, fraction of each function's output in a layer that
+                                 is dropped, at least 0 and below 1 */
+    float attention_dropout;  /* fraction of attention weights dropped while learning, same range */
+    float ffn_dropout;        /* fraction of hidden units of feed-forward layers dropped while
+                                 learning, same range */
     int reserved;
-    const float *reward;   /* [heads][rows], read by backward: rewards of sampled keys; NULL: 0 */
-    const float *baseline; /* [heads][rows], subtracted from the rewards; NULL: 0 */
+    const float *reward;   /* [heads][rows] rewards of sampled keys, read by backward; NULL means
+                              0 */
+    const float *baseline; /* [heads][rows], subtracted from the rewards; NULL means 0 */
 } rapt_block_rows;
 
-/* A layer or function with the memory of one call, made by rapt_block_create. One thread at a time
-   may compute with it. */
+/* A layer or function, with the memory of one call. Made by rapt_block_create. Only one thread at a
+   time may compute with it. */
 typedef struct rapt_block rapt_block;
 
-/* Creates a block. Of config, set size, width, heads, ffn_width and whatever else describes a
-   layer. Fields that concern a whole model are ignored: kind, the vocabularies, source_width,
-   position, first_position, tie, output_bias, plain_embedding, the numbers of layers, pooling,
-   decoder_start, no_source_end and alignment_layer. Relative biases are parameters of the block.
-   Sequences may be as long as the limits allow; config.positions matters only to location scores,
-   which learn a row per position, so that no sequence of keys may be longer. *block is the caller's
-   to free. RAPT_BAD_ARGUMENT: a field or limit is out of range; *why names it. RAPT_NO_MEMORY. */
+/* Creates a block, which the caller must free. In config, set size, width, heads, ffn_width and
+   whatever else describes a layer. Fields that concern a whole model are ignored: kind, the
+   vocabularies, source_width, position, first_position, tie, output_bias, plain_embedding, the
+   numbers of layers, pooling, decoder_start, no_source_end and alignment_layer. Relative biases are
+   parameters of the block.
+
+   Sequences may be as long as the limits allow. config.positions matters only for location scores,
+   which learn one row per position: no sequence of keys may be longer than that.
+
+   Returns RAPT_BAD_ARGUMENT if a field or limit is out of range, and names it in *why, or
+   RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_block_create(rapt_block **block, rapt_block_kind kind,
                                        const rapt_config *config, const rapt_block_limits *limits,
                                        const rapt_allocator *allocator, rapt_message *why);
 RAPT_API void rapt_block_free(rapt_block *block); /* NULL is allowed */
 
 /* ---- parameters ----
-   An array of the caller's with rapt_block_floats floats, aligned to 64 bytes. The library decides
-   on its layout; read and write its matrices by index, like the tensors of a model. Gradients have
-   the same layout and any alignment. The functions below only read the block, so any thread may
-   call them. */
+
+   The parameters of a block are an array of rapt_block_floats floats, owned by the caller and
+   aligned to 64 bytes. Its layout is private to the library: read and write its matrices by index,
+   like the tensors of a model. Gradients have the same layout and any alignment. The functions in
+   this section do not change the block, so any thread may call them. */
 
 /* Returns the number of floats; 0 if block is NULL. */
 RAPT_API size_t rapt_block_floats(const rapt_block *block);
-/* Fills parameters [rapt_block_floats(block)] as in a new model: matrices at random (Xavier), gains
-   1, biases 0. Equal seeds give equal bits. RAPT_BAD_ARGUMENT: an argument is NULL, or parameters
-   are not aligned. */
+/* Initializes parameters [rapt_block_floats(block)] as in a new model: random matrices (Xavier),
+   gains 1, biases 0. Equal seeds give equal bits. Returns RAPT_BAD_ARGUMENT if an argument is NULL
+   or parameters is not aligned. */
 RAPT_API rapt_status rapt_block_init(const rapt_block *block, uint64_t seed, float *parameters,
                                      rapt_message *why);
-/* Returns the number of matrices and vectors; 0 if block is NULL. */
+/* Returns the number of tensors (matrices and vectors); 0 if block is NULL. */
 RAPT_API int rapt_block_tensors(const rapt_block *block);
-/* Describes a tensor, such as "self_attn.qkv.weight"; the block owns the name. If the index is out
-   of range, name is NULL. */
+/* Describes a tensor, such as "self_attn.qkv.weight". The name is owned by the block; it is NULL if
+   the index is out of range. */
 RAPT_API rapt_tensor rapt_block_tensor(const rapt_block *block, int index);
-/* Returns the index of the tensor with a name, or -1. */
+/* Returns the index of the tensor with this name, or -1 if there is none. */
 RAPT_API int rapt_block_find(const rapt_block *block, const char *name);
-/* Copies a tensor of `parameters` to data [rows][columns]. RAPT_BAD_ARGUMENT: no such index. */
+/* Copies a tensor of `parameters` to data [rows][columns]. Returns RAPT_BAD_ARGUMENT if the index
+   is out of range. */
 RAPT_API rapt_status rapt_block_read(const rapt_block *block, const float *parameters, int index,
                                      float *data, rapt_message *why);
-/* Copies data [rows][columns] into a tensor of `parameters`. RAPT_BAD_ARGUMENT: no such index. */
+/* Copies data [rows][columns] into a tensor of `parameters`. Returns RAPT_BAD_ARGUMENT if the index
+   is out of range. */
 RAPT_API rapt_status rapt_block_write(const rapt_block *block, float *parameters, int index,
                                       const float *data, rapt_message *why);
 
 /* ---- computing ---- */
 
-/* Computes y [rows->starts[batch]][width] from x of the same shape; both may have any alignment,
-   and y may be x. The bits are the same for any number of threads and in any batch; while learning,
-   what is dropped or sampled depends on the position in the batch. RAPT_BAD_ARGUMENT: there are
-   more rows than the limits allow, a sequence is longer than a location score has positions for, an
-   array is NULL, or parameters are not aligned. */
+/* Computes y [rows->starts[batch]][width] from x of the same shape. Both may have any alignment,
+   and y may be x. At inference, the bits are the same for any number of threads and in any batch.
+   While learning, what is dropped or sampled depends on the position in the batch.
+
+   Returns RAPT_BAD_ARGUMENT if there are more rows than the limits allow, a sequence is longer than
+   the positions of a location score, an array is NULL, or parameters is not aligned. */
 RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *parameters,
                                         const rapt_block_rows *rows, const float *x, float *y,
                                         rapt_message *why);
 /* Adds gradients to dx [rows][width], dsource [source rows][width] and dparameters, given dy, the
-   gradient of y. It continues the last forward, which must have had learning 1 and the same
-   parameters and rows, all unchanged since. dx and dsource may be NULL. RAPT_BAD_ARGUMENT: the last
-   forward had another number of sequences or rows, another dropout or seed, or learning 0, or
-   parameters are not aligned; other changes go unnoticed. */
+   gradient of y. It continues the last forward, which must have been called with learning 1; its
+   parameters and rows must be passed again, unchanged. dx and dsource may be NULL.
+
+   Returns RAPT_BAD_ARGUMENT if the last forward had a different number of sequences or rows, a
+   different dropout or seed, or learning 0, or if parameters is not aligned. Other changes go
+   unnoticed. */
 RAPT_API rapt_status rapt_block_backward(rapt_block *block, const float *parameters,
                                          const rapt_block_rows *rows, const float *dy, float *dx,
                                          float *dsource, float *dparameters, rapt_message *why);

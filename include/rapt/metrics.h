@@ -1,5 +1,5 @@
-/* metrics.h - corpus scores of translations: BLEU and chrF as sacreBLEU 2.x defines them, equal to
-   four decimals. */
+/* metrics.h - corpus scores of translations: BLEU and chrF as defined by sacreBLEU 2.x, with
+   results that agree to four decimals. */
 #ifndef RAPT_METRICS_H
 #define RAPT_METRICS_H
 
@@ -9,20 +9,20 @@
 extern "C" {
 #endif
 
-/* To score a corpus, start with a struct of zeros, call *_add once per sentence with its hypothesis
-   and its reference, then *_score. The structs hold only counts: those of several threads or
-   machines may be added field by field. Two threads must not add to the same struct at once. The
-   structs will not grow.
+/* To score a corpus, zero-initialize a struct, call *_add with each sentence's hypothesis and
+   reference, then call *_score. The structs hold only counts, so those of several threads or
+   machines may be added field by field. Only one thread at a time may add to a struct. The structs
+   will not grow.
 
-   Each text may have up to 2^28 bytes. Bytes that are not valid UTF-8 count as one character each.
-   Memory is allocated for the duration of the call. A call that fails leaves the counts as they
-   were: RAPT_NO_MEMORY, or RAPT_BAD_ARGUMENT for NULL, a text that is too long or an unknown
+   A text may have up to 2^28 bytes. Each byte that is not valid UTF-8 counts as one character.
+   *_add allocates memory for the duration of the call. If it fails, the counts are unchanged: it
+   returns RAPT_NO_MEMORY, or RAPT_BAD_ARGUMENT for NULL, a text that is too long or an unknown
    enumerator. */
 
 /* How a text is split into words. */
 typedef enum rapt_bleu_tokens {
     RAPT_BLEU_TOKENS_13A, /* mteval-v13a tokenization, the default of sacreBLEU */
-    RAPT_BLEU_TOKENS_NONE /* at white space only, for text that is tokenized already */
+    RAPT_BLEU_TOKENS_NONE /* white space only, for text that is tokenized already */
 } rapt_bleu_tokens;
 
 /* Counts for BLEU (Papineni et al. 2002). */
@@ -33,13 +33,13 @@ typedef struct rapt_bleu {
     long long reference_length;  /* words of the references */
 } rapt_bleu;
 
-/* Adds a sentence. lowercase: not 0 to fold case first, for all of Unicode if the library was built
-   with utf8proc, else for Latin, Greek, Cyrillic and Armenian letters. RAPT_NO_MEMORY,
-   RAPT_BAD_ARGUMENT: see above. */
+/* Adds a sentence. If lowercase is not 0, case is folded first: in all of Unicode if the library
+   was built with utf8proc, otherwise only in the Latin, Greek, Cyrillic and Armenian scripts.
+   Returns RAPT_NO_MEMORY or RAPT_BAD_ARGUMENT as described above. */
 RAPT_API rapt_status rapt_bleu_add(rapt_bleu *bleu, rapt_bleu_tokens tokens, int lowercase,
                                    rapt_text hypothesis, rapt_text reference,
                                    const rapt_allocator *allocator, rapt_message *why);
-/* Returns BLEU, 0 to 100, smoothed as sacreBLEU's "exp"; 0 for NULL. */
+/* Returns BLEU, 0 to 100, with sacreBLEU's "exp" smoothing; 0 for NULL. */
 RAPT_API double rapt_bleu_score(const rapt_bleu *bleu);
 
 /* Counts for chrF2 (Popovic 2016): character n-grams up to order 6, no word n-grams, white space
@@ -50,7 +50,7 @@ typedef struct rapt_chrf {
     long long reference[6];  /* n-grams of the references */
 } rapt_chrf;
 
-/* Adds a sentence. Errors as rapt_bleu_add. */
+/* Adds a sentence. Errors are the same as for rapt_bleu_add. */
 RAPT_API rapt_status rapt_chrf_add(rapt_chrf *chrf, rapt_text hypothesis, rapt_text reference,
                                    const rapt_allocator *allocator, rapt_message *why);
 /* Returns chrF2, 0 to 100; 0 for NULL. */

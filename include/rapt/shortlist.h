@@ -1,5 +1,6 @@
-/* shortlist.h - lexical shortlists: for every source token, the target tokens that it is likely to
-   become. A search that chooses only among these computes a small part of the output matrix. */
+/* shortlist.h - lexical shortlists: for every source token, the target tokens that are likely
+   translations of it. A search limited to these tokens computes only a small part of the output
+   matrix. */
 #ifndef RAPT_SHORTLIST_H
 #define RAPT_SHORTLIST_H
 
@@ -9,46 +10,53 @@
 extern "C" {
 #endif
 
-/* A shortlist limits the target tokens of a sentence to the union of: the first tokens of the
-   target vocabulary, the tokens listed for its source tokens, these source tokens themselves if
-   both sides share a vocabulary, the end token, and, as in Marian, unused tokens in ascending order
-   until the number is a multiple of 8 (not counting the end token). It never changes, and any
-   number of threads may share it. */
+/* A shortlist limits the target tokens of a sentence to the union of:
+
+       - the first tokens of the target vocabulary;
+       - the tokens listed for its source tokens;
+       - the source tokens themselves, if both sides share a vocabulary;
+       - the end token;
+       - as in Marian, unused tokens in ascending order, until the number is a multiple of 8 (not
+         counting the end token).
+
+   It is immutable, and any number of threads may share it. */
 typedef struct rapt_shortlist rapt_shortlist;
 
-/* Reads a shortlist for two vocabularies; pass the same pointer twice for a shared one. The file
-   may have one of two forms:
+/* Reads a shortlist for a pair of vocabularies; for a shared one, pass the same pointer twice. The
+   file may have one of two forms:
 
-       binary   that of Bergamot and Firefox (lex.*.bin)
-       text     lines "target source probability", like the lexicons of fast_align and the lex.s2t
-                of Marian, with probabilities from 0 to 1
+       binary   as in Bergamot and Firefox (lex.*.bin)
+       text     lines "target source probability", as in fast_align's lexicons and Marian's lex.s2t,
+                with probabilities from 0 to 1
 
-   From a text, the 100 most likely target tokens of each source token are kept, and the first 100
-   of the vocabulary. Lines with NULL or with a word that its vocabulary lacks are skipped.
+   A shortlist from text keeps the 100 most likely target tokens of each source token, and the first
+   100 of the vocabulary. Lines with NULL, or with a word that is not in its vocabulary, are
+   skipped.
 
-   The file is not trusted, and the tokenizers are not needed afterwards. *shortlist is the caller's
-   to free. RAPT_NO_FILE: the file cannot be read. RAPT_BAD_FILE: it is damaged, was made for other
-   vocabularies, or is a text without any pair of these vocabularies; *why says which. */
+   The file is not trusted. The tokenizers are not needed afterwards. The caller must free
+   *shortlist. Returns RAPT_NO_FILE if the file cannot be read, and RAPT_BAD_FILE if it is damaged,
+   was made for other vocabularies, or is a text without any pair of these vocabularies; *why says
+   which. */
 RAPT_API rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
                                          const rapt_tokenizer *source, const rapt_tokenizer *target,
                                          const rapt_allocator *allocator, rapt_message *why);
-/* The same for a file in memory: bytes [size], which are not needed afterwards. */
+/* The same for a file in memory: bytes [size], which are not needed after the call. */
 RAPT_API rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, const void *bytes,
                                                 size_t size, const rapt_tokenizer *source,
                                                 const rapt_tokenizer *target,
                                                 const rapt_allocator *allocator, rapt_message *why);
 
-/* A source token and a target token that it may become. Will not grow. */
+/* A source token and a possible translation of it. This struct will not grow. */
 typedef struct rapt_lexical_pair {
     int32_t source;    /* id in the source vocabulary */
     int32_t target;    /* id in the target vocabulary */
-    float probability; /* of target given source; pairs of 0 or less are ignored */
+    float probability; /* of target given source; pairs with 0 or less are ignored */
 } rapt_lexical_pair;
-/* Makes a shortlist from `count` pairs in any order. It lists the `best` (1 or more) most likely
-   target tokens of each source token, where ties go to the greater id, and the `first` (0 or more)
-   tokens of the target vocabulary. Of duplicate pairs the most likely one counts. *shortlist is the
-   caller's to free. RAPT_BAD_ARGUMENT: a token is outside its vocabulary, or a probability is not
-   finite. */
+/* Makes a shortlist from pairs [count] in any order. It lists the `best` (1 or more) most likely
+   target tokens of each source token, and the `first` (0 or more) tokens of the target vocabulary.
+   Ties go to the greater id. If a pair occurs more than once, its highest probability counts. The
+   caller must free *shortlist. Returns RAPT_BAD_ARGUMENT if a token is outside its vocabulary or a
+   probability is not finite. */
 RAPT_API rapt_status rapt_shortlist_create(rapt_shortlist **shortlist,
                                            const rapt_lexical_pair *pairs, size_t count, int first,
                                            int best, const rapt_tokenizer *source,
@@ -60,15 +68,15 @@ RAPT_API int rapt_shortlist_source_vocab(const rapt_shortlist *shortlist);
 RAPT_API int rapt_shortlist_target_vocab(const rapt_shortlist *shortlist);
 RAPT_API void rapt_shortlist_free(rapt_shortlist *shortlist); /* NULL is allowed */
 
-/* Writes the binary form; the file is replaced atomically. RAPT_NO_FILE: it cannot be written.
-   RAPT_NO_MEMORY: the file is first laid out in memory. */
+/* Writes the binary form, replacing the file atomically. Returns RAPT_NO_FILE if it cannot be
+   written, or RAPT_NO_MEMORY, since the file is first assembled in memory. */
 RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const char *path,
                                           rapt_message *why);
 
-/* Lists the target tokens for source[count], whose order does not matter, into tokens [capacity] in
-   ascending order, and sets *found to their number. The end token is among them only if it is
-   listed. RAPT_BAD_ARGUMENT: a source token is outside its vocabulary, or capacity is less than
-   *found. */
+/* Lists the target tokens for source [count], in any order, into tokens [capacity] in ascending
+   order, and sets *found to their number. The end token is included only if the shortlist lists it.
+   Returns RAPT_BAD_ARGUMENT if a source token is outside its vocabulary, or if capacity is less
+   than *found. */
 RAPT_API rapt_status rapt_shortlist_tokens(const rapt_shortlist *shortlist, const int32_t *source,
                                            size_t count, int32_t *tokens, int capacity, int *found,
                                            rapt_message *why);

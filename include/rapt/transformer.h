@@ -1,6 +1,6 @@
-/* transformer.h - the Transformer of Vaswani et al. 2017, or one of its halves: its configuration,
-   its parameters (a model, constant at inference) and the state of a run (a session, which holds
-   activations, and the keys and values of the tokens so far). */
+/* transformer.h - the Transformer of Vaswani et al. 2017, or one of its halves. A configuration
+   describes a model. A model holds the parameters, which are constant at inference. A session holds
+   the state of a run: activations, and the keys and values of the tokens so far. */
 #ifndef RAPT_TRANSFORMER_H
 #define RAPT_TRANSFORMER_H
 
@@ -13,13 +13,13 @@ extern "C" {
 
 /* ---- configuration ---- */
 
-/* Which halves a model has. */
+/* Which halves a model has, and the functions that run it. */
 typedef enum rapt_kind {
     RAPT_KIND_ENCODER_DECODER, /* source to target: rapt_encode, rapt_decode, rapt_generate */
     RAPT_KIND_ENCODER_ONLY,    /* source to classes or vectors: rapt_classify, rapt_embed */
     RAPT_KIND_DECODER_ONLY     /* language model: rapt_decode, rapt_generate */
 } rapt_kind;
-/* Where the norm of a sublayer f is. */
+/* Where the norm of a sublayer f is applied. */
 typedef enum rapt_norm_order {
     RAPT_NORM_ORDER_POST, /* x = norm(x + f(x))   Vaswani et al. 2017 */
     RAPT_NORM_ORDER_PRE   /* x = x + f(norm(x)), with a norm after the last layer */
@@ -35,17 +35,18 @@ typedef enum rapt_position {
     /* Sinusoids with angle(p, i) = p / 10000^(2i / width) for i = 0 .. width/2 - 1: */
     RAPT_POSITION_INTERLEAVED,     /* columns sin cos sin cos ...      Vaswani et al. 2017, 3.5 */
     RAPT_POSITION_CONCATENATED,    /* all sines, then all cosines */
-    RAPT_POSITION_CONCATENATED_N1, /* the same with i / (width/2 - 1): tensor2tensor, Marian */
+    RAPT_POSITION_CONCATENATED_N1, /* as above, but with i / (width/2 - 1): tensor2tensor, Marian */
     RAPT_POSITION_LEARNED,         /* a row of a learned table */
     RAPT_POSITION_NONE             /* nothing */
 } rapt_position;
-/* Which of the source embeddings, the target embeddings and the output matrix are the same. */
+/* Which of the source embeddings, the target embeddings and the output matrix share their
+   parameters. */
 typedef enum rapt_tie {
     RAPT_TIE_NONE,   /* all three differ */
     RAPT_TIE_OUTPUT, /* the target embeddings are the output matrix */
     RAPT_TIE_ALL     /* all three are one matrix, for one vocabulary */
 } rapt_tie;
-/* The type of all norms. */
+/* The type of norm that all layers use. */
 typedef enum rapt_norm_type {
     RAPT_NORM_TYPE_LAYER, /* layer norm           Ba, Kiros and Hinton 2016 */
     RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
@@ -55,30 +56,30 @@ typedef enum rapt_norm_type {
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
     RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slopes 2^(-8 h / heads) for h = 1, 2, ... If
-                                 heads is not a power of two, the slopes are those of the next
-                                 smaller power, then every other one of the next larger. Press,
-                                 Smith and Lewis 2022 */
-    RAPT_RELATIVE_BIAS_ALIBI_LEARNED, /* slopes that start there and are learned: "encoder.slopes",
-                                         "decoder.slopes" */
-    RAPT_RELATIVE_BIAS_T5             /* a learned table, "encoder.relative_bias.weight"; in the
-                                         encoder, half of the buckets are for keys after the query.
-                                                            Raffel et al. 2020 */
+                                 heads is not a power of two, the slopes are those for the next
+                                 smaller power, followed by every other slope for the next larger
+                                 power. Press, Smith and Lewis 2022 */
+    RAPT_RELATIVE_BIAS_ALIBI_LEARNED, /* the same, but the slopes are learned, starting from these
+                                         values: "encoder.slopes", "decoder.slopes" */
+    RAPT_RELATIVE_BIAS_T5             /* a learned table, "encoder.relative_bias.weight" or
+                                         "decoder.relative_bias.weight". In the encoder, half of the
+                                         buckets are for keys after the query. Raffel et al. 2020 */
 } rapt_relative_bias;
-/* How the rows of a sequence become one. */
+/* How the rows of a sequence are reduced to one. */
 typedef enum rapt_pooling {
-    RAPT_POOLING_NONE,  /* they do not */
+    RAPT_POOLING_NONE,  /* they are not */
     RAPT_POOLING_FIRST, /* the first row */
     RAPT_POOLING_MEAN   /* the mean of all rows */
 } rapt_pooling;
 /* The first input of the decoder. */
 typedef enum rapt_decoder_start {
-    RAPT_DECODER_START_BEGIN, /* the tokenizer's RAPT_TOKEN_BEGIN */
-    RAPT_DECODER_START_END,   /* its RAPT_TOKEN_END: fairseq */
-    RAPT_DECODER_START_PAD,   /* its RAPT_TOKEN_PAD: MarianMT of Hugging Face */
-    RAPT_DECODER_START_ZERO   /* any token: its embedding counts as zeros, to which its position is
-                                 added: Marian, CTranslate2 */
+    RAPT_DECODER_START_BEGIN, /* RAPT_TOKEN_BEGIN of the tokenizer */
+    RAPT_DECODER_START_END,   /* RAPT_TOKEN_END of the tokenizer: fairseq */
+    RAPT_DECODER_START_PAD,   /* RAPT_TOKEN_PAD of the tokenizer: MarianMT of Hugging Face */
+    RAPT_DECODER_START_ZERO   /* any token, with zeros instead of its embedding; the position is
+                                 still added: Marian, CTranslate2 */
 } rapt_decoder_start;
-/* The recurrent unit that takes the place of self-attention in a decoder. */
+/* The recurrent unit that replaces self-attention in a decoder. */
 typedef enum rapt_recurrence {
     RAPT_RECURRENCE_NONE, /* self-attention */
     RAPT_RECURRENCE_SSRU  /* the simpler simple recurrent unit of Kim et al. 2019: y = max(c_t, 0),
@@ -87,83 +88,90 @@ typedef enum rapt_recurrence {
                              "...forget.weight" */
 } rapt_recurrence;
 
-/* The configuration of a model. Set size and whatever differs from 0, or start from a preset.
-   Fields named self_* apply to self-attention in both halves. At inference nothing is drawn at
-   random: SAMPLE takes the most likely key and GUMBEL_SOFTMAX adds no noise. rapt_config_field_at
-   returns the name, range and default of every field. */
+/* The configuration of a model. Set size and every field whose value differs from 0, or start from
+   a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
+   SAMPLE takes the most likely key and GUMBEL_SOFTMAX adds no noise. rapt_config_field_at returns
+   the name, range and default of every field. */
 enum { RAPT_CONFIG_FIELDS = 47 };
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
     rapt_kind kind;          /* which halves the model has */
-    int source_vocab;   /* tokens of the source vocabulary, 0 to 2^24; 0: there is no encoder, or it
+    int source_vocab;   /* size of the source vocabulary, 0 to 2^24; 0 if there is no encoder or it
                            reads vectors (source_width) */
-    int target_vocab;   /* tokens of the target vocabulary, or classes of an encoder-only model, 1
-                           to 2^24 */
-    int positions;      /* tokens of the longest sequence, 1 to 2^24 */
-    int width;          /* elements of a token's vector, 1 to 2^16; Vaswani et al.: 512 */
-    int heads;          /* attention heads, 1 to 2^16; divides width */
-    int key_heads;      /* heads of keys and values, 0 to 2^16; divides heads (Ainslie et al. 2023).
-                           0: one for each query head */
-    int ffn_width;      /* hidden units of the feed-forward layers, 0 to 2^20; 0: no feed-forward
-                           layers. Vaswani et al.: 4 width */
-    int encoder_layers; /* 0 to 2^10; 0: no encoder */
-    int decoder_layers; /* 0 to 2^10; 0: no decoder */
+    int target_vocab;   /* size of the target vocabulary, or number of classes of an encoder-only
+                           model, 1 to 2^24 */
+    int positions;      /* length of the longest sequence in tokens, 1 to 2^24 */
+    int width;          /* elements of a token's vector, 1 to 2^16; 512 in Vaswani et al. */
+    int heads;          /* attention heads, 1 to 2^16; must divide width */
+    int key_heads;      /* heads of keys and values, 0 to 2^16; must divide heads (Ainslie et al.
+                           2023). 0 means one per query head */
+    int ffn_width;      /* hidden units of the feed-forward layers, 0 to 2^20; 0 means no
+                           feed-forward layers. 4 width in Vaswani et al. */
+    int encoder_layers; /* layers of the encoder, 0 to 2^10; 0 means no encoder */
+    int decoder_layers; /* layers of the decoder, 0 to 2^10; 0 means no decoder */
 
     rapt_score self_score;  /* score function of self-attention */
     rapt_score cross_score; /* score function of cross-attention */
 
     rapt_norm_order norm_order; /* whether norms come after the residual sums or before the
                                    sublayers */
-    rapt_activation activation; /* of the feed-forward layers */
+    rapt_activation activation; /* activation of the feed-forward layers */
     rapt_position position;     /* positional embedding */
-    rapt_tie tie;               /* which embeddings and output matrix are the same */
+    rapt_tie tie;               /* which embeddings and output matrix share parameters */
     int output_bias;            /* 1: the logits have a bias */
     int plain_embedding;        /* 1: embeddings are not multiplied by sqrt(width) */
-    float norm_epsilon;         /* added to the variance in norms, 0 to below 1; 0: 1e-5 */
+    float norm_epsilon;         /* added to the variance in norms, 0 to below 1; 0 means 1e-5 */
 
     rapt_locality self_locality;      /* which keys self-attention can see */
     rapt_locality cross_locality;     /* which keys cross-attention can see */
     rapt_normalizer self_normalizer;  /* how scores become weights in self-attention */
     rapt_normalizer cross_normalizer; /* how scores become weights in cross-attention */
-    float self_radius;                /* of local self-attention, in tokens, 0 or more; 0: 4 */
-    float cross_radius;               /* of local cross-attention, in tokens, 0 or more; 0: 4 */
-    float self_temperature;           /* of Gumbel-softmax in self-attention, 0 or more; 0: 1 */
-    float cross_temperature;          /* of Gumbel-softmax in cross-attention, 0 or more; 0: 1 */
+    float self_radius;                /* radius of local self-attention in tokens, 0 or more; 0
+                                         means 4 */
+    float cross_radius;               /* radius of local cross-attention in tokens, 0 or more; 0
+                                         means 4 */
+    float self_temperature;           /* temperature of Gumbel-softmax in self-attention, 0 or more;
+                                         0 means 1 */
+    float cross_temperature;          /* temperature of Gumbel-softmax in cross-attention, 0 or
+                                         more; 0 means 1 */
 
-    int score_hidden;          /* hidden units of additive scores, 0 to 2^16; 0: width / heads */
+    int score_hidden;          /* hidden units of additive scores, 0 to 2^16; 0 means width /
+                                  heads */
     int center_hidden;         /* hidden units of the network that predicts the center of local-p, 0
-                                  to 2^16; 0: width / heads */
-    int location_channels;     /* filters of location-aware scores, 0 to 2^10; 0: 4 */
-    int location_filter_width; /* width of these filters, odd, 0 to 2^10; 0: 7 */
+                                  to 2^16; 0 means width / heads */
+    int location_channels;     /* filters of location-aware scores, 0 to 2^10; 0 means 4 */
+    int location_filter_width; /* width of these filters, odd, 0 to 2^10; 0 means 7 */
 
-    rapt_pooling pooling; /* of an encoder-only model: one answer per token (none) or one per
-                             sequence */
+    rapt_pooling pooling; /* whether an encoder-only model gives one result per token (none) or one
+                             per sequence */
 
     rapt_rotary rotary; /* rotary positions in self-attention (Su et al. 2021) */
-    int rotary_width;   /* leading elements of a head that are rotated, even, 0 to 2^16; 0: all */
-    float rotary_base;  /* base of the rotary angles, 0 or more; 0: 10000 */
+    int rotary_width;   /* number of leading elements of a head that are rotated, even, 0 to 2^16; 0
+                           means all */
+    float rotary_base;  /* base of the rotary angles, 0 or more; 0 means 10000 */
 
-    rapt_relative_bias relative_bias; /* added to scores, depending on distance */
-    int relative_buckets;  /* buckets of T5 biases, even and at least 4, 0 to 2^10; 0: 32 */
+    rapt_relative_bias relative_bias; /* distance-dependent term of the scores */
+    int relative_buckets;  /* buckets of T5 biases, even and at least 4, 0 to 2^10; 0 means 32 */
     int relative_distance; /* keys at least this many tokens away share the last T5 bucket, 0 to
-                              2^24; 0: 128 */
+                              2^24; 0 means 128 */
 
-    float score_cap; /* soft cap of all scores: x becomes cap tanh(x / cap); 0 or more, 0: no
+    float score_cap; /* soft cap of all scores: x becomes cap tanh(x / cap); 0 or more, 0 means no
                         cap (Gemma Team 2024) */
     rapt_norm_type norm_type; /* layer norm or RMSNorm */
     int ffn_gated;      /* 1: feed-forward layers compute activation(x W) times x V: SwiGLU with
                            SiLU, GEGLU with GELU (Shazeer 2020) */
     int source_width;   /* elements of the vectors that the encoder reads instead of tokens, 0 to
-                           2^16; source_vocab is 0 then. 0: it reads tokens */
+                           2^16; source_vocab must then be 0. 0 means that it reads tokens */
     int first_position; /* position of the first token in sinusoids, 0 to 2^24 */
 
     rapt_decoder_start decoder_start;   /* first input of the decoder */
-    rapt_recurrence decoder_recurrence; /* unit of the decoder in place of self-attention */
+    rapt_recurrence decoder_recurrence; /* recurrent unit that replaces self-attention in the
+                                           decoder */
     int no_source_end;                  /* 1: translators append no end token to the source */
     int alignment_layer; /* decoder layer, counted from 1, whose first head of cross-attention gives
-                            the alignment of translations, 0 to 2^10; 0: the mean of all layers and
-                            heads */
-    int reserved[1];     /* 0 */
+                            the alignment of translations, 0 to 2^10; 0 means the mean of all layers
+                            and heads */
+    int reserved[1];     /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */
@@ -173,77 +181,84 @@ typedef enum rapt_field_type {
     RAPT_FIELD_TYPE_FLOAT, /* a float */
     RAPT_FIELD_TYPE_ENUM   /* an enumeration, read and written as int */
 } rapt_field_type;
-/* A field of rapt_config, for programs that list, parse or print them. It is static; later versions
-   may append members. */
+/* A field of rapt_config, for programs that list, parse or print configurations. It is static;
+   later versions may append members. */
 typedef struct rapt_config_field {
     const char *name;               /* as in rapt_config and in model files, such as "ffn_width" */
-    rapt_field_type type;           /* of the member */
-    size_t offset;                  /* of the member's 4 bytes in rapt_config */
-    double min, max;                /* smallest value; largest value, also of enumerations */
-    double zero;                    /* the value that 0 stands for, if that is a constant; else 0 */
-    const char *(*word)(int value); /* names the values of an enumeration, such as "pre", and
-                                       returns NULL for unknown ones; NULL for other types */
-    const char *meaning;            /* one line of English */
+    rapt_field_type type;           /* type of the member */
+    size_t offset;                  /* offset in rapt_config of the member, which has 4 bytes */
+    double min, max;                /* smallest value; largest value (both also for enumerations) */
+    double zero;                    /* the value that 0 stands for if it is a constant, else 0 */
+    const char *(*word)(int value); /* returns the name of an enumeration's value, such as "pre", or
+                                       NULL if the value is unknown; the function pointer is NULL
+                                       for other types */
+    const char *meaning;            /* a one-line description in English */
 } rapt_config_field;
-/* Returns a field, in the order of rapt_config, or NULL if the index is out of range. The field is
+/* Returns a field by its index in rapt_config, or NULL if the index is out of range. The field is
    static. */
 RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 
-/* Fills in *config, whose size is set, with a preset: "tiny" (4+4 layers, width 128), "small" (6+6,
-   width 256) or "base" (6+6, width 512; Vaswani et al. 2017, table 3), all with one vocabulary of
-   `vocab` tokens and tied embeddings. RAPT_BAD_ARGUMENT: no such preset. */
+/* Fills in *config, whose size must be set, with a preset: "tiny" (4+4 layers, width 128), "small"
+   (6+6, width 256) or "base" (6+6, width 512; Vaswani et al. 2017, table 3). All have one
+   vocabulary of `vocab` tokens and tied embeddings. Returns RAPT_BAD_ARGUMENT if there is no such
+   preset. */
 RAPT_API rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab,
                                         rapt_message *why);
-/* Checks a configuration. RAPT_BAD_ARGUMENT: *why names the field that is wrong. */
+/* Checks whether a configuration is valid. If not, returns RAPT_BAD_ARGUMENT and names the
+   offending field in *why. */
 RAPT_API rapt_status rapt_config_check(const rapt_config *config, rapt_message *why);
 
 /* ---- models ---- */
 
-/* A configuration with its parameters. It is constant while it is used: any number of sessions and
-   threads may share it. */
+/* A configuration with its parameters. A model is constant while it is used: any number of sessions
+   and threads may share it. */
 typedef struct rapt_model rapt_model;
 
-/* Creates a model with random parameters. Equal seeds give equal models on every machine. *model is
-   the caller's to free. RAPT_BAD_ARGUMENT: rapt_config_check refuses the configuration.
+/* Creates a model with random parameters, which the caller must free. Equal seeds give equal models
+   on every machine. Returns RAPT_BAD_ARGUMENT if rapt_config_check rejects the configuration, or
    RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uint64_t seed,
                                        const rapt_allocator *allocator, rapt_message *why);
 RAPT_API void rapt_model_free(rapt_model *model); /* NULL is allowed */
-/* Returns the configuration, owned by the model; NULL for NULL. Its size is that of the library, so
-   set it in a copy:
-       rapt_config copy = *rapt_model_config(model); copy.size = sizeof copy; */
+/* Returns the configuration, owned by the model; NULL for NULL. Its size is the one that the
+   library was compiled with, so set it in a copy:
+
+       rapt_config copy = *rapt_model_config(model);
+       copy.size = sizeof copy; */
 RAPT_API const rapt_config *rapt_model_config(const rapt_model *model);
-/* Returns the number of learned values; 0 for NULL. */
+/* Returns the number of learned parameters (floats); 0 for NULL. */
 RAPT_API size_t rapt_model_parameters(const rapt_model *model);
-/* Returns the bytes of memory that the model holds, including a file that it has mapped; 0 for
-   NULL. */
+/* Returns the number of bytes of memory that the model holds, including those of a mapped file; 0
+   for NULL. */
 RAPT_API size_t rapt_model_bytes(const rapt_model *model);
 
-/* A pair of strings, UTF-8 and terminated by 0, in a model file. The library writes "rapt.config",
-   "rapt.layout" and "rapt.trainer" itself. Translators keep their tokenizers under
-   "rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer". All other keys are the
-   caller's. Will not grow. */
+/* A key and its value in a model file, both UTF-8 and terminated by 0. The library writes
+   "rapt.config", "rapt.layout" and "rapt.trainer" itself. Translators keep their tokenizers under
+   "rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer". All other keys are free
+   for the caller. This struct will not grow. */
 typedef struct rapt_metadata {
     const char *key;   /* unique in its file */
     const char *value; /* any text */
 } rapt_metadata;
 
 /* Saves a model as a safetensors file that includes its configuration and its metadata. `metadata`
-   [count] adds pairs, replaces the value of an existing key, or removes a key where value is NULL.
-   The file is replaced atomically (temporary file, fsync, rename), so that a failure leaves the old
-   one. RAPT_NO_FILE: it cannot be written. RAPT_BAD_ARGUMENT: a key is NULL, reserved for the
-   library or given twice, a text is not UTF-8, or count is negative. RAPT_NO_MEMORY. */
+   [count] adds pairs, replaces the value of an existing key, or, where value is NULL, removes a
+   key. The file is replaced atomically (temporary file, fsync, rename), so that the old one
+   survives a failure.
+
+   Returns RAPT_NO_FILE if the file cannot be written, RAPT_BAD_ARGUMENT if a key is NULL, reserved
+   for the library or given twice, a text is not UTF-8, or count is negative, or RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_model_save(const rapt_model *model, const char *path,
                                      const rapt_metadata *metadata, int count, rapt_message *why);
 /* Options of rapt_model_save_with. */
 typedef struct rapt_save_options { /* size-first, see base.h */
     size_t size;
-    int packed; /* not 0: in the library's own layout, see below */
+    int packed; /* if nonzero, use the library's own layout, see below */
     int reserved;
 } rapt_save_options;
-/* Saves a model with options; NULL stands for the defaults. Errors as rapt_model_save.
+/* Saves a model with options; NULL means the defaults. Errors are the same as for rapt_model_save.
 
-   A packed file opens in milliseconds, whatever its size: it is mapped instead of read, and all
+   A packed file of any size opens in milliseconds, because it is mapped instead of read; all
    processes that open it share its memory. It is a safetensors file in which a matrix is
    [panels][columns][16]: element [p][c][i] is row 16 p + i, column c. Other parameters are padded
    to multiples of 16 floats. The metadata "rapt.layout" identifies such a file. */
@@ -251,207 +266,216 @@ RAPT_API rapt_status rapt_model_save_with(const rapt_model *model, const char *p
                                           const rapt_save_options *options,
                                           const rapt_metadata *metadata, int count,
                                           rapt_message *why);
-/* Loads a model from a file of rapt_model_save or a checkpoint of rapt_trainer_save, of version 0.2
-   or later. *model is the caller's to free. RAPT_NO_FILE: it cannot be read. RAPT_BAD_FILE: it is
-   damaged, or a parameter is infinite or NaN. RAPT_NO_MEMORY. */
+/* Loads a model from a file written by rapt_model_save or a checkpoint written by
+   rapt_trainer_save, version 0.2 or later. The caller must free *model. Returns RAPT_NO_FILE if the
+   file cannot be read, RAPT_BAD_FILE if it is damaged or a parameter is infinite or NaN, or
+   RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 /* Options of rapt_model_load_with. */
 typedef struct rapt_load_options { /* size-first, see base.h */
     size_t size;
-    int non_finite; /* not 0: parameters may be infinite or NaN */
-    int no_mapping; /* not 0: read a packed file into memory instead of mapping it */
+    int non_finite; /* if nonzero, parameters may be infinite or NaN */
+    int no_mapping; /* if nonzero, a packed file is read into memory instead of mapped */
 } rapt_load_options;
-/* Loads a model with options; NULL stands for the defaults. Errors as rapt_model_load.
+/* Loads a model with options; NULL means the defaults. Errors are the same as for rapt_model_load.
 
    A packed file on a disk is mapped read-only until the model is freed. Writing to the model or
    training it first copies the parameters; the file itself never changes. While it is mapped, the
-   file must not be truncated or changed in place, or the process may receive SIGBUS. Saving a model
-   to the same path is safe, since the old file stays until nobody uses it; on Windows a mapped file
-   cannot be replaced. The file is read, as with no_mapping, if it cannot be mapped, if it could
-   change, or if another program wrote it.
+   file must not be truncated or changed in place, or the process may receive SIGBUS. It is safe to
+   save a model to the same path, since the old file exists until nobody uses it any more; on
+   Windows, however, a mapped file cannot be replaced. The file is read, as with no_mapping, if it
+   cannot be mapped, if it could change, or if another program wrote it.
 
-   Sizes, names and offsets are always checked. Whether values are finite is taken on trust if a
-   file is mapped and says that its writer checked them ("rapt.layout": "panels 16, finite");
+   Sizes, names and offsets are always checked. If a file is mapped and says that its writer checked
+   the values ("rapt.layout": "panels 16, finite"), its values are assumed to be finite;
    rapt_model_check checks them again. If a parameter is infinite or NaN the results are
    meaningless, but memory stays safe. */
 RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
 
-/* Reads all parameters and returns RAPT_NOT_FINITE if one is infinite or NaN; *why names it. */
+/* Reads all parameters and returns RAPT_NOT_FINITE if one of them is infinite or NaN; *why names
+   it. */
 RAPT_API rapt_status rapt_model_check(const rapt_model *model, rapt_message *why);
 
 /* The same as rapt_model_load_with for a file in memory: bytes [size], which are copied. */
 RAPT_API rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t size,
                                             const rapt_load_options *options,
                                             const rapt_allocator *allocator, rapt_message *why);
-/* The same for a file that the caller reads. */
+/* The same for a file that the caller reads through `reader`. */
 RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
-/* Saves to memory, bytes [capacity], what rapt_model_save saves to a file. *size is the number of
-   bytes needed; bytes may be NULL to ask for it. Errors as rapt_model_save; RAPT_BAD_ARGUMENT also
-   if capacity is less than *size, and then only *size is set. */
+/* Saves to memory, bytes [capacity], what rapt_model_save writes to a file. *size receives the
+   number of bytes needed; bytes may be NULL to query it. Errors are the same as for
+   rapt_model_save. Returns RAPT_BAD_ARGUMENT also if capacity is less than *size, in which case
+   only *size is set. */
 RAPT_API rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
                                             size_t *size, const rapt_metadata *metadata, int count,
                                             rapt_message *why);
-/* The same bytes, in order, through a function of the caller's. */
+/* The same, but passes the bytes, in order, to a function of the caller's. */
 RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *writer,
                                         const rapt_metadata *metadata, int count,
                                         rapt_message *why);
 
-/* Returns the value of a key in the metadata that the model was loaded with, or NULL. Owned by the
-   model. A created model has no metadata. */
+/* Returns the value of a key in the metadata that the model was loaded with, or NULL if there is
+   none. Owned by the model. A model from rapt_model_create has no metadata. */
 RAPT_API const char *rapt_model_metadata(const rapt_model *model, const char *key);
-/* Returns the number of pairs; 0 for NULL. */
+/* Returns the number of key-value pairs in the metadata; 0 for NULL. */
 RAPT_API int rapt_model_metadata_count(const rapt_model *model);
-/* Returns a pair, in the order of keys, or {NULL, NULL} if the index is out of range. Owned by the
-   model. */
+/* Returns a pair by its index in the order of keys, or {NULL, NULL} if the index is out of range.
+   Owned by the model. */
 RAPT_API rapt_metadata rapt_model_metadata_at(const rapt_model *model, int index);
 
-/* A parameter of a model, a matrix [rows][columns]; a vector is one row. Will not grow. */
+/* A parameter of a model, a matrix [rows][columns]; a vector has one row. This struct will not
+   grow. */
 typedef struct rapt_tensor {
     const char *name; /* such as "encoder.layers.0.self_attn.qkv.weight", owned by the model */
     int rows;         /* 1 or more */
     int columns;      /* 1 or more */
 } rapt_tensor;
-/* Returns the number of parameters; 0 for NULL. */
+/* Returns the number of parameter tensors; 0 for NULL. */
 RAPT_API int rapt_model_tensors(const rapt_model *model);
-/* Describes a parameter. If the index is out of range, name is NULL. */
+/* Describes a parameter tensor. Its name is NULL if the index is out of range. */
 RAPT_API rapt_tensor rapt_model_tensor(const rapt_model *model, int index);
-/* Returns the index of the parameter with a name, or -1. */
+/* Returns the index of the parameter with this name, or -1 if there is none. */
 RAPT_API int rapt_model_find(const rapt_model *model, const char *name);
-/* Copies a parameter to data [rows][columns]; the model's own layout differs. RAPT_BAD_ARGUMENT: no
-   such index. */
+/* Copies a parameter to data [rows][columns], converting from the model's internal layout. Returns
+   RAPT_BAD_ARGUMENT if the index is out of range. */
 RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *data,
                                      rapt_message *why);
 /* Returns the quantization scales of a parameter, one per row, if the model was imported from a
    quantized file: value = q (1 / scale) with |q| at most 127 or 32767. alphas are the factors by
-   which the engine of that file multiplies the input rows of the matrix, if the file has them
-   (Bergamot). Both are [rows], 0 where unknown, and may be NULL. They are kept in metadata
-   "rapt.scales"; training does not change them. RAPT_BAD_ARGUMENT: no such index. RAPT_BAD_FILE:
-   the metadata are damaged. */
+   which the file's own engine multiplies the input rows of the matrix, if the file has them
+   (Bergamot). Both arrays are [rows], with 0 for unknown values, and either may be NULL. They are
+   stored in the metadata "rapt.scales"; training does not change them. Returns RAPT_BAD_ARGUMENT if
+   the index is out of range, and RAPT_BAD_FILE if the metadata are damaged. */
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
                                        float *alphas, rapt_message *why);
 /* Copies data [rows][columns] into a parameter. Doing so while a session or trainer computes is a
-   data race. Errors as rapt_model_read; RAPT_NO_MEMORY also if the model is mapped and cannot be
-   copied. */
+   data race. Errors are the same as for rapt_model_read. Returns RAPT_NO_MEMORY also if the model
+   is mapped and cannot be copied. */
 RAPT_API rapt_status rapt_model_write(rapt_model *model, int index, const float *data,
                                       rapt_message *why);
 
 /* ---- sessions ---- */
 
 /* Sequences stored back to back without padding: sequence b is ids[starts[b]] .. ids[starts[b+1] -
-   1], and starts[0] is 0. Zero-initialize what you do not set. */
+   1], and starts[0] is 0. Set unused fields to 0. */
 typedef struct rapt_tokens {
-    int batch;            /* sequences */
-    const int32_t *ids;   /* of all sequences; NULL with vectors */
+    int batch;            /* number of sequences */
+    const int32_t *ids;   /* tokens of all sequences; NULL if vectors is set */
     const int *starts;    /* [batch + 1] */
-    const float *vectors; /* instead of ids, for an encoder that reads vectors: see below */
+    const float *vectors; /* replaces ids for an encoder that reads vectors, see below */
 } rapt_tokens;
 
 /* A model whose encoder reads vectors (config.source_width) takes rapt_tokens with `vectors`
    instead of `ids` wherever it takes a source: image patches, frames, embeddings of your own. Row r
-   of sequence b is vectors[(starts[b] + r) * source_width]. The model multiplies each row by
-   "encoder.source.weight" [width][source_width] and adds "encoder.source.bias" and its positional
-   embedding. Vectors for a model that reads tokens, and tokens for one that reads vectors, are
-   RAPT_BAD_ARGUMENT. */
+   of sequence b starts at vectors[(starts[b] + r) * source_width]. The model multiplies each row by
+   "encoder.source.weight" [width][source_width], and adds "encoder.source.bias" and its positional
+   embedding. Passing vectors to a model that reads tokens, or tokens to one that reads vectors,
+   gives RAPT_BAD_ARGUMENT. */
 
-/* The largest inputs of a session; its memory follows from them. */
+/* The largest inputs of a session, which determine its memory. */
 typedef struct rapt_limits { /* size-first, see base.h */
     size_t size;
     int batch;         /* source sequences per call */
-    int beams;         /* target sequences per source; 0: 1 */
-    int source_tokens; /* of all source sequences together */
-    int target_length; /* tokens of the longest target; memory is reserved for this number rounded
-                          up to a multiple of 16, and a search's max_length may use all of it */
-    int target_tokens; /* per call of rapt_decode; 0: batch * beams, which is enough for
+    int beams;         /* target sequences per source; 0 means 1 */
+    int source_tokens; /* total of all source sequences */
+    int target_length; /* length of the longest target in tokens. Memory is reserved for this number
+                          rounded up to a multiple of 16, and the max_length of a search may use all
+                          of it */
+    int target_tokens; /* tokens per call of rapt_decode; 0 means batch * beams, which is enough for
                           rapt_generate */
-    int threads;       /* see base.h */
-    int alignments; /* not 0: rapt_generate can return alignments. Keeps their rows during a search,
-                       target_length * beams * source_tokens floats or more */
-    int self_weights; /* not 0: rapt_session_weights can return self-attention. Keeps the queries
-                         and keys of every layer, about layers * tokens * 4 * width floats, and
-                         encodes all sequences at once; costs no time */
+    int threads;       /* maximum number of threads, see base.h */
+    int alignments; /* if nonzero, rapt_generate can return alignments. Their rows are kept during a
+                       search, which takes target_length * beams * source_tokens floats or more */
+    int self_weights; /* if nonzero, rapt_session_weights can return self-attention. The queries and
+                         keys of every layer are kept, about layers * tokens * 4 * width floats, and
+                         all sequences are encoded at once. This does not cost time */
 } rapt_limits;
 
-/* The state of one run of a model. One thread at a time may use a session; any number of sessions
-   may share a model. */
+/* The state of one run of a model. Only one thread at a time may use a session. Any number of
+   sessions may share a model. */
 typedef struct rapt_session rapt_session;
-/* Returns the bytes that rapt_session_create allocates, or 0 if an argument is not valid or the
-   number overflows. */
+/* Returns the number of bytes that rapt_session_create allocates, or 0 if an argument is invalid or
+   the number overflows. */
 RAPT_API size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits);
-/* Creates a session. The model is not copied and must outlive it; limits are copied. *session is
-   the caller's to free. RAPT_BAD_ARGUMENT: a limit is out of range, and *why names it. Or
+/* Creates a session, which the caller must free. The model is not copied and must outlive it;
+   limits are copied. Returns RAPT_BAD_ARGUMENT if a limit is out of range, and names it in *why, or
    RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
                                          const rapt_limits *limits, const rapt_allocator *allocator,
                                          rapt_message *why);
 RAPT_API void rapt_session_free(rapt_session *session); /* NULL is allowed */
 
-/* Encodes source sequences and forgets all targets. *encoder_output becomes [source tokens][width],
-   owned by the session and valid until its next call; encoder_output may be NULL.
+/* Encodes source sequences and discards all targets. *encoder_output becomes [source
+   tokens][width], owned by the session and valid until its next call; encoder_output may be NULL.
 
-   A decoder-only model has no source: set only batch, the number of targets to begin. A prompt is
-   given to rapt_decode, or to rapt_generate as a prefix.
+   A decoder-only model has no source: set only batch, the number of targets to begin. Pass a prompt
+   to rapt_decode, or to rapt_generate as a prefix.
 
-   RAPT_BAD_ARGUMENT: there are more sequences or tokens than the limits allow, starts do not
-   ascend, or a token is outside the vocabulary; *why names its index. */
+   Returns RAPT_BAD_ARGUMENT if there are more sequences or tokens than the limits allow, starts are
+   not ascending, or a token is outside the vocabulary; *why names its index. */
 RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *source,
                                  const float **encoder_output, rapt_message *why);
 
 /* Runs an encoder-only model: encodes the source and applies the output matrix. *logits becomes
-   [source tokens][target_vocab], or [source sequences][target_vocab] if the configuration pools;
-   owned by the session and valid until its next call. With pooling, an empty sequence gets the bias
-   of the output. Errors as rapt_encode; RAPT_BAD_ARGUMENT also for models of another kind. */
+   [source tokens][target_vocab], or [source sequences][target_vocab] if the configuration pools. It
+   is owned by the session and valid until its next call. With pooling, the logits of an empty
+   sequence are the bias of the output. Errors are the same as for rapt_encode. Returns
+   RAPT_BAD_ARGUMENT also for other kinds of models. */
 RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *source,
                                    const float **logits, rapt_message *why);
 
-/* Computes one vector per source sequence: encodes the source and pools the encoder's output by
-   `pooling`, which must not be RAPT_POOLING_NONE, whatever the configuration says. *embeddings
-   becomes [source sequences][width], owned by the session and valid until its next call; an empty
-   sequence gets 0. Errors as rapt_encode; RAPT_BAD_ARGUMENT also for a decoder-only model. */
+/* Computes one vector per source sequence: encodes the source and pools the encoder's output with
+   `pooling`, which must not be RAPT_POOLING_NONE and takes the place of the configuration's
+   pooling. *embeddings becomes [source sequences][width], owned by the session and valid until its
+   next call. The vector of an empty sequence is 0. Errors are the same as for rapt_encode. Returns
+   RAPT_BAD_ARGUMENT also for a decoder-only model. */
 RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source,
                                 rapt_pooling pooling, const float **embeddings, rapt_message *why);
 
-/* Appends tokens to the batch * beams targets of the last rapt_encode; a target may get none.
-   *logits becomes [tokens][target_vocab], owned by the session and valid until its next call. n
-   tokens in one call give the same bits as n calls with one token. RAPT_BAD_ARGUMENT: as
-   rapt_encode; also if that has not been called. */
+/* Appends tokens to the batch * beams targets of the last rapt_encode. A target may get no tokens.
+   *logits becomes [tokens][target_vocab], owned by the session and valid until its next call. A
+   call with n tokens gives the same bits as n calls with one token each. RAPT_BAD_ARGUMENT: as for
+   rapt_encode; also if rapt_encode has not been called. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 
-/* Reorders targets, as a beam search does: target i continues what was target parents[i], which
-   must have the same source. parents is [batch * beams]. The weights and alignments of the last
-   rapt_decode are lost. RAPT_BAD_ARGUMENT: a parent is out of range or has another source, or the
-   targets are those of a search (rapt_generate, rapt_score_targets). */
+/* Reorders targets, as a beam search does: the new target i continues the old target parents[i],
+   which must have the same source. parents is [batch * beams]. The weights and alignments of the
+   last rapt_decode are lost. Returns RAPT_BAD_ARGUMENT if a parent is out of range or has another
+   source, or if the targets belong to a search (rapt_generate, rapt_score_targets). */
 RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *parents,
                                           rapt_message *why);
 
 /* Copies the cross-attention weights of the tokens given to the last rapt_decode, for a layer and
-   head, or for the mean over all of them if these are -1. weights: [tokens][source tokens], back to
-   back, each row as long as its own source. The rows of local-p do not sum to 1. RAPT_BAD_ARGUMENT:
-   the model has no cross-attention, there is no such layer or head, or targets have been reordered
-   since. */
+   head; if these are -1, copies the mean over all layers or heads. weights is [tokens][source
+   tokens], back to back, each row as long as its own source. The rows of local-p do not sum to 1.
+   Returns RAPT_BAD_ARGUMENT if the model has no cross-attention, there is no such layer or head, or
+   targets have been reordered since. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 
-/* Which attention rapt_session_weights returns. There is one row per query, back to back in the
-   order of sequences. */
+/* Which attention rapt_session_weights returns. There is one row per query; the rows of all
+   sequences are stored back to back. */
 typedef enum rapt_weights {
-    RAPT_WEIGHTS_ENCODER, /* self-attention of the source tokens of the last rapt_encode; a row is
-                             as long as its source */
-    RAPT_WEIGHTS_DECODER, /* self-attention of the tokens given to the last rapt_decode; a row is as
-                             long as its target is now, with 0 for the tokens after it */
-    RAPT_WEIGHTS_CROSS /* cross-attention of the same tokens, as rapt_session_alignment gives it */
+    RAPT_WEIGHTS_ENCODER, /* self-attention of the source tokens of the last rapt_encode; each row
+                             is as long as its source */
+    RAPT_WEIGHTS_DECODER, /* self-attention of the tokens given to the last rapt_decode; each row is
+                             as long as its target is now, with 0 for later tokens */
+    RAPT_WEIGHTS_CROSS    /* cross-attention of the same tokens, as returned by
+                             rapt_session_alignment */
 } rapt_weights;
-/* Copies the attention weights of a layer and head, or of the mean over all of them if these are
-   -1: weights [queries][keys], each row as long as its own sequence. They are computed again from
-   what the model left in the session, and are bit-identical to those that rapt_attention_weights
-   gives for the same queries and keys. This costs one product of queries and keys per layer and
-   head; recurrent scores also repeat the rows of the last call. RAPT_BAD_ARGUMENT: self-attention
-   is requested but limits.self_weights is 0, or the model has no such part, layer or head. */
+/* Copies the attention weights of a layer and head, or, if these are -1, their mean over all layers
+   or heads. weights is [queries][keys], each row as long as its own sequence. The weights are
+   recomputed from what the model left in the session, and are bit-identical to those that
+   rapt_attention_weights gives for the same queries and keys. This costs one product of queries and
+   keys per layer and head; recurrent scores also repeat the rows of the last call. Returns
+   RAPT_BAD_ARGUMENT if self-attention is requested but limits.self_weights is 0, or if the model
+   has no such part, layer or head. */
 RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,
                                           int head, float *weights, rapt_message *why);
 

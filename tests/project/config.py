@@ -54,7 +54,7 @@ def config_differences(header, table):
     for (_, name, comment), (_, _, form, low, high, zero) in zip(fields, rows):
         if range_said(form, low, high) not in comment:
             yield f"{name}: the comment does not give the range, {range_said(form, low, high)}"
-        if zero != "0" and not re.search(rf"\b0: {re.escape(zero.rstrip('f'))}\b", comment):
+        if zero != "0" and not re.search(rf"\b0 means {re.escape(zero.rstrip('f'))}\b", comment):
             yield f"{name}: the comment does not say that 0 stands for {zero}"
 
 
@@ -70,26 +70,26 @@ def array_differences(header, table):
         yield f"the header has {names}, learned.def {[name for name, _ in rows]}"
         return
     for (name, _, comment), (_, need) in zip(found, rows):
-        if ("NULL: " in comment) != (need == "OPTIONAL"):
+        if ("NULL means " in comment) != (need == "OPTIONAL"):
             yield f"{name}: the comment says what NULL means if and only if the array is OPTIONAL"
 
 
 def judge():
     """Checks that additions, removals, moves and changes on one side are reported."""
     header = ("enum { RAPT_CONFIG_FIELDS = 2 };\ntypedef struct rapt_config { /* size-first */\n    size_t size; /* sizeof */\n    int a;  /* 0 to\n"
-              "    2^10; 0: 4 */\n    rapt_b b; /* b */\n    int reserved[2]; /* 0 */\n} rapt_config;\n")
+              "    2^10; 0 means 4 */\n    rapt_b b; /* b */\n    int reserved[2]; /* 0 */\n} rapt_config;\n")
     table = 'CONFIG_FIELD(int,    a, INT,  REQUIRED, 0, 1 << 10,  4, "a")\nCONFIG_FIELD(rapt_b, b, ENUM, OPTIONAL, 0, RAPT_B_C, 0, "b")\n'
     assert not list(config_differences(header, table)), list(config_differences(header, table))
-    for old, new in (("rapt_b b;", "int b;"), ("int a;", "int c;"), ("= 2", "= 3"), ("2^10", "2^11"), ("0: 4", "0: 5"), ("reserved[2]", "reserved[1]"),
+    for old, new in (("rapt_b b;", "int b;"), ("int a;", "int c;"), ("= 2", "= 3"), ("2^10", "2^11"), ("0 means 4", "0 means 5"), ("reserved[2]", "reserved[1]"),
                      ("    rapt_b b; /* b */\n", ""), ("    rapt_b b;", "    int d; /* 0 to 1 */\n    rapt_b b;")):
         assert old in header and list(config_differences(header.replace(old, new), table)), old
     for old, new in (("b, ENUM", "c, ENUM"), ("1 << 10", "1 << 9"), (" 4,", " 5,"), (table.split("\n")[0] + "\n", ""), (table, table * 2)):
         assert old in table and list(config_differences(header, table.replace(old, new))), old
-    enum = ("typedef enum rapt_attention_parameter {\n    RAPT_ATTENTION_PARAMETER_A, /* [H]; NULL: 0 */\n    RAPT_ATTENTION_PARAMETER_B, /* [H] */\n"
+    enum = ("typedef enum rapt_attention_parameter {\n    RAPT_ATTENTION_PARAMETER_A, /* [H]; NULL means 0 */\n    RAPT_ATTENTION_PARAMETER_B, /* [H] */\n"
             "    RAPT_ATTENTION_PARAMETER_COUNT\n} rapt_attention_parameter;\n")
     rows = "ATTENTION_PARAMETER(RAPT_ATTENTION_PARAMETER_A, \"a\",\n  OPTIONAL, H)\nATTENTION_PARAMETER(RAPT_ATTENTION_PARAMETER_B, \"b\",\n  REQUIRED, H)\n"
     assert not list(array_differences(enum, rows)), list(array_differences(enum, rows))
-    for old, new in (("_A,", "_B,"), ("_A,", "_A = 1,"), ("; NULL: 0", ""), ("    RAPT_ATTENTION_PARAMETER_B, /* [H] */\n", "")):
+    for old, new in (("_A,", "_B,"), ("_A,", "_A = 1,"), ("; NULL means 0", ""), ("    RAPT_ATTENTION_PARAMETER_B, /* [H] */\n", "")):
         assert list(array_differences(enum.replace(old, new), rows)), old
     assert list(array_differences(enum, rows.replace("OPTIONAL", "REQUIRED"))) and list(array_differences(enum, rows + rows))
 
