@@ -92,7 +92,7 @@ rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, cons
     return status;
 }
 
-/* Whether rows share memory, so that each cannot have a gradient of its own. */
+/* Returns true if rows share memory, so that each cannot have a gradient of its own. */
 static bool repeats(const rapt_stride *s, int batch, int heads, int rows)
 {
     bool one =

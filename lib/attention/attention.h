@@ -48,7 +48,7 @@ void rapt__attention_weights(struct team *team, const rapt_attention *a, const f
 size_t rapt__attention_workspace(const rapt_attention *a, int team_size);
 /* Returns the bytes that suffice for every problem with the heads, widths, score, ... of `spec`, at
    most `batch` sequences and at most query_rows and key_rows rows in all. spec->queries and
-   spec->keys are those of the longest sequence (0: all rows may be in one); its starts are not
+   spec->keys are those of the longest sequence (0 means all rows may be in one); its starts are not
    read. guided: a guide may be given. */
 size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int query_rows,
                                       int key_rows, bool guided);
@@ -86,14 +86,14 @@ void rapt__score_centers(struct team *team, const rapt_attention *spec, const fl
                          const struct rows_given *rows, const int *counts, float *centers);
 
 /* ---- score.c, mask.c: properties of the score and of the locality of a checked problem ---- */
-/* Whether scores read the weights of the previous query. Then the queries of a head are computed
-   one after the other, and a cache keeps the last weights (history.c). */
+/* Returns true if scores read the weights of the previous query. Then the queries of a head are
+   computed one after the other, and a cache keeps the last weights (history.c). */
 bool rapt__score_recurrent(const rapt_attention *a);
 bool rapt__score_is_additive(rapt_score score); /* a tanh layer rather than a dot product */
-/* Whether the score learns a row for each position, so that sequences of keys are at most
+/* Returns true if the score learns a row for each position, so that sequences of keys are at most
    parameters.positions long. False for an invalid score. */
 bool rapt__score_has_positions(rapt_score score);
-/* Whether each query predicts the center of the keys it attends to (local-p). */
+/* Returns true if each query predicts the center of the keys it attends to (local-p). */
 bool rapt__locality_centered(const rapt_attention *a);
 
 /* ---- learned.c: the rows of attention/learned.def ---- */
@@ -129,7 +129,7 @@ struct cache {
     float *keys;               /* per slot and key head [panels][key width][16] */
     float *values;             /* per slot and key head [panels * 16][padded value width] */
     unsigned char *non_finite; /* per slot and key head [panels]: a value is infinite or NaN */
-    uint64_t *stamps; /* [panels] panels with the same stamp have the same content; 0: empty */
+    uint64_t *stamps; /* [panels] panels with the same stamp have the same content; 0 if empty */
     uint64_t clock;   /* the last stamp */
     int *copies;      /* [panels][3] to copy when reordering: from slot, to sequence, panel */
     int copy_count;   /* entries of copies */
@@ -153,7 +153,7 @@ void rapt__cache_reorder(struct team *team, struct cache *cache, const int *pare
 struct attention_history {
     int sequences, heads;     /* of the queries */
     size_t *offsets;          /* [sequences + 1] floats before each sequence, per head */
-    int *counts, *old_counts; /* [sequences][heads] number of weights; 0: no query yet */
+    int *counts, *old_counts; /* [sequences][heads] number of weights; 0 means no query yet */
     float *weights, *old; /* per sequence [heads][capacity]: after the last query; before the last
                              call */
 };
@@ -173,22 +173,22 @@ struct cached_queries {
                                    normalizer, learned, cap and mask.causal; no dropout */
     int count;                  /* query sequences */
     const int *starts;          /* [count + 1] rows of each */
-    const int *sequence;        /* [count] sequence of the cache that each reads; NULL: the same
-                                   index */
-    const int *positions; /* [count] position of the first row among the keys; NULL: the last query
-                             has the position of the last key */
+    const int *sequence;        /* [count] sequence of the cache that each reads; NULL means the
+                                   same index */
+    const int *positions; /* [count] position of the first row among the keys; NULL means the last
+                             query has the position of the last key */
     const float *q;       /* projected by the score: head h of row r at q + r*q_row + h*width, where
                              width is that of the cache's keys, which are also projected */
     ptrdiff_t q_row;
     const float *centers;  /* local-p: [heads][rows] */
-    const float *relative; /* from rapt__relative_fill of the spec, for all distances; NULL: no
+    const float *relative; /* from rapt__relative_fill of the spec, for all distances; NULL means no
                               biases */
     int relative_row, relative_zero;
     struct attention_history *history; /* for location-aware scores: of the query sequences */
     float *out;                        /* row r of head h at out + r*out_row + h*value_width */
     ptrdiff_t out_row;
     float *lse, *statistics; /* [heads][rows], and 2 floats for each row (rapt_attention_saved);
-                                NULL: not wanted. weights.c needs statistics */
+                                NULL if not wanted. weights.c needs statistics */
 };
 /* Returns the bytes of workspace for the functions below if no sequence has more than `longest`
    keys. spec->threads is as in rapt_attention. */

@@ -25,17 +25,18 @@ struct projected {
                                        query */
     const float *vector;            /* [H][width], for additive scores */
     const float *relative; /* [H][relative_row]: element s - position + relative_zero is added to
-                              x[t][s]; NULL: none */
+                              x[t][s]; NULL if none */
     int relative_row, relative_zero;
     const float *centers; /* [H][query rows], for local-p; otherwise NULL */
     int *chosen; /* [H][query rows]: written by forward, read by backward and weights; NULL unless
                     the normalizer is hard */
-    const float *reward, *baseline; /* [H][query rows], for backward of sampled keys; NULL: 0 */
+    const float *reward, *baseline; /* [H][query rows], for backward of sampled keys; NULL means
+                                       0 */
     float entropy;                  /* for backward of sampled keys: weight of the entropy of p */
     const struct guide *guide;      /* for backward by the general path; may be NULL */
 };
 
-/* Gradients to add to, each in the layout of its array; NULL: not wanted. */
+/* Gradients to add to, each in the layout of its array; NULL if not wanted. */
 struct projected_gradients {
     float *q, *k, *v, *bias, *vector, *relative, *centers, *filters, *feature_weight;
 };

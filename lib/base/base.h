@@ -99,7 +99,7 @@ size_t rapt__utf8_decode(const void *bytes, size_t size, uint32_t *code);
 size_t rapt__utf8_encode(uint32_t code, void *bytes);
 /* Replaces control characters, and bytes that are not UTF-8, by '?'. */
 void rapt__make_printable(char *text);
-/* Whether a byte continues a character, rather than beginning one. */
+/* Returns true if a byte continues a character, rather than beginning one. */
 static inline bool rapt__utf8_continues(int byte)
 {
     return (byte & 0xC0) == 0x80;
@@ -166,11 +166,11 @@ size_t rapt__second_level_size(void); /* bytes of a core's L2 cache */
 size_t rapt__near_size(void);
 bool rapt__third_level_far(void); /* whether a whole die shares one L3 cache (Intel) */
 int rapt__first_level_ways(void); /* associativity of the L1 data cache */
-/* Whether a few floats of each of `rows` rows, `stride` floats apart, occupy more than half of the
-   L2 cache: rows a power of two apart map to few of its sets. */
+/* Returns true if a few floats of each of `rows` rows, `stride` floats apart, occupy more than half
+   of the L2 cache: rows a power of two apart map to few of its sets. */
 bool rapt__rows_collide(ptrdiff_t stride, int rows);
-/* Whether a register tile that reads a line of each of `rows` rows needs more than 1.5 times as
-   many ways as the sets of the L1 cache have. */
+/* Returns true if a register tile that reads a line of each of `rows` rows needs more than 1.5
+   times as many ways as the sets of the L1 cache have. */
 bool rapt__tiles_collide(ptrdiff_t stride, int rows);
 
 /* ---- team.c: a thread team, SPMD (single program, multiple data) ----

@@ -65,8 +65,8 @@ static void split_float(uint32_t bits, uint32_t *m, int *e)
     *e = subnormal ? -149 : (int)(bits >> 23) - 150;
 }
 
-/* Whether d rounds to this float or to a smaller one: it is at most the midpoint between this float
-   and the next, where ties go to the even one. */
+/* Returns true if d rounds to this float or to a smaller one: it is at most the midpoint between
+   this float and the next, where ties go to the even one. */
 static bool at_most(const struct decimal *d, uint32_t bits)
 {
     uint32_t m;

@@ -22,13 +22,13 @@ rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, 
 
 /* A regular file, bytes in memory, or a reader that the caller supplied. */
 struct disk_source {
-    int file;                   /* open file; -1: the source is not a file */
-    const unsigned char *bytes; /* [size] bytes in memory; NULL: it is not in memory */
+    int file;                   /* open file; -1 means the source is not a file */
+    const unsigned char *bytes; /* [size] bytes in memory; NULL if it is not in memory */
     rapt_reader reader;         /* used if there is neither a file nor bytes */
     uint64_t size;              /* when the source was opened */
     struct shown label;
-    const char *path;      /* path given to open, owned by the caller; NULL: none */
-    unsigned char *memory; /* [memory_size] bytes owned by the source; NULL: none */
+    const char *path;      /* path given to open, owned by the caller; NULL if none */
+    unsigned char *memory; /* [memory_size] bytes owned by the source; NULL if none */
     size_t memory_size;
     rapt_allocator allocator; /* allocated memory */
 };
@@ -40,7 +40,7 @@ rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *pat
 void rapt__disk_close(struct disk_source *source);
 /* A read-only mapping of a file, valid until it is unmapped. */
 struct disk_view {
-    const unsigned char *bytes; /* [size]; NULL: nothing is mapped */
+    const unsigned char *bytes; /* [size]; NULL if nothing is mapped */
     size_t size;
 };
 /* Maps an open file, which stays open. RAPT_NO_FILE: it cannot be mapped, or is empty. */
@@ -59,7 +59,7 @@ enum { DISK_NAME = 4096 }; /* bytes of a path including its 0 */
    any time, which leaves the folder as it was. After a failed begin or commit there is nothing to
    cancel. Begin removes temporary files that killed writers left in the folder. */
 struct disk_target {
-    int file, folder; /* open; -1: closed. On Windows folder is unused, names are full paths */
+    int file, folder; /* open; -1 if closed. On Windows folder is unused, names are full paths */
     int mode;         /* permissions of the old file, or -1 */
     char name[DISK_NAME], temporary[DISK_NAME];
     struct shown label;

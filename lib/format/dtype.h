@@ -14,6 +14,6 @@ struct dtype {
     void (*to_float)(const unsigned char *bytes, size_t count, float *data);
     void (*to_integer)(const unsigned char *bytes, size_t count, int64_t *data);
 };
-const struct dtype *rapt__dtype_find(const char *name); /* NULL: unknown name */
+const struct dtype *rapt__dtype_find(const char *name); /* NULL if unknown name */
 
 #endif

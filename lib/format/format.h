@@ -36,11 +36,11 @@ struct tensor_entry {
     size_t shape[TENSOR_RANK];
     size_t count;       /* product of the shape */
     size_t begin, end;  /* offsets in the data; end - begin is the size of count elements */
-    size_t scales;      /* number of scales, a divisor of count; 0: not quantized */
+    size_t scales;      /* number of scales, a divisor of count; 0 if not quantized */
     size_t scale_begin; /* if scales > 1: offset of the F32 scales in the data */
     float scale;        /* if scales == 1 */
-    float alpha;        /* quantization scale of the rows multiplied by this matrix; 0: unknown */
-    unsigned part;      /* number of the part of the file that has its bytes; 0: main */
+    float alpha;        /* quantization scale of the rows multiplied by this matrix; 0 if unknown */
+    unsigned part;      /* number of the part of the file that has its bytes; 0 means main */
     enum tensor_use use;
     bool transposed; /* rank 2, stored column by column; reading undoes it */
     bool big_endian; /* elements are big-endian; reading undoes it */
@@ -102,11 +102,11 @@ const char *rapt__container_name(enum tensor_container container); /* for messag
 void rapt__tensors_close(struct tensor_file *file); /* NULL is allowed */
 
 int rapt__tensors_count(const struct tensor_file *file);
-/* Entries are sorted by name (strcmp order). NULL: no such index or name. */
+/* Entries are sorted by name (strcmp order). NULL means no such index or name. */
 const struct tensor_entry *rapt__tensors_entry(const struct tensor_file *file, int index);
 const struct tensor_entry *rapt__tensors_find(const struct tensor_file *file, const char *name);
 
-/* Metadata strings, sorted by key and owned by the file. NULL: no such index or key. */
+/* Metadata strings, sorted by key and owned by the file. NULL means no such index or key. */
 int rapt__tensors_metadata_count(const struct tensor_file *file);
 const struct tensor_metadata *rapt__tensors_metadata_at(const struct tensor_file *file, int index);
 const char *rapt__tensors_metadata(const struct tensor_file *file, const char *key);
@@ -136,7 +136,7 @@ struct tensor_source { /* one F32 tensor to write; fill is called once per chunk
     void (*fill)(const struct tensor_source *source, size_t first, size_t count, float *data);
     const void *user;
     size_t index;
-    float scale; /* quantization scale: elements x scale are integers; 0: unknown */
+    float scale; /* quantization scale: elements x scale are integers; 0 if unknown */
 };
 
 /* Writes path atomically: a temporary file beside it, fsync, rename, fsync of the folder. On
@@ -160,8 +160,8 @@ enum marian_precision {
     MARIAN_INTGEMM8_BERGAMOT /* as Bergamot and Firefox store it */
 };
 /* Writes a Marian model.bin atomically, like rapt__tensors_write. model_yml is the text of
-   special:model.yml; NULL: none. A source's scale is used if all its elements are multiples of 1 /
-   scale in the range of the integers. With intgemm8, matrices whose names end in _W or _Wx or
+   special:model.yml; NULL if none. A source's scale is used if all its elements are multiples of 1
+   / scale in the range of the integers. With intgemm8, matrices whose names end in _W or _Wx or
    contain Wemb are stored in 8 bits; alphas are tensors that the caller adds, "<name>_QuantMultA"
    [1]. For those matrices fill is called once, for all elements. RAPT_BAD_ARGUMENT: something that
    a reader would refuse. */

@@ -12,7 +12,7 @@ struct json {
     unsigned char *text; /* [size] */
     size_t size, at;     /* at: offset of the next byte to read */
     size_t used;
-    const char *error; /* what is wrong at offset `at`; NULL: no error so far */
+    const char *error; /* what is wrong at offset `at`; NULL means no error so far */
 };
 
 bool rapt__json_next(struct json *json, char wanted); /* takes `wanted` if it is the next token */

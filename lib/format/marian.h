@@ -15,11 +15,11 @@ enum {
 
 struct marian_type {
     uint64_t code;
-    const char *dtype; /* NULL: a memory layout for one kind of processor */
+    const char *dtype; /* NULL means a memory layout for one kind of processor */
     const char *name;  /* Marian's name of the type */
     bool scaled;       /* the elements are followed by their scale, a float */
 };
-const struct marian_type *rapt__marian_type(uint64_t code); /* NULL: unknown code */
+const struct marian_type *rapt__marian_type(uint64_t code); /* NULL if unknown code */
 
 /* Return whether Marian's converter quantizes a matrix of this name, and whether it then stores it
    column by column. */

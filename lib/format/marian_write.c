@@ -17,7 +17,7 @@ enum { CHUNK = 65536 }; /* floats that fill writes per call, unless a tensor is 
 struct marian_writing {
     const struct tensor_source *sources;
     int count;
-    const char *text; /* of model.yml; NULL: none */
+    const char *text; /* of model.yml; NULL if none */
     enum marian_precision precision;
     struct disk_target target;
     uint64_t at; /* bytes written */

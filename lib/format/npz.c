@@ -33,7 +33,7 @@ struct npy_reading {
     struct tensor_file *file;
     struct tensor_entry *entry;
     bool special;     /* one of Marian's texts, not a parameter */
-    size_t text_size; /* bytes of an element of kind S or V; 0: another kind */
+    size_t text_size; /* bytes of an element of kind S or V; 0 means another kind */
     bool fortran;
     char text[HEADER_MAX + 1];
     char *at;

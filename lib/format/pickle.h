@@ -59,10 +59,10 @@ struct pickle { /* initialized as {allocator, label, why} */
 rapt_status rapt__pickle_run(struct pickle *pickle, const unsigned char *bytes, size_t size);
 void rapt__pickle_free(struct pickle *pickle);
 
-/* Returns the value assigned last to a key of a dict; NULL: none. */
+/* Returns the value assigned last to a key of a dict; NULL if none. */
 const struct pickle_value *rapt__pickle_get(const struct pickle *pickle,
                                             const struct pickle_value *dict, const char *key);
-/* Returns the dtype of a storage type; NULL: the global is not a storage type. */
+/* Returns the dtype of a storage type; NULL means the global is not a storage type. */
 const char *rapt__pickle_dtype(size_t global);
 
 #endif

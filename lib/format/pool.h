@@ -13,7 +13,7 @@ struct string_pool { /* initialize with {0} */
 };
 
 void *rapt__pool_take(struct string_pool *pool, size_t size,
-                      const rapt_allocator *allocator); /* NULL: out of memory */
+                      const rapt_allocator *allocator); /* NULL means out of memory */
 void rapt__pool_free(struct string_pool *pool, const rapt_allocator *allocator);
 
 #endif

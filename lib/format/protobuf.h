@@ -10,7 +10,7 @@
 struct protobuf { /* a message; initialize with {bytes, size} */
     const void *bytes;
     size_t size, at;   /* at: offset of the next field */
-    const char *error; /* what is wrong at offset `at`; NULL: no error so far */
+    const char *error; /* what is wrong at offset `at`; NULL means no error so far */
 };
 
 enum protobuf_wire {

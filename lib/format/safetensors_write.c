@@ -165,7 +165,7 @@ static rapt_status compose(const struct tensor_writing *w, struct text *text, co
 
 /* Destination of the bytes: a file that is being replaced, or a writer. */
 struct tensor_sink {
-    struct disk_target *target; /* NULL: use the writer */
+    struct disk_target *target; /* NULL means use the writer */
     const rapt_writer *writer;
 };
 

@@ -13,7 +13,7 @@ enum { HEADER_LIMIT = 100000000, PREFIX = 8 }; /* maximum bytes of JSON; bytes b
 struct tensor_part {
     struct disk_source source;
     uint64_t data_at; /* offset of the data: entries count their bytes from here */
-    void *memory;     /* [memory_size] bytes of the source, owned by the part; NULL: none */
+    void *memory;     /* [memory_size] bytes of the source, owned by the part; NULL if none */
     size_t memory_size;
 };
 
@@ -61,7 +61,7 @@ rapt_status rapt__tensors_add_metadata(struct tensor_file *file, const char *key
 /* Returns the part that contains the entry's bytes. */
 const struct tensor_part *rapt__tensors_part(const struct tensor_file *file,
                                              const struct tensor_entry *entry);
-/* Copies text[size] to the pool and appends a 0. NULL: out of memory; *why says so. */
+/* Copies text[size] to the pool and appends a 0. NULL means out of memory; *why says so. */
 char *rapt__tensors_text(struct tensor_file *file, const char *text, size_t size,
                          rapt_message *why);
 /* Sorts entries and metadata. RAPT_BAD_FILE: a name is empty or occurs twice. */
@@ -90,12 +90,13 @@ rapt_status rapt__sources_check(const struct tensor_source *sources, int count, 
 void rapt__to_little(float *data, size_t count); /* converts to the byte order of files, in place */
 
 /* ---- ct2.c ---- */
-int rapt__ct2_type(const char *dtype); /* code of a type in model.bin from version 4 on; -1: none */
+int rapt__ct2_type(const char *dtype); /* code of a type in model.bin from version 4 on; -1 if
+                                          none */
 
 /* ---- open.c ---- */
 tensor_reader rapt__torch_file_read; /* reads only files of torch.save */
 
-/* Opens the file at a path. read: its reader; NULL: identified by the first bytes. */
+/* Opens the file at a path. read: its reader; NULL means identified by the first bytes. */
 rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
                                     tensor_reader *read, const rapt_allocator *allocator,
                                     rapt_message *why);

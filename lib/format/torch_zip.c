@@ -20,7 +20,7 @@ struct torch_zip {
     const struct zip *zip;
     const char *folder; /* [folder_size] including its slash */
     size_t folder_size;
-    unsigned *parts; /* [zip->count] part of an inflated member; 0: not inflated yet */
+    unsigned *parts; /* [zip->count] part of an inflated member; 0 if not inflated yet */
 };
 
 const struct zip_member *rapt__torch_pickle(const struct zip *zip)

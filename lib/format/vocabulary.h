@@ -25,8 +25,8 @@ void rapt__vocabulary_close(struct vocabulary *vocabulary); /* NULL is allowed *
 
 int rapt__vocabulary_count(const struct vocabulary *vocabulary);
 const char *rapt__vocabulary_token(const struct vocabulary *vocabulary,
-                                   int id); /* NULL: no such id */
+                                   int id); /* NULL means no such id */
 int rapt__vocabulary_find(const struct vocabulary *vocabulary,
-                          const char *token); /* -1: no such token */
+                          const char *token); /* -1 means no such token */
 
 #endif

@@ -80,7 +80,7 @@ static char *end_of_plain(char *at, char *end)
     return end;
 }
 
-/* Returns the colon that would make a plain scalar a key: before a blank or at the end. NULL:
+/* Returns the colon that would make a plain scalar a key: before a blank or at the end. NULL if
    none. */
 static char *find_colon(char *at, char *end)
 {

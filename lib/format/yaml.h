@@ -10,7 +10,7 @@
 /* A key with a scalar, the head of a list, or an element of a list. */
 struct yaml_item {
     const char *key, *value; /* UTF-8; the value of a head is NULL */
-    int index;               /* of an element in its list; -1: not an element */
+    int index;               /* of an element in its list; -1 if not an element */
     int length;              /* of a head: number of elements, which follow it */
     bool quoted;             /* in quotes: a string, even if it looks like a number */
 };
@@ -24,11 +24,11 @@ rapt_status rapt__yaml_open(struct yaml **yaml, const void *bytes, size_t size, 
                             const rapt_allocator *allocator, rapt_message *why);
 void rapt__yaml_close(struct yaml *yaml); /* NULL is allowed */
 
-/* Items are sorted by key (strcmp order), then by index. NULL: no such index. */
+/* Items are sorted by key (strcmp order), then by index. NULL means no such index. */
 int rapt__yaml_count(const struct yaml *yaml);
 const struct yaml_item *rapt__yaml_at(const struct yaml *yaml, int index);
-/* Returns the scalar or the head of the list of a key; NULL: no such key. The elements of a list
-   follow their head. */
+/* Returns the scalar or the head of the list of a key; NULL means no such key. The elements of a
+   list follow their head. */
 const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key);
 
 /* ---- scalar.c: for readers of lines ---- */

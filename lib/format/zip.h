@@ -37,7 +37,7 @@ rapt_status rapt__zip_part(struct tensor_file *file, const struct zip_member *me
 
 /* ---- npz.c, torch_zip.c: readers of formats based on zip ---- */
 rapt_status rapt__npz_read(struct tensor_file *file, const struct zip *zip, rapt_message *why);
-const struct zip_member *rapt__torch_pickle(const struct zip *zip); /* NULL: it has no pickle */
+const struct zip_member *rapt__torch_pickle(const struct zip *zip); /* NULL if it has no pickle */
 rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
                              const struct zip_member *pickle, rapt_message *why);
 

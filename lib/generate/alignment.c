@@ -13,8 +13,8 @@ struct readout {
     rapt_session *session;
     bool cross;
     const int *keys; /* [targets] keys per row: tokens of the source, or of the target so far */
-    int layer, head; /* -1: the mean over all */
-    size_t position; /* 0: rows are written back to back; else floats per position of a record,
+    int layer, head; /* -1 means the mean over all */
+    size_t position; /* 0 means rows are written back to back; else floats per position of a record,
                         where rows are written by position and slot */
     float *weights;  /* result */
 };

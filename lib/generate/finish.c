@@ -75,8 +75,8 @@ void rapt__search_finish(struct search *s, int source, int slot, const struct ca
     m->done_score[at] = score;
 }
 
-/* Whether `beams` hypotheses have finished and the best live one scores no better than the worst
-   of them. `next` is in order, so its first slot is the best. */
+/* Returns true if `beams` hypotheses have finished and the best live one scores no better than the
+   worst of them. `next` is in order, so its first slot is the best. */
 static bool none_better(const struct search *s, int source, int live)
 {
     const struct search_memory *m = s->m;

@@ -23,7 +23,8 @@ struct search_memory {
     double *sums, *next_sums;   /* [slots] sums of log-probabilities */
     int *count;                 /* [batch] tokens of each live hypothesis, prefix included */
     int *given;                 /* [batch] tokens of the prefix */
-    int *announced;             /* [batch] tokens passed to options.token; -1: all, and the end */
+    int *announced;             /* [batch] tokens passed to options.token; -1 means all, and the
+                                   end */
     int *live_count;            /* [batch] live hypotheses */
     int *done_count;            /* [batch] finished hypotheses that are kept */
     int *ended_count;           /* [batch] finished hypotheses, kept or not */
@@ -31,8 +32,8 @@ struct search_memory {
     int *limit;                 /* [batch] maximum number of tokens, end included */
     int32_t *done;              /* [slots][target_length] tokens, without the end */
     float *done_log;            /* [slots][target_length] log-probabilities, with the end's */
-    int *done_length;           /* [slots] tokens without the end; -1: already output */
-    int *done_ended;            /* [slots] 1: finished by the end token; 0: truncated */
+    int *done_length;           /* [slots] tokens without the end; -1 if already output */
+    int *done_ended;            /* [slots] 1: finished by the end token; 0 means truncated */
     int *done_slot;             /* [slots] the live slot in which it finished */
     double *done_score;         /* [slots] */
     int *parents;               /* [slots] the slot that each live hypothesis continues */
@@ -58,7 +59,7 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *limits, int
 /* ---- alignment.c: cross-attention weights recorded during a search ---- */
 struct alignment_record {
     float *rows;  /* [positions][beams * source tokens]: at each position one row over the tokens of
-                     its source for every slot; NULL: nothing is recorded */
+                     its source for every slot; NULL if nothing is recorded */
     int *parents; /* [positions + 1][targets] the slot that each slot continues */
 };
 /* Lays out a record with memory for that number of floats in rows and of ints in parents. */
@@ -89,7 +90,8 @@ void rapt__listed_rows_free(struct listed_rows *l, const rapt_session *s);
 /* ---- pick.c: the most likely next tokens of every row ---- */
 struct section { /* logits of consecutive columns of a row */
     int first, columns;
-    const int32_t *tokens; /* of all columns of the row, ascending; NULL: column t is token t */
+    const int32_t *tokens; /* of all columns of the row, ascending; NULL means column t is token
+                              t */
     float *logits;         /* [columns] */
 };
 /* Sets the logit of a token to -infinity, if the token is in the section. */
@@ -107,10 +109,10 @@ struct picks {                 /* what to pick, and the result */
     const int32_t *suppressed; /* [suppressed_count] tokens that are never picked */
     int suppressed_count;
     bool sum_all; /* suppressed and forbidden tokens count in log_sums */
-    /* Calls rapt__section_forbid for the tokens that this row must not have; NULL: none. */
+    /* Calls rapt__section_forbid for the tokens that this row must not have; NULL if none. */
     void (*forbid)(const void *rules, int row, const struct section *section);
     const void *rules;
-    const struct listed_rows *listed; /* the tokens that each source may use; NULL: all */
+    const struct listed_rows *listed; /* the tokens that each source may use; NULL means all */
     const int *row_slot; /* with listed: [rows] the source of row r is row_slot[r] / stride */
     int stride;
     bool keep; /* the caller reads all logits afterwards */
@@ -138,17 +140,18 @@ struct rapt_session {
     int *parents;                   /* [batch * beams] */
     void *attention_workspace;
     size_t weights_workspace; /* bytes of it that one member needs for rapt__decoder_weights */
-    int weights_rows; /* encoder rows whose weights are read at once; 0: no limits.self_weights */
-    float *some_weights;  /* [weights_rows][positions] */
-    int encoder_rows;     /* rows that the encoder reads at once; sequences are not split */
-    int *group_starts;    /* [batch + 1] starts within a group: the sequences read at once */
+    int weights_rows;         /* encoder rows whose weights are read at once; 0 means no
+                                 limits.self_weights */
+    float *some_weights;      /* [weights_rows][positions] */
+    int encoder_rows;         /* rows that the encoder reads at once; sequences are not split */
+    int *group_starts;        /* [batch + 1] starts within a group: the sequences read at once */
     float *states;        /* [source_tokens][D] encoder output, if there may be several groups */
     float *pack;          /* [PACK_FLOATS] */
     float *logits;        /* [target_tokens][N]; encoder-only models: [source_tokens][N], or with
                              pooling [batch][N] */
     float *pooled;        /* [batch][D] */
     int sources, targets; /* sequences of the last rapt_encode, and their targets */
-    int target_rows;      /* rows of the last rapt_decode; 0: none, or targets have moved since */
+    int target_rows;      /* rows of the last rapt_decode; 0 if none, or targets have moved since */
     bool reordered;       /* targets have moved since the last rapt_decode */
     bool searched;        /* the targets belong to a search, so the caller may not extend them */
     int target_capacity;  /* tokens that a target can have, as asked for by rapt__encode */

@@ -15,7 +15,7 @@ struct search {
     int length;                            /* capacity of a hypothesis in tokens */
     int max_length;                        /* row length of the caller's ids in tokens */
     bool logs;                             /* log-probabilities of tokens are wanted */
-    const struct alignment_record *record; /* NULL: alignments are not wanted */
+    const struct alignment_record *record; /* NULL means alignments are not wanted */
 };
 
 /* ---- alignment.c ---- */
@@ -43,7 +43,7 @@ void rapt__search_output(const struct search *s, int source, const rapt_generate
 /* ---- finish.c: which finished hypotheses are kept, and when a source is finished ---- */
 /* Finishes hypothesis `slot` of a source: with this end, or truncated if `end` is NULL. */
 void rapt__search_finish(struct search *s, int source, int slot, const struct candidate *end);
-/* Whether a source needs no further step; `live` hypotheses are in `next`. */
+/* Returns true if a source needs no further step; `live` hypotheses are in `next`. */
 bool rapt__search_ended(const struct search *s, int source, int live);
 
 /* ---- options.c ---- */

@@ -24,7 +24,7 @@ struct listing { /* a struct listed_rows while it is made */
     const rapt_shortlist *shortlist;
     const rapt_tokens *source;
     int32_t end;
-    int32_t *columns; /* [vocab] the row of each token in `output`; -1: not listed */
+    int32_t *columns; /* [vocab] the row of each token in `output`; -1 if not listed */
     int32_t *tokens;  /* [capacity] tokens of the sources so far, as in listed_rows */
     size_t capacity;
 };

@@ -126,7 +126,7 @@ static bool there(const struct import *i, const char *name)
     return rapt__import_find(i, name, 0) != NULL;
 }
 
-/* Returns the number of rows of a table; 0: it is missing or not a matrix. */
+/* Returns the number of rows of a table; 0 if it is missing or not a matrix. */
 static int rows_of(const struct import *i, const char *name)
 {
     const struct tensor_entry *e = rapt__import_find(i, name, 0);

@@ -15,7 +15,7 @@ enum ct2_use {
     CT2_ACTIVATION,
     CT2_SCALED,
     CT2_ZERO_START,
-    CT2_ALIGNMENT_LAYER, /* layer of the attention that is returned; -1: the last */
+    CT2_ALIGNMENT_LAYER, /* layer of the attention that is returned; -1 means the last */
     CT2_ALIGNMENT_HEADS, /* number of its heads to average, from the first on */
     CT2_USES,
     CT2_ANY, /* ignored: has no effect here */

@@ -6,11 +6,11 @@
 #include "import/parts.h"
 
 struct export_tensor {
-    const struct parameter *p;    /* NULL: data or zeros */
+    const struct parameter *p;    /* NULL means data or zeros */
     const struct import_row *row; /* tells which part of p it is */
     const float *block, *data;
     size_t count; /* elements of p or data; zeros follow */
-    float alpha;  /* for Marian: alpha of the matrix; 0: unknown */
+    float alpha;  /* for Marian: alpha of the matrix; 0 if unknown */
     char name[IMPORT_NAME];
 };
 
@@ -54,13 +54,13 @@ typedef bool export_takes(const struct exporting *e, const struct import_row *ro
 struct export_rows {
     const struct import_table *tables; /* [count] the first row for a part is used */
     int count;
-    export_takes *takes; /* NULL: all rows are wanted */
-    int vector_rank;     /* 2: vectors become matrices of one row */
+    export_takes *takes; /* NULL means all rows are wanted */
+    int vector_rank;     /* 2 means vectors become matrices of one row */
     int more;            /* maximum number of tensors that the writer adds itself */
 };
 /* Fills e->tensors and e->sources from all parameters of the model. */
 rapt_status rapt__export_tensors(struct exporting *e, const struct export_rows *rows);
-/* Adds a tensor [rows][columns] of the writer. data belongs to the caller; NULL: zeros. */
+/* Adds a tensor [rows][columns] of the writer. data belongs to the caller; NULL means zeros. */
 void rapt__export_add(struct exporting *e, const char *name, int rows, int columns,
                       const float *data);
 /* Appends a row (or, to a vector, an element) of zeros to the tensor of that name. */

@@ -205,7 +205,7 @@ static rapt_status open_settings(struct import *i, const char *name, struct yaml
     return status == RAPT_BAD_FILE && !strict ? RAPT_OK : status;
 }
 
-/* Rates how well settings match a model, by their own name or because they name it. 0: not at
+/* Rates how well settings match a model, by their own name or because they name it. 0 if not at
    all. */
 static int suits(const char *settings, const struct yaml *y, const char *model)
 {

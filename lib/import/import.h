@@ -15,7 +15,7 @@
    beside it. Returns false if the path cannot be read. */
 bool rapt__import_wants(const char *path, const rapt_allocator *allocator);
 /* Imports a model, which the caller frees. `file` is called with every file of the folder once the
-   model is complete; NULL: not needed. RAPT_BAD_FILE: the files are damaged or use a feature that
+   model is complete; NULL if not needed. RAPT_BAD_FILE: the files are damaged or use a feature that
    this library does not have; *why names it. */
 rapt_status rapt__import(rapt_model **model, const char *path, rapt_file_fn *file, void *user,
                          const rapt_allocator *allocator, rapt_message *why);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Returns the value that all rows share; 0: they differ. */
+/* Returns the value that all rows share; 0 if they differ. */
 static float common(const float *of_rows, size_t count)
 {
     for (size_t i = 1; i < count; i++)

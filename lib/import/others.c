@@ -28,7 +28,7 @@ static bool visit(void *user, const char *name)
     return false;
 }
 
-/* Returns the format of the tensors; -1: a model file of our own. */
+/* Returns the format of the tensors; -1 means a model file of our own. */
 static int format_of(const struct tensor_file *file)
 {
     if (rapt__tensors_container(file) == CONTAINER_CTRANSLATE2) return EXPORT_CT2;

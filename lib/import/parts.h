@@ -19,7 +19,7 @@ struct import {
     char folder[IMPORT_PATH];     /* of its files, ending in '/'; or "" */
     char model_name[IMPORT_FILE]; /* name of the file of tensors in the folder */
     const char *model_reason;     /* why this file was chosen */
-    struct yaml *decoder;         /* decoding settings beside a Marian model; NULL: none */
+    struct yaml *decoder;         /* decoding settings beside a Marian model; NULL if none */
     char decoder_name[IMPORT_FILE];
     struct import_read_file read_files[IMPORT_READ_FILES];
     int read_count;
@@ -30,10 +30,10 @@ struct import {
     rapt_model *model;
     rapt_tokenizer *source, *target; /* target NULL: source serves both sides */
     char origin[160];                /* description of the original, for human readers */
-    float max_length_factor;         /* maximum target tokens per source token; 0: unknown */
-    char *scales; /* [scales_capacity] 0-terminated metadata SCALES_KEY; NULL: none */
+    float max_length_factor;         /* maximum target tokens per source token; 0 if unknown */
+    char *scales; /* [scales_capacity] 0-terminated metadata SCALES_KEY; NULL if none */
     size_t scales_size, scales_capacity;
-    void (*spell)(char *name); /* changes name [160] to its spelling in the file; NULL: none */
+    void (*spell)(char *name); /* changes name [160] to its spelling in the file; NULL if none */
     rapt_message *why;
 };
 
@@ -76,8 +76,8 @@ rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t f
 /* ---- settings.c: a JSON object by key ---- */
 struct import_setting {
     const char *key;
-    const char *text; /* of a string, number, true, false or null, or of a list of one number;
-                         NULL: an object or another array */
+    const char *text; /* of a string, number, true, false or null, or of a list of one number; NULL
+                         means an object or another array */
     bool string, list;
     int length; /* elements of a list */
 };
@@ -91,7 +91,7 @@ struct import_settings {
    there is nothing to free. */
 rapt_status rapt__import_settings(struct import *i, const char *name, struct import_settings *s);
 void rapt__import_settings_free(struct import *i, struct import_settings *s);
-/* Returns the text of a setting; NULL: it is missing, null, a list or an object. */
+/* Returns the text of a setting; NULL if it is missing, null, a list or an object. */
 const char *rapt__import_setting(const struct import_settings *s, const char *key);
 /* Reads an integer that is not negative; `otherwise` if the key is missing. RAPT_BAD_FILE: it is
    something else. */
@@ -141,7 +141,8 @@ bool rapt__import_reads(const char *name);
 rapt_status rapt__import_choose(struct import *i, const char *path);
 /* Opens i->decoder, if the folder has decoding settings for the model. */
 rapt_status rapt__import_decoder(struct import *i);
-/* Record a file that was read, and report every file of the folder to `file` (NULL: do nothing). */
+/* Record a file that was read, and report every file of the folder to `file` (NULL means do
+   nothing). */
 void rapt__import_record(struct import *i, const char *name, rapt_file_use use);
 rapt_status rapt__import_report(struct import *i, rapt_file_fn *file, void *user);
 

@@ -94,7 +94,7 @@ void rapt__import_settings_free(struct import *i, struct import_settings *s)
     *s = (struct import_settings){0};
 }
 
-/* Returns the setting with this key; NULL: it is missing or null. */
+/* Returns the setting with this key; NULL if it is missing or null. */
 static const struct import_setting *find(const struct import_settings *s, const char *key)
 {
     for (size_t n = 0; n < s->count; n++)

@@ -148,7 +148,7 @@ static rapt_status find_files(struct import *i, struct found_files *files)
                             files->names[0], files->names[1], files->names[2]);
 }
 
-/* Returns which of two files is the target's, by "trg", "tgt" or "target" in its name; -1: the
+/* Returns which of two files is the target's, by "trg", "tgt" or "target" in its name; -1 means the
    names do not say. */
 static int target_of(const struct found_files *files)
 {

@@ -27,10 +27,11 @@ struct attend_row {
     float *out, *lse;       /* [value width], NULL in all rows if not wanted; 1 float, or NULL */
     float *statistics;      /* 2 floats: the softmax statistics (below), or NULL */
     int low, high;          /* keys low .. high - 1 are visible, unless hidden by `allowed` */
-    const uint8_t *allowed; /* [key] 0: hidden; NULL: none is */
+    const uint8_t *allowed; /* [key] 0: hidden; NULL if none is */
     const float *bias,
-        *relative;            /* [key] their sum is added to the scaled and capped score; NULL: 0 */
-    float *dbias, *drelative; /* [key] the gradient is added to these; NULL: not wanted */
+        *relative;            /* [key] their sum is added to the scaled and capped score; NULL means
+                                 0 */
+    float *dbias, *drelative; /* [key] the gradient is added to these; NULL if not wanted */
     uint64_t drop_key, drop_row; /* as in struct dropout; the column is the key */
 };
 
@@ -67,7 +68,7 @@ struct attend {
     int rows;                     /* 1 .. ATTEND_ROWS */
     float scale;                  /* of scores; not 0 */
     float cap;                    /* if above 0, the scaled score x becomes cap tanh(x / cap) */
-    uint32_t drop_below;          /* 0: no dropout */
+    uint32_t drop_below;          /* 0 means no dropout */
     float drop_scale;
     float *workspace;         /* rapt__attend_workspace floats */
     struct rows_ahead *ahead; /* prefetched meanwhile; may be NULL */
@@ -115,16 +116,16 @@ struct attend_head {
     ptrdiff_t q_row, k_row, v_row, out_row;
     int queries, keys; /* keys: 1 .. ATTEND_BLOCK */
     int key_width, value_width;
-    const float *low, *high; /* [queries], as in attend_row; NULL: all queries see every key */
+    const float *low, *high; /* [queries], as in attend_row; NULL means all queries see every key */
     /* These are for query 0, as in attend_row. For query t, whose position is t higher, they begin
        at bias + t * bias_row, relative - t and allowed + t * allowed_row. */
     const float *bias, *relative;
     const uint8_t *allowed;
     ptrdiff_t bias_row, allowed_row;
     float scale, cap;              /* as in attend */
-    float *out, *lse, *statistics; /* one row per query; NULL: not wanted */
+    float *out, *lse, *statistics; /* one row per query; NULL if not wanted */
     uint64_t drop_key, drop_row;   /* drop_row is that of query 0; columns are keys */
-    uint32_t drop_below;           /* 0: no dropout */
+    uint32_t drop_below;           /* 0 means no dropout */
     float drop_scale;
     float *workspace;         /* HEAD_QUERIES * key_width floats */
     struct rows_ahead *ahead; /* prefetched meanwhile; may be NULL */
@@ -135,8 +136,9 @@ struct attend_head {
    are read. */
 struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
-    float *dbias, *drelative; /* rows like those of bias and relative; added to; NULL: not wanted */
-    float *dq, *dk, *dv;      /* added to; NULL: not wanted; rows of dq are like those of q */
+    float *dbias, *drelative; /* rows like those of bias and relative; added to; NULL if not
+                                 wanted */
+    float *dq, *dk, *dv;      /* added to; NULL if not wanted; rows of dq are like those of q */
     ptrdiff_t dk_row, dv_row; /* distances between rows of dk and of dv */
     bool unfinished;          /* dk and dv are sums over other queries, to be continued */
     float *q_panels;          /* workspace: HEAD_GRADIENTS * key_width floats */

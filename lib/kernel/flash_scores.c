@@ -116,7 +116,7 @@ static const float *moved(const float *x, ptrdiff_t n)
     return x ? x + n : NULL;
 }
 
-/* Whether biases are added to the scores of a call, which are scaled before that. */
+/* Returns true if biases are added to the scores of a call, which are scaled before that. */
 static bool biased(const struct attend_row *row)
 {
     return row->bias || row->relative;

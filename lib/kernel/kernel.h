@@ -28,13 +28,13 @@ struct gemm_block {
     int rows, columns, depth;
     const float *a; /* a[r][k] at a[r*a_row + k*a_step]; one of the two strides should be 1 */
     ptrdiff_t a_row, a_step;
-    int max_tile;   /* most rows of a register tile; 0: no limit */
+    int max_tile;   /* most rows of a register tile; 0 means no limit */
     bool a_tiles;   /* a was packed by pack_tiles: a_row is 1, a_step is not read */
     const float *b; /* b[k][n] at b[(n/16)*b_panel + k*b_step + n%16]; the padding is not read */
     ptrdiff_t b_panel, b_step;
     float *c; /* c[r][n] at c[r*c_row + (n/16)*c_panel + n%16] */
     ptrdiff_t c_row, c_panel;
-    const float *bias; /* [columns]: start = bias[n]; NULL: start = 0 */
+    const float *bias; /* [columns]: start = bias[n]; NULL means start = 0 */
     bool add;          /* start = c[r][n] instead; bias must be NULL */
 };
 
@@ -42,7 +42,8 @@ enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU, ACTIVATION_
 
 struct dropout { /* dropped elements of a row: a function of key, row and column */
     uint64_t key;
-    uint32_t below; /* an element is dropped if its 32 random bits are below this; 0: no dropout */
+    uint32_t below; /* an element is dropped if its 32 random bits are below this; 0 means no
+                       dropout */
     float scale;    /* of the elements that stay */
 };
 
@@ -191,7 +192,7 @@ struct kernels {
     /* Copies rows of `width` floats, ld apart, and pads them with 0 to whole vectors. Returns true
        if one of the floats is infinite or NaN. */
     bool (*pad_rows)(const float *x, ptrdiff_t ld, int rows, int width, float *to);
-    /* Whether all floats of such rows are finite. */
+    /* Returns true if all floats of such rows are finite. */
     bool (*rows_finite)(const float *x, ptrdiff_t ld, int rows, int width);
     void (*attend)(const struct attend *a);
     /* Returns false, having written nothing, if there are both hidden keys and values that are not

@@ -25,10 +25,10 @@ struct rapt_block {
     void *attention_workspace;
 };
 
-/* Whether a block has cross-attention. */
+/* Returns true if a block has cross-attention. */
 bool rapt__block_reads_source(const rapt_block *block);
-/* Whether the score of self-attention, or with `cross` of cross-attention, learns a row for each
-   position of its keys. If so, sequences are at most config.positions long. */
+/* Returns true if the score of self-attention, or with `cross` of cross-attention, learns a row for
+   each position of its keys. If so, sequences are at most config.positions long. */
 bool rapt__block_has_positions(const rapt_block *block, bool cross);
 /* Returns RAPT_BAD_ARGUMENT unless parameters are aligned to 64 bytes. */
 rapt_status rapt__block_aligned(const float *parameters, rapt_message *why);

@@ -20,7 +20,7 @@ void rapt__scores_pack(struct team *team, const struct stack *s, const struct ca
 }
 
 /* Appends h->k and h->v to the cache of a layer. positions has the position of the first new key of
-   each sequence; NULL: 0. */
+   each sequence; NULL means 0. */
 static void cached_append(struct team *team, const rapt_attention *spec,
                           const struct cache_state *state, int layer, const int *positions,
                           const int *starts, const struct heads *h, float *projected_keys)

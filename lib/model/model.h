@@ -124,7 +124,7 @@ int rapt__config_int(const rapt_config *config, enum config_field field);
 float rapt__config_float(const rapt_config *config, enum config_field field);
 /* Returns the configuration with each 0 that stands for a constant replaced by it. */
 rapt_config rapt__config_filled(const rapt_config *config);
-/* Whether two configurations describe the same models. */
+/* Returns true if two configurations describe the same models. */
 bool rapt__config_same(const rapt_config *a, const rapt_config *b);
 
 /* ---- config.c ---- */
@@ -184,7 +184,7 @@ struct attention_use {
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
 /* Returns pointers to the gradients of the learned arrays in a block of gradients. */
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
-/* Whether any attention of a model uses this normalizer. */
+/* Returns true if any attention of a model uses this normalizer. */
 bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by);
 /* Returns the workspace of one attention sublayer in bytes, or 0 if it overflows size_t. Sequences
    are at most config->positions long, or as long as rows and keys allow if that is 0. */
@@ -297,7 +297,7 @@ struct cache_state { /* what self- or cross-attention remembers from call to cal
     struct cache *caches;              /* [layers] keys and values of past tokens */
     struct attention_history *history; /* location-aware: [layers] last weights; else NULL */
     float *packed;                     /* [layers][packed_size] weights, see rapt__score_pack */
-    size_t packed_size;                /* floats per layer; 0: the score needs none */
+    size_t packed_size;                /* floats per layer; 0 means the score needs none */
     float *relative;                   /* [H][relative_row] biases by distance, or NULL */
     int relative_row, relative_zero;   /* that of key s is at s - position + zero */
     int *counts;                       /* [batch] keys of each target sequence */
@@ -335,10 +335,10 @@ struct pass {
     struct drop drop;
     bool learning;                  /* backward will follow; otherwise nothing is drawn */
     const float *reward, *baseline; /* [H][rows.count] of sampled keys, while learning */
-    const uint8_t *expected; /* [rows.batch] see rapt_attention, while learning; NULL: none */
+    const uint8_t *expected; /* [rows.batch] see rapt_attention, while learning; NULL if none */
     float entropy;           /* see rapt_reinforce, while learning */
-    float anneal; /* while learning: replaces the arg-max by a softmax of anneal times the scores;
-                     0: does not */
+    float anneal; /* while learning: replaces the arg-max by a softmax of anneal times the scores; 0
+                     means does not */
     const struct guide *guide; /* of cross-attention in layer config.alignment_layer, for backward;
                                   may be NULL */
 };
@@ -347,7 +347,7 @@ struct pass {
    also those of self-attention, and in an encoder, which has no caches, its keys. ALL: everything,
    for backward; every sublayer has memory of its own, and there are no caches. */
 enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
-/* Lays out the memory of a pass of `rows` rows over `source_rows` (0: no cross-attention). */
+/* Lays out the memory of a pass of `rows` rows over `source_rows` (0 means no cross-attention). */
 void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         int rows, int source_rows, enum stack_keeps keeps, struct arena *arena);
 

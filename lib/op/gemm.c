@@ -3,7 +3,8 @@
    weights and the number of rows. */
 #include "op/gemm.h"
 
-/* Whether the context asks for OpenBLAS, for this product of a layer with weights [out][in]. */
+/* Returns true if the context asks for OpenBLAS, for this product of a layer with weights
+   [out][in]. */
 static bool wanted(const struct products *p, const struct gemm *g)
 {
     if (g->form == GEMM_PANELS)

@@ -31,7 +31,7 @@ void rapt__gemm(const struct exec_context *exec,
                 const struct gemm *g); /* calls one of the two below */
 void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g);
 void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g);
-/* Whether OpenBLAS is loaded and worth its overhead for this shape. */
+/* Returns true if OpenBLAS is loaded and worth its overhead for this shape. */
 bool rapt__gemm_openblas_serves(const struct gemm *g);
 
 /* ---- gemm_plan.c: what the built-in product copies, and how it is divided ---- */

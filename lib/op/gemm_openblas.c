@@ -44,8 +44,8 @@ static struct {
     _Atomic(cblas_sgemm_fn *) sgemm;
 } openblas = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* Whether 640 MB of address space are left: the constructor of OpenBLAS takes 300, and its buffers
-   the rest. */
+/* Returns true if 640 MB of address space are left: the constructor of OpenBLAS takes 300, and its
+   buffers the rest. */
 static bool openblas_has_space(void)
 {
     const size_t bytes = (size_t)640 << 20;

@@ -24,7 +24,7 @@ bool rapt__gemm_packs(const struct gemm *g)
             rapt__rows_collide(g->b_row, rapt__min(g->depth, GEMM_DEPTH)));
 }
 
-/* Whether the tiles would read each row of a again from a cache that cannot hold it: rows a
+/* Returns true if the tiles would read each row of a again from a cache that cannot hold it: rows a
    multiple of many lines apart fall into few sets of L1. L2 makes up for it in two cases. In the
    first, a tile reads whole lines of rows, and a unit's rows span at most half of L2. In the
    second, a tile reads most of the line of each step (a_step), these lines stay in L2, and b, being

@@ -20,7 +20,7 @@ struct exec_context {
     struct team *team;
     const struct kernels *kernels;
     float *pack; /* [PACK_FLOATS] shared by the team: packed operands of matrix products */
-    const struct products *openblas; /* products for OpenBLAS; NULL: none */
+    const struct products *openblas; /* products for OpenBLAS; NULL if none */
 };
 enum { PACK_FLOATS = 1 << 19 };
 /* The fewest columns of a part if a loop over rows is divided by columns. */
@@ -43,7 +43,7 @@ struct products {
 extern const struct products rapt__products_all;
 /* Returns the shape of `out` outputs and `in` inputs, or NULL if it is not listed. */
 const struct product_shape *rapt__products_find(const struct products *p, int out, int in);
-/* Whether OpenBLAS is to compute a product with weights [out][in]. p may be NULL: never. */
+/* Returns true if OpenBLAS is to compute a product with weights [out][in]. p may be NULL: never. */
 bool rapt__products_take(const struct products *p, enum product kind, int out, int in);
 /* Measures which products of l are faster by OpenBLAS and adds its shape to p. The team must not
    compute anything else meanwhile, and OpenBLAS must be loaded. Overwrites x [rows][in], y
@@ -154,7 +154,7 @@ struct ssru {
     int batch, width;
     const int *starts; /* [batch + 1] */
     float *states;     /* [batch][width] cells before the first rows, replaced by those of the last
-                          rows; NULL: 0 before, and not wanted after */
+                          rows; NULL means 0 before, and not wanted after */
 };
 void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, const float *x,
                         float *cells, float *y);

@@ -9,7 +9,7 @@ enum { LIST_SPECIALS = RAPT_TOKEN_SPECIALS - RAPT_TOKEN_UNKNOWN };
 
 struct list {
     rapt_allocator allocator;
-    struct spm *spm;    /* NULL: text consists of names separated by spaces */
+    struct spm *spm;    /* NULL means text consists of names separated by spaces */
     struct arena arena; /* holds the arrays below */
     int count;
     char *joined; /* [joined_size] the names, each terminated by a 0 */
@@ -20,7 +20,8 @@ struct list {
     char *surfaces;
     bool *byte;        /* [count] true for a byte piece, whose surface is that byte */
     int32_t *of_piece; /* [spm->count] the name of each piece, or -1 */
-    int32_t *table; /* [slots] ids by the hash of their names; -1: free. slots is a power of two */
+    int32_t *table;    /* [slots] ids by the hash of their names; -1 if free. slots is a power of
+                          two */
     size_t slots;
     int32_t special[LIST_SPECIALS]; /* ids from RAPT_TOKEN_UNKNOWN on, or -1 */
 };

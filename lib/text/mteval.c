@@ -37,7 +37,7 @@ static bool mark(int byte)
 enum { STAGES = 3 };
 static const struct stage {
     bool (*first)(int byte), (*second)(int byte);
-    const char *shape; /* 1, 2: the two bytes */
+    const char *shape; /* 1, 2 means the two bytes */
 } stages[STAGES] = {
     {not_digit, stop, "1 2 "},
     {stop, not_digit, " 1 2"},

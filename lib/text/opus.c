@@ -56,7 +56,7 @@ static bool is_other(uint32_t code)
 struct opus_text {
     char *bytes;
     size_t *ends, capacity, size;
-    size_t space; /* where the pending space ended in the text; 0: none is pending */
+    size_t space; /* where the pending space ended in the text; 0 if none is pending */
 };
 
 static void put_byte(struct opus_text *to, char byte, size_t end)

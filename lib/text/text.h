@@ -119,7 +119,7 @@ struct word_type {
 struct word_types {
     struct word_type *types; /* [capacity], in order of appearance */
     size_t count, capacity;
-    uint32_t *table; /* [slots] 1 + type, 0: free; slots is a power of two */
+    uint32_t *table; /* [slots] 1 + type, 0 if free; slots is a power of two */
     size_t slots;
     const rapt_allocator *allocator;
 };
@@ -132,15 +132,15 @@ void rapt__word_types_free(struct word_types *types);
 struct pair {
     uint64_t key; /* left << 32 | right */
     uint64_t count;
-    uint32_t uses; /* 1 + index of the first of its uses; 0: no use */
+    uint32_t uses; /* 1 + index of the first of its uses; 0 means no use */
 };
 struct pair_use {
-    uint32_t word, next; /* next: 1 + index of the next use; 0: the last */
+    uint32_t word, next; /* next: 1 + index of the next use; 0 means the last */
 };
 struct pair_table {
     struct pair *pairs;
     size_t count, capacity;
-    uint32_t *table; /* [slots] 1 + pair, 0: free; slots is a power of two */
+    uint32_t *table; /* [slots] 1 + pair, 0 if free; slots is a power of two */
     size_t slots;
     struct pair_use *uses;
     size_t use_count, use_capacity;

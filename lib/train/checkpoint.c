@@ -24,8 +24,8 @@ static const struct field {
 };
 enum { FIELDS = sizeof fields / sizeof *fields, STATE_TEXT = FIELDS * FIELD_TEXT };
 
-/* Whether a checkpoint has a field. samples: the model samples keys; measured: the products may
-   have been measured. */
+/* Returns true if a checkpoint has a field. samples: the model samples keys; measured: the products
+   may have been measured. */
 static bool present(bool samples, bool measured, const struct field *f)
 {
     return f->when == SAMPLED ? samples : f->when == ALWAYS || measured;

@@ -15,8 +15,8 @@ struct measurement {
     int rows; /* at most, of one product */
 };
 
-/* Whether a parameter is a matrix that rows are multiplied by. A table of embeddings is one only if
-   it is also the output matrix. */
+/* Returns true if a parameter is a matrix that rows are multiplied by. A table of embeddings is one
+   only if it is also the output matrix. */
 static bool multiplies(const struct layout *l, const struct parameter *p)
 {
     bool table = p->offset == l->encoder.table || p->offset == l->decoder.table;

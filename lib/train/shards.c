@@ -18,7 +18,7 @@ int rapt__shard_levels(int shards)
     return levels;
 }
 
-/* Whether that number of shards is a complete tree: a power of two. */
+/* Returns true if that number of shards is a complete tree: a power of two. */
 static bool is_complete(int count)
 {
     return count > 0 && (count & (count - 1)) == 0;
@@ -73,7 +73,7 @@ static void join_blocks(const rapt_trainer *t, float *to, float *from, size_t fl
     rapt__team_run(t->limits.threads, work_on_join, &w);
 }
 
-/* Whether two subtrees are the halves of one. */
+/* Returns true if two subtrees are the halves of one. */
 static bool siblings(const rapt_subtree *left, const rapt_subtree *right)
 {
     return left->count == right->count && left->first + left->count == right->first &&

@@ -16,7 +16,7 @@ enum { SHARDS_MAX = 1024, SHARD_LEVELS = 10 };
 /* The joins of the shard that is being computed, made layer by layer as soon as the gradient of a
    layer is final, if the caller has asked for that (rapt_train_shard_early). */
 struct early {
-    rapt_ready_fn *ready; /* NULL: the caller has not asked for it */
+    rapt_ready_fn *ready; /* NULL means the caller has not asked for it */
     void *user;
     float *chain[SHARD_LEVELS + 1]; /* [links + 1] the shard's own gradient first; each is added to
                                        the next */
@@ -59,7 +59,8 @@ struct rapt_trainer {
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */
     rapt_alignment alignment;                   /* for the next gradient; starts NULL: none */
     struct guide guide;                         /* the same for the current batch */
-    double *guided;        /* [target rows] its losses; NULL: the model has no alignment_layer */
+    double *guided;        /* [target rows] its losses; NULL means the model has no
+                              alignment_layer */
     double alignment_loss; /* of the last gradient */
     long long tokens;      /* tokens whose gradients were added since the last step */
     bool added;            /* a gradient was added since the last step, even if it had no tokens */
@@ -102,7 +103,7 @@ rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_messag
 /* ---- trainer.c ---- */
 /* Writes the caller's report, unless it is NULL. */
 rapt_status rapt__report_write(rapt_report *report, const rapt_report *own, rapt_message *why);
-/* Whether gradients of rapt_train_gradient have not been applied by a step yet. */
+/* Returns true if gradients of rapt_train_gradient have not been applied by a step yet. */
 static inline bool rapt__gradient_waits(const rapt_trainer *t)
 {
     return t->tokens || t->added;
@@ -128,7 +129,7 @@ double rapt__mean_loss_first(const rapt_model *model);
 void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target);
 /* Draws the sequences of a batch that attend to expected values. key: that of the batch's draws. */
 void rapt__expected_draw(rapt_trainer *t, int batch, uint64_t key);
-/* Returns the factor of the scores whose softmax replaces the arg-max in the next step; 0: the
+/* Returns the factor of the scores whose softmax replaces the arg-max in the next step; 0 means the
    arg-max itself. */
 float rapt__anneal_now(const rapt_trainer *t);
 /* Updates the running mean with a batch of `tokens` tokens whose losses add up to `loss`. */

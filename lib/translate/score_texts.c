@@ -6,8 +6,9 @@
 #include <string.h>
 
 struct text_pair {         /* tokens of a pair */
-    int source_count;      /* with an end, if sources have one; 0: no tokens; -1: too many */
-    int target_count;      /* without the end; -1: too many */
+    int source_count;      /* with an end, if sources have one; 0 means no tokens; -1 means too
+                              many */
+    int target_count;      /* without the end; -1 means too many */
     size_t source, target; /* first token of each in ids */
 };
 
@@ -81,7 +82,7 @@ static rapt_status tokenize(struct text_pairs *p)
     return status;
 }
 
-/* Whether the source has tokens and neither text has too many. */
+/* Returns true if the source has tokens and neither text has too many. */
 static bool scorable(const struct text_pair *pair)
 {
     return pair->source_count > 0 && pair->target_count >= 0;

@@ -22,13 +22,13 @@ struct rapt_translator {
     /* The next three are NULL if the caller owns model and tokenizers. */
     rapt_model *own_model;
     rapt_tokenizer *own_source, *own_target;
-    int32_t source_end;  /* token after a source; -1: none */
+    int32_t source_end;  /* token after a source; -1 if none */
     int32_t begin, end;  /* tokens around a target */
     int32_t *suppressed; /* [suppressed_count] tokens that are never produced: special ones, and
                             rows of the table without a word */
     int suppressed_count, suppressed_capacity;
     struct target_limit limit;       /* unless a call's options have a max_length_factor */
-    const rapt_shortlist *shortlist; /* NULL: none */
+    const rapt_shortlist *shortlist; /* NULL if none */
     rapt_shortlist *own_shortlist;   /* the one that the translator has loaded, or NULL */
     rapt_session *session;
     int target_capacity; /* tokens of a target in a full batch */
@@ -55,8 +55,8 @@ struct sentence {
     size_t start;     /* first of its source tokens in ids */
     size_t prefix;    /* first token of its prefix in given */
     int prefix_count; /* tokens of its prefix */
-    int count;        /* source tokens, an end included; 0: a text without tokens; -1: it or its
-                         prefix is too long */
+    int count;        /* source tokens, an end included; 0 means a text without tokens; -1 if it or
+                         its prefix is too long */
     bool begun;       /* its search has begun */
     int limit;        /* maximum target tokens, end included */
     size_t out;       /* its results in out: [nbest][limit] tokens */

@@ -85,7 +85,7 @@ static struct pair_groups pair_groups_of(const struct flash_backward *f)
                                 .heads = f->d->bias && s->head == 0 ? 1 : f->key_heads};
 }
 
-/* Whether members take whole groups, in any order. */
+/* Returns true if members take whole groups, in any order. */
 static bool whole_groups(const struct flash_backward *f, const struct pair_groups *groups, int team)
 {
     int64_t count = (int64_t)groups->sequences * groups->heads;

@@ -44,7 +44,7 @@ struct flash_backward {
     const float *v, *out, *statistics, *dout;
     const struct projected_gradients *d;
     float *relative;             /* gradients of the relative bias, [H][query rows + key rows], see
-                                    rapt__relative_sums; NULL: not wanted */
+                                    rapt__relative_sums; NULL if not wanted */
     int key_heads, group;        /* query heads per key head */
     bool far;                    /* rapt__flash_rows_far */
     struct query_blocks queries; /* of the pair: this member's, or member 0's if the team shares the

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Whether all floats of a pair that the products of its gradients read are finite. */
+/* Returns true if all floats of a pair that the products of its gradients read are finite. */
 static bool pair_finite(const struct backward_pair *p)
 {
     const struct flash_backward *f = p->f;
@@ -60,8 +60,8 @@ static void backward_head(const struct backward_pair *p, int h, int first,
     if (padded) rapt__flash_add_rows(f, d->dq, head.queries, c->width, dq, c->q_stride.row);
 }
 
-/* Whether dk and dv are summed in this member's workspace: because the queries of a pair take
-   several calls, or because rows are padded. */
+/* Returns true if dk and dv are summed in this member's workspace: because the queries of a pair
+   take several calls, or because rows are padded. */
 static bool summed_apart(const struct backward_pair *p)
 {
     return p->f->group > 1 || p->b.queries > HEAD_GRADIENTS || rows_padded(p);

@@ -5,7 +5,7 @@
 
 #include "attention/projected.h"
 
-/* Whether this path supports the problem. Does not read q and k. */
+/* Returns true if this path supports the problem. Does not read q and k. */
 bool rapt__flash_supports(const struct projected *c);
 
 /* Counts the workspace of the function below that needs the most. */
@@ -43,8 +43,8 @@ void rapt__flash_head_queries(const struct projected *c, const struct sequence *
    copies padded with 0 in `to` [rows][padded width], and *row becomes their distance. */
 const float *rapt__flash_whole_rows(const float *x, ptrdiff_t *row, int rows, int width, float *to);
 
-/* Whether the rows of queries, keys and values of all pairs, twice that with gradients, exceed the
-   caches near a core, so that prefetching those of the next pair pays. */
+/* Returns true if the rows of queries, keys and values of all pairs, twice that with gradients,
+   exceed the caches near a core, so that prefetching those of the next pair pays. */
 bool rapt__flash_rows_far(const struct projected *c, bool gradients);
 
 /* ---- forward.c, backward.c: their workspaces, for rapt__flash_layout ---- */

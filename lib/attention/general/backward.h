@@ -8,10 +8,10 @@
 /* Sums over the rows of one head and sequence, for gradients that sequences share. */
 struct head_sums {
     float *vector, *filters, *feature_weight;
-    float *relative; /* of all heads and sequences, see rapt__relative_sums; NULL: no relative
+    float *relative; /* of all heads and sequences, see rapt__relative_sums; NULL means no relative
                         bias */
 };
-struct head_sum_sizes { /* floats of each of the first three, in whole vectors; 0: not used */
+struct head_sum_sizes { /* floats of each of the first three, in whole vectors; 0 if not used */
     size_t vector, filters, feature_weight;
 };
 
@@ -46,20 +46,20 @@ struct backward_keys { /* a sequence and key head */
     struct sequence b;
     struct row_keys keys;
     const float *key_rows;  /* k' in place */
-    float *dkeys, *dvalues; /* the caller's rows; NULL: not wanted */
+    float *dkeys, *dvalues; /* the caller's rows; NULL if not wanted */
 };
 
 struct backward_row {
     const struct backward_keys *p;
     struct row *r;
     int head, t;
-    const float *dout_dots; /* element s is dout.v of key s; NULL: not computed yet */
+    const float *dout_dots; /* element s is dout.v of key s; NULL if not computed yet */
     float *dz;              /* dw, dz, dx, one after the other */
     float *dnext; /* recurrent: gradient of its weights from the next query, then of those of the
                      previous query */
     struct head_sums sums;         /* of the head and sequence */
     const struct row_block *block; /* keeps weights and dx of this row at `index`, for products of
-                                      all rows; NULL: the row adds to all gradients itself */
+                                      all rows; NULL means the row adds to all gradients itself */
     int index;
 };
 

@@ -38,8 +38,8 @@ struct row_head { /* what all rows of one query head of a sequence have in commo
     const struct kernels *kernels;
     int width;                             /* of q and k */
     float scale;                           /* of the dot product */
-    const float *vector;                   /* [width] for additive scores; NULL: dot product */
-    float cap;                             /* 0: none */
+    const float *vector;                   /* [width] for additive scores; NULL means dot product */
+    float cap;                             /* 0 if none */
     int channels, filter_width;            /* of a recurrent score; channels 0: not recurrent */
     const float *filters, *feature_weight; /* [channels][filter_width], [width][channels] */
     float radius;                          /* of local-p */
@@ -65,28 +65,28 @@ struct row_space {
     float *weights;  /* [capacity] w, before dropout */
     float *dropped;  /* [capacity] w after dropout */
     float *gauss;    /* [capacity] of local-p */
-    float *slope;    /* [capacity] 1 - (capped x / cap)^2; NULL: not kept */
+    float *slope;    /* [capacity] 1 - (capped x / cap)^2; NULL if not kept */
     float *more;     /* [capacity] */
     float *before;   /* [filter_width / 2] zeros, [capacity] weights of the previous query, then
                         zeros: capacity + 2 filter_width + 16 in all */
     float *features; /* [channels][capacity] f */
     float *sums;     /* [panels][width][16] k + L f */
-    float *hidden;   /* [panels][width][16] the tanh of additive scores; NULL: not kept */
+    float *hidden;   /* [panels][width][16] the tanh of additive scores; NULL if not kept */
 };
 
 struct row {
     const struct row_head *head;
     const struct row_keys *keys;
     const float *q;            /* [width] */
-    const float *dots;         /* element s is q.k of key s; NULL: not computed yet */
+    const float *dots;         /* element s is q.k of key s; NULL if not computed yet */
     struct attend_row visible; /* low, high, allowed, bias; local-p narrows it further */
-    const float *relative;     /* element s is added to the score of key s; NULL: none */
+    const float *relative;     /* element s is added to the score of key s; NULL if none */
     const float *center;       /* of local-p, else NULL */
     uint64_t number;           /* index of the query in its sequence, for dropout and noise */
     const float *before;       /* recurrent: weights of the previous query */
     int before_keys;           /* length of `before`; the rest is 0 */
     bool decided;              /* hard normalizer: `chosen` is input, from an earlier call */
-    int chosen;                /* otherwise output; -1: no visible key */
+    int chosen;                /* otherwise output; -1 means no visible key */
     float lse;                 /* output */
     bool fully_masked;         /* output: no visible key; then no array is written */
     int first, end;            /* output: visible.low .. visible.high - 1 in whole panels */

@@ -12,7 +12,7 @@
 struct projection {
     int heads, in, out;
     const float *weight, *bias; /* [heads][out][in]; [heads][out] or NULL */
-    float *dweight, *dbias;     /* gradients, added to; NULL: not wanted */
+    float *dweight, *dbias;     /* gradients, added to; NULL if not wanted */
 };
 
 struct score_block { /* neighboring rows of one head */
@@ -36,9 +36,9 @@ struct score_rows { /* all rows of one side */
 };
 
 struct score_side {
-    /* y = x W' + b; NULL: no weights. With d NULL, without gradients */
+    /* y = x W' + b; NULL means no weights. With d NULL, without gradients */
     struct projection (*weights)(const rapt_attention *a, const rapt_gradients *d);
-    /* any other function of rows; NULL: y = x, or only the projection */
+    /* any other function of rows; NULL means y = x, or only the projection */
     void (*rows)(const rapt_attention *a, const struct score_block *b);
     void (*rows_back)(const rapt_attention *a, const struct score_block *b);
     /* adds the gradients of learned arrays that are not a projection; r->y holds dy */
@@ -60,7 +60,7 @@ struct score {
 const struct score *rapt__score(rapt_score score);
 
 /* ---- learned.c ---- */
-/* Whether a problem reads array i and requires it, but does not have it. */
+/* Returns true if a problem reads array i and requires it, but does not have it. */
 bool rapt__learned_missing(const rapt_attention *a, int i);
 enum learned_gradient { /* what the gradient of an array depends on */
                         LEARNED_FROM_QUERIES,
@@ -84,7 +84,7 @@ struct transformed {
     float *relative, *centers, *hidden; /* see struct projected; hidden is that of the centers */
     float *dqueries, *dkeys, *drelative, *dcenters; /* gradients of projected rows */
 };
-struct score_choice { /* a sequence and a head; negative: all */
+struct score_choice { /* a sequence and a head; negative means all */
     int sequence, head;
 };
 extern const struct score_choice rapt__all_rows;
@@ -106,7 +106,7 @@ void rapt__transform_finish(struct team *team, struct transformed *t);
 
 /* ---- side.c: work on all rows of a side, divided among the team; each ends at a barrier ---- */
 /* Computes y from x. panels holds the projection. positions has the position of the first row of
-   each sequence; NULL: as the problem says. */
+   each sequence; NULL means as the problem says. */
 void rapt__side_forward(struct team *team, const struct score_side *side,
                         const struct score_rows *r, const float *panels, const int *positions,
                         struct score_choice only);
@@ -135,10 +135,10 @@ void rapt__projection_gradient(struct team *team, const struct projection *p,
                                const struct score_rows *r);
 
 /* ---- score.c ---- */
-float rapt__score_scale(rapt_score score, float scale, int key_width); /* 0: its own scale */
+float rapt__score_scale(rapt_score score, float scale, int key_width); /* 0 means its own scale */
 
 /* ---- rotary.c ---- */
-int rapt__rotary_pairs(const rapt_attention *a); /* 0: no rotary positions */
+int rapt__rotary_pairs(const rapt_attention *a); /* 0 means no rotary positions */
 void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies); /* [pairs] */
 /* Rotates r->y in place; back: by the negative angles. */
 void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const double *frequencies,
@@ -147,8 +147,8 @@ void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const do
 /* ---- local.c: c = keys sigmoid(z . tanh(C q)) ---- */
 extern const struct score_side rapt__center_side; /* C q, of queries */
 /* Computes centers[H][query rows] from hidden[H][query rows][center_hidden], which holds C q on
-   entry and tanh(C q) on return. positions has the position of the first row of each sequence;
-   NULL: as the problem says. */
+   entry and tanh(C q) on return. positions has the position of the first row of each sequence; NULL
+   means as the problem says. */
 void rapt__locality_centers(struct team *team, const rapt_attention *a, const int *positions,
                             struct score_choice only, float *hidden, float *centers);
 /* Replaces hidden by the gradient of C q, and dcenters by that of z . tanh(C q). Adds to the

@@ -23,8 +23,8 @@
 
 enum { WAITS = 50 }; /* of 2 ms each: another process may be removing abandoned files */
 
-/* Returns the key that the names of temporary files in this folder are derived from. 0: the folder
-   cannot be examined. */
+/* Returns the key that the names of temporary files in this folder are derived from. 0 means the
+   folder cannot be examined. */
 static uint64_t folder_key(int folder)
 {
     struct stat about = {0};

@@ -27,7 +27,7 @@ static bool join_path(const wchar_t *folder, const wchar_t *name, wchar_t path[D
 }
 
 /* Returns the key that the names of temporary files in this folder are derived from, a hash of
-   disk, folder and host. 0: the folder cannot be examined. */
+   disk, folder and host. 0 means the folder cannot be examined. */
 static uint64_t folder_key(const wchar_t *folder)
 {
     BY_HANDLE_FILE_INFORMATION about = {0};

@@ -27,7 +27,7 @@ struct merging {
     size_t count;
     struct joint *heap; /* [joints], capacity 3 * count */
     size_t joints;
-    uint32_t *split; /* [unused] size of the first part of an UNUSED piece; 0: not met yet */
+    uint32_t *split; /* [unused] size of the first part of an UNUSED piece; 0 if not met yet */
     uint32_t *ends;  /* stack of the parts still to be emitted while a piece is split */
 };
 

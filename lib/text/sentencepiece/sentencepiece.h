@@ -130,7 +130,7 @@ struct spm_piece {
     enum spm_type type;
     int32_t reading; /* the id it is encoded as: its own, or that of a reserved piece of the same
                         name */
-    uint32_t split;  /* bpe.c: 1 + index among the UNUSED pieces; 0: not UNUSED */
+    uint32_t split;  /* bpe.c: 1 + index among the UNUSED pieces; 0 if not UNUSED */
 };
 struct spm {
     rapt_allocator allocator;
