@@ -1,4 +1,4 @@
-/* attention.c - the public calls of rapt/attention.h: convert the caller's structs to this
+/* attention.c - the public functions of rapt/attention.h. They convert the caller's structs to this
    version's, check the arguments, and compute with a team of threads. */
 #include "attention/score/score.h"
 
@@ -29,7 +29,7 @@ size_t rapt_attention_workspace(const rapt_attention *a)
 
 enum { WORKSPACE_ALIGNMENT = 64 };
 
-struct call { /* arguments of any of the three functions below */
+struct call { /* arguments of forward, backward or weights */
     rapt_attention a;
     rapt_attention_saved saved;
     rapt_reinforce reinforce;
@@ -92,7 +92,7 @@ rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, cons
     return status;
 }
 
-/* Returns true if rows share memory, so that each cannot have a gradient of its own. */
+/* Returns true if rows share memory, so that they cannot have separate gradients. */
 static bool repeats(const rapt_stride *s, int batch, int heads, int rows)
 {
     bool one =

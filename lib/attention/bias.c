@@ -1,12 +1,13 @@
-/* bias.c - relative biases: expands slopes or a table to one row per head with an element for every
-   distance s - position of a key s from the position of the query, and takes gradients back.
+/* bias.c - relative biases. Expands slopes or a table to one row per head, with an element for
+   every distance s - position between a key s and the query's position, and computes the gradients
+   of slopes or table.
 
        -slope |s - position|            Press, Smith and Lewis 2022 (ALiBi)
        table[bucket(s - position)]      Raffel et al. 2020 (T5), section 2.1
 
    Half of the buckets hold one distance each. The others grow logarithmically up to `distance`, and
-   everything from there on shares the last. If biases are bidirectional, the upper half of the
-   buckets is for keys after the position; otherwise all of those are in bucket 0. */
+   the last one also holds all larger distances. If biases are bidirectional, the upper half of the
+   buckets is for keys after the position; otherwise all of these keys are in bucket 0. */
 #include "attention/problem.h"
 
 #include <stdlib.h>

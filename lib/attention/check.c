@@ -1,5 +1,5 @@
-/* check.c - checks a rapt_attention. On RAPT_BAD_ARGUMENT the message names the first field that is
-   out of range, is missing or contradicts another. */
+/* check.c - checks a rapt_attention. The message for RAPT_BAD_ARGUMENT names the first field that
+   is out of range, missing or in conflict with another. */
 #include "attention/score/score.h"
 
 #include <limits.h>
@@ -31,8 +31,7 @@ static rapt_status check_sizes(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Checks that offsets begin with 0 and never decrease, and that no sequence is longer than
-   `max`. */
+/* Checks that offsets start at 0 and never decrease, and that no sequence is longer than `max`. */
 static rapt_status check_row_starts(const char *field, const int *starts, int batch, int max,
                                     rapt_message *why)
 {
@@ -76,8 +75,8 @@ static bool extend(ptrdiff_t stride, int count, size_t *end)
     return count < 2 || (rapt__times(size, (size_t)count - 1, &all) && rapt__plus(*end, all, end));
 }
 
-/* Checks that the offsets of all elements of an array fit into ptrdiff_t. rows: of all sequences if
-   they are back to back. */
+/* Checks that the offsets of all elements of an array fit into ptrdiff_t. If sequences are stored
+   back to back, `rows` is their total. */
 static rapt_status check_extent(const char *array, const rapt_stride *s, int batch, int heads,
                                 int rows, int width, size_t element, rapt_message *why)
 {
@@ -118,7 +117,7 @@ static rapt_status check_extents(const rapt_attention *a, rapt_message *why)
     return s;
 }
 
-/* Checks that queries have positions among the keys, which `who` needs. */
+/* Checks that queries have positions among the keys, which the feature `who` needs. */
 static rapt_status check_causal_alignment(const rapt_attention *a, const char *who,
                                           rapt_message *why)
 {
@@ -154,8 +153,8 @@ static rapt_status check_width(const char *field, int width, rapt_message *why)
     return width < 1 || width > MAX_WIDTH ? bad_field(why, field, width, "1 to 65536") : RAPT_OK;
 }
 
-/* Checks that every array that the score and locality require is given, and none of a later
-   version. */
+/* Checks that every array that the score and locality require is given, and that no array of a
+   later version is. */
 static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
 {
     for (int i = RAPT_ATTENTION_PARAMETER_COUNT; i < RAPT_ATTENTION_PARAMETER_CAPACITY; i++)
@@ -263,7 +262,7 @@ static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
     return check_causal_alignment(a, "relative.rotary", why);
 }
 
-static const float LOG2_E = 1.44269504f; /* kernels multiply scores by scale log2 e */
+static const float LOG2_E = 1.44269504f; /* because kernels multiply scores by scale * log2(e) */
 
 static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
 {
@@ -280,7 +279,7 @@ static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
 /* Checks that no two rows of out share memory. */
 static rapt_status check_out(const rapt_attention *a, rapt_message *why)
 {
-    int rows = a->query_starts ? rapt__query_rows(a) : a->queries; /* rows one row stride apart */
+    int rows = a->query_starts ? rapt__query_rows(a) : a->queries; /* adjacent rows */
     if (rapt__query_rows(a) == 0) return RAPT_OK;
     if (a->out.row == 0 && rows > 1)
         return bad_field(why, "out.row", 0, "the distance between rows");

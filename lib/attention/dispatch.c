@@ -1,11 +1,12 @@
-/* dispatch.c - attention inside a team. The score projects q and k, the flash path or the general
-   path attends to them, and backward turns the gradients of projected rows into those of q, k and
-   the learned arrays. The workspace holds the projected rows, then what the path needs. */
+/* dispatch.c - attention inside a team. The score projects q and k, then either the flash path or
+   the general path computes attention. Backward converts the gradients of projected rows to those
+   of q, k and the learned arrays. The workspace holds the projected rows, followed by the workspace
+   of the path. */
 #include "attention/flash/flash.h"
 #include "attention/general/general.h"
 #include "attention/score/score.h"
 
-/* With a guide the general path does backward, whichever path does forward. */
+/* With a guide, backward always takes the general path, even if forward took the flash path. */
 static bool by_flash(const struct projected *c)
 {
     return !c->guide && rapt__flash_supports(c);
@@ -23,7 +24,8 @@ static size_t count_path(const struct bounds *b, bool flash)
     return arena.overflow ? 0 : arena.used;
 }
 
-/* Returns the bytes that forward, backward or weights need, or 0 if they overflow size_t. */
+/* Returns the bytes of workspace for forward, backward and weights, or 0 if the size overflows
+   size_t. */
 static size_t count_workspace(const struct projected *c, const struct bounds *b, bool guided)
 {
     size_t own = count_path(b, rapt__flash_supports(c)), guide = count_path(b, false);
@@ -43,7 +45,7 @@ size_t rapt__attention_workspace(const rapt_attention *a, int team_size)
     return workspace(a, team_size, false);
 }
 
-/* Returns the rows of the longest sequence if they are given, else all rows. */
+/* Returns the rows of the longest sequence if known, else the rows of all sequences. */
 static size_t longest(int max, int rows)
 {
     return (size_t)(max > 0 ? rapt__min(max, rows) : rows);

@@ -1,6 +1,6 @@
-/* layout.c - makes problems from a few numbers, in the layouts that rapt/attention.h draws; and
-   lays out what a problem learns in one block. Strides that overflow become the largest possible,
-   and negative numbers count as 0: rapt__attention_check refuses both. */
+/* layout.c - fills in problems in the layouts that rapt/attention.h draws, and lays out a problem's
+   learned arrays in one block. Strides that overflow are set to the largest possible value, and
+   negative numbers count as 0; rapt__attention_check rejects both. */
 #include "attention/score/score.h"
 
 #include <limits.h>
@@ -19,21 +19,21 @@ static ptrdiff_t stride_plus(ptrdiff_t a, ptrdiff_t b)
     return a > PTRDIFF_MAX - b ? PTRDIFF_MAX : a + b;
 }
 
-/* [heads][rows][width] for each sequence. */
+/* Returns the strides of [heads][rows][width] for each sequence. */
 static rapt_stride by_heads(int heads, int rows, int width)
 {
     ptrdiff_t head = stride_times(rows, width);
     return (rapt_stride){stride_times(heads, head), head, rapt__max(width, 0)};
 }
 
-/* [rows][heads][width] for each sequence. */
+/* Returns the strides of [rows][heads][width] for each sequence. */
 static rapt_stride by_rows(int heads, int rows, int width)
 {
     ptrdiff_t row = stride_times(heads, width);
     return (rapt_stride){stride_times(rows, row), rapt__max(width, 0), row};
 }
 
-/* Sets what all layouts have in common. */
+/* Sets the fields that all layouts have in common. */
 static rapt_attention problem(int batch, int heads, int queries, int keys, int width)
 {
     return (rapt_attention){.batch = batch,

@@ -1,5 +1,5 @@
-/* learned.c - the list of what scores and localities learn (attention/learned.def) as a table:
-   which arrays a problem reads, which of them must be there, and their shapes. */
+/* learned.c - the list of learned arrays of scores and localities (attention/learned.def) as a
+   table: which arrays a problem reads, which of them it requires, and their shapes. */
 #include "attention/score/score.h"
 
 #define BY(kind) (1u << (kind))

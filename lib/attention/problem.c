@@ -61,7 +61,7 @@ int rapt__longest(int batch, const int *starts)
     return max < INT_MAX ? (int)max : INT_MAX;
 }
 
-/* Returns the rows of the longest sequence; with starts NULL all have `rows`. */
+/* Returns the number of rows of the longest sequence, which is `rows` if starts is NULL. */
 static size_t longest_of(const int *starts, int batch, int rows)
 {
     return (size_t)(starts ? rapt__longest(batch, starts) : rows);

@@ -1,5 +1,5 @@
-/* problem.h - how to read a rapt_attention: offsets of rows, lengths of sequences, the visible keys
-   of a query, sizes for workspaces. Shared by all of lib/attention. */
+/* problem.h - functions that read a rapt_attention: offsets of rows, lengths of sequences, visible
+   keys of a query, sizes of workspaces. Shared by all of lib/attention. */
 #ifndef RAPT_LIB_ATTENTION_PROBLEM_H
 #define RAPT_LIB_ATTENTION_PROBLEM_H
 
@@ -10,17 +10,17 @@
 /* ---- problem.c ---- */
 struct sequence { /* one sequence of the batch */
     int index;
-    int query_first, queries; /* first row among the rows of all sequences; number of rows */
+    int query_first, queries; /* first row among the rows of all sequences, and number of rows */
     int key_first, keys;
-    int existing;                     /* keys from here on are padding */
-    ptrdiff_t query_batch, key_batch; /* row 0 is this many batch strides, and */
-    ptrdiff_t query_row, key_row;     /* this many row strides, from the start */
+    int existing;                     /* number of existing keys; the rest are padding */
+    ptrdiff_t query_batch, key_batch; /* row 0 is at this many batch strides plus */
+    ptrdiff_t query_row, key_row;     /* this many row strides from the start */
 };
 struct sequence rapt__sequence(const rapt_attention *a, int index);
 int rapt__key_heads_of(const rapt_attention *a);
 int rapt__query_width(const rapt_attention *a);
 int rapt__key_width(const rapt_attention *a);
-int rapt__query_rows(const rapt_attention *a); /* of all sequences */
+int rapt__query_rows(const rapt_attention *a); /* total of all sequences */
 int rapt__key_rows(const rapt_attention *a);
 
 /* Return the offset of row t of head h of a sequence. */
@@ -34,46 +34,46 @@ static inline ptrdiff_t rapt__key_at(const rapt_stride *s, const struct sequence
 }
 
 /* ---- bias.c ---- */
-bool rapt__relative_wanted(const rapt_attention *a);             /* slopes or a table */
-int rapt__relative_bucket(const rapt_relative *r, int distance); /* distance: s - position */
-/* Adds to the gradients of slopes and table, given those of rapt__relative_fill. */
+bool rapt__relative_wanted(const rapt_attention *a);             /* has slopes or a table */
+int rapt__relative_bucket(const rapt_relative *r, int distance); /* distance is s - position */
+/* Adds to the gradients of slopes and table, given the gradients of the rows from
+   rapt__relative_fill. */
 void rapt__relative_backward(struct team *team, const rapt_attention *a, int row, int zero,
                              const float *dy, const rapt_gradients *d);
 
 /* ---- mask.c ---- */
-bool rapt__locality_windowed(const rapt_attention *a); /* local-m */
+bool rapt__locality_windowed(const rapt_attention *a); /* true for local-m */
 /* Returns the position of query t among the keys. */
 int64_t rapt__query_position(const rapt_attention *a, const struct sequence *b, int t);
-/* Returns the position of query t if the last of `queries` queries has the position of the last of
-   `keys` keys. */
+/* Returns the position of query t if the last of `queries` queries is aligned to the last of `keys`
+   keys. */
 static inline int64_t rapt__lower_right(int t, int queries, int keys)
 {
     return (int64_t)t + keys - queries;
 }
-/* Returns how many of the first `keys` keys a query at a position sees: with causality, those up to
-   the position. */
+/* Returns how many of the first `keys` keys a query at this position can see. With causality, keys
+   after the position are excluded. */
 int rapt__causal_end(bool causal, int64_t position, int keys);
-/* Cuts low and high to the keys s with |s - center| <= radius. A center that is NaN cuts
-   nothing. */
+/* Narrows low and high to the keys s with |s - center| <= radius. A NaN center has no effect. */
 void rapt__narrow(struct attend_row *row, double center, double radius);
-/* Sets low, high, allowed and bias of query t of head h. */
+/* Sets low, high, allowed and bias for query t of head h. */
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);
 
-/* Returns the random key for the dropout of one head, whose rows are queries and whose columns are
-   keys of the sequence. */
+/* Returns the random key of dropout for one head. Its rows are the queries and its columns the keys
+   of the sequence. */
 static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const struct sequence *b,
                                                 int h)
 {
     return rapt__mix(rapt__mix(a->seed, (uint64_t)b->index), (uint64_t)h);
 }
 
-/* Hands out work in runs of items: first one run to each member, by rank, then one to each member
-   that has finished its own. rapt__mine is called for one item after the other and is true for
-   those of this member. */
+/* Hands out runs of items to the members of a team: at first one run to each member, by rank, then
+   the next run to whichever member has finished. rapt__mine must be called once for each item, in
+   order. It returns true for the items of the calling member. */
 struct tickets {
     struct team *team;
-    int run, mine, item; /* items per run; this member's run; the next item */
+    int run, mine, item; /* items per run, this member's run, and the next item */
 };
 static inline struct tickets rapt__tickets(struct team *team, int run)
 {
@@ -85,31 +85,31 @@ static inline bool rapt__mine(struct tickets *t)
     if (run > t->mine) t->mine = t->team->size + rapt__team_take(t->team);
     return run == t->mine;
 }
-/* Returns the item that follows the one for which rapt__mine was true, if all members are equally
-   fast. */
+/* Returns the item that follows the one for which rapt__mine last returned true, assuming that all
+   members are equally fast. */
 static inline int rapt__next_item(const struct tickets *t)
 {
     return t->item % t->run ? t->item : t->item + (t->team->size - 1) * t->run;
 }
 
-/* Returns the length of a run of pairs, each a sequence and a head. A run consists of whole
-   sequences, because adjacent heads of a row are slower if members take them in turn, and there are
-   at least 16 runs for each member if there are enough sequences. With few sequences a run is one
-   pair. */
+/* Returns the length of a run of pairs, where a pair is a sequence and a head. A run consists of
+   whole sequences, because adjacent heads of a row are slower if members take them in turn. If
+   there are enough sequences, there are at least 16 runs for each member. With few sequences a run
+   is one pair. */
 static inline int rapt__run_of_pairs(int sequences, int heads, int members)
 {
     return sequences < 4 * members ? 1 : heads * rapt__max(1, sequences / (16 * members));
 }
 
 /* ---- relative_sums.c ---- */
-/* Returns the sums of head h of a sequence. Gradients of relative biases are first summed by head
-   and sequence, since the rows of several queries overlap. `all` is [H][query rows + key rows], of
-   which a head and sequence have queries + existing - 1 floats. Returns NULL if all is NULL. */
+/* Returns the sums of head h of a sequence, or NULL if `all` is NULL. Gradients of relative biases
+   are first summed per head and sequence, since the rows of several queries overlap. `all` is
+   [H][query rows + key rows], of which a head and sequence use queries + existing - 1 floats. */
 float *rapt__relative_sums(const rapt_attention *a, float *all, const struct sequence *b, int h);
-/* Returns the sums of query t within them: element s is that of key s. */
+/* Returns the sums of query t within them: element s belongs to key s. */
 float *rapt__relative_sums_row(const rapt_attention *a, float *all, const struct sequence *b, int h,
                                int t);
-/* Adds the sums of all sequences, in order, to `to`, which is laid out like the result of
+/* Adds the sums of all sequences, in order, to `to`, which has the layout of the result of
    rapt__relative_fill. */
 void rapt__relative_sums_add(struct team *team, const rapt_attention *a, float *all, int row,
                              int zero, float *to);

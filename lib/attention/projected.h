@@ -1,11 +1,11 @@
-/* projected.h - attention of projected queries and keys. A score turns rows of q and k into q' and
-   k' such that one of two operations is left:
+/* projected.h - attention of projected queries and keys. A score projects rows of q and k to q' and
+   k' such that one of two operations remains:
 
        x[t][s] = scale q'[t].k'[s]                    all scores of the dot family
        x[t][s] = vector . tanh(q'[t] + k'[s] + L f)   additive; location-aware with L f
 
-   Then follow soft cap, bias, relative bias, masks, the normalizer and the sum of values. A softmax
-   of dot products takes the flash path (flash/flash.h), everything else the general path
+   These are followed by soft cap, bias, relative bias, masks, the normalizer and the sum of values.
+   A softmax of dot products takes the flash path (flash/flash.h), everything else the general path
    (general/general.h). */
 #ifndef RAPT_LIB_ATTENTION_PROJECTED_H
 #define RAPT_LIB_ATTENTION_PROJECTED_H
@@ -14,56 +14,57 @@
 
 struct projected {
     const rapt_attention *a;        /* rows, masks, locality, normalizer, dropout, v and out */
-    const float *q, *k;             /* q', k': heads as in a; k' may be NULL if there are no
+    const float *q, *k;             /* q' and k'. Heads are as in a; k' may be NULL if there are no
                                        keys */
-    rapt_stride q_stride, k_stride; /* used like those of a: without batch strides if starts are
+    rapt_stride q_stride, k_stride; /* used like those of a: batch strides are ignored if starts are
                                        given */
-    int width;                      /* floats in a row of q' and k' */
-    float scale;                    /* of the dot product */
-    bool additive;                  /* rather than a dot product */
-    bool recurrent;                 /* additive with L f: reads the weights of the previous
+    int width;                      /* floats per row of q' and k' */
+    float scale;                    /* factor of the dot product */
+    bool additive;                  /* true for a tanh layer, false for a dot product */
+    bool recurrent;                 /* additive with L f, which reads the weights of the previous
                                        query */
     const float *vector;            /* [H][width], for additive scores */
     const float *relative; /* [H][relative_row]: element s - position + relative_zero is added to
                               x[t][s]; NULL if none */
     int relative_row, relative_zero;
     const float *centers; /* [H][query rows], for local-p; otherwise NULL */
-    int *chosen; /* [H][query rows]: written by forward, read by backward and weights; NULL unless
+    int *chosen; /* [H][query rows], written by forward, read by backward and weights; NULL unless
                     the normalizer is hard */
     const float *reward, *baseline; /* [H][query rows], for backward of sampled keys; NULL means
                                        0 */
-    float entropy;                  /* for backward of sampled keys: weight of the entropy of p */
-    const struct guide *guide;      /* for backward by the general path; may be NULL */
+    float entropy;                  /* for backward of sampled keys: factor of the entropy of p */
+    const struct guide *guide;      /* for backward on the general path; may be NULL */
 };
 
-/* Gradients to add to, each in the layout of its array; NULL if not wanted. */
+/* The arrays to which gradients are added, each in the layout of the array it belongs to; NULL if
+   not wanted. */
 struct projected_gradients {
     float *q, *k, *v, *bias, *vector, *relative, *centers, *filters, *feature_weight;
 };
 
-/* Sizes of a problem, from which workspaces are laid out; for several problems, the maxima. */
+/* The sizes of a problem that determine its workspace, or their maxima over several problems. */
 struct bounds {
-    const rapt_attention *a; /* tells which biases and masks there are */
+    const rapt_attention *a; /* read only for its options, such as which biases and masks exist */
     size_t heads, key_heads;
-    size_t width, value_width; /* of projected queries and keys; of values */
+    size_t width, value_width; /* floats per row of projected queries and keys, and of values */
     bool additive;
-    size_t channels, filter_width; /* of a recurrent score, else 0 */
+    size_t channels, filter_width; /* for a recurrent score, else 0 */
     size_t batch;
-    size_t query_rows, key_rows;          /* of all sequences */
-    size_t max_queries, max_keys;         /* the problem's `queries` and `keys` */
-    size_t longest_queries, longest_keys; /* of the longest sequence */
-    size_t team;                          /* members */
+    size_t query_rows, key_rows;          /* total of all sequences */
+    size_t max_queries, max_keys;         /* `queries` and `keys` of the problem */
+    size_t longest_queries, longest_keys; /* rows of the longest sequence */
+    size_t team;                          /* number of members */
 };
 
 /* ---- problem.c ---- */
 struct bounds rapt__bounds(const struct projected *c, int team_size);
 
-/* ---- relative_sums.c ----
-   Lays out the sums that problem.h describes; NULL if there is no relative bias. */
+/* ---- relative_sums.c ---- Lays out the sums that problem.h describes. Returns NULL if there is no
+   relative bias. */
 float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b);
 
 /* ---- mask.c ---- */
-/* Returns the relative bias of query t of head h: element s is that of key s. */
+/* Returns the relative bias of query t of head h. Element s belongs to key s. */
 const float *rapt__relative_row(const struct projected *c, const struct sequence *b, int h, int t);
 
 #endif

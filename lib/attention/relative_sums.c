@@ -1,4 +1,4 @@
-/* relative_sums.c - gradients of relative biases, summed by head and sequence and then over the
+/* relative_sums.c - sums gradients of relative biases per head and sequence, and then over the
    sequences in order. */
 #include "attention/projected.h"
 
@@ -8,7 +8,7 @@ float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b)
     return rapt__arena_floats(arena, b->heads, b->query_rows + b->key_rows);
 }
 
-/* Returns s - position of the first of a sequence's sums, which is negative or 0. */
+/* Returns s - position for the first of a sequence's sums; it is negative or 0. */
 static int sums_first(const rapt_attention *a, const struct sequence *b)
 {
     bool left = a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;

@@ -1,14 +1,14 @@
 /* attend.c - attention of queries to a cache, in tiles if the flash path supports the problem. Rows
-   that read the same keys are computed together: all query heads of a key head, all new tokens, and
-   neighboring query sequences that read the same sequence of the cache, as the beams of one
-   sentence do. */
+   that read the same keys are computed together. These are the rows of all query heads of a key
+   head, of all new tokens, and of neighboring query sequences that read the same sequence of the
+   cache, such as the beams of a sentence. */
 #include "attention/cache/cache.h"
 
 struct cache_reader {
     const struct cache *cache;
     const struct cached_queries *q;
     const struct kernels *kernels;
-    float scale, *workspace; /* workspace is this member's, for the kernel */
+    float scale, *workspace; /* workspace of this member for the kernel */
     int group, rows;         /* query heads per key head; rows of an item */
 };
 
@@ -31,7 +31,8 @@ struct attend_row rapt__cached_visible(const struct cache *c, const struct cache
     return row;
 }
 
-/* Returns the first query sequence after i that reads another sequence of the cache. */
+/* Returns the index of the first query sequence after i that reads a different sequence of the
+   cache. */
 static int group_end(const struct cached_queries *q, int i)
 {
     int end = i + 1;
@@ -39,7 +40,7 @@ static int group_end(const struct cached_queries *q, int i)
     return end;
 }
 
-/* Returns the row of query head h for query row r of query sequence i. */
+/* Returns the row for query head h of query row r of query sequence i. */
 static struct attend_row cached_row_of(const struct cache_reader *x, int i, int h, int r)
 {
     const struct cached_queries *q = x->q;
@@ -53,8 +54,8 @@ static struct attend_row cached_row_of(const struct cache_reader *x, int i, int 
     return row;
 }
 
-/* Computes rows [first, first + rows) of query sequences [i, end), which read the same keys. Rows
-   are counted query row by query row, and within each by the heads of the group. */
+/* Computes rows [first, first + rows) of query sequences [i, end), which all read the same keys.
+   Rows are ordered by query row, then by the heads of the group. */
 static void attend_cached_tiles(const struct cache_reader *x, int i, int end, int g, int first,
                                 int rows)
 {

@@ -1,6 +1,6 @@
 /* attend_general.c - attention of queries to a cache, row by row, for every score, locality and
-   normalizer. With a recurrent score, rows are computed in order, and the weights of the last one
-   are kept in the history. */
+   normalizer. With a recurrent score, rows are computed in order, and the history keeps the weights
+   of the last one. */
 #include "attention/cache/cache.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *
     return row;
 }
 
-/* Saves the weights from before this call. */
+/* Saves the weights that the previous call left. */
 static void save_weights(struct attention_history *l, int i, int h)
 {
     size_t n = (size_t)i * (size_t)l->heads + (size_t)h;
@@ -81,7 +81,7 @@ static void save_weights(struct attention_history *l, int i, int h)
                (size_t)l->counts[n] * sizeof *l->old);
 }
 
-/* Computes one more row of a sequence and head; its weights go into the history. */
+/* Computes the next row of a sequence and head, and stores its weights in the history. */
 static void attend_next(struct attention_history *l, int keys, struct row *row, int i, int h,
                         float *out)
 {

@@ -1,6 +1,6 @@
-/* cache.c - key/value cache: keys and values of past tokens in the layout of the flash kernel, keys
-   in panels of 16 and values as rows of whole vectors. A new token writes its own lane and row, and
-   nothing is repacked. */
+/* cache.c - key/value cache. It stores past keys and values in the layout of the flash kernel: keys
+   in panels of 16, values as rows of whole vectors. A new token writes only its own lane and row,
+   and nothing is repacked. */
 #include "attention/cache/cache.h"
 
 void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
@@ -36,7 +36,7 @@ void rapt__cache_start(struct cache *cache, const int *capacity)
     cache->clock = 0;
 }
 
-/* Counts new tokens, and gives the panels they change new stamps. */
+/* Counts the new tokens, and gives new stamps to the panels that they change. */
 static void count_tokens(struct cache *c, const int *starts)
 {
     for (int i = 0; i < c->sequences; i++) {

@@ -1,5 +1,5 @@
-/* cache.h - offsets of panels in a cache, and one query against it, shared by the files of this
-   folder. The interface to other layers is in attention.h. */
+/* cache.h - offsets of panels in a cache, and the computation of one query, shared by the files of
+   this folder. The interface to other layers is in attention.h. */
 #ifndef RAPT_LIB_ATTENTION_CACHE_H
 #define RAPT_LIB_ATTENTION_CACHE_H
 
@@ -36,14 +36,15 @@ static inline int rapt__cached_sequence(const struct cached_queries *q, int i)
 {
     return q->sequence ? q->sequence[i] : i;
 }
-/* Returns the visible keys of row r of query sequence i, including those that local-p hides. */
+/* Returns the visible keys of row r of query sequence i, including those outside the window of
+   local-p. */
 struct attend_row rapt__cached_visible(const struct cache *c, const struct cached_queries *q, int i,
                                        int r);
 
 /* Returns the position of row r of query sequence i among the keys. */
 int64_t rapt__cached_position(const struct cache *c, const struct cached_queries *q, int i, int r);
-/* Returns the relative biases of that row in head h, whose element s is that of key s, or NULL if
-   there are none. */
+/* Returns the relative biases of that row in head h, or NULL if there are none. Element s is the
+   bias of key s. */
 static inline const float *
 rapt__cached_relative(const struct cache *c, const struct cached_queries *q, int i, int h, int r)
 {
@@ -53,17 +54,18 @@ rapt__cached_relative(const struct cache *c, const struct cached_queries *q, int
 }
 
 /* ---- weights.c ---- */
-/* Lays out what rapt__cache_weights needs for a softmax of dot products. */
+/* Lays out the workspace that rapt__cache_weights needs for a softmax of dot products. */
 void rapt__cached_weights_layout(struct arena *part, const struct bounds *b);
 
 /* ---- attend_general.c: row by row, for every score, locality and normalizer ---- */
-struct cached_rows { /* the state of one member */
+struct cached_rows { /* workspace of one member */
     const struct cache *cache;
     const struct cached_queries *q;
-    struct projected projected; /* projection of q->spec */
+    struct projected projected; /* what remains of q->spec after projection */
     struct row_space space;
 };
-/* Returns the sizes for c's spec with at most `longest` keys. The rows of the spec are not read. */
+/* Returns the sizes for c's spec with at most `longest` keys. Does not read the rows of the
+   spec. */
 struct bounds rapt__cached_bounds(const struct projected *c, int longest, int team_size);
 void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to); /* a row_space */
 struct cached_rows rapt__cached_rows(const struct projected *projected, const struct cache *c,
@@ -79,7 +81,7 @@ void rapt__cache_attend_general(struct team *team, const struct projected *proje
                                 struct arena *arena);
 
 /* ---- history.c ---- */
-/* Returns the weights of a head in `weights`, which is l->weights or l->old. */
+/* Returns the weights of a head in `weights`, which must be l->weights or l->old. */
 static inline float *rapt__history_at(const struct attention_history *l, float *weights, int i,
                                       int h)
 {

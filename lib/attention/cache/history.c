@@ -1,5 +1,5 @@
-/* history.c - attention history: the weights of the last query of each sequence and head, which a
-   location-aware score (Chorowski et al. 2015, section 2.2) reads for the next query. */
+/* history.c - attention history: the weights of the last query of each sequence and head. A
+   location-aware score (Chorowski et al. 2015, section 2.2) reads them for the next query. */
 #include "attention/cache/cache.h"
 
 #include <string.h>

@@ -1,15 +1,15 @@
-/* reorder.c - reorders a cache: sequence i becomes what sequence parents[i] was.
+/* reorder.c - reorders a cache: the new sequence i is the old sequence parents[i].
 
-   The first child of a sequence takes over its slot with all panels in it. The others get slots
-   that no child took, and copies of the panels that these do not already hold: hypotheses of a beam
-   search share their prefixes. No slot is both read and written, so the order of copies does not
-   matter. */
+   The first child of a sequence takes over its slot with all its panels. The other children get
+   slots that no child took over. Only panels that differ are copied to them, since hypotheses of a
+   beam search share their prefixes. No slot is both read and written, so the order of the copies
+   does not matter. */
 #include "attention/cache/cache.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Assigns the new slots: first children get those of their parents, the others free ones. */
+/* Assigns the new slots: first children get the slots of their parents, the others free ones. */
 static void find_slots(struct cache *c, const int *parents)
 {
     int *taken = c->spare, next = 0;
@@ -53,7 +53,7 @@ static void commit_slots(struct cache *c, const int *parents)
     c->slot = c->after, c->after = slot;
 }
 
-/* Copies panel p of a key head, as far as it is filled, from a slot to a sequence. */
+/* Copies the filled part of panel p of a key head from a slot to a sequence. */
 static void copy_panel(const struct cache *c, int from, int sequence, int p, int g)
 {
     size_t a = rapt__cache_slot(c, from, g) + (size_t)p;

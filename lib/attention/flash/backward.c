@@ -1,18 +1,19 @@
 /* backward.c - flash backward: adds the gradients of projected queries, keys, values and biases to
-   what the arrays hold. A member of the team takes a key block of a pair, with all queries against
-   its keys, so the order of every sum is the same whichever member computes it (backward_blocks.c).
-   With many pairs each member takes whole pairs; with few the team shares one pair at a time. Pairs
-   that share a bias add to its gradient in order: one member computes them all, or the team
-   computes them one after the other.
+   what the arrays hold. A member of the team takes a key block of a pair and processes all queries
+   against its keys, so the order of every sum is the same whichever member computes it
+   (backward_blocks.c). If there are many pairs, each member takes whole pairs; if there are few,
+   the team shares one pair at a time. Pairs that share a bias must add to its gradient in order:
+   either one member computes them all, or the team computes one after the other.
 
-   Rows of a relative bias overlap, as element s - position is the same for many queries and keys.
-   So its gradient is summed pair by pair, each by one member, and then over the sequences. */
+   Rows of a relative bias overlap, because many queries and keys have the same distance s -
+   position. Their gradient is therefore summed first within each pair, by one member, and then over
+   the sequences. */
 #include "attention/flash/backward.h"
 
 #include <string.h>
 
-/* Lays out the workspace and returns the gradients of the relative bias. first: member 0's part,
-   may be NULL. */
+/* Lays out the workspace and returns the sums of the gradients of the relative bias. `first`
+   receives member 0's part and may be NULL. */
 static float *lay_out_backward(struct arena *arena, const struct bounds *b,
                                struct backward_part *mine, struct backward_part *first)
 {
@@ -40,8 +41,8 @@ static int key_blocks_of(const struct backward_pair *p)
     return rapt__ceil_div(p->b.existing, ATTEND_BLOCK);
 }
 
-/* Returns the number of register tiles: those of scores, their gradients and the gradients of
-   queries, then those of the gradients of keys and of values. */
+/* Returns the number of register tiles of a block: first those for the scores, their gradients and
+   the gradients of queries, then those for the gradients of keys and values. */
 static int64_t tiles_of_pair(const struct backward_pair *p)
 {
     int rows = p->f->kernels->tile_rows;
@@ -59,8 +60,8 @@ static void backward_pair_alone(const struct backward_pair *p)
     for (int i = 0; i < p->blocks; i++) rapt__flash_add_dq(p, i);
 }
 
-/* Computes a pair with the whole team. Key blocks are taken in order, so a block that another one
-   waits for is already being computed. */
+/* Computes a pair with the whole team. Key blocks are handed out in order, so the block that
+   another one waits for is already being computed. */
 static void backward_pair_shared(struct team *team, const struct backward_pair *p)
 {
     int n;
@@ -72,10 +73,10 @@ static void backward_pair_shared(struct team *team, const struct backward_pair *
     rapt__team_barrier(team);
 }
 
-/* Groups of pairs that add to the same gradients of the bias, which they must do in order: the
-   pairs of all sequences, of all heads, or a single pair. */
+/* Groups of pairs that add to the same gradients of the bias and must therefore be computed in
+   order. A group consists of the pairs of all sequences, of all heads, or of a single pair. */
 struct pair_groups {
-    int sequences, heads; /* the number of groups is the product of both */
+    int sequences, heads; /* the number of groups is their product */
 };
 
 static struct pair_groups pair_groups_of(const struct flash_backward *f)
@@ -92,8 +93,8 @@ static bool whole_groups(const struct flash_backward *f, const struct pair_group
     return count >= (ptrdiff_t)2 * team || f->a->keys <= ATTEND_BLOCK;
 }
 
-/* Sets *rows to what a pair reads and adds to: nothing if the pair does not exist or has no keys.
-   Outputs are read only if there are several blocks of keys. */
+/* Sets *rows to what a pair reads and adds to, or to nothing if the pair does not exist or has no
+   keys. Outputs are read only if there are several blocks of keys. */
 static void backward_rows_ahead(const struct flash_backward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;

@@ -1,7 +1,7 @@
-/* backward_blocks.c - flash backward of one pair, block by block: packs queries and keys, runs the
-   kernels on each block of the table, and adds dq, dk and dv to the caller's. One member computes a
-   key block. At each query block it waits until the earlier key blocks have been added, so dq is
-   summed in the order of keys whichever members compute them. */
+/* backward_blocks.c - flash backward of one pair, block by block. It packs queries and keys, runs
+   the kernels on each block of the table, and adds dq, dk and dv to the caller's. One member
+   computes a key block. At each query block it waits until the earlier key blocks have been added,
+   so dq is summed in the order of keys whichever members compute them. */
 #include "attention/flash/backward.h"
 #include "op/op.h"
 
@@ -56,9 +56,9 @@ static struct query_block block_of(const struct backward_pair *p, int i)
     return q;
 }
 
-/* Returns true if a block has all keys, so that attend_dkv sums delta from p and dp. If one key has
-   nearly all the weight, its dp - delta is the small difference of two sums. Using out.dout
-   instead, which rounds differently from dp, would make that difference less accurate. */
+/* Returns true if a block has all keys, so that attend_dkv can sum delta from p and dp. If one key
+   has nearly all the weight, its dp - delta is a small difference of two sums. Computing delta as
+   out.dout instead, which rounds differently from dp, would make that difference less accurate. */
 static bool one_block(const struct backward_pair *p)
 {
     return p->b.existing <= ATTEND_BLOCK;
@@ -150,7 +150,7 @@ float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *b
     return f->d->bias && bias ? f->d->bias + (bias - f->a->mask.bias) : NULL;
 }
 
-/* Describes the rows of a query block. Returns false if none of them sees a key of the key
+/* Describes the rows of a query block. Returns false if none of them can see a key of the key
    block. */
 static bool visible_rows(const struct backward_pair *p, const struct query_block *q,
                          const struct key_block *s, struct attend_row *row)

@@ -1,12 +1,12 @@
-/* backward_heads.c - flash backward of a pair of few queries and few keys, query head by query head
-   as plain rows (kernel/flash_head_backward.c). Rows that are not whole vectors are padded in the
-   workspace of the blocks, where their gradients are summed. Sums have the same order as in
-   backward_blocks.c. */
+/* backward_heads.c - flash backward of a pair of few queries and few keys, one query head at a
+   time, on plain rows (kernel/flash_head_backward.c). Rows that are not whole vectors are padded in
+   the workspace of the blocks, where their gradients are also summed. Sums have the same order as
+   in backward_blocks.c. */
 #include "attention/flash/backward.h"
 
 #include <string.h>
 
-/* Returns true if all floats of a pair that the products of its gradients read are finite. */
+/* Returns true if all floats that are multiplied to compute the gradients of a pair are finite. */
 static bool pair_finite(const struct backward_pair *p)
 {
     const struct flash_backward *f = p->f;
@@ -29,8 +29,8 @@ static bool rows_padded(const struct backward_pair *p)
     return p->f->c->width % LANES != 0 || p->f->a->value_width % LANES != 0;
 }
 
-/* Computes the queries of query head h from `first` on, at most HEAD_GRADIENTS. *all describes the
-   pair; dk and dv of *d are set. */
+/* Computes at most HEAD_GRADIENTS queries of query head h, starting with `first`. *all describes
+   the pair; dk and dv of *d must be set. */
 static void backward_head(const struct backward_pair *p, int h, int first,
                           const struct attend_head *all, struct attend_head_gradients *d)
 {
@@ -60,14 +60,14 @@ static void backward_head(const struct backward_pair *p, int h, int first,
     if (padded) rapt__flash_add_rows(f, d->dq, head.queries, c->width, dq, c->q_stride.row);
 }
 
-/* Returns true if dk and dv are summed in this member's workspace: because the queries of a pair
-   take several calls, or because rows are padded. */
+/* Returns true if dk and dv must be summed in this member's workspace, because the queries of a
+   pair take several calls or because rows are padded. */
 static bool summed_apart(const struct backward_pair *p)
 {
     return p->f->group > 1 || p->b.queries > HEAD_GRADIENTS || rows_padded(p);
 }
 
-/* Returns where the gradients of keys or values are summed, or NULL if they are not wanted. */
+/* Returns where to sum the gradients of keys or values, or NULL if they are not wanted. */
 static float *key_sums(float *mine, float *to, const rapt_stride *stride,
                        const struct backward_pair *p)
 {
@@ -76,8 +76,8 @@ static float *key_sums(float *mine, float *to, const rapt_stride *stride,
 }
 
 /* Computes the queries of a pair, head by head and HEAD_GRADIENTS at a time. Their dk and dv are
-   one sum: if a single call computes all of it, the call adds it to the caller's arrays; otherwise
-   it is added at the end. */
+   each one sum. If a single call computes all of it, that call adds it to the caller's arrays.
+   Otherwise it is added at the end. */
 static void backward_each_head(const struct backward_pair *p, const struct attend_head *head)
 {
     const struct flash_backward *f = p->f;

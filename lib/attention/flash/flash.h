@@ -1,5 +1,5 @@
-/* flash.h - the flash path: softmax attention of projected queries and keys in tiles, forward,
-   backward and the weights themselves. It keeps nothing of the size queries x keys. */
+/* flash.h - the flash path: softmax attention of projected queries and keys in tiles. It computes
+   forward, backward and the weights, and stores no queries x keys matrix. */
 #ifndef RAPT_LIB_ATTENTION_FLASH_H
 #define RAPT_LIB_ATTENTION_FLASH_H
 
@@ -8,14 +8,15 @@
 /* Returns true if this path supports the problem. Does not read q and k. */
 bool rapt__flash_supports(const struct projected *c);
 
-/* Counts the workspace of the function below that needs the most. */
+/* Lays out enough workspace for any of the functions below. */
 void rapt__flash_layout(struct arena *arena, const struct bounds *b);
 
-/* All members of a team call these; each lays out its workspace after what the arena holds. */
+/* All members of a team call these functions. Each lays out its workspace after what the arena
+   already holds. */
 void rapt__flash_forward(struct team *team, const struct projected *c, const float *v, float *out,
                          const rapt_attention_saved *saved, struct arena *arena);
-/* Compute the statistics that forward did not save, [H][query rows][STATISTICS] laid out in the
-   arena: of all rows, or only of query rows [first, first + rows) of one sequence and head. */
+/* Compute the statistics that forward did not save, [H][query rows][STATISTICS], in the arena: for
+   all rows, or only for query rows [first, first + rows) of one sequence and head. */
 const float *rapt__flash_statistics(struct team *team, const struct projected *c,
                                     struct arena *arena);
 const float *rapt__flash_statistics_of(struct team *team, const struct projected *c, int sequence,
@@ -23,31 +24,33 @@ const float *rapt__flash_statistics_of(struct team *team, const struct projected
 void rapt__flash_backward(struct team *team, const struct projected *c, const float *v,
                           const float *out, const float *statistics, const float *dout,
                           const struct projected_gradients *d, struct arena *arena);
-/* Sets weights[rows][keys of the sequence] of query rows [first, first + rows) of one sequence and
-   head, before dropout. */
+/* Computes weights[rows][keys of the sequence] for query rows [first, first + rows) of one sequence
+   and head, before dropout. */
 void rapt__flash_weights(struct team *team, const struct projected *c, const float *statistics,
                          int sequence, int head, int first, int rows, float *weights,
                          struct arena *arena);
 
 /* ---- head.c ---- */
-/* Sets the keys of a sequence's key head for attend_head, which takes at most ATTEND_BLOCK queries.
-   Leaves the arrays of queries and values unset; low and high are [queries] of workspace. Returns
-   false if the pair must be packed. */
+/* Describes the keys of a sequence's key head for attend_head, which takes at most ATTEND_BLOCK
+   queries. Does not set the arrays of queries and values. low and high are [queries] of workspace.
+   Returns false if the pair must be packed. */
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
-/* Sets what depends on one of its query heads, from query `first` on: queries, their masks and
-   biases, and the key and row of dropout. low, high and the number of queries stay. */
+/* Sets everything that depends on the query head, for the queries from `first` on: queries, their
+   masks and biases, and the key and row of dropout. low, high and the number of queries are
+   kept. */
 void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
                               struct attend_head *head);
-/* Returns rows, *row apart, as rows of whole vectors: x itself if width is a multiple of 16, else
-   copies padded with 0 in `to` [rows][padded width], and *row becomes their distance. */
+/* Returns rows, which are *row floats apart, as rows of whole vectors: x itself if width is a
+   multiple of 16, else copies in `to` [rows][padded width], padded with 0. Sets *row to the
+   distance of the returned rows. */
 const float *rapt__flash_whole_rows(const float *x, ptrdiff_t *row, int rows, int width, float *to);
 
-/* Returns true if the rows of queries, keys and values of all pairs, twice that with gradients,
-   exceed the caches near a core, so that prefetching those of the next pair pays. */
+/* Returns true if the rows of queries, keys and values of all pairs (twice as many with gradients)
+   exceed the caches near a core, so that it pays to prefetch those of the next pair. */
 bool rapt__flash_rows_far(const struct projected *c, bool gradients);
 
-/* ---- forward.c, backward.c: their workspaces, for rapt__flash_layout ---- */
+/* ---- forward.c, backward.c: their workspaces, used by rapt__flash_layout ---- */
 void rapt__flash_forward_layout(struct arena *arena, const struct bounds *b);
 float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b);
 void rapt__flash_backward_layout(struct arena *arena, const struct bounds *b);

@@ -1,10 +1,11 @@
-/* forward.c - flash forward: out, lse and softmax statistics from projected queries, keys and
-   values; or only the statistics, for callers that did not keep them. The keys and values of a
-   sequence and key head (a pair) are packed in panels, then its query rows are processed in items;
-   rows of all the query heads that share the key head fill tiles together. Each member of the team
-   takes whole pairs, which then stay in its caches. If the number of pairs is not a multiple of the
-   team's size and there are many rows, the whole team first computes the excess pairs, one at a
-   time. */
+/* forward.c - flash forward: computes out, lse and softmax statistics from projected queries, keys
+   and values, or only the statistics for callers that did not keep them.
+
+   The keys and values of a sequence and key head (a pair) are packed in panels, then its query rows
+   are processed in items. The rows of all query heads that share the key head fill tiles together.
+   Each member of the team takes whole pairs, which then stay in its caches. If the number of pairs
+   is not a multiple of the team's size and there are many rows, the whole team first computes the
+   excess pairs, one at a time. */
 #include "attention/flash/forward.h"
 #include "op/op.h"
 
@@ -56,7 +57,8 @@ static void pack_panels(const struct flash_forward *f, const struct sequence *b,
     }
 }
 
-/* Describes the keys and values of a pair in place, with the packed memory for one block. */
+/* Describes the keys and values of a pair in place, and the memory in which one block at a time is
+   packed. */
 static struct attend_plain plain_of(const struct flash_forward *f, const struct sequence *b, int g)
 {
     return (struct attend_plain){
@@ -72,8 +74,8 @@ static struct attend_plain plain_of(const struct flash_forward *f, const struct 
     };
 }
 
-/* Computes rows [first, first + rows) of all query heads that share key head g, head by head.
-   plain: the pair has not been packed. */
+/* Computes rows [first, first + rows) of each query head that shares key head g. `plain` means that
+   the pair has not been packed. */
 static void attend_flash_rows(const struct flash_forward *f, const struct sequence *b, int g,
                               int first, int rows, bool plain)
 {
@@ -126,11 +128,11 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     int rows = ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
     int all = b->queries * f->group;
     if (all == 0 || rapt__flash_forward_heads(f, b, g)) return;
-    bool plain = all <= rows && b->existing > 0; /* every key is read only once */
+    bool plain = all <= rows && b->existing > 0; /* then every key is read only once */
     int64_t tiles = rapt__ceil_div(all, f->kernels->tile_rows);
     rapt__ahead_spread(f->ahead, 2 * tiles * rapt__ceil_div(b->existing, ATTEND_BLOCK) +
                                      (plain ? rapt__ceil_div(b->existing, LANES) : 0));
-    if (plain) { /* packs only one block at a time */
+    if (plain) { /* packs one block at a time */
         attend_flash_rows(f, b, g, 0, all, true);
         return;
     }
@@ -138,7 +140,7 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     for (int n = 0; n < rapt__ceil_div(all, rows); n++) attend_item(f, b, g, n, rows);
 }
 
-/* Sets *rows to what a pair reads: nothing if the pair does not exist or has no keys. */
+/* Sets *rows to what a pair reads, or to nothing if the pair does not exist or has no keys. */
 static void forward_rows_ahead(const struct flash_forward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;
@@ -157,9 +159,9 @@ static void forward_rows_ahead(const struct flash_forward *f, int pair, struct r
                         b.queries, c->width);
 }
 
-/* Computes a pair with the whole team. The rows are divided into the same number of items for each
-   member, which are taken from the last to the first, because with causality the last rows see the
-   most keys. */
+/* Computes a pair with the whole team. The rows are divided into items, the same number for each
+   member. The last items are handed out first, because with causality the last rows see the most
+   keys. */
 static void share_pair(struct team *team, const struct flash_forward *f, const struct sequence *b,
                        int g)
 {
@@ -173,7 +175,8 @@ static void share_pair(struct team *team, const struct flash_forward *f, const s
     rapt__team_barrier(team);
 }
 
-/* Returns how many of the first pairs the team shares: the remainder, if there are many rows. */
+/* Returns the number of pairs at the beginning that the team shares: the remainder, if there are
+   many rows. */
 static int shared_pairs(const struct flash_forward *f, int team)
 {
     int64_t pairs = (int64_t)f->a->batch * f->key_heads;
@@ -181,8 +184,8 @@ static int shared_pairs(const struct flash_forward *f, int team)
     return many ? (int)(pairs % team) : 0;
 }
 
-/* Packs the first, shared pairs in member 0's memory, and all others in that of the member that
-   takes them. */
+/* Computes the first, shared pairs with the keys packed in member 0's memory, then the others, each
+   packed in the memory of the member that takes it. */
 static void attend_pairs(struct team *team, struct flash_forward *f,
                          const struct packed_pair *first, const struct packed_pair *mine)
 {
@@ -234,7 +237,7 @@ float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b
     return rapt__arena_floats(arena, b->heads, rows);
 }
 
-/* Returns the arena after the statistics, for what is needed only to compute them. */
+/* Returns the arena after the statistics, as workspace that is needed only to compute them. */
 static struct arena arena_after(const struct arena *arena)
 {
     struct arena rest = *arena;

@@ -1,6 +1,6 @@
-/* forward_heads.c - flash forward of a pair of few queries and few keys, query head by query head
-   as plain rows (kernel/flash_head.c). If rows of values are not whole vectors, they are padded and
-   outputs are copied. */
+/* forward_heads.c - flash forward of a pair of few queries and few keys, one query head at a time,
+   on plain rows (kernel/flash_head.c). If rows of values are not whole vectors, they are padded and
+   the outputs are copied. */
 #include "attention/flash/forward.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ float *rapt__flash_forward_rows(struct arena *part, const struct bounds *b)
     return rapt__arena_floats(part, rows, rapt__round_up_size(b->value_width, LANES));
 }
 
-/* Computes query head h of a pair, whose keys and values are in *head. */
+/* Computes query head h of a pair whose keys and values are in *head. */
 static bool attend_one_head(const struct flash_forward *f, const struct sequence *b, int h,
                             struct attend_head *head)
 {

@@ -1,10 +1,11 @@
-/* head.c - decides which pairs of a sequence and key head are computed head by head as plain rows
-   (kernel/flash_head.c), and describes such a head: short sequences, in which nothing is read often
-   enough to be worth packing. Also decides whether rows are prefetched. */
+/* head.c - decides which pairs of a sequence and key head are computed one head at a time on plain
+   rows (kernel/flash_head.c), and describes such a head. These are short sequences, in which
+   nothing is read often enough to be worth packing. Also decides whether rows are prefetched. */
 #include "attention/flash/flash.h"
 #include "op/op.h"
 
-/* Sets the ranges of visible keys of all queries. Returns false if all see all keys. */
+/* Computes the ranges of visible keys of all queries. Returns false if every query sees every
+   key. */
 static bool visible_ranges(const rapt_attention *a, const struct sequence *b, float *low,
                            float *high)
 {

@@ -1,5 +1,5 @@
-/* weights.c - flash weights: w[t][s] of some queries of one sequence and head, rebuilt from the
-   softmax statistics block by block as in the backward pass. Also lays out the workspace of the
+/* weights.c - flash weights: recomputes w[t][s] for some queries of one sequence and head from the
+   softmax statistics, block by block as in the backward pass. Also lays out the workspace of the
    whole flash path. */
 #include "attention/flash/flash.h"
 
@@ -9,7 +9,7 @@ struct flash_weights {
     const struct projected *c;
     const struct kernels *kernels;
     struct sequence b;
-    const float *q, *k, *statistics; /* of the sequence and head */
+    const float *q, *k, *statistics; /* rows of the sequence and head */
     int head, first, rows;
     float *weights;
 };
@@ -47,7 +47,7 @@ void rapt__flash_layout(struct arena *arena, const struct bounds *b)
     }
 }
 
-/* Rebuilds rows [first, first + rows), at most ATTEND_ROWS of them. */
+/* Recomputes rows [first, first + rows), where rows is at most ATTEND_ROWS. */
 static void rebuild_rows(const struct flash_weights *w, int first, int rows,
                          const struct weights_part *p)
 {

@@ -1,9 +1,11 @@
 /* backward.c - general backward: adds the gradients of projected queries, keys, values, biases,
-   centers and learned arrays to what the arrays hold. A member of the team takes a sequence and key
-   head and goes through the rows of its query heads in order, so that the order of every sum is
-   fixed. Gradients that sequences share are summed per head and sequence, then over the batch. Key
-   heads and sequences that share the gradient of a bias are one item, computed by one member. Rows
-   of a recurrent score go backward in time, over the weights of all queries of a head. */
+   centers and learned arrays to what the arrays hold.
+
+   A member of the team takes a sequence and key head, and processes the rows of its query heads in
+   order, so that the order of every sum is fixed. Gradients that sequences share are summed per
+   head and sequence, then over the batch. Key heads and sequences that share the gradient of a bias
+   form one item, which one member computes. With a recurrent score, gradients flow backward through
+   time, and the weights of all queries of a head are kept. */
 #include "attention/general/backward.h"
 
 #include <string.h>
@@ -68,7 +70,7 @@ void rapt__general_backward_layout(struct arena *arena, const struct bounds *b)
     lay_out_backward_rows(arena, b, &mine);
 }
 
-/* Zeroes and returns the floats of a head and sequence. */
+/* Zeroes and returns the sums of a head and sequence, n floats. */
 static float *zeroed(float *all, size_t n, size_t size)
 {
     return size ? memset(all + n * size, 0, size * sizeof *all) : NULL;
@@ -108,7 +110,7 @@ static struct row backward_row_of(const struct backward_keys *p, const struct ro
     return r;
 }
 
-/* Recomputes the weights of all queries of a head as forward found them. */
+/* Recomputes the weights of all queries of a head as in forward. */
 static void rebuild_weights(const struct backward_keys *p, const struct row_head *head, int h)
 {
     const rapt_attention *a = p->f->c->a;
@@ -123,7 +125,7 @@ static void rebuild_weights(const struct backward_keys *p, const struct row_head
     }
 }
 
-/* Copies rows of n floats out of whole panels; `to` may be NULL. */
+/* Copies the first n floats of rows that are padded to whole panels; `to` may be NULL. */
 static void compact(const float *from, int rows, int n, float *to)
 {
     for (int i = 0; to && i < rows; i++)
@@ -152,7 +154,7 @@ static void backward_in_time(const struct backward_keys *p, const struct row_hea
     compact(m->dfeature_weight, h->width, h->channels, l->sums.feature_weight);
 }
 
-/* Adds the gradients of rows t, t + 1, ... of a block that has kept their weights and dx. */
+/* Adds the gradients of a block of rows starting at t, which has kept their weights and dx. */
 static void add_products(const struct backward_keys *p, const struct row_head *head,
                          const struct row_block *block, int h, int t)
 {
@@ -173,7 +175,7 @@ static void add_products(const struct backward_keys *p, const struct row_head *h
                            k_row);
 }
 
-/* Computes rows t, t + 1, ..., at most BLOCK_ROWS. */
+/* Computes at most BLOCK_ROWS rows, starting at t. */
 static void backward_block(const struct backward_keys *p, const struct row_head *head,
                            struct backward_row *l, int t, int rows)
 {
@@ -213,7 +215,7 @@ static void backward_head(const struct backward_keys *p, int h)
         backward_block(p, &head, &l, t, rapt__min(p->b.queries - t, BLOCK_ROWS));
 }
 
-/* Adds dkeys, which are in panels, to the caller's rows. */
+/* Adds dkeys, which are stored in panels, to the caller's rows. */
 static void add_dkeys(const struct backward_keys *p)
 {
     const struct projected *c = p->f->c;
@@ -253,7 +255,7 @@ static void add_sums(const struct general_backward *f, int h, float *d, size_t n
                      size_t size)
 {
     size_t batch = (size_t)f->c->a->batch;
-    enum { COLUMNS = 1 << 30 }; /* the kernel counts columns in int */
+    enum { COLUMNS = 1 << 30 }; /* because the kernel counts columns in int */
     for (size_t i = 0; d && size && batch && i < n; i += COLUMNS)
         f->kernels->column_sum(d + (size_t)h * n + i, sums + (size_t)h * batch * size + i,
                                (ptrdiff_t)size, (int)batch, (int)rapt__min_size(n - i, COLUMNS));

@@ -1,32 +1,34 @@
-/* backward.h - general backward, shared by its files: the current sequence and key head, its
-   workspace, and one row of it. */
+/* backward.h - declarations shared by the files of general backward: the current sequence and key
+   head, its workspace, and one of its rows. */
 #ifndef RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
 #define RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
 
 #include "attention/general/general.h"
 
-/* Sums over the rows of one head and sequence, for gradients that sequences share. */
+/* Gradients that sequences share, summed over the rows of one head and sequence. */
 struct head_sums {
     float *vector, *filters, *feature_weight;
-    float *relative; /* of all heads and sequences, see rapt__relative_sums; NULL means no relative
-                        bias */
+    float *relative; /* sums for all heads and sequences, see rapt__relative_sums; NULL if there is
+                        no relative bias */
 };
-struct head_sum_sizes { /* floats of each of the first three, in whole vectors; 0 if not used */
+struct head_sum_sizes { /* sizes of the first three in floats, rounded up to whole vectors; 0 if not
+                           used */
     size_t vector, filters, feature_weight;
 };
 
-struct backward_rows { /* workspace of a member */
+struct backward_rows { /* workspace of one member */
     struct row_space space;
     struct row_block block;
-    float *key_panels, *value_panels;  /* [panels][width][16], [panels][value width][16] */
+    float *key_panels, *value_panels;  /* [panels][width][16] and [panels][value width][16] */
     float *dkeys;                      /* [panels][width][16], for additive scores */
     float *dz, *dnext;                 /* [capacity] */
     float *dq;                         /* [width], used if dq is not wanted */
-    float *transposed;                 /* [panels of channels][keys][16], for recurrent scores, as
-                                          all below */
-    float *dfilters, *dfeature_weight; /* of a head, [channels] and [width] rows in whole panels */
-    float *product;                    /* as large as the larger of these two */
-    float *dsums, *dfeatures; /* [width][capacity], [channels][capacity + 2 filter_width] */
+    float *transposed;                 /* [panels of channels][keys][16]; this and the rest are for
+                                          recurrent scores */
+    float *dfilters, *dfeature_weight; /* sums of one head, [channels] and [width] rows in whole
+                                          panels */
+    float *product;                    /* scratch space of the size of the larger of these two */
+    float *dsums, *dfeatures; /* [width][capacity] and [channels][capacity + 2 filter_width] */
     float *weights;           /* [queries][capacity] */
 };
 
@@ -35,8 +37,8 @@ struct general_backward {
     const struct kernels *kernels;
     const float *v, *dout;
     const struct projected_gradients *d;
-    int key_heads, group;  /* query heads per key head */
-    struct head_sums sums; /* of all members: [heads][batch] of the first three */
+    int key_heads, group;  /* group: number of query heads per key head */
+    struct head_sums sums; /* sums of all members; the first three are [heads][batch] */
     struct head_sum_sizes sizes;
     struct backward_rows mine;
 };
@@ -45,7 +47,7 @@ struct backward_keys { /* a sequence and key head */
     const struct general_backward *f;
     struct sequence b;
     struct row_keys keys;
-    const float *key_rows;  /* k' in place */
+    const float *key_rows;  /* rows of k' in the original array */
     float *dkeys, *dvalues; /* the caller's rows; NULL if not wanted */
 };
 
@@ -54,12 +56,12 @@ struct backward_row {
     struct row *r;
     int head, t;
     const float *dout_dots; /* element s is dout.v of key s; NULL if not computed yet */
-    float *dz;              /* dw, dz, dx, one after the other */
-    float *dnext; /* recurrent: gradient of its weights from the next query, then of those of the
-                     previous query */
-    struct head_sums sums;         /* of the head and sequence */
-    const struct row_block *block; /* keeps weights and dx of this row at `index`, for products of
-                                      all rows; NULL means the row adds to all gradients itself */
+    float *dz;              /* dw, then dz, then dx */
+    float *dnext; /* for recurrent scores: on entry the gradient of this query's weights from the
+                     next query, on return that of the previous query's weights */
+    struct head_sums sums;         /* sums of the head and sequence */
+    const struct row_block *block; /* keeps the weights and dx of this row at `index`, for products
+                                      of all rows; if NULL, the row itself adds to all gradients */
     int index;
 };
 

@@ -1,8 +1,8 @@
-/* block.c - adjacent rows of a head that see about the same keys: computes the products of their
-   weights with values, and of the gradients of their scores with keys and queries, for all of them
-   at once. Each sum has the same terms in the same order as with gemv and rank1_update
-   (kernel/gemv.c) row by row. If a key, value, query or gradient that one of the rows must not read
-   holds infinity or NaN, the sums are computed row by row. */
+/* block.c - computes adjacent rows of a head that see almost the same keys together: the products
+   of their weights with values, and the gradients of their scores with respect to keys and queries.
+   Each sum has the same terms in the same order as with gemv and rank1_update (kernel/gemv.c) row
+   by row. If a key, value, query or gradient that one of the rows must not read contains an
+   infinity or NaN, the sums are computed row by row. */
 #include "attention/general/general.h"
 
 #include <limits.h>
@@ -34,7 +34,7 @@ static void clear(const struct row_block *block, float *rows)
                (size_t)(block->end - block->first) * sizeof *rows);
 }
 
-/* Finds the keys that any of the rows sees. */
+/* Finds the range of keys that at least one of the rows sees. */
 bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows)
@@ -69,8 +69,8 @@ static void copy_floats(const float *x, ptrdiff_t x_row, int rows, int width, fl
     for (int r = 0; r < rows; r++) memcpy(y + r * y_row, x + r * x_row, (size_t)width * sizeof *y);
 }
 
-/* Computes at most DOT_COLUMNS columns of rapt__block_sums. If a result is not finite, the
-   product may have read a value that it must not read, so all are computed row by row. */
+/* Computes at most DOT_COLUMNS columns of rapt__block_sums. If a result is not finite, the product
+   may have read a value that it must not read, so all rows are computed again, one by one. */
 static void sum_columns(const struct row_block *b, const struct kernels *kernels, const float *rows,
                         const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row)
 {

@@ -34,15 +34,15 @@ static void copy_scores(const struct row *r, float *to)
     memcpy(to + r->first, r->space.x + r->first, length_of(r) * sizeof *to);
 }
 
-/* Zeroes hidden keys, so that a NaN at visible keys does not reach them. */
+/* Zeroes hidden keys, so that a NaN in visible keys does not reach them. */
 static void hide(const struct row *r, float *to)
 {
     for (int s = r->first; s < r->end; s++)
         if (r->space.x[s] == -INFINITY) to[s] = 0;
 }
 
-/* Turns p, which holds scores, into their softmax, with 0 where hidden even if the sum is NaN.
-   Returns their log-sum-exp. */
+/* Replaces the scores in p by their softmax, which is 0 at hidden keys even if the sum is NaN.
+   Returns the log-sum-exp of the scores. */
 static float exponentiate(struct row *r)
 {
     const struct kernels *k = r->head->kernels;
@@ -104,7 +104,7 @@ static void normalize_gumbel(struct row *r)
     if (low && !r->fully_masked) r->lse = copysignf(FLT_MAX, max);
 }
 
-/* Gives weight 1 to the chosen key, or to the maximum of `from`. */
+/* Gives weight 1 to the chosen key if it was chosen earlier, else to the maximum of `from`. */
 static void choose_key(struct row *r, const float *from)
 {
     const struct kernels *k = r->head->kernels;
@@ -173,8 +173,8 @@ static void straight_through_backward(struct row *r, float *dz, struct gain gain
     softmax_gradient(r, dz, 1);
 }
 
-/* Adds entropy p (log p + H) to dz, the gradient of -entropy H, where H = -sum of p log p and 0 log
-   0 is 0. */
+/* Adds entropy p (log p + H) to dz, which is the gradient of -entropy H, where H = -sum of p log p
+   and 0 log 0 is 0. */
 static void entropy_backward(const struct row *r, float *dz, float entropy)
 {
     const float *p = r->space.p;

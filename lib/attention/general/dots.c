@@ -1,18 +1,19 @@
-/* dots.c - products of queries with keys, and of gradients of outputs with values: for one row, or
-   for several that see about the same keys. The bits are the same either way. */
+/* dots.c - dot products of queries with keys, and of output gradients with values, for one row or
+   for several that see almost the same keys. The bits are the same in both cases. */
 #include "attention/general/general.h"
 
 enum { CHAIN = 32 }; /* elements per chain */
 
-struct dots {                /* to[i][s] = a[i].key s, i < rows, s in [first, end), whole panels */
+struct dots {                /* Computes to[i][s] = a[i].key s for rows i and for s in [first, end),
+                                whole panels. */
     const float *a, *panels; /* panels: [keys / 16][width][16] */
     ptrdiff_t a_row, to_row;
     int rows, width, first, end;
     float *to, *more; /* more: [rows][DOT_COLUMNS], or [end - first] for one row */
 };
 
-/* Computes keys [first, end), at most DOT_COLUMNS, in chains of 32 fma that are added one after the
-   other. */
+/* Computes keys [first, end), at most DOT_COLUMNS of them, as chains of 32 fma that are added one
+   after the other. */
 static void multiply_columns(const struct kernels *kernels, const struct dots *d, int first,
                              int end)
 {

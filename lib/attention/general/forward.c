@@ -1,7 +1,7 @@
-/* forward.c - general forward: out, lse, chosen keys or the weights themselves. The whole team
-   packs the keys once. Then rows are handed out, with a recurrent score all rows of a head
-   together, since each waits for the one before. Also lays out the workspace of the whole general
-   path. */
+/* forward.c - general forward: out, lse, chosen keys, or the weights themselves. The whole team
+   first packs the keys once. Then rows are handed out; with a recurrent score, all rows of a head
+   together, since each depends on the previous one. Also lays out the workspace of the whole
+   general path. */
 #include "attention/general/general.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { PACK_PANELS = 8, ITEM_ROWS = 2 * BLOCK_ROWS };
 
-struct forward_rows { /* workspace of a member */
+struct forward_rows { /* workspace of one member */
     struct row_space space;
     struct row_block block;
     float *before; /* [capacity] weights of the previous query */
@@ -20,8 +20,8 @@ struct general_forward {
     const struct kernels *kernels;
     const float *v;
     float *out, *lse;
-    int key_heads, group; /* query heads per key head */
-    float *panels;        /* shared by all members: keys of all sequences and key heads */
+    int key_heads, group; /* group: number of query heads per key head */
+    float *panels;        /* keys of all sequences and key heads, shared by all members */
     struct forward_rows mine;
 };
 
@@ -59,8 +59,8 @@ void rapt__general_layout(struct arena *arena, const struct bounds *b)
     rapt__arena_either(arena, &backward);
 }
 
-/* Returns the keys of a sequence and key head. The panels before a sequence are bounded, without a
-   loop over its predecessors, by rows / 16 + sequences. */
+/* Returns the keys of a sequence and key head. The number of panels before a sequence is bounded by
+   rows / 16 + sequences, which takes no loop over its predecessors. */
 static float *panels_of(const struct general_forward *f, const struct sequence *b, int g)
 {
     size_t before = (size_t)(b->key_first / LANES) + (size_t)b->index;
@@ -100,7 +100,7 @@ static struct row_keys keys_of(const struct general_forward *f, const struct seq
                              .value_width = a->value_width};
 }
 
-/* Returns query t, with its workspace and the weights of the query before it. */
+/* Returns query t with its workspace and the weights of the previous query. */
 static struct row forward_row_of(const struct general_forward *f, const struct sequence *b,
                                  const struct row_head *head, const struct row_keys *keys, int h,
                                  int t)
@@ -115,7 +115,7 @@ static struct row forward_row_of(const struct general_forward *f, const struct s
     return r;
 }
 
-/* Sums the values of all rows of a block whose weights are known. */
+/* Sums the values of all rows of a block, using weights that are already known. */
 static void sum_values(const struct general_forward *f, const struct row_block *block,
                        const struct row_keys *keys, float *out)
 {
@@ -127,8 +127,8 @@ static void sum_values(const struct general_forward *f, const struct row_block *
     for (int i = 0; i < block->rows; i++) rapt__row_settle(out + i * ld, width);
 }
 
-/* Computes rows t, t + 1, ... of a head, BLOCK_ROWS at most. Hard normalizers read only one value
-   each. */
+/* Computes at most BLOCK_ROWS rows of a head, starting at t. With a hard normalizer, each row reads
+   only one value. */
 static void attend_block(const struct general_forward *f, const struct sequence *b,
                          const struct row_head *head, int h, int t, int rows)
 {
@@ -159,7 +159,7 @@ static void attend_block(const struct general_forward *f, const struct sequence 
     if (sums) sum_values(f, &block, &keys, out);
 }
 
-/* Computes rows [first, first + rows) of a head, with a recurrent score starting from row 0. */
+/* Computes rows [first, first + rows) of a head. With a recurrent score, it starts from row 0. */
 static void attend_general_rows(const struct general_forward *f, const struct sequence *b, int h,
                                 int first, int rows)
 {
@@ -199,7 +199,7 @@ void rapt__general_forward(struct team *team, const struct projected *c, const f
     rapt__team_barrier(team);
 }
 
-/* Computes weights on one member. */
+/* Computes weights with a single member. */
 static void copy_rows(const struct general_forward *f, int sequence, int head, int first, int rows,
                       float *weights)
 {

@@ -1,7 +1,7 @@
 /* location_aware.c - gradients of location-aware features: of L, of the filters F and of the
-   weights of the previous query (Chorowski et al. 2015, section 2.2). With g[s] the gradient of
-   k[s] + L f[s], f[c][s] = sum over j of F[c][j] w[s + j - width/2], and w the weights of the
-   previous query:
+   weights of the previous query (Chorowski et al. 2015, section 2.2). Let g[s] be the gradient of
+   k[s] + L f[s], w the weights of the previous query, and f[c][s] = sum over j of F[c][j] w[s + j -
+   width/2]:
 
        dL += g f'     df = L' g     dF[c][j] += sum over s of df[c][s] w[s + j - width/2]
        dw[s] = sum over c and j of df[c][s - j + width/2] F[c][j]
@@ -12,8 +12,8 @@
 #include <string.h>
 
 /* Computes c[i][j] += sum over s of a[i][s] b[s][j], with columns in whole panels. Each BLOCK of
-   keys is summed from zero and then added, because the rounding error of a single chain over all
-   keys of all queries would grow with its length. */
+   keys is summed from zero and then added, because the rounding error of a single chain would grow
+   with the number of keys of all queries. */
 static void add_product(const struct backward_row *l, const float *a, ptrdiff_t a_row, int rows,
                         const float *b, ptrdiff_t b_panel, ptrdiff_t b_step, int columns, float *c)
 {
@@ -39,8 +39,8 @@ static void add_product(const struct backward_row *l, const float *a, ptrdiff_t 
     }
 }
 
-/* Computes the gradient of the weights of the previous query from df in dfeatures, with the filters
-   reversed. */
+/* Computes the gradient of the previous query's weights from df in dfeatures, using reversed
+   filters. */
 static void gradient_before(const struct backward_row *l, ptrdiff_t row)
 {
     const struct row_head *h = l->r->head;
@@ -61,7 +61,7 @@ static void gradient_before(const struct backward_row *l, ptrdiff_t row)
     }
 }
 
-/* Rows of df have filter_width / 2 zeros before their keys, and more after them. */
+/* Rows of df have filter_width / 2 zeros before their keys, and more zeros after them. */
 void rapt__features_backward(const struct backward_row *l)
 {
     const struct backward_rows *m = &l->p->f->mine;

@@ -1,13 +1,14 @@
-/* query.c - one query: scores, weights and output from q, keys and values; the equations are in
-   general.h. Local-p: Luong, Pham and Manning 2015, section 3.2. Location-aware: Chorowski et al.
-   2015, section 2.2. A hidden key gets the score -infinity before anything is summed over keys. */
+/* query.c - one query: scores, weights and output from q, keys and values. The equations are in
+   general.h. Local-p: Luong, Pham and Manning 2015, section 3.2. Location-aware scores: Chorowski
+   et al. 2015, section 2.2. A hidden key gets the score -infinity before anything is summed over
+   keys. */
 #include "attention/general/general.h"
 #include "op/op.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { NOISE = 0x67756d }; /* distinguishes the key of the noise from that of dropout */
+enum { NOISE = 0x67756d }; /* makes the random key of the noise differ from that of dropout */
 
 struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h)
 {
@@ -72,7 +73,8 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
     return r;
 }
 
-/* Narrows the visible keys to the window of local-p. A center that is NaN narrows nothing. */
+/* Restricts the visible keys to the window of local-p. If the center is NaN, there is no
+   restriction. */
 void rapt__row_span(struct row *r)
 {
     struct attend_row *visible = &r->visible;
@@ -122,7 +124,7 @@ static void add_features(struct row *r)
     h->kernels->gemm(&add);
 }
 
-/* Computes x before cap, bias and masks. */
+/* Computes x before cap, biases and masks. */
 static void raw_scores(struct row *r)
 {
     const struct row_head *h = r->head;
@@ -152,7 +154,8 @@ static void cap_scores(struct row *r)
     for (int s = r->first; s < r->end; s++) x[s] *= cap;
 }
 
-/* Adds bias and relative bias to x, and sets -infinity where a mask or the bias hides the key. */
+/* Adds bias and relative bias to x, and sets x to -infinity where a mask or the bias hides the
+   key. */
 static void apply_mask(struct row *r)
 {
     const struct attend_row *visible = &r->visible;

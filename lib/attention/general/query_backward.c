@@ -1,21 +1,21 @@
-/* query_backward.c - gradients of one query: of q, keys, values, biases, center and vector. With dw
-   the gradient of a weight and d = s - center:
+/* query_backward.c - gradients of one query: of q, keys, values, biases, center and vector. Let dw
+   be the gradient of the weights and d = s - center:
 
        dw[s] = dropout(dout.v[s]) + the next query's dnext   dv[s] += drop(w)[s] dout
-       dw[s] -= weight / (n (w[s] + 1e-6)) for each of the n keys that a guide names for the query
+       dw[s] -= weight / (n (w[s] + 1e-6)) for each of the n keys that a guide lists for the query
        dcenter += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
 
-   Then distribution.c turns dz into dx, which is added to bias and relative bias. From there it
-   passes through the cap, as dx (1 - (x / cap)^2) with the capped x, to the dot product, dq +=
-   scale sum of dx k and dk += scale dx q, or through the hidden layer (kernel/additive.c). Hidden
-   keys have dx = 0 and are not read. */
+   distribution.c turns dz into dx, which is added to the gradients of bias and relative bias. The
+   cap multiplies it by (1 - (x / cap)^2), where x is the capped score. From there it flows to the
+   dot product, dq += scale sum of dx k and dk += scale dx q, or to the hidden layer
+   (kernel/additive.c). Hidden keys have dx = 0 and are not read. */
 #include "attention/general/backward.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Adds the gradient of a guide to dw: of the cross-entropy between its even weights and those of
-   the row, as Marian defines it. Hidden keys have no gradient. */
+/* Adds the gradient of a guide to dw. Its loss is the cross-entropy between the guide's uniform
+   weights and those of the row, as Marian defines it. Hidden keys have no gradient. */
 static void guided_gradients(const struct backward_row *l, const struct guide *guide)
 {
     static const double epsilon = 1e-6;
@@ -32,7 +32,7 @@ static void guided_gradients(const struct backward_row *l, const struct guide *g
     guide->losses[row] = loss;
 }
 
-/* Sets dz = dw, and 0 where hidden. */
+/* Sets dz to dw, and to 0 at hidden keys. */
 static void weight_gradients(const struct backward_row *l)
 {
     const struct general_backward *f = l->p->f;

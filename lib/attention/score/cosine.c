@@ -1,5 +1,5 @@
-/* cosine.c - the cosine score, content-based addressing (Graves, Wayne and Danihelka 2014,
-   section 3.3.1):
+/* cosine.c - the cosine score, content-based addressing (Graves, Wayne and Danihelka 2014, section
+   3.3.1):
 
        x = beta u(q) . u(k),   u(z) = z / m,   m = max(|z|, 1e-8)
 
@@ -8,7 +8,7 @@
        dz = beta / m (dy - u (u . dy))    if |z| > 1e-8, else beta / m dy
        dbeta = sum of u . dy
 
-   A row with dy = 0 is not read: it may be hidden and hold NaN. */
+   A row with dy = 0 is not read: it may be hidden and contain NaN. */
 #include "attention/score/score.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
-/* local.c - centers of local-p attention from queries, and back (Luong, Pham and Manning 2015,
-   section 3.2, equation 9):
+/* local.c - computes the centers of local-p attention from queries, and their gradients (Luong,
+   Pham and Manning 2015, section 3.2, equation 9):
 
        c = keys sigmoid(u),   u = z . h,   h = tanh(C q)
 
-   for each query and head. `keys` is the number of keys, with causality only up to the query's
-   position, so that the center does not depend on what comes later. Backward:
+   for each query and head. `keys` is the number of keys. With causality, only keys up to the
+   query's position count, so that the center does not depend on later ones. Backward:
 
        du = dc keys s (1 - s), s = sigmoid(u)    dz += sum of du h    d(C q) = du z (1 - h^2)
 
@@ -57,7 +57,7 @@ static struct center_rows center_rows_of(const rapt_attention *a, const struct s
         .centers = centers + row};
 }
 
-/* Returns the number of keys of which the center of row t is a fraction. */
+/* Returns the number of keys by which sigmoid(u) of row t is multiplied. */
 static int keys_of(const struct center_rows *r, int t)
 {
     return rapt__causal_end(r->a->mask.causal, r->position + t, r->keys);

@@ -1,5 +1,5 @@
 /* location.c - the location-based score (Luong, Pham and Manning 2015, section 3.1): every position
-   s has a row P[s] of its own, and x = P[s] . q. So k' = P, the same in all sequences, and k is not
+   s has its own row P[s], and x = P[s] . q. So k' = P, the same in all sequences, and k is not
    read. */
 #include "attention/score/score.h"
 
@@ -14,7 +14,8 @@ static void keys(const rapt_attention *a, const struct score_block *b)
         memcpy(b->y + r * b->y_row, p + (size_t)(b->position + r) * width, width * sizeof(float));
 }
 
-/* Adds to the gradient of P, over the sequences in order. One member computes a row of P. */
+/* Adds to the gradient of P, over the sequences in order. Each row of P is computed by one
+   member. */
 static void learned(struct team *team, const struct score_rows *r, const rapt_gradients *d)
 {
     size_t width = (size_t)rapt__query_width(r->a), positions = (size_t)r->a->parameters.positions;

@@ -1,8 +1,8 @@
 /* projection.c - multiplies rows by the weights of a score. Elements are chains of fma in the order
-   of the inner index, so that the bits of a row depend on no other row. */
+   of the inner index, so that the bits of a row do not depend on other rows. */
 #include "attention/score/score.h"
 
-enum { ROWS = 64 }; /* rows of x, read LANES times while they are in the cache */
+enum { ROWS = 64 }; /* rows of x that are read LANES times while they are in the cache */
 
 size_t rapt__projection_panels(int in, int out)
 {
@@ -69,8 +69,8 @@ void rapt__project_backward(const struct projection *p, const float *panels,
     rapt__kernels()->gemm(&gemm);
 }
 
-/* Adds the products of some rows of dy and x to LANES rows of dweight, from row `first` of a head
-   on. */
+/* Adds the products of some rows of dy and x to LANES rows of dweight, starting at row `first` of a
+   head. */
 static void add_outputs(const struct projection *p, const struct score_block *b, int first)
 {
     float columns[LANES][ROWS];

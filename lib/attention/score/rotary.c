@@ -1,12 +1,17 @@
 /* rotary.c - rotary position embedding (Su et al. 2021): rotates pairs of elements of q' and k' by
-   an angle proportional to the position, so that their product depends only on the distance.
+   an angle proportional to the position, so that the rotation affects their product only through
+   their distance.
 
        (x, y) -> (x cos - y sin, x sin + y cos),   angle = position base^(-2i / width) of pair i
 
-   Backward rotates by the negative angle. Angles are computed in double. */
+   Backward rotates by the negative angle. Angles are computed in double precision. */
 #include "attention/score/score.h"
 
-enum { BLOCK_ROWS = 16, CHUNK = 64 }; /* rows that a member takes; pairs at a time */
+enum {
+    BLOCK_ROWS = 16,
+    CHUNK = 64
+}; /* rows that a member takes, and pairs that it rotates at a
+      time */
 
 int rapt__rotary_pairs(const rapt_attention *a)
 {

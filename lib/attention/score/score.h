@@ -1,6 +1,6 @@
-/* score.h - scores: how rows of one side, queries or keys, become the q' and k' of projected.h, and
-   how their gradients come back. Each score has a row in scores.def and a file. Rotary positions
-   and relative biases follow, the same for all scores. */
+/* score.h - scores: how rows of one side (queries or keys) become the q' and k' of projected.h, and
+   how their gradients are computed. Each score has a row in scores.def and a file. Rotary positions
+   and relative biases, which are the same for all scores, follow. */
 #ifndef RAPT_LIB_ATTENTION_SCORE_H
 #define RAPT_LIB_ATTENTION_SCORE_H
 
@@ -8,27 +8,27 @@
 
 /* ---- definition of a score ---- */
 
-/* y = x W' + b, with W [out][in] and b [out] for each head */
+/* The linear map y = x W' + b, with W [out][in] and b [out] for each head. */
 struct projection {
     int heads, in, out;
-    const float *weight, *bias; /* [heads][out][in]; [heads][out] or NULL */
-    float *dweight, *dbias;     /* gradients, added to; NULL if not wanted */
+    const float *weight, *bias; /* [heads][out][in], and [heads][out] or NULL */
+    float *dweight, *dbias;     /* gradients to add to; NULL if not wanted */
 };
 
-struct score_block { /* neighboring rows of one head */
+struct score_block { /* adjacent rows of one head */
     int head, rows;
     int position; /* position of the first row */
     const float *x;
     ptrdiff_t x_row;
-    float *y; /* projected rows, or their gradient */
+    float *y; /* projected rows, or in backward their gradient */
     ptrdiff_t y_row;
-    float *dx; /* backward: added to; rows dx_row apart */
+    float *dx; /* in backward: gradient to add to, rows dx_row apart */
     ptrdiff_t dx_row;
 };
 
 struct score_rows { /* all rows of one side */
     const rapt_attention *a;
-    bool keys; /* keys rather than queries */
+    bool keys; /* true for keys, false for queries */
     const float *x;
     rapt_stride x_stride;
     float *y;
@@ -36,23 +36,24 @@ struct score_rows { /* all rows of one side */
 };
 
 struct score_side {
-    /* y = x W' + b; NULL means no weights. With d NULL, without gradients */
+    /* returns the projection y = x W' + b; NULL if the side has no weights. d may be NULL if no
+       gradients are wanted */
     struct projection (*weights)(const rapt_attention *a, const rapt_gradients *d);
-    /* any other function of rows; NULL means y = x, or only the projection */
+    /* any other function of rows; NULL if y is x or its projection */
     void (*rows)(const rapt_attention *a, const struct score_block *b);
     void (*rows_back)(const rapt_attention *a, const struct score_block *b);
-    /* adds the gradients of learned arrays that are not a projection; r->y holds dy */
+    /* adds the gradients of learned arrays that are not part of a projection; r->y holds dy */
     void (*learned)(struct team *team, const struct score_rows *r, const rapt_gradients *d);
 };
 
 struct score {
     const char *name;
-    bool scaled;    /* divided by the square root of the key width */
+    bool scaled;    /* scores are divided by the square root of the key width */
     bool scaleless; /* the scale is always 1 */
     bool keyless;   /* k is not read; a row is learned for each position of a key */
-    bool additive;  /* hidden_vector . tanh(q' + k') in place of q' . k' */
-    bool recurrent; /* additive, plus features of the previous query's weights inside the tanh */
-    int (*width)(const rapt_attention *a); /* of q' and k' */
+    bool additive;  /* hidden_vector . tanh(q' + k') instead of q' . k' */
+    bool recurrent; /* additive, with features of the previous query's weights inside the tanh */
+    int (*width)(const rapt_attention *a); /* returns the width of q' and k' */
     struct score_side queries, keys;
 };
 #define SCORE(enumerator, name) extern const struct score rapt__score_##name;
@@ -60,9 +61,9 @@ struct score {
 const struct score *rapt__score(rapt_score score);
 
 /* ---- learned.c ---- */
-/* Returns true if a problem reads array i and requires it, but does not have it. */
+/* Returns true if a problem requires array i but does not have it. */
 bool rapt__learned_missing(const rapt_attention *a, int i);
-enum learned_gradient { /* what the gradient of an array depends on */
+enum learned_gradient { /* what the gradient of an array is computed from */
                         LEARNED_FROM_QUERIES,
                         LEARNED_FROM_KEYS,
                         LEARNED_FROM_CENTERS,
@@ -74,39 +75,40 @@ bool rapt__learned_wanted(const rapt_gradients *d, enum learned_gradient from);
 struct transformed {
     const rapt_attention *a;
     const struct score *score;
-    const rapt_gradients *d;         /* backward */
-    struct projected projected;      /* the remaining problem */
-    struct score_rows queries, keys; /* as given; y is q' or k' if it differs from q or k, else
+    const rapt_gradients *d;         /* for backward */
+    struct projected projected;      /* the problem after projection */
+    struct score_rows queries, keys; /* x is as given; y is q' or k' if it differs from q or k, else
                                         NULL */
     /* in the workspace: */
-    float *query_panels, *key_panels, *center_panels; /* weights in panels */
-    double *frequencies;                              /* of rotary positions */
-    float *relative, *centers, *hidden; /* see struct projected; hidden is that of the centers */
+    float *query_panels, *key_panels, *center_panels; /* weights packed in panels */
+    double *frequencies;                              /* frequencies of rotary positions */
+    float *relative, *centers, *hidden; /* see struct projected; hidden belongs to the centers */
     float *dqueries, *dkeys, *drelative, *dcenters; /* gradients of projected rows */
 };
-struct score_choice { /* a sequence and a head; negative means all */
+struct score_choice { /* a sequence and a head; negative numbers mean all of them */
     int sequence, head;
 };
 extern const struct score_choice rapt__all_rows;
 
-/* Returns the problem that remains once q and k are projected; q, k and centers are still those of
-   the caller. */
+/* Returns the problem that remains after projection. Its q, k and centers are still the
+   caller's. */
 struct projected rapt__projected(const rapt_attention *a, const float *q, const float *k);
 void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct transformed *t);
-/* Lays out t and fills it, for all sequences and heads or for one. All members of a team call it,
-   each with its own t. */
+/* Lays out t and fills it in, for all sequences and heads or for one. All members of a team call
+   it, each with its own t. */
 void rapt__transform(struct team *team, const rapt_attention *a, const float *q, const float *k,
                      struct score_choice only, struct arena *arena, struct transformed *t);
-/* Returns where gradients of projected rows are to be added: the caller's arrays, or zeroed ones of
-   t. */
+/* Returns the arrays to which gradients of projected rows are to be added: the caller's, or zeroed
+   ones in t. */
 struct projected_gradients rapt__transform_backward(struct team *team, struct transformed *t,
                                                     const rapt_gradients *d);
-/* Turns the gradients of projected rows into the caller's. */
+/* Converts the gradients of projected rows to the caller's gradients. */
 void rapt__transform_finish(struct team *team, struct transformed *t);
 
-/* ---- side.c: work on all rows of a side, divided among the team; each ends at a barrier ---- */
-/* Computes y from x. panels holds the projection. positions has the position of the first row of
-   each sequence; NULL means as the problem says. */
+/* ---- side.c: functions on all rows of a side, which divide the work among the team and end at a
+   barrier ---- */
+/* Computes y from x. panels holds the packed projection. positions holds the position of the first
+   row of each sequence, or is NULL to use those of the problem. */
 void rapt__side_forward(struct team *team, const struct score_side *side,
                         const struct score_rows *r, const float *panels, const int *positions,
                         struct score_choice only);
@@ -119,40 +121,41 @@ ptrdiff_t rapt__side_at(const struct score_rows *r, const rapt_stride *s, const 
                         int h, int t);
 
 /* ---- projection.c ---- */
-/* Returns the floats of the panels that hold the weights of a head, transposed or not. */
+/* Returns the number of floats in the panels for the weights of a head, transposed or not. */
 size_t rapt__projection_panels(int in, int out);
-/* Packs W into panels, for y, or transposed for the gradient of x. Divides the work and ends at a
-   barrier. */
+/* Packs W into panels, as it is to compute y, or transposed to compute the gradient of x. Divides
+   the work and ends at a barrier. */
 void rapt__projection_pack(struct team *team, const struct projection *p, bool transposed,
                            float *panels);
-/* Compute a block: y = x W' + b, or dx += y W. The bits of a row depend on no other row. */
+/* Compute a block: y = x W' + b, or dx += y W. The bits of a row do not depend on other rows. */
 void rapt__project(const struct projection *p, const float *panels, const struct score_block *b);
 void rapt__project_backward(const struct projection *p, const float *panels,
                             const struct score_block *b);
 /* Adds dy' x to dweight and the sum of dy to dbias, over all rows in order; r->y holds dy. Where dy
-   = 0, x is not read: the row may be hidden and hold NaN. */
+   = 0, x is not read: the row may be hidden and contain NaN. */
 void rapt__projection_gradient(struct team *team, const struct projection *p,
                                const struct score_rows *r);
 
 /* ---- score.c ---- */
-float rapt__score_scale(rapt_score score, float scale, int key_width); /* 0 means its own scale */
+float rapt__score_scale(rapt_score score, float scale, int key_width); /* a scale of 0 selects the
+                                                                          score's default */
 
 /* ---- rotary.c ---- */
-int rapt__rotary_pairs(const rapt_attention *a); /* 0 means no rotary positions */
+int rapt__rotary_pairs(const rapt_attention *a); /* 0 if there are no rotary positions */
 void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies); /* [pairs] */
-/* Rotates r->y in place; back: by the negative angles. */
+/* Rotates r->y in place, by the negative angles if `back`. */
 void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const double *frequencies,
                          const int *positions, bool back, struct score_choice only);
 
 /* ---- local.c: c = keys sigmoid(z . tanh(C q)) ---- */
-extern const struct score_side rapt__center_side; /* C q, of queries */
+extern const struct score_side rapt__center_side; /* computes C q for queries */
 /* Computes centers[H][query rows] from hidden[H][query rows][center_hidden], which holds C q on
-   entry and tanh(C q) on return. positions has the position of the first row of each sequence; NULL
-   means as the problem says. */
+   entry and tanh(C q) on return. positions holds the position of the first row of each sequence, or
+   is NULL to use those of the problem. */
 void rapt__locality_centers(struct team *team, const rapt_attention *a, const int *positions,
                             struct score_choice only, float *hidden, float *centers);
-/* Replaces hidden by the gradient of C q, and dcenters by that of z . tanh(C q). Adds to the
-   gradient of z. */
+/* Replaces hidden by the gradient of C q, and dcenters by the gradient of z . tanh(C q). Adds to
+   the gradient of z. */
 void rapt__locality_backward(struct team *team, const rapt_attention *a, float *hidden,
                              float *dcenters, const rapt_gradients *d);
 

@@ -1,4 +1,4 @@
-/* side.c - projects all rows of one side, queries or existing keys, block by block; or adds their
+/* side.c - projects all rows of one side (queries or existing keys) block by block, or adds their
    gradients to the caller's. */
 #include "attention/score/score.h"
 

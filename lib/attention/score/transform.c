@@ -1,5 +1,5 @@
 /* transform.c - turns q and k into the q' and k' of projected.h: projected by the score, then
-   rotated by rotary positions, or read in place if neither applies. Backward turns the gradients of
+   rotated by rotary positions, or used in place if neither applies. Backward turns the gradients of
    q' and k' into those of q, k and the learned arrays. */
 #include "attention/score/score.h"
 
@@ -185,7 +185,7 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         .feature_weight = aware ? d->parameters[RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT] : NULL};
 }
 
-/* Takes the gradient of the projected side, r.y, back to the learned arrays and to the caller's dx,
+/* Propagates the gradient of the projected side, r.y, to the learned arrays and to the caller's dx,
    which may be NULL. */
 static void finish_side(struct team *team, const struct transformed *p,
                         const struct score_side *side, struct score_rows r, float *panels,

@@ -1,9 +1,9 @@
-/* transform_rows.c - projects rows as they arrive, for a cache, with the functions that transform.c
-   uses for whole arrays, so the bits are the same. */
+/* transform_rows.c - projects new rows for a cache, with the functions that transform.c uses for
+   whole arrays, so that the bits are the same. */
 #include "attention/score/score.h"
 
-struct packed { /* offsets in floats of the weights of keys, of centers and of rotary frequencies;
-                   the total */
+struct packed { /* offsets in floats of the weights of keys, of centers and of rotary frequencies,
+                   and the total size */
     size_t keys, centers, frequencies, end;
 };
 
@@ -64,7 +64,7 @@ void rapt__score_pack(struct team *team, const rapt_attention *spec, float *pack
     rapt__team_barrier(team);
 }
 
-/* Returns the problem whose sequences are these rows. */
+/* Returns a problem whose sequences are these rows. */
 static rapt_attention view_of(const rapt_attention *spec, const struct rows_given *r,
                               const int *counts)
 {
