@@ -1,10 +1,10 @@
-/* arena.c - one block of memory handed out in aligned pieces, counted first. Invariants: a layout
-   function that counted `used` bytes fits into `used` bytes, and pieces do not overlap.
+/* arena.c - a block of memory that is first counted, then handed out in aligned pieces. Invariants:
+   a layout function that counted `used` bytes fits into `used` bytes, and pieces do not overlap.
 
-   In debug builds (no NDEBUG) and under AddressSanitizer a red zone follows every piece. It holds a
-   pattern and ends with a record of where it begins and of the red zone written before it, so that
-   rapt__arena_close finds all of them. AddressSanitizer reports any access to one. Pieces of raw
-   memory start as NaN in these builds. */
+   In debug builds (no NDEBUG) and under AddressSanitizer, every piece is followed by a red zone. It
+   holds a pattern and ends with a record of where it begins and of the red zone written before it,
+   so that rapt__arena_close finds all of them. AddressSanitizer reports any access to a red zone.
+   Pieces of raw memory are filled with NaN in these builds. */
 #include "base/base.h"
 
 #include <assert.h>
@@ -76,7 +76,7 @@ static bool read_red_zone(char *end, struct red_zone *zone)
     return true;
 }
 
-/* Advances `used` by `bytes`. If they do not fit, sets overflow and returns false. */
+/* Advances `used` by `bytes`. If that exceeds the memory, sets overflow and returns false. */
 static bool advance(struct arena *arena, size_t bytes)
 {
     size_t end;
@@ -159,7 +159,7 @@ struct arena rapt__arena_over(void *base, size_t bytes, int rank)
     return (struct arena){.base = base, .size = bytes, .raw = true, .rank = rank};
 }
 
-/* Returns the part of member `owner`. The parts start `at` bytes from the base. */
+/* Returns the part of member `owner`. The parts start `at` bytes after the base. */
 static struct arena arena_part(const struct arena *arena, size_t at, size_t bytes, int owner)
 {
     struct arena part = *arena;
@@ -177,7 +177,7 @@ void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, 
     arena->overflow |= one.overflow;
     if (!rapt__times(one.used, count, &all)) arena->overflow = true;
     if (arena->overflow || !advance(arena, all) || !arena->base) return;
-    if (first) { /* its red zones are written below, if it is mine */
+    if (first) { /* if it is mine, its red zones are written below */
         struct arena part = arena_part(arena, at, one.used, 0);
         part.rank = -1;
         layout(&part, what, first);

@@ -1,5 +1,5 @@
 /* base.h - interface of the lowest layer: error messages, memory, sorting, UTF-8, random numbers,
-   processor, thread team. Nothing here knows mathematics. */
+   processor, thread team. This layer contains no mathematics. */
 #ifndef RAPT_LIB_BASE_H
 #define RAPT_LIB_BASE_H
 
@@ -10,52 +10,52 @@
 
 /* ---- status.c ---- */
 
-/* The printf of Windows lacks some conversions of C, so MinGW links another one. */
+/* The printf of Windows lacks some conversions of C, so MinGW links its own. */
 #ifdef __MINGW32__
 #define RAPT__PRINTF gnu_printf
 #else
 #define RAPT__PRINTF printf
 #endif
 
-/* Formats the reason for an error into *why (may be NULL), replaces what cannot be printed, and
-   returns `status`. */
+/* Formats an error message into *why, which may be NULL, replaces characters that cannot be
+   printed, and returns `status`. */
 rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 3, 4)));
-/* Checks that `value` is within [min, max]. Returns RAPT_BAD_ARGUMENT if it is not (NaN never is),
+/* Checks that `value` is within [min, max]; NaN never is. On failure returns RAPT_BAD_ARGUMENT,
    with the name, the value and the range in *why. */
 rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why);
 rapt_status rapt__float_check(const char *name, float value, double min, double max,
                               rapt_message *why);
-/* Checks a share of dropped elements: at least 0 and below 1. */
+/* Checks a dropout rate: at least 0 and below 1. */
 rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 
-/* ---- struct.c: public structs whose first member is `size_t size` ----
-   The caller sets `size` to sizeof the struct, so that a struct can grow with the library. It must
-   end without padding, and 0 must be the default of every field. */
+/* ---- struct.c: public structs whose first member is `size_t size` ---- The caller sets `size` to
+   the sizeof of the struct, so that the struct can grow in later versions. It must end without
+   padding, and 0 must be the default of every field. */
 
 /* Copies the caller's struct `given` to `own`, the library's version of own_size bytes. Fields
    beyond the end of `given` become 0, and own's size becomes own_size. Returns RAPT_BAD_ARGUMENT
    and leaves `own` unchanged if `given` is NULL, its size is not set, or it is longer than `own`
-   with a byte other than 0 in the rest. `name` is that of the type, for messages. */
+   and a byte of the rest is not 0. `name` is the name of the type, for messages. */
 rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, const char *name,
                               rapt_message *why);
-/* Copies a result the other way: as much of `own` as fits into `given`, then 0 if `given` is
-   longer. The size of `given` stays. Returns RAPT_BAD_ARGUMENT and leaves `given` unchanged if it
-   is NULL or its size is not set. */
+/* Copies a result in the other direction: as much of `own` as fits into `given`, followed by zeros
+   if `given` is longer. The size of `given` is kept. Returns RAPT_BAD_ARGUMENT and leaves `given`
+   unchanged if it is NULL or its size is not set. */
 rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
                                rapt_message *why);
 /* Does the same for a struct whose size is a separate argument, and sets its size. Returns
    RAPT_BAD_ARGUMENT and leaves `given` unchanged if it is NULL or the size is invalid. */
 rapt_status rapt__struct_default(void *given, size_t size, const void *own, size_t own_size);
-/* Returns what rapt__struct_write would, before there is a result to write. */
+/* Returns what rapt__struct_write would return, before there is a result to write. */
 rapt_status rapt__struct_check(const void *given, const char *name, rapt_message *why);
 
 /* ---- decimal.c: floats as decimal text, independent of the locale ---- */
-enum { FLOAT_TEXT = 24 }; /* bytes for the text of any finite float */
-/* Writes the shortest text that reads back to the same bits. x must be finite. */
+enum { FLOAT_TEXT = 24 }; /* enough for the text of any finite float */
+/* Writes the shortest text that reads back as the same bits. x must be finite. */
 void rapt__float_write(float x, char text[FLOAT_TEXT]);
-/* Writes a number as a user would type it, for messages: an int as its digits, a float as its
-   shortest text, or inf or nan. x is the value of an int or of a float. Returns `text`. */
+/* Writes a number for messages, as a user would type it: an int as its digits, a float as its
+   shortest text, inf or nan. x holds the value of an int or a float. Returns `text`. */
 const char *rapt__number_write(double x, char text[FLOAT_TEXT]);
 /* Reads a JSON number (leading zeros are allowed) as the nearest float. Returns false and leaves *x
    unchanged if the text is not a number, has more than 128 digits or exceeds the largest float. */
@@ -66,10 +66,10 @@ bool rapt__float_read(const char *text, float *x);
 /* Returns the allocator itself, or the default one if it is NULL. */
 rapt_allocator rapt__allocator(const rapt_allocator *allocator);
 
-/* Returns memory aligned to 64 bytes, or NULL if bytes is 0 or memory is exhausted. */
+/* Returns memory aligned to 64 bytes, or NULL if bytes is 0 or there is no memory left. */
 void *rapt__alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes); /* NULL is allowed */
-/* Asks the system for large pages (madvise), which pays if all of this memory is read
+/* Asks the system for large pages (madvise), which pays off if all of this memory is read
    repeatedly. */
 void rapt__memory_streamed(void *memory, size_t bytes);
 
@@ -77,29 +77,30 @@ void rapt__memory_streamed(void *memory, size_t bytes);
 bool rapt__times(size_t a, size_t b, size_t *product);
 bool rapt__plus(size_t a, size_t b, size_t *sum);
 
-/* Doubles the capacity of a growable array of items of `size` bytes (8 items at first): returns a
-   copy and frees the old memory. Returns NULL, with the old array intact, if memory is
-   exhausted. */
+/* Doubles the capacity of a growable array of items of `size` bytes, starting with 8 items. Returns
+   a copy and frees the old memory. If there is no memory left, returns NULL and keeps the old
+   array. */
 void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t size);
 
-/* ---- sort.c: sorts in place, in n log n steps for every input, without memory; not stable ---- */
+/* ---- sort.c: sorts in place, in n log n steps for every input, without allocating; not stable
+   ---- */
 void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context);
 
 /* ---- hash.c: FNV-1a, 32 bits ---- */
 uint32_t rapt__hash(const void *bytes, size_t size);
-/* Mixes the address of a table into the hash, so that a file cannot choose names in advance that
-   all fall into one slot. */
+/* Mixes the address of a table into the hash, so that a file cannot be made to contain only names
+   that fall into one slot. */
 uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size);
 
 /* ---- utf8.c ---- */
-/* Decodes the code point at the front of bytes[size] into *code and returns its length in bytes, or
-   0 if the bytes are not valid UTF-8. */
+/* Decodes the code point at the beginning of bytes[size] into *code and returns its length in
+   bytes, or 0 if the bytes are not valid UTF-8. */
 size_t rapt__utf8_decode(const void *bytes, size_t size, uint32_t *code);
-/* Writes a code point in at most 4 bytes and returns their number. */
+/* Encodes a code point in at most 4 bytes and returns their number. */
 size_t rapt__utf8_encode(uint32_t code, void *bytes);
 /* Replaces control characters, and bytes that are not UTF-8, by '?'. */
 void rapt__make_printable(char *text);
-/* Returns true if a byte continues a character, rather than beginning one. */
+/* Returns true if a byte is a continuation byte, which does not begin a character. */
 static inline bool rapt__utf8_continues(int byte)
 {
     return (byte & 0xC0) == 0x80;
@@ -107,18 +108,19 @@ static inline bool rapt__utf8_continues(int byte)
 
 struct team; /* team.c, below */
 
-/* ---- arena.c: one block of memory, handed out in pieces ----
-   A layout function lays a struct out by taking a piece of the arena for each of its arrays. It
-   runs twice: with base NULL, when the arena only counts and hands out NULL, then with memory of
-   `used` bytes. Pieces are aligned to 64 bytes if base is. In debug builds and under
-   AddressSanitizer a red zone follows each piece, so sizes depend on the build of the library. */
+/* ---- arena.c: a block of memory that is handed out in pieces ---- A layout function takes a piece
+   of the arena for each array of a struct. It runs twice: first with base NULL, when the arena only
+   counts and hands out NULL, then with memory of `used` bytes. Pieces are aligned to 64 bytes if
+   base is. In debug builds and under AddressSanitizer a red zone follows each piece, so sizes
+   depend on the build of the library. */
 struct arena {
     char *base;
     size_t used, size;
-    bool overflow; /* a piece did not fit into size_t or into the memory; reserve then fails */
-    bool raw;      /* reserve does not zero the memory */
-    int rank;      /* the member of a team that lays out; all members lay out the same memory */
-    int owner;     /* the member that writes the red zones */
+    bool overflow;       /* a piece exceeded size_t or the memory; reserve then fails */
+    bool raw;            /* reserve does not zero the memory */
+    int rank;            /* the member of a team that is laying out; all members lay out the same
+                            memory */
+    int owner;           /* the member that writes the red zones */
     char *last_red_zone; /* end of the last red zone, or NULL */
 };
 /* Returns NULL if count or size is 0. */
@@ -129,27 +131,27 @@ rapt_status rapt__arena_reserve(struct arena *arena, const rapt_allocator *alloc
 void rapt__arena_free(struct arena *arena, const rapt_allocator *allocator);
 /* Merges two counting arenas of which only one will be used: `arena` takes the larger size. */
 void rapt__arena_either(struct arena *arena, const struct arena *other);
-/* Ends the use of the pieces and removes the red zones. Returns false if one of them was
+/* Ends the use of the pieces and removes the red zones. Returns false if one of the red zones was
    overwritten. */
 bool rapt__arena_close(struct arena *arena);
 
-/* Returns a workspace: an arena over memory of the caller, 64-byte aligned, that a team shares.
-   Every member lays out the same structs and keeps its own pointers. In debug builds pieces start
-   as NaN. */
+/* Returns a workspace: an arena in the caller's memory, aligned to 64 bytes, that a team shares.
+   Every member lays out the same structs and keeps its own pointers. In debug builds the pieces are
+   filled with NaN. */
 struct arena rapt__arena_over(void *base, size_t bytes, int rank);
 /* Lays out `count` equal parts, one per member. layout(part, what, to) lays out one of them. The
-   calling member's part goes to *mine and that of member 0 to *first (may be NULL). */
+   calling member's part is stored in *mine, and that of member 0 in *first, which may be NULL. */
 typedef void rapt__layout(struct arena *part, const void *what, void *to);
 void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, const void *what,
                        void *mine, void *first);
-/* Bracket the use of a workspace; they do nothing in release builds. All members call `begin` after
-   the layout and before the first use of a piece: it is a barrier. They call `end` after the last
-   use by any member, that is, after a barrier: it asserts that the red zones are intact, then is a
-   barrier itself. A single caller passes no team to `end`. */
+/* Enclose the use of a workspace; in release builds they do nothing. All members call `begin`,
+   which is a barrier, after the layout and before the first use of a piece. They call `end` when no
+   member uses the workspace any more, that is, after a barrier. It asserts that the red zones are
+   intact, and is then a barrier itself. A single caller passes no team to `end`. */
 void rapt__workspace_begin(struct team *team);
 void rapt__workspace_end(struct team *team, struct arena *arena);
 
-/* ---- random.c: Philox 4x32-10 (Salmon et al. 2011), a function of key and counter ---- */
+/* ---- random.c: Philox 4x32-10 (Salmon et al. 2011), a function of a key and a counter ---- */
 void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t out[4]);
 double rapt__uniform(uint64_t key, uint64_t index); /* uniform in [0, 1) */
 double rapt__normal(uint64_t key, uint64_t index);  /* normal, mean 0, standard deviation 1 */
@@ -160,59 +162,61 @@ bool rapt__processor_has(rapt_isa isa);
 bool rapt__processor_by_intel(void);
 
 /* ---- cache.c ---- */
-size_t rapt__second_level_size(void); /* bytes of a core's L2 cache */
-/* Returns the bytes that stay near a core: its L2 cache, and its share of an L3 cache that only a
-   few cores use. */
+size_t rapt__second_level_size(void); /* size in bytes of a core's L2 cache */
+/* Returns the number of bytes that are cached near a core: its L2 cache, and its share of an L3
+   cache if only a few cores use it. */
 size_t rapt__near_size(void);
-bool rapt__third_level_far(void); /* whether a whole die shares one L3 cache (Intel) */
+bool rapt__third_level_far(void); /* true if all cores of a die share one L3 cache (Intel) */
 int rapt__first_level_ways(void); /* associativity of the L1 data cache */
-/* Returns true if a few floats of each of `rows` rows, `stride` floats apart, occupy more than half
-   of the L2 cache: rows a power of two apart map to few of its sets. */
+/* Returns true if a few floats from each of `rows` rows, `stride` floats apart, would occupy more
+   than half of the L2 cache: if the stride is a power of two, the rows map to few of its sets. */
 bool rapt__rows_collide(ptrdiff_t stride, int rows);
-/* Returns true if a register tile that reads a line of each of `rows` rows needs more than 1.5
+/* Returns true if a register tile that reads a line from each of `rows` rows needs more than 1.5
    times as many ways as the sets of the L1 cache have. */
 bool rapt__tiles_collide(ptrdiff_t stride, int rows);
 
-/* ---- team.c: a thread team, SPMD (single program, multiple data) ----
-   A public call opens one parallel region: rapt__team_run calls work(team, argument) once on every
-   thread; these are the members of the team. From there down, all members call each function that
-   takes a team, with the same arguments, and the function divides its loop among them. It does so
-   dynamically, where each member takes the next index (rapt__team_take) or part (rapt__team_part),
-   or statically in equal parts (rapt__team_share) if there are several loops between two barriers.
-   Functions without a team run on one thread. What one member wrote, others may read after the next
+/* ---- team.c: a thread team, SPMD (single program, multiple data) ---- A public call opens one
+   parallel region: rapt__team_run calls work(team, argument) once on every thread. These threads
+   are the members of the team. From there down, all members call each function that takes a team,
+   with the same arguments, and the function divides its loop among them. It does so dynamically,
+   where each member takes the next index (rapt__team_take) or part (rapt__team_part), or statically
+   in equal parts (rapt__team_share) if there are several loops between two barriers. Functions
+   without a team run on one thread. Data written by one member may be read by others after the next
    barrier, and every member passes the same barriers. Only independent results are divided, never a
-   sum. So no bit depends on the number of members, or on which of them computes what.
+   sum. The bits therefore do not depend on the number of members, nor on which of them computes
+   what.
 
-   Only the members of a team may call these functions with its struct team, of which each has its
-   own. rapt__team_run and rapt__team_size may be called from any thread, also from several at
-   once. */
+   Each member has its own struct team, and only members may call the functions that take one.
+   rapt__team_run and rapt__team_size may be called from any thread, even from several at the same
+   time. */
 struct team_shared;
 struct team {
-    int rank, size; /* this member is `rank` of 0 .. size - 1 */
-    unsigned phase; /* barriers passed */
-    int spin_limit; /* pauses of this member at a barrier before it sleeps */
-    double waiting; /* seconds of processor time that barriers have taken */
+    int rank, size; /* this member's number, 0 .. size - 1 */
+    unsigned phase; /* number of barriers passed */
+    int spin_limit; /* number of pauses that this member makes at a barrier before it sleeps */
+    double waiting; /* processor time in seconds that barriers have taken */
     struct team_shared *shared;
 };
 typedef void rapt__work(struct team *team, void *argument);
 
-/* Returns the most members that a team of `threads` will have, to size workspaces of each. With
-   threads 0 that is as many as OpenMP would use, but at most the number of processors. The actual
-   size is team->size. It is 1 inside a parallel region of the caller or while other programs take
-   the processors (crowd.h), and it exceeds the number of processors only if OMP_NUM_THREADS does,
-   too. */
+/* Returns the maximum number of members of a team of `threads`, for the sizes of workspaces. If
+   threads is 0, that is as many as OpenMP would use, but at most the number of processors. The
+   actual number is team->size. It is 1 inside a parallel region of the caller or while other
+   programs take the processors (crowd.h), and it exceeds the number of processors only if
+   OMP_NUM_THREADS does, too. */
 int rapt__team_size(int threads);
 void rapt__team_run(int threads, rapt__work *work, void *argument);
 void rapt__team_barrier(struct team *team);
 /* Waits a little, for loops that poll memory between barriers. Waits longer as `attempt` (0, 1, 2,
    ...) grows. */
 void rapt__team_backoff(int attempt);
-int rapt__team_take(struct team *team); /* 0, 1, 2, ... since the last barrier, each once */
+int rapt__team_take(struct team *team); /* returns 0, 1, 2, ... since the last barrier, each number
+                                           once */
 
-/* Takes the next part [*begin, *end) of n items, a multiple of `grain` long. Returns false if none
-   is left. Parts are smaller than those of rapt__team_share, so that a member that arrives late
-   leaves them to the rest of the team. Between two barriers only one loop may be divided in this
-   way. */
+/* Takes the next part [*begin, *end) of n items; its length is a multiple of `grain`. Returns false
+   if none is left. Parts are smaller than those of rapt__team_share, so that the rest of the team
+   can take the parts of a member that arrives late. Only one loop between two barriers may be
+   divided in this way. */
 bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
 /* Sets [*begin, *end) to this member's equal part of n items, in multiples of `grain`. */
 void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);

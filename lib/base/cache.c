@@ -1,5 +1,6 @@
 /* cache.c - sizes and associativity of the caches, read from the system once, and whether rows of
-   memory collide in their sets. They decide what is packed and prefetched, never a result. */
+   memory collide in their sets. This determines what is packed and prefetched, but never affects a
+   result. */
 #include "base/base.h"
 
 #include <stdatomic.h>
@@ -9,11 +10,11 @@ enum cache_level { FIRST, SECOND, LEVELS };
 
 struct caches { /* eight bytes, so that atomic access needs no lock */
     uint16_t ways[LEVELS];
-    uint8_t log_way[LEVELS]; /* log2 of the bytes of a way */
+    uint8_t log_way[LEVELS]; /* log2 of the bytes per way */
     bool third_is_far;       /* a whole die shares the L3 cache */
 };
 
-/* Assumed if the system reports nothing: 32 KB of 8 ways, then 1 MB of 16. */
+/* Assumed if the system reports nothing: 32 KB with 8 ways, and 1 MB with 16 ways. */
 static const struct caches usual = {{8, 16}, {12, 16}, false};
 
 #ifdef _SC_LEVEL2_CACHE_ASSOC
@@ -26,11 +27,11 @@ static void read_level(struct caches *c, enum cache_level level, long size, long
 }
 
 /* On AMD the system may report the sum of all L3 caches, each of which only a few cores use (glibc
-   before it read CPUID leaf 8000001Dh), so a large one counts as shared by the die only on
-   Intel. */
+   before it read CPUID leaf 8000001Dh). A large L3 cache therefore counts as shared by the die only
+   on Intel. */
 static bool third_is_far(void)
 {
-    enum { OF_FEW_CORES = 64 << 20 }; /* bytes, at most */
+    enum { OF_FEW_CORES = 64 << 20 }; /* maximum, in bytes */
     return rapt__processor_by_intel() && sysconf(_SC_LEVEL3_CACHE_SIZE) > OF_FEW_CORES;
 }
 
@@ -49,7 +50,7 @@ static struct caches read_caches(void)
 }
 #endif
 
-/* Zero until first used. Every thread reads the same values, so the order of writes does not
+/* Zero until first used. All threads compute the same values, so the order of writes does not
    matter. */
 static _Atomic(struct caches) caches;
 
@@ -63,14 +64,14 @@ static struct caches the_caches(void)
     return c;
 }
 
-/* Returns the bytes of a level that the lines of `rows` rows occupy, counting whole sets: rows a
-   power of two apart map to few sets. The result exceeds the size of the level if a set would need
-   more ways than it has. */
+/* Returns the number of bytes of a cache level that the lines of `rows` rows occupy, counting whole
+   sets: rows whose distance is a power of two map to few sets. The result exceeds the size of the
+   cache if a set would need more ways than it has. */
 static size_t filled(struct caches c, enum cache_level level, ptrdiff_t stride, int rows)
 {
     enum { LINE = 64 };
     size_t way = (size_t)1 << c.log_way[level], apart = (size_t)stride * sizeof(float),
-           step = apart & (~apart + 1); /* the largest power of two that divides it */
+           step = apart & (~apart + 1); /* the largest power of two that divides the stride */
     step = step < LINE ? LINE : step > way ? way : step;
     return (size_t)rows * step;
 }
@@ -90,11 +91,11 @@ bool rapt__third_level_far(void)
     return the_caches().third_is_far;
 }
 
-/* On AMD each core has 4 MB of L3 cache close to it. An L3 cache of a whole die, as in Intel's
-   servers, gives a core only 26 GB/s (perf/experiments.md). */
+/* On AMD each core has 4 MB of L3 cache close to it. From an L3 cache that is shared by a whole
+   die, as in Intel's servers, a core gets only 26 GB/s (perf/experiments.md). */
 size_t rapt__near_size(void)
 {
-    enum { SHARE = 8 }; /* in sizes of the L2 cache */
+    enum { SHARE = 8 }; /* as a multiple of the L2 cache */
     struct caches c = the_caches();
     return size_of_level(c, SECOND) * (c.third_is_far ? 1 : SHARE);
 }

@@ -1,4 +1,4 @@
-/* crowd.c - chooses between a team and one thread by the work that each has gained (crowd.h). */
+/* crowd.c - chooses between a team and one thread by comparing their gains (see crowd.h). */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "crowd.h"
 
@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* TRIAL: seconds for which a team is tried (at least one call), long enough for many time slices of
-   the scheduler. ALONE: how many times longer one thread is then used. BELIEVED: for how many
-   seconds after that its rate is still trusted. */
+/* TRIAL is the number of seconds for which a team is tried (at least one call), long enough for
+   many time slices of the scheduler. ALONE says how many times longer a single thread is then used.
+   BELIEVED is the number of seconds after that for which its rate is still trusted. */
 static const double TRIAL = 0.05, ALONE = 8, BELIEVED = 2;
 
 static bool alone_is_known(const struct crowd *c, double now)

@@ -1,7 +1,7 @@
-/* decimal.c - converts floats to decimal text and back. Writing gives text that reads back to the
-   same bits, with as few digits as that takes (at most 9). Reading gives the nearest float, ties to
-   even. Everything is computed in integers, so the locale, rounding mode and flush-to-zero of the
-   host do not matter. */
+/* decimal.c - converts floats to decimal text and back. Writing produces the shortest text (at most
+   9 digits) that reads back as the same bits. Reading returns the nearest float, ties to even.
+   Everything is computed with integers, so the locale, rounding mode and flush-to-zero of the host
+   do not matter. */
 #include "base/base.h"
 
 #include <float.h>
@@ -12,14 +12,14 @@
 /* Half of the smallest float is 2^-150, with 105 digits; a significand has at most 8 more. */
 enum { DIGITS = 128, SHORT = 9, MAX_BITS = 0x7f7fffff };
 
-/* 0.d0 d1 d2 ... times 10^exponent, where d0 is not 0. A count of 0 means zero. */
+/* The number 0.d0 d1 d2 ... times 10^exponent, where d0 is not 0. A count of 0 means zero. */
 struct decimal {
     int count, exponent;
     unsigned char digit[DIGITS];
 };
 
-/* Computes N *= factor, where N is in decimal digits, lowest first. Returns the new number of
-   digits. */
+/* Computes N *= factor, where N is stored as decimal digits, lowest first. Returns the new number
+   of digits. */
 static int multiply_decimal(unsigned char *digit, int count, uint32_t factor)
 {
     uint32_t carry = 0;
@@ -65,8 +65,9 @@ static void split_float(uint32_t bits, uint32_t *m, int *e)
     *e = subnormal ? -149 : (int)(bits >> 23) - 150;
 }
 
-/* Returns true if d rounds to this float or to a smaller one: it is at most the midpoint between
-   this float and the next, where ties go to the even one. */
+/* Returns true if d rounds to this float or to a smaller one, that is, if it is at most the
+   midpoint between this float and the next. At the midpoint itself, the tie goes to the even
+   one. */
 static bool at_most(const struct decimal *d, uint32_t bits)
 {
     uint32_t m;
@@ -94,10 +95,10 @@ static struct decimal rounded(const struct decimal *d, int n)
     return r;
 }
 
-/* "0.0025", "4", "1.5e-42". */
+/* Writes numbers like "0.0025", "4" and "1.5e-42". */
 static void write(const struct decimal *d, char *text)
 {
-    int point = d->exponent; /* digits before the point */
+    int point = d->exponent; /* digits before the decimal point */
     bool plain = point > -4 && point <= SHORT;
     if (plain && point <= 0) *text++ = '0', *text++ = '.';
     for (int i = plain ? point : 0; i < 0; i++) *text++ = '0';
@@ -149,8 +150,8 @@ const char *rapt__number_write(double x, char text[FLOAT_TEXT])
 
 /* ---- reading ---- */
 
-/* Appends a run of digits to those of d. Returns false if the run is empty or a digit other than 0
-   does not fit. */
+/* Appends a run of digits to those of d. Returns false if the run is empty or a nonzero digit does
+   not fit. */
 static bool read_digits(const char **text, struct decimal *d, bool fraction)
 {
     const char *at = *text;

@@ -1,16 +1,17 @@
-/* heap.h - moves one item of a binary heap to its position (Williams 1964, Algorithm 232). The heap
-   is an array items[0 .. count) with items of `size` bytes. As in C++'s push_heap the root,
-   items[0], is the item that comes last in `order`: no parent comes before its child. The functions
-   are inline, so that a constant size and order cost no call. */
+/* heap.h - moves an item of a binary heap to its position (Williams 1964, Algorithm 232). The heap
+   is an array items[0 .. count) with items of `size` bytes. As in C++'s push_heap, the root
+   items[0] is the item that comes last in `order`: no parent comes before its child. The functions
+   are inline, so that a constant size and order avoid function calls. */
 #ifndef RAPT_LIB_HEAP_H
 #define RAPT_LIB_HEAP_H
 
 #include <stddef.h>
 #include <string.h>
 
-typedef int rapt__order(const void *context, const void *a, const void *b); /* < 0: a before b */
+typedef int rapt__order(const void *context, const void *a, const void *b); /* returns < 0 if a
+                                                                               comes before b */
 
-static inline void rapt__swap_words(char *a, char *b, size_t size) /* size is 1, 4 or 8 */
+static inline void rapt__swap_words(char *a, char *b, size_t size) /* size must be 1, 4 or 8 */
 {
     char copy[8];
     memcpy(copy, a, size);
@@ -26,8 +27,8 @@ static inline void rapt__swap(char *a, char *b, size_t size)
     for (; at < size; at++) rapt__swap_words(a + at, b + at, 1);
 }
 
-/* Moves item `at` toward the root, past every parent that comes before it. Call it after
-   appending. */
+/* Moves item `at` toward the root, past every parent that comes before it. Must be called after
+   appending an item. */
 static inline void rapt__heap_up(void *items, size_t at, size_t size, rapt__order *order,
                                  const void *context)
 {
@@ -39,8 +40,8 @@ static inline void rapt__heap_up(void *items, size_t at, size_t size, rapt__orde
     }
 }
 
-/* Moves item `at` toward the leaves, past every child that comes after it. Call it for a new
-   root. */
+/* Moves item `at` toward the leaves, past every child that comes after it. Must be called after
+   replacing the root. */
 static inline void rapt__heap_down(void *items, size_t at, size_t count, size_t size,
                                    rapt__order *order, const void *context)
 {

@@ -13,7 +13,7 @@
 
 enum { ALIGNMENT = 64 };
 
-#ifdef _WIN32 /* aligned memory has its own free there */
+#ifdef _WIN32 /* Windows requires another function to free aligned memory */
 static void *alloc_aligned(size_t bytes)
 {
     return _aligned_malloc(bytes, ALIGNMENT);

@@ -1,13 +1,13 @@
-/* processor.c - which instruction sets this machine can execute, and whether Intel made it. On x86
-   the processor must have them (CPUID) and the operating system must save their registers (XGETBV):
-   Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, sections 14.3 and 15.2.
-   On arm64 NEON is always present. */
+/* processor.c - finds out which instruction sets this machine can execute, and whether Intel made
+   it. On x86 the processor must have them (CPUID) and the operating system must save their
+   registers (XGETBV): Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1,
+   sections 14.3 and 15.2. On arm64 NEON is always present. */
 #include "base/base.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-static uint32_t saved_state(void) /* XCR0: which registers the operating system saves */
+static uint32_t saved_state(void) /* XCR0: the registers that the operating system saves */
 {
     uint32_t low, high;
 

@@ -1,6 +1,6 @@
 /* random.c - Philox 4x32-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy
    as 1, 2, 3"): maps a key and a 128-bit counter to 128 random bits, from which uniform and normal
-   numbers are made. It has no state, so any thread may compute any number. */
+   numbers are computed. It has no state, so any thread may compute any number. */
 #include "base/base.h"
 
 void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t out[4])
@@ -33,9 +33,9 @@ double rapt__uniform(uint64_t key, uint64_t index)
     return to_unit(bits[0], bits[1]);
 }
 
-/* Adds twelve uniform numbers and subtracts six (Irwin and Hall). Only additions are involved, so
-   the bits are the same with every C library. The tails end at six deviations, which is enough for
-   initial values. */
+/* Adds twelve uniform numbers and subtracts six (Irwin and Hall). This takes only additions, so the
+   bits are the same with every C library. The tails end at six standard deviations, which is
+   sufficient for initial values. */
 double rapt__normal(uint64_t key, uint64_t index)
 {
     double sum = -6;

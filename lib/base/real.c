@@ -1,8 +1,8 @@
-/* real.c - elementary functions of doubles whose bits become part of a result: positions,
+/* real.c - elementary functions in double precision whose bits become part of a result: positions,
    schedules, sampling, penalties. With SLEEF (RAPT_HAVE_SLEEF) a result depends only on the
    argument and is within 1 ulp: the variants used here (cinz ... purec) need no fused multiply-add
-   and run the same code on every processor, whatever the C library. Without SLEEF these are the
-   functions of the C library, whose last bit differs between libraries and processors. */
+   and run the same code on every processor and with every C library. Without SLEEF, the functions
+   of the C library are used, whose last bit differs between libraries and processors. */
 #include "base/util.h"
 
 #ifdef RAPT_HAVE_SLEEF

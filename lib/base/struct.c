@@ -1,7 +1,7 @@
-/* struct.c - structs that begin with their size: from the caller's version to the library's own and
-   back. A program compiled against an older header passes a shorter struct, and its missing fields
-   read as 0, the default. A program compiled against a newer header passes a longer one, which is
-   accepted if the fields that this library does not know are 0. */
+/* struct.c - converts structs that begin with their size from the caller's version to the library's
+   own and back. A program compiled against an older header passes a shorter struct; the missing
+   fields are read as 0, the default. A program compiled against a newer header passes a longer one,
+   which is accepted if all fields that this library does not know are 0. */
 #include "base/base.h"
 
 #include <string.h>

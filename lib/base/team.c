@@ -1,11 +1,12 @@
 /* team.c - a thread team: runs one function on every thread, with a barrier, tickets and equal
-   shares (base.h explains the model). The only file that opens a parallel region.
+   shares (base.h explains the model). This is the only file that opens a parallel region.
 
    OpenMP provides the threads. The barrier is our own, because a training step passes hundreds of
    them. A thread at the barrier spins first and then sleeps on a condition variable. This matters
-   if another program, or another team of this one, occupies the processor of a member. The
-   scheduler hands the processor of a sleeping thread over at once. A thread that spins keeps that
-   member in the queue for milliseconds, and one that calls sched_yield for a whole time slice. */
+   if another program, or another team of this one, occupies the processor that a member needs. The
+   scheduler reassigns the processor of a sleeping thread at once. A spinning thread, by contrast,
+   keeps that member in the queue for milliseconds, and a thread that calls sched_yield for a whole
+   time slice. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "base/base.h"
 #include "crowd.h"
@@ -70,7 +71,7 @@ static void pause_instruction(void) {}
 #endif
 
 /* The floating-point modes of a thread: rounding, flush to zero, traps. OpenMP's threads inherit
-   them from the thread that created them, which may have changed its own since. */
+   them from the thread that created them, whose own modes may have changed since. */
 #if defined(__x86_64__)
 typedef unsigned fp_modes;
 static fp_modes get_modes(void)
@@ -105,7 +106,8 @@ static void set_modes(fp_modes modes)
 }
 #endif
 
-/* Returns the bytes of stack left to this thread, or SIZE_MAX if the system does not say. */
+/* Returns the number of bytes of stack left to this thread, or SIZE_MAX if the system does not
+   report it. */
 #if defined(__linux__)
 static size_t stack_left(void)
 {
@@ -128,21 +130,23 @@ static size_t stack_left(void)
 #endif
 
 /* The spin limit is the number of pause instructions that a member executes at a barrier before it
-   sleeps. A pause takes 10 to 40 nanoseconds; sleeping and waking take a few microseconds, or tens
-   of them on another processor. The limit adapts: a barrier passed while spinning doubles it, and
-   one slept at divides it by four. It is 0 if there are more members than processors. */
+   sleeps. A pause takes 10 to 40 nanoseconds; going to sleep and waking up takes a few
+   microseconds, or tens of them on another processor. The limit adapts: it is doubled when a
+   barrier is passed while spinning, and divided by four when the member had to sleep. It is 0 if
+   there are more members than processors. */
 enum { MAX_THREADS = 1024, SPIN_LIMIT_MIN = 25, SPIN_LIMIT_FIRST = 400, SPIN_LIMIT_MAX = 4000 };
-static const double PAUSE = 10e-9; /* seconds that a pause takes, at least */
+static const double PAUSE = 10e-9; /* minimum duration of a pause in seconds */
 
 struct team_shared {
-    _Alignas(64) atomic_int tickets[2]; /* of even and odd phases: one is in use while the other is
-                                           reset */
-    _Alignas(64) atomic_int arrived;    /* members at the barrier */
-    _Alignas(64) atomic_uint passed;    /* barriers all members have reached */
-    atomic_int sleepers;                /* members that may be waiting for the condition */
-    int spin_limit;                     /* the initial limit of every member */
-    fp_modes modes;                     /* of the calling thread; members work in them */
-    atomic_llong work;                  /* processor time of the members in nanoseconds, without
+    _Alignas(64) atomic_int tickets[2]; /* tickets of even and odd phases: one is in use while the
+                                           other is reset */
+    _Alignas(64) atomic_int arrived;    /* number of members at the barrier */
+    _Alignas(64) atomic_uint passed;    /* number of barriers that all members have reached */
+    atomic_int sleepers;                /* number of members that may be waiting for the
+                                           condition */
+    int spin_limit;                     /* initial limit of every member */
+    fp_modes modes;                     /* modes of the calling thread, which the members adopt */
+    atomic_llong work;                  /* processor time of the members in nanoseconds, excluding
                                            `waiting` */
     pthread_mutex_t mutex;
     pthread_cond_t condition; /* broadcast after `passed` has changed */
@@ -165,17 +169,17 @@ static void start_team(struct team_shared *shared)
 }
 
 /* Returns the number of threads to request from OpenMP. It exceeds the number of processors only if
-   both the caller and OMP_NUM_THREADS ask for that, as tests do, since those threads would wait for
-   processors. */
+   both the caller and OMP_NUM_THREADS ask for that, as tests do, because the excess threads would
+   only wait for processors. */
 static int ask_for(int threads, int capacity)
 {
     int size = rapt__team_size(threads), wanted = wanted_threads();
     return rapt__min(size, rapt__max(wanted, capacity));
 }
 
-/* Whether OpenMP's threads have the stack that a member needs (measured: 55 KB, most of it in
-   multiply_unit of op/gemm_builtin.c). OMP_STACKSIZE applies to the whole process, so one thread is
-   asked, once. */
+/* Returns true if OpenMP's threads have the stack that a member needs (measured: 55 KB, most of it
+   in multiply_unit of op/gemm_builtin.c). OMP_STACKSIZE applies to the whole process, so this is
+   checked only once, on one thread. */
 enum { STACK_NEEDED = 57 << 10 };
 enum { STACK_UNKNOWN, STACK_ENOUGH, STACK_SMALL };
 static atomic_int workers_stack;
@@ -216,8 +220,8 @@ static bool spin(struct team *team, unsigned phase)
    arrive writes `passed`, then reads `sleepers`. All four are sequentially consistent, so at least
    one of them reads what the other wrote. (The write is an exchange because emulators of arm64 on
    x86 let a load overtake a plain store.) The sleeper also holds the mutex from its read until it
-   waits for the condition. The broadcast comes after the mutex was taken once, so it cannot fall in
-   between. */
+   waits for the condition. The last member takes the mutex once before it broadcasts, so the
+   broadcast cannot fall in between. */
 static void sleep_through(struct team *team, unsigned phase)
 {
     struct team_shared *shared = team->shared;
@@ -271,7 +275,7 @@ static void enter_team(struct team_shared *shared, rapt__work *work, void *argum
     if (team.rank > 0) set_modes(own);
 }
 
-/* `judged`: the caller would have a team if the machine were not crowded. */
+/* `judged` is true if the caller would have a team on a machine that is not crowded. */
 static void run_alone(rapt__work *work, void *argument, bool judged)
 {
     struct team_shared shared;
@@ -299,7 +303,7 @@ static void run_team(int size, bool fits, rapt__work *work, void *argument)
     pthread_mutex_destroy(&shared.mutex);
 }
 
-/* Preserves errno, which waiting in OpenMP and here may set. */
+/* Preserves errno, which waiting in OpenMP or here may set. */
 void rapt__team_run(int threads, rapt__work *work, void *argument)
 {
     const int before = errno;
@@ -329,7 +333,7 @@ int rapt__team_take(struct team *team)
                                      memory_order_relaxed);
 }
 
-/* Sets [*begin, *end) to part number `part` of `parts`. */
+/* Sets [*begin, *end) to part number `part` of `parts` parts. */
 static void team_part(size_t part, size_t parts, size_t n, size_t grain, size_t *begin, size_t *end)
 {
     size_t grains = rapt__ceil_div_size(n, grain);
@@ -342,7 +346,7 @@ void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *b
     team_part((size_t)team->rank, (size_t)team->size, n, grain, begin, end);
 }
 
-enum { PARTS = 4 }; /* parts per member, if there are enough grains */
+enum { PARTS = 4 }; /* parts per member if there are enough grains */
 
 bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, size_t *end)
 {

@@ -1,5 +1,5 @@
-/* utf8.c - decodes and encodes UTF-8. Only the shortest form is valid; surrogates and values above
-   U+10FFFF are not. Source: RFC 3629, sections 3 and 4. */
+/* utf8.c - decodes and encodes UTF-8. Overlong forms, surrogates and values above U+10FFFF are
+   invalid. Source: RFC 3629, sections 3 and 4. */
 #include "base/base.h"
 
 #include <string.h>

@@ -33,7 +33,7 @@ static inline size_t rapt__ceil_div_size(size_t n, size_t part)
     return n / part + (n % part != 0);
 }
 
-/* Rounds n up to a multiple of `part`. The caller makes sure that the result fits. */
+/* Rounds n up to a multiple of `part`. The caller ensures that the result does not overflow. */
 static inline int rapt__round_up(int n, int part)
 {
     return rapt__ceil_div(n, part) * part;

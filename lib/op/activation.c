@@ -1,5 +1,6 @@
-/* activation.c - the gradient of an activation, elementwise: dx = dy activation'(x). Forward is
-   part of the linear layer (linear.c), which applies the activation while y is in the cache.
+/* activation.c - the gradient of an activation, elementwise: dx = dy activation'(x). The forward
+   pass is part of the linear layer (linear.c), which applies the activation while y is in the
+   cache.
 
    A gate multiplies the activation of the first half of each row by the second half (Shazeer 2020,
    equation 6). */

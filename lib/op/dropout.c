@@ -1,6 +1,6 @@
-/* dropout.c - y = x by rows, with some elements set to 0 and the others scaled up (Srivastava et
-   al. 2014, "Dropout"). Which elements are dropped depends on key, row and column
-   (kernel/dropout.c), so backward applies the same function to the gradient. */
+/* dropout.c - applies dropout to the rows of x: sets some elements to 0 and scales up the rest
+   (Srivastava et al. 2014, "Dropout"). Which elements are dropped depends only on key, row and
+   column (kernel/dropout.c), so backward applies the same function to the gradient. */
 #include "op/op.h"
 
 #include <string.h>

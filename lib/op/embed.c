@@ -1,12 +1,12 @@
-/* embed.c - embeddings: rows of a table by token, plus rows of another by position; and their
-   gradients:
+/* embed.c - embeddings, which are rows of a table selected by token plus rows of another selected
+   by position, and their gradients:
 
        y[r] = scale E[ids[r]] + P[position of r],  then dropout   (first_is_zero: 0 + P[0])
 
    Vaswani et al. 2017, "Attention is all you need", sections 3.4 (the scale) and 3.5 (P). E
    [vocab][width] is in panels: element j of token t is at (t/16) 16 width + 16 j + t%16. Backward
-   divides the columns among the members, so that one member adds to each element of the table, in
-   the order of the rows. */
+   divides the columns among the members, so that each element of the table is updated by one
+   member, in the order of the rows. */
 #include "op/op.h"
 
 #include <assert.h>

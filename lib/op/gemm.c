@@ -1,9 +1,9 @@
-/* gemm.c - c = a b by a team: passes a product to OpenBLAS if the context asks for it and the shape
-   is worth it, otherwise to the built-in kernels. The choice depends only on the shape of the
-   weights and the number of rows. */
+/* gemm.c - c = a b with a team. Passes a product to OpenBLAS if the context asks for it and the
+   shape is worth it, and to the built-in kernels otherwise. The choice depends only on the shape of
+   the weights and the number of rows. */
 #include "op/gemm.h"
 
-/* Returns true if the context asks for OpenBLAS, for this product of a layer with weights
+/* Returns true if the context asks for OpenBLAS for this product of a layer with weights
    [out][in]. */
 static bool wanted(const struct products *p, const struct gemm *g)
 {

@@ -1,29 +1,30 @@
-/* gemm.h - the matrix product of linear.c: c = a b by a team, with b in one of three forms. */
+/* gemm.h - the matrix product of linear.c: c = a b with a team, where b has one of three forms. */
 #ifndef RAPT_LIB_OP_GEMM_H
 #define RAPT_LIB_OP_GEMM_H
 
 #include "op/op.h"
 
 enum gemm_form {
-    GEMM_PANELS,     /* b in panels, [depth][16] each: y = x W' */
-    GEMM_TRANSPOSED, /* the transpose of b in panels, [columns][16] each: dx = dy W */
-    GEMM_ROWS        /* b plain, rows b_row apart: dW = dy' x */
+    GEMM_PANELS,     /* b is in panels, [depth][16] each: y = x W' */
+    GEMM_TRANSPOSED, /* the transpose of b is in panels, [columns][16] each: dx = dy W */
+    GEMM_ROWS        /* b is a plain matrix with rows b_row apart: dW = dy' x */
 };
 
 /* c[r][n] = start + sum over k of a[r][k] b[k][n]; see struct gemm_block. */
 struct gemm {
     int rows, columns, depth;
-    const float *a; /* a[r][k] at a[r*a_row + k*a_step] */
+    const float *a; /* a[r][k] is at a[r*a_row + k*a_step] */
     ptrdiff_t a_row, a_step;
     enum gemm_form form;
     const float *b;
     ptrdiff_t b_row;
-    float *c; /* c[r][n] at c[r*c_row + (n/16)*c_panel + n%16] */
+    float *c; /* c[r][n] is at c[r*c_row + (n/16)*c_panel + n%16] */
     ptrdiff_t c_row, c_panel;
     const float *bias;
     bool add;
-    enum activation activation; /* if not NONE, activation(c), where c is plain (c_panel 16), */
-    float *activated;           /* is stored here, rows c_row apart; may be c */
+    enum activation activation; /* if not NONE, activation(c), where c must be plain (c_panel
+                                   16), */
+    float *activated;           /* is stored here, with rows c_row apart; may be c */
 };
 
 /* All of these end at a barrier. */
@@ -36,23 +37,23 @@ bool rapt__gemm_openblas_serves(const struct gemm *g);
 
 /* ---- gemm_plan.c: what the built-in product copies, and how it is divided ---- */
 enum {
-    GEMM_UNIT_ROWS = 52,   /* most rows of a unit */
-    GEMM_FEW_ROWS = 16,    /* fewer rows are multiplied in place, with the whole depth */
+    GEMM_UNIT_ROWS = 52,   /* maximum number of rows of a unit */
+    GEMM_FEW_ROWS = 16,    /* fewer rows are multiplied in place, over the whole depth */
     GEMM_DEPTH = 512,      /* depth of a block */
-    GEMM_COPY_DEPTH = 256, /* depth of a member's copy of a: 53 KB, since it is on the stack */
+    GEMM_COPY_DEPTH = 256, /* depth of a member's copy of a, which takes 53 KB of its stack */
 };
 
 /* How the tiles of a unit read a: in place, as a copy, or with its rows packed tile by tile. */
 enum gemm_left { GEMM_LEFT_IN_PLACE, GEMM_LEFT_COPY, GEMM_LEFT_TILES };
 
-/* How a block of c is split into units, and what each unit does with a. */
+/* How a block of c is divided into units, and how each unit reads a. */
 struct gemm_partition {
     int rows, row_parts, panels, panel_parts;
     enum gemm_left left;
     int max_tile; /* as in struct gemm_block */
 };
 
-bool rapt__gemm_packs(const struct gemm *g); /* whether b is packed block by block */
+bool rapt__gemm_packs(const struct gemm *g); /* true if b is packed block by block */
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns);
 

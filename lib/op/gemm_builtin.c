@@ -1,29 +1,30 @@
-/* gemm_builtin.c - c = a b by a team with the kernels of lib/kernel/gemm.c.
+/* gemm_builtin.c - c = a b with a team, by the kernels of lib/kernel/gemm.c.
 
-   c is split into units of some rows and some panels of columns, which members take by tickets.
-   Within a unit the depth is split into blocks, each added to the sums so far. The order of k stays
-   the same, so no split changes a bit, and the split may depend on machine and team. If b is the
-   transpose of panels, or plain, the team packs it block by block: while one half of exec->pack is
-   multiplied, the other is filled with the next block, which costs one barrier per block. Otherwise
-   b is read in place. Goto and van de Geijn 2008, "Anatomy of high-performance matrix
-   multiplication". */
+   c is divided into units of some rows and some panels of columns, which members take by tickets.
+   Within a unit the depth is divided into blocks, each of which is added to the sums so far. The
+   order of k stays the same, so no division changes a bit, and it may depend on the machine and the
+   team. If b is the transpose of panels, or plain, the team packs it block by block: while one half
+   of exec->pack is being multiplied, the other is filled with the next block, which costs one
+   barrier per block. Otherwise b is read in place. Goto and van de Geijn 2008, "Anatomy of
+   high-performance matrix multiplication". */
 #include "op/gemm.h"
 
 #include <string.h>
 
 enum {
     COPY_FLOATS = GEMM_UNIT_ROWS * GEMM_COPY_DEPTH,
-    PACK_HALF = PACK_FLOATS / 2 /* a block of b; the next one is in the other half */
+    PACK_HALF = PACK_FLOATS / 2 /* floats of a block of b; the next block is in the other half */
 };
 
 /* One block of b: columns [column, column + columns), depth [k, k + depth), in panels. */
 struct block {
     int column, columns, k, depth;
     const float *panels;
-    ptrdiff_t panel, step; /* floats from one panel to the next, and from one k to the next */
+    ptrdiff_t panel, step; /* distance in floats from one panel to the next, and from one k to the
+                              next */
 };
 
-/* Lets the kernel read a copy of its a. The stride that is 1 stays 1. */
+/* Makes the kernel read a copy of its a. The stride that is 1 stays 1. */
 static void copy_left(const struct exec_context *exec, enum gemm_left left, struct gemm_block *p,
                       float *copy)
 {
@@ -81,8 +82,8 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
                                 (size_t)p.columns);
 }
 
-/* Returns block number `index` of a b that is packed; blocks advance along the depth first. panels
-   is NULL after the last. */
+/* Returns block number `index` of a packed b. Blocks advance along the depth first. After the last
+   one, panels is NULL. */
 static struct block block_at(const struct exec_context *exec, const struct gemm *g, int index)
 {
     int depth = rapt__min(g->depth, GEMM_DEPTH);
@@ -112,8 +113,9 @@ static void pack_block(const struct exec_context *exec, const struct gemm *g, co
 
 enum { PACK_GRAIN = 8, READ_WAYS = 4 };
 
-/* Returns the most panels packed at a time. Their lines fall into one set of the L1 cache, since
-   panels of a block are a multiple of 4 KB apart, and so may those of the rows that are read. */
+/* Returns the maximum number of panels packed at a time. Their lines all map to one set of the L1
+   cache, since the panels of a block are a multiple of 4 KB apart, and so may the lines of the rows
+   that are read. */
 static int pack_grain(void)
 {
     return rapt__max(1, rapt__min(rapt__first_level_ways() - READ_WAYS, PACK_GRAIN));

@@ -1,14 +1,14 @@
-/* gemm_openblas.c - c = a b by OpenBLAS, for a team. No other file knows OpenBLAS.
+/* gemm_openblas.c - c = a b by OpenBLAS, with a team. This is the only file that uses OpenBLAS.
 
    OpenBLAS is loaded on first request and stays loaded; a program that never requests it never maps
-   it. When loaded it takes hundreds of megabytes of address space, and with less it hangs.
+   it. When loaded it takes hundreds of megabytes of address space. With less, it hangs.
 
-   OpenBLAS computes panels of c whose size depends only on the shape, each on one member in one
-   thread, so neither the size of the team nor the host's settings change a bit. Its OpenMP build
-   starts no threads if the caller's OpenMP thread count is 1; this is a setting of the calling
-   thread and is restored. The serial build never starts any. The pthreads build would, and is not
-   used. OpenBLAS cannot read weights in panels, so they are first copied to plain rows in the pack
-   buffer, one block of columns at a time. */
+   OpenBLAS computes panels of c whose size depends only on the shape, each in one thread of one
+   member, so neither the size of the team nor the host's settings change a bit. Its OpenMP build
+   starts no threads if the caller's OpenMP thread count is 1. This is a setting of the calling
+   thread, which is restored afterwards. The serial build never starts any. The pthreads build
+   would, and is not used. OpenBLAS cannot read weights in panels, so they are first copied to plain
+   rows in the pack buffer, one block of columns at a time. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "op/gemm.h"
 
@@ -28,7 +28,7 @@
 static const char *const openblas_names[] = {RAPT_OPENBLAS_PATH, "libopenblas.so.0"};
 enum { OPENBLAS_NAMES = sizeof openblas_names / sizeof *openblas_names };
 
-/* The interface of CBLAS with 32-bit dimensions (Lawson et al. 1979; netlib's cblas.h). */
+/* The CBLAS interface with 32-bit dimensions (Lawson et al. 1979; netlib's cblas.h). */
 enum cblas_order { CBLAS_ROW_MAJOR = 101 };
 enum cblas_transpose { CBLAS_AS_IT_IS = 111, CBLAS_TRANSPOSED = 112 };
 typedef void cblas_sgemm_fn(enum cblas_order order, enum cblas_transpose left,
@@ -38,14 +38,14 @@ typedef void cblas_sgemm_fn(enum cblas_order order, enum cblas_transpose left,
 typedef int get_parallel_fn(void);
 enum { PARALLEL_PTHREADS = 1 }; /* result of openblas_get_parallel */
 
-/* Written once; NULL until OpenBLAS is loaded. */
+/* NULL until OpenBLAS is loaded, then written once. */
 static struct {
     pthread_mutex_t mutex;
     _Atomic(cblas_sgemm_fn *) sgemm;
 } openblas = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns true if 640 MB of address space are left: the constructor of OpenBLAS takes 300, and its
-   buffers the rest. */
+/* Returns true if 640 MB of address space are left. OpenBLAS's constructor takes 300 MB of them,
+   and its buffers the rest. */
 static bool openblas_has_space(void)
 {
     const size_t bytes = (size_t)640 << 20;
@@ -63,7 +63,7 @@ static bool find_function(void *library, const char *name, void *function, size_
 }
 
 /* Loads a library and returns its sgemm if a team may call it; the library then stays loaded.
-   Otherwise returns NULL and says why. */
+   Otherwise returns NULL and explains why. */
 static cblas_sgemm_fn *open_openblas(const char *name, rapt_message *why)
 {
     get_parallel_fn *parallel;
@@ -87,7 +87,7 @@ static cblas_sgemm_fn *open_openblas(const char *name, rapt_message *why)
     return NULL;
 }
 
-/* Loads OpenBLAS. The caller holds the mutex. */
+/* Loads OpenBLAS. The caller must hold the mutex. */
 static rapt_status load_openblas(rapt_message *why)
 {
     cblas_sgemm_fn *sgemm = NULL;
@@ -114,18 +114,18 @@ rapt_status rapt__openblas_load(rapt_message *why)
 }
 
 enum {
-    BLAS_ROWS = 256,  /* rows of c in a unit of work */
+    BLAS_ROWS = 256,  /* rows of c per unit of work */
     BLAS_MIN = 32768, /* products with fewer rows * columns are left to the built-in kernels */
 };
 
-/* Returns the columns of a block: as many as fit into the pack buffer. */
+/* Returns the number of columns of a block: as many as fit into the pack buffer. */
 static int blas_columns(int depth, int columns)
 {
     int max = PACK_FLOATS / depth / LANES * LANES;
     return rapt__min(max, rapt__ceil_div(columns, LANES) * LANES);
 }
 
-/* False for few rows, or if a block of columns would be too narrow. */
+/* Returns false if there are few rows, or if a block of columns would be too narrow. */
 bool rapt__gemm_openblas_serves(const struct gemm *g)
 {
     int inner = g->form == GEMM_PANELS       ? g->depth
@@ -136,7 +136,7 @@ bool rapt__gemm_openblas_serves(const struct gemm *g)
            atomic_load_explicit(&openblas.sgemm, memory_order_acquire);
 }
 
-/* Calls sgemm in this thread. */
+/* Calls sgemm on this thread. */
 static void sgemm(enum cblas_transpose left, enum cblas_transpose right, int rows, int columns,
                   int depth, const float *a, ptrdiff_t a_row, const float *b, int b_row, float beta,
                   float *c, ptrdiff_t c_row)
@@ -177,7 +177,7 @@ static void blas_finish(const struct exec_context *exec, const struct gemm *g, i
     }
 }
 
-/* Computes y = x W' by blocks of outputs. */
+/* Computes y = x W' in blocks of outputs. */
 static void blas_panels(const struct exec_context *exec, const struct gemm *g)
 {
     int block = blas_columns(g->depth, g->columns), units = rapt__ceil_div(g->rows, BLAS_ROWS);
@@ -195,7 +195,7 @@ static void blas_panels(const struct exec_context *exec, const struct gemm *g)
     }
 }
 
-/* Computes dx = dy W by blocks of outputs, which are the depth here. */
+/* Computes dx = dy W in blocks of outputs, which are the depth of this product. */
 static void blas_transposed(const struct exec_context *exec, const struct gemm *g)
 {
     int block = blas_columns(g->columns, g->depth), units = rapt__ceil_div(g->rows, BLAS_ROWS);
@@ -228,8 +228,8 @@ static void add_to_panels(const struct gemm *g, int row, int rows, int column, i
     }
 }
 
-/* Computes dW = dy' x: each unit in its own part of the pack buffer, from where it is added to the
-   panels. */
+/* Computes dW = dy' x. Each unit is computed in its own part of the pack buffer and then added to
+   the panels. */
 static void blas_rows(const struct exec_context *exec, const struct gemm *g)
 {
     int block = blas_columns(g->rows, g->columns), units = rapt__ceil_div(g->rows, BLAS_ROWS);

@@ -1,22 +1,24 @@
-/* gemm_plan.c - decides what the built-in product copies before it multiplies, and how a block of c
-   is split into units, from cache sizes, strides and the height of the register tile. */
+/* gemm_plan.c - decides what the built-in product copies before it multiplies, and how it divides a
+   block of c into units. This depends on cache sizes, strides and the height of the register
+   tile. */
 #include "op/gemm.h"
 
 #include <limits.h>
 
 enum {
-    WHOLE_ROWS = GEMM_UNIT_ROWS / LANES * LANES, /* rows of a unit if lines of a hold sixteen
+    WHOLE_ROWS = GEMM_UNIT_ROWS / LANES * LANES, /* rows of a unit if each line of a holds sixteen
                                                     rows */
-    MAX_PANELS = 32,                             /* most panels of a unit */
-    FEW_PANELS = 4,                              /* fewest panels of a unit */
-    READ_PANELS = 1,                             /* reading a unit's rows of a costs as much as
-                                                    multiplying this many panels */
-    COPY_EVEN = 256, /* a is read in place if its rows are not a multiple of this apart */
-    PACK_ROWS = 32   /* b is read in place if fewer rows of a read it */
+    MAX_PANELS = 32,                             /* maximum number of panels of a unit */
+    FEW_PANELS = 4,                              /* minimum number of panels of a unit */
+    READ_PANELS = 1,                             /* cost of reading a unit's rows of a, as a number
+                                                    of panels that could be multiplied in the same
+                                                    time */
+    COPY_EVEN = 256, /* a is read in place unless its rows are a multiple of this apart */
+    PACK_ROWS = 32   /* b is read in place if it is read by fewer rows of a than this */
 };
 
-/* True if b is the transpose of panels, or if its rows would not stay in the cache while many rows
-   of a need them. */
+/* Returns true if b is the transpose of panels, or if its rows would not stay in the cache while
+   many rows of a need them. */
 bool rapt__gemm_packs(const struct gemm *g)
 {
     return g->form == GEMM_TRANSPOSED ||
@@ -24,12 +26,12 @@ bool rapt__gemm_packs(const struct gemm *g)
             rapt__rows_collide(g->b_row, rapt__min(g->depth, GEMM_DEPTH)));
 }
 
-/* Returns true if the tiles would read each row of a again from a cache that cannot hold it: rows a
-   multiple of many lines apart fall into few sets of L1. L2 makes up for it in two cases. In the
-   first, a tile reads whole lines of rows, and a unit's rows span at most half of L2. In the
-   second, a tile reads most of the line of each step (a_step), these lines stay in L2, and b, being
-   packed, does not take the same sets; this does not hold if what L2 loses has to come from an L3
-   cache that is far. */
+/* Returns true if the tiles would repeatedly read each row of a from a cache that cannot hold it,
+   because rows that are a multiple of many lines apart map to few sets of L1. There are two
+   exceptions, in which L2 makes up for it. In the first, a tile reads whole lines of rows, and a
+   unit's rows span at most half of L2. In the second, a tile reads most of the line of each step
+   (a_step), these lines stay in L2, and b is packed and does not occupy the same sets. The second
+   exception does not apply if lines that L2 evicts must be read from a distant L3 cache. */
 static bool collides(const struct gemm *g)
 {
     bool whole_lines = g->a_step == 1;
@@ -50,9 +52,10 @@ static enum gemm_left left_of(const struct exec_context *exec, const struct gemm
     return collides(g) ? GEMM_LEFT_COPY : GEMM_LEFT_IN_PLACE;
 }
 
-/* Returns the most rows of a tile. If a tile reads whole lines of rows in place, and an L1 set
-   would lose most of them before their last float is read, that is the number of lines in a set. It
-   is at least half of the full height, since lower tiles read b more often. 0 means no limit. */
+/* Returns the maximum number of rows of a tile, or 0 for no limit. There is a limit if a tile reads
+   whole lines of rows in place, and an L1 set would evict most of them before their last float is
+   read. The limit is the number of ways of a set, but at least half of the full height, since lower
+   tiles read b more often. */
 static int max_tile(const struct exec_context *exec, const struct gemm *g, enum gemm_left left)
 {
     int rows = exec->kernels->tile_rows;
@@ -61,18 +64,20 @@ static int max_tile(const struct exec_context *exec, const struct gemm *g, enum 
     return rapt__max(rapt__first_level_ways(), rows / 2);
 }
 
-/* Returns the most panels of a unit: together with the unit's rows of a they fit into the L2 cache,
-   so that units of other rows find them there. This does not apply if each unit copies a. */
+/* Returns the maximum number of panels of a unit. Together with the unit's rows of a they fit into
+   the L2 cache, where units of other rows then find them. This does not apply if each unit copies
+   a. */
 static int max_panels(const struct gemm *g, enum gemm_left left)
 {
     int depth = rapt__max(1, rapt__min(g->depth, GEMM_DEPTH));
-    size_t fit = rapt__second_level_size() / ((size_t)depth * sizeof(float)); /* rows plus
-                                                                                 columns */
+    size_t fit =
+        rapt__second_level_size() / ((size_t)depth * sizeof(float)); /* rows plus columns */
     if (left != GEMM_LEFT_IN_PLACE || fit >= MAX_PANELS * LANES + GEMM_UNIT_ROWS) return MAX_PANELS;
     return rapt__max(((int)fit - GEMM_UNIT_ROWS) / LANES / 2 * 2, 2 * FEW_PANELS);
 }
 
-/* Returns the panels of a unit, at most `max`, that minimize the work of the busiest member. */
+/* Returns the number of panels of a unit, at most `max`, that minimizes the work of the busiest
+   member. */
 static int even_panels(int members, int row_parts, int panels, int max)
 {
     int best = max, best_work = INT_MAX;
@@ -86,8 +91,8 @@ static int even_panels(int members, int row_parts, int panels, int max)
     return best;
 }
 
-/* Units have about 52 rows and max_panels panels. For a team they have fewer panels if a member
-   would otherwise get fewer than four units, or if the shares of the members would be unequal. */
+/* Units have about 52 rows and max_panels panels. With a team they have fewer panels if a member
+   would otherwise get fewer than four units, or if the members would get unequal shares. */
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns)
 {

@@ -2,7 +2,7 @@
 
        dx = dy W        dW = dy' x        db = sum of dy over rows
 
-   W [out][in] in panels (kernel/kernel.h), x [rows][in], y and dy [rows][out]. */
+   W [out][in] is in panels (kernel/kernel.h). x is [rows][in]; y and dy are [rows][out]. */
 #include "op/gemm.h"
 
 void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
@@ -25,7 +25,7 @@ void rapt__linear_forward(const struct exec_context *c, const struct linear *l, 
                                  .activated = activated});
 }
 
-enum { TRANSPOSE_DEPTH = 512 }; /* outputs transposed at a time, for 16 inputs */
+enum { TRANSPOSE_DEPTH = 512 }; /* number of outputs transposed at a time, for 16 inputs */
 
 void rapt__linear_transpose(const struct exec_context *c, const struct linear *l, float *transposed)
 {
@@ -57,9 +57,9 @@ void rapt__linear_backward_input(const struct exec_context *c, const struct line
                                  .add = add});
 }
 
-enum { BIAS_GRAIN = 4 * LANES }; /* columns of dy that one member sums */
+enum { BIAS_GRAIN = 4 * LANES }; /* number of columns of dy that one member sums */
 
-/* Needs no barrier, because the product that follows writes something else. */
+/* No barrier is needed, because the product that follows writes another array. */
 static void backward_bias(const struct exec_context *c, const float *dy, ptrdiff_t dy_row, int rows,
                           int out, float *dbias)
 {

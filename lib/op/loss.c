@@ -4,17 +4,18 @@
        loss = -sum q log p,  dlogits = p - q
 
    Szegedy et al. 2016, "Rethinking the Inception architecture", section 7 (label smoothing). A
-   chunk of logits becomes its gradient in place (kernel/softmax.c), and both products read it
-   before the next chunk is computed, so no [rows][vocab] array exists. W is transposed once for the
-   gradients of all chunks. The sums are in double, in the order of the rows. */
+   chunk of logits is replaced by its gradient in place (kernel/softmax.c), and both products read
+   it before the next chunk is computed, so no [rows][vocab] array exists. W is transposed once for
+   the gradients of all chunks. The sums are computed in double precision, in the order of the
+   rows. */
 #include "op/op.h"
 
 #include <string.h>
 
 enum { CHUNK_FLOATS = 1 << 21, CHUNK_MIN = 64, CHUNK_MAX = 512 };
 
-/* Returns the rows of a chunk: 8 MB of logits, but enough rows to make reading the weights
-   worthwhile. */
+/* Returns the number of rows of a chunk: 8 MB of logits, but enough rows to make reading the
+   weights worthwhile. */
 static int chunk_rows(int rows, int vocab)
 {
     int chunk = CHUNK_FLOATS / (vocab > 0 ? vocab : 1);
@@ -22,7 +23,7 @@ static int chunk_rows(int rows, int vocab)
     return rapt__min(rows, chunk);
 }
 
-/* Floats that hold one struct loss_sums. */
+/* Number of floats that hold one struct loss_sums. */
 enum { SUMS_FLOATS = (sizeof(struct loss_sums) + sizeof(float) - 1) / sizeof(float) };
 
 /* Offsets of the parts of the workspace, in floats, and its size. */
@@ -44,7 +45,7 @@ size_t rapt__loss_workspace(int rows, int in, int vocab)
     return parts_of(rows, in, vocab).size;
 }
 
-/* Turns the logits of a chunk into their gradients, and sets sums[r] of each row with a label. */
+/* Replaces the logits of a chunk by their gradients, and sets sums[r] for each row with a label. */
 static void loss_chunk(const struct exec_context *c, int vocab, const int32_t *labels, int rows,
                        float smoothing, float *logits, struct loss_sums *sums)
 {
@@ -58,7 +59,7 @@ static void loss_chunk(const struct exec_context *c, int vocab, const int32_t *l
     rapt__team_barrier(c->team);
 }
 
-/* Adds the sums of some rows; first: index of the first of them among all rows. */
+/* Adds the sums of some rows, whose first has the index `first` among all rows. */
 static void add_sums(struct loss *to, const int32_t *labels, int first, int rows,
                      const struct loss_sums *sums)
 {

@@ -2,9 +2,9 @@
 
        sum = x + dropout(y),  out = (sum - mean) inverse gain + bias
 
-   Ba, Kiros and Hinton 2016, "Layer normalization"; the order of the three is that of Vaswani et
-   al. 2017, section 5.4. Gradients of gain and bias are sums over rows: each chunk of rows makes
-   its own, and the chunks are folded in order. */
+   Ba, Kiros and Hinton 2016, "Layer normalization"; the order of the three operations is that of
+   Vaswani et al. 2017, section 5.4. Gradients of gain and bias are sums over rows: each chunk of
+   rows computes its own, and these are added in order. */
 #include "op/op.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ void rapt__residual_norm_forward(const struct exec_context *c, const struct norm
     rapt__team_barrier(c->team);
 }
 
-/* A chunk's part of the workspace. */
+/* The part of the workspace that belongs to a chunk. */
 struct partial {
     float *dgain, *dbias, *zero; /* [width] each */
 };
@@ -64,7 +64,7 @@ size_t rapt__norm_partial(int rows, int width)
     return chunks_of(rows) * 3 * (size_t)width;
 }
 
-/* Computes the rows of one chunk. Gains and biases come first, since dx may be dy. */
+/* Computes the rows of one chunk. Gradients of gains and biases come first, since dx may be dy. */
 static void backward_chunk(const struct exec_context *c, const struct norm *n,
                            const struct norm_saved *saved, const float *x, const float *dy,
                            const float *from, size_t first, int rows, float *dx,

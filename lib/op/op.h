@@ -1,10 +1,10 @@
 /* op.h - interface of lib/op: operations on whole arrays by a team, forward and backward.
 
    All members of a team call each function that takes an exec_context, with the same arguments
-   (lib/base/base.h). It divides its work among them and, unless noted otherwise, ends at a barrier:
-   what it wrote may be read when it returns. Each output element is written by one member, as a sum
-   whose order depends only on shapes, so the number of threads never changes a bit. Nothing here
-   allocates except rapt__openblas_load.
+   (lib/base/base.h). The function divides its work among them and, unless noted otherwise, ends at
+   a barrier, after which its results may be read. Each output element is written by one member, as
+   a sum whose order depends only on shapes, so the number of threads never changes a bit. Only
+   rapt__openblas_load allocates memory.
 
    Weight matrices are in panels (lib/kernel/kernel.h): W [out][in]. Activations are plain rows.
    "Adds" means that the result is added to what the array holds. The letters are those of
@@ -19,48 +19,50 @@
 struct exec_context {
     struct team *team;
     const struct kernels *kernels;
-    float *pack; /* [PACK_FLOATS] shared by the team: packed operands of matrix products */
-    const struct products *openblas; /* products for OpenBLAS; NULL if none */
+    float *pack; /* [PACK_FLOATS] for packed operands of matrix products, shared by the team */
+    const struct products *openblas; /* which products OpenBLAS computes; NULL if none */
 };
 enum { PACK_FLOATS = 1 << 19 };
-/* The fewest columns of a part if a loop over rows is divided by columns. */
+/* Minimum number of columns per part if a loop over rows is divided by columns. */
 enum { WIDE = 4 * LANES };
 
-struct linear; /* below */
+struct linear; /* declared below */
 
-/* ---- products.c: whether OpenBLAS or the built-in kernels compute a product ---- */
+/* ---- products.c: decides whether OpenBLAS or the built-in kernels compute a product ---- */
 enum product { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT, PRODUCTS }; /* y, dx and dW below */
-struct product_shape {                                                     /* weights [out][in] */
+struct product_shape {                                                     /* shape of the weights
+                                                                              [out][in] */
     int out, in;
     bool openblas[PRODUCTS];
 };
 enum { PRODUCT_SHAPES = 16 };
 struct products {
-    bool all; /* OpenBLAS computes all that are worth it, else the marked ones of these shapes: */
+    bool all; /* OpenBLAS computes either all products that are worth it, or the marked ones of
+                 these shapes: */
     int count;
     struct product_shape shapes[PRODUCT_SHAPES];
 };
 extern const struct products rapt__products_all;
-/* Returns the shape of `out` outputs and `in` inputs, or NULL if it is not listed. */
+/* Returns the entry for `out` outputs and `in` inputs, or NULL if it is not listed. */
 const struct product_shape *rapt__products_find(const struct products *p, int out, int in);
-/* Returns true if OpenBLAS is to compute a product with weights [out][in]. p may be NULL: never. */
+/* Returns true if OpenBLAS should compute a product with weights [out][in]. p may be NULL, which
+   means never. */
 bool rapt__products_take(const struct products *p, enum product kind, int out, int in);
-/* Measures which products of l are faster by OpenBLAS and adds its shape to p. The team must not
-   compute anything else meanwhile, and OpenBLAS must be loaded. Overwrites x [rows][in], y
-   [rows][out] and dweight (panels). */
+/* Measures which products of l are faster with OpenBLAS and adds its shape to p. The team must not
+   compute anything else at the same time, and OpenBLAS must be loaded. Overwrites x [rows][in], y
+   [rows][out] and dweight (in panels). */
 void rapt__products_measure(const struct exec_context *c, struct products *p,
                             const struct linear *l, int rows, float *x, float *y, float *dweight);
 
 /* ---- gemm_openblas.c ---- */
-/* Makes sure that OpenBLAS is loaded and safe to call from a team. Returns RAPT_BAD_ARGUMENT if it
-   is not built in, not installed or starts threads of its own, or RAPT_NO_MEMORY. A later call
-   tries again. */
+/* Ensures that OpenBLAS is loaded and safe to call from a team. Returns RAPT_BAD_ARGUMENT if the
+   library was built without it, it is not installed, or it starts threads of its own; or
+   RAPT_NO_MEMORY. A later call tries again. */
 rapt_status rapt__openblas_load(rapt_message *why);
 
-/* ---- linear.c: y = x W' + b ----
-   x [rows][in], rows x_row floats apart; W [out][in] in panels; b [out] or NULL; y [rows][out].
-   activated receives activation(y), rows y_row apart, and may be y; it is not used with
-   ACTIVATION_NONE. */
+/* ---- linear.c: y = x W' + b ---- x is [rows][in], with rows x_row floats apart; W is [out][in] in
+   panels; b is [out] or NULL; y is [rows][out]. activated receives activation(y), with rows y_row
+   apart, and may be y; it is not used with ACTIVATION_NONE. */
 struct linear {
     const float *weight, *bias;
     int in, out;
@@ -68,22 +70,22 @@ struct linear {
 void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
                           ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row,
                           enum activation activation, float *activated);
-/* Sets transposed = W', [in][out] in panels: a layer with this matrix computes dx = dy W. */
+/* Computes transposed = W', [in][out] in panels. A layer with this matrix computes dx = dy W. */
 void rapt__linear_transpose(const struct exec_context *c, const struct linear *l,
                             float *transposed);
-/* Sets dx = dy W, or adds it to dx if add. */
+/* Computes dx = dy W, or adds it to dx if `add`. */
 void rapt__linear_backward_input(const struct exec_context *c, const struct linear *l,
                                  const float *dy, ptrdiff_t dy_row, int rows, float *dx,
                                  ptrdiff_t dx_row, bool add);
-/* Adds dy' x to dweight (panels), and the sum of dy over rows to dbias (may be NULL). */
+/* Adds dy' x to dweight (in panels), and the sum of dy over rows to dbias, which may be NULL. */
 void rapt__linear_backward_weight(const struct exec_context *c, const struct linear *l,
                                   const float *x, ptrdiff_t x_row, const float *dy,
                                   ptrdiff_t dy_row, int rows, float *dweight, float *dbias);
 
-/* ---- embed.c: y[r] = scale * E[ids[r]] + P[position of r], then dropout (d may be NULL) ----
-   E [vocab][width] in panels; P [positions][width] in plain rows, or NULL. Sequence b holds rows
-   starts[b] .. starts[b+1]-1, the first of them at position past[b] (past NULL: 0). first_is_zero:
-   at position 0, scale * E[ids[r]] is replaced by 0. */
+/* ---- embed.c: y[r] = scale * E[ids[r]] + P[position of r], then dropout ---- d may be NULL for no
+   dropout. E is [vocab][width] in panels; P is [positions][width] in plain rows, or NULL. Sequence
+   b consists of rows starts[b] .. starts[b+1]-1, the first of which has position past[b], or 0 if
+   past is NULL. With first_is_zero, scale * E[ids[r]] is replaced by 0 at position 0. */
 struct embedding {
     const float *table, *positions;
     int vocab, width;
@@ -93,14 +95,14 @@ struct embedding {
 void rapt__embed_forward(const struct exec_context *c, const struct embedding *e, int batch,
                          const int32_t *ids, const int *starts, const int *past,
                          const struct dropout *d, float *y);
-/* Adds to dtable (panels) and, if not NULL, to dpositions. Overwrites dy with its gradient before
-   dropout. */
+/* Adds to dtable (in panels) and, if it is not NULL, to dpositions. Overwrites dy with its gradient
+   before dropout. */
 void rapt__embed_backward(const struct exec_context *c, const struct embedding *e, int batch,
                           const int32_t *ids, const int *starts, const struct dropout *d, float *dy,
                           float *dtable, float *dpositions);
 
-/* Do the same for rows that are not tokens. Forward: y[r] += P[position of r], then dropout.
-   Backward: undoes the dropout of dy and adds the gradient to dpositions. */
+/* Do the same for rows that are not tokens. Forward computes y[r] += P[position of r], then
+   dropout. Backward reverses the dropout of dy and adds the gradient to dpositions. */
 struct positioning {
     const float *positions; /* P, or NULL */
     int width;
@@ -113,23 +115,23 @@ void rapt__positions_backward(const struct exec_context *c, const struct positio
 
 /* ---- norm.c: layer normalization (Ba, Kiros and Hinton 2016) ---- */
 struct norm {
-    const float *gain, *bias; /* [width]; bias NULL: normalizes by the root mean square (Zhang and
-                                 Sennrich 2019) */
+    const float *gain, *bias; /* [width]; if bias is NULL, normalizes by the root mean square (Zhang
+                                 and Sennrich 2019) */
     int width;
     float epsilon;
 };
 struct norm_saved { /* what backward needs, [rows] each */
     float *mean, *inverse;
 };
-/* Computes sum = x + dropout(y), then out = norm(sum). With y NULL, x is the sum and `sum` is not
-   written. With d NULL nothing is dropped. With n NULL there is no norm and out is not written.
-   With saved NULL nothing is kept for backward. sum may be x or y. */
+/* Computes sum = x + dropout(y), then out = norm(sum). If y is NULL, x is the sum and `sum` is not
+   written. If d is NULL, nothing is dropped. If n is NULL, there is no norm and out is not written.
+   If saved is NULL, nothing is kept for backward. sum may be x or y. */
 void rapt__residual_norm_forward(const struct exec_context *c, const struct norm *n,
                                  const struct dropout *d, const float *x, const float *y, int rows,
                                  int width, float *sum, float *out, const struct norm_saved *saved);
-/* Sets dx = from + the gradient of norm at x (from NULL: 0; dx may be from or dy), and adds to
-   dgain and dbias. partial is workspace of rapt__norm_partial(rows, width) floats, shared by the
-   team. */
+/* Computes dx = from + the gradient of norm at x, and adds to dgain and dbias. from may be NULL for
+   0; dx may be from or dy. partial is workspace of rapt__norm_partial(rows, width) floats, shared
+   by the team. */
 size_t rapt__norm_partial(int rows, int width);
 void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
                          const struct norm_saved *saved, const float *x, const float *dy,
@@ -140,38 +142,39 @@ void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
 void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,
                              const float *dy, float *dx, size_t n);
 
-/* Gate: y[r][j] = activation(x[r][j]) x[r][width + j], x [rows][2 width]. Backward sets dx. */
+/* Gate: y[r][j] = activation(x[r][j]) x[r][width + j], where x is [rows][2 width]. Backward
+   computes dx. */
 void rapt__gate_forward(const struct exec_context *c, enum activation kind, const float *x,
                         int rows, int width, float *y);
 void rapt__gate_backward(const struct exec_context *c, enum activation kind, const float *x,
                          const float *dy, int rows, int width, float *dx);
 
-/* ---- recurrent.c: a simpler simple recurrent unit over ragged sequences ----
-   Each row of x [rows][2 width] holds the candidates x, then the inputs z of the gates. With f = 1
-   / (1 + e^-z): cell[r] = f cell[r - 1] + (1 - f) x[r], y = max(cell, 0). cells and y are
+/* ---- recurrent.c: a simpler simple recurrent unit over ragged sequences ---- Each row of x
+   [rows][2 width] holds the candidates x, followed by the inputs z of the gates. With f = 1 / (1 +
+   e^-z): cell[r] = f cell[r - 1] + (1 - f) x[r], y = max(cell, 0). cells and y are
    [rows][width]. */
 struct ssru {
     int batch, width;
     const int *starts; /* [batch + 1] */
     float *states;     /* [batch][width] cells before the first rows, replaced by those of the last
-                          rows; NULL means 0 before, and not wanted after */
+                          rows. NULL means that they are 0 before and not wanted after */
 };
 void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, const float *x,
                         float *cells, float *y);
-/* Computes dx from dcells [rows][width], the gradient that comes only through y, and overwrites
-   dcells. states must be NULL. */
+/* Computes dx from dcells [rows][width], the part of the cells' gradient that comes through y, and
+   overwrites dcells. states must be NULL. */
 void rapt__ssru_backward(const struct exec_context *c, const struct ssru *s, const float *x,
                          const float *cells, float *dcells, float *dx);
 
-/* ---- dropout.c: y = dropout(x) by rows; forward and backward are the same; y may be x; with d
-   NULL, y = x ---- */
+/* ---- dropout.c: y = dropout(x) by rows ---- Forward and backward are the same. y may be x. If d
+   is NULL, y = x. */
 struct dropout rapt__dropout(float share, uint64_t key);
 void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, const float *x,
                         int rows, int width, float *y);
 
-/* ---- pool.c: pools the rows of a sequence to one ----
-   y[b] = x[starts[b]] or, with mean, the mean of rows starts[b] .. starts[b+1]-1; 0 for an empty
-   sequence. Backward sets dx to the gradient of all rows of x. */
+/* ---- pool.c: reduces the rows of a sequence to one ---- y[b] is x[starts[b]] or, with mean, the
+   mean of rows starts[b] .. starts[b+1]-1; it is 0 for an empty sequence. Backward sets dx to the
+   gradient of all rows of x. */
 struct pool {
     bool mean;
     int batch, width;
@@ -182,31 +185,31 @@ void rapt__pool_forward(const struct exec_context *c, const struct pool *p, cons
 void rapt__pool_backward(const struct exec_context *c, const struct pool *p, const float *dy,
                          float *dx);
 
-/* ---- loss.c: logits = x W' + b, softmax cross-entropy with label smoothing ----
-   (Szegedy et al. 2016, section 7: a share `smoothing` of the target is spread over all tokens.)
-   Computed in chunks of rows, so that no [rows][vocab] array exists. labels [rows]; rows with a
-   negative label are ignored. Adds to *sums (member 0 writes). With dx NULL computes only the loss.
-   Otherwise sets dx [rows][in] and adds to dweight and dbias (may be NULL) the gradients of the
-   summed loss. */
+/* ---- loss.c: logits = x W' + b, softmax cross-entropy with label smoothing ---- (Szegedy et al.
+   2016, section 7: a fraction `smoothing` of the target is spread over all tokens.) Computed in
+   chunks of rows, so that no [rows][vocab] array exists. labels is [rows]; rows with a negative
+   label are ignored. Adds to *sums (written by member 0). If dx is NULL, only the loss is computed.
+   Otherwise sets dx [rows][in] to the gradient of the summed loss, and adds its gradients to
+   dweight and to dbias, which may be NULL. */
 struct loss {
     double loss, likelihood;
     long long tokens, correct;
-    float *rows; /* [rows] set to the loss of each row, 0 without a label; may be NULL */
+    float *rows; /* [rows] receives the loss of each row, or 0 if it has no label; may be NULL */
 };
-size_t rapt__loss_workspace(int rows, int in, int vocab); /* in floats, shared by the team */
+size_t rapt__loss_workspace(int rows, int in, int vocab); /* number of floats, shared by the team */
 void rapt__loss(const struct exec_context *c, const struct linear *l, const float *x, int rows,
                 const int32_t *labels, float smoothing, struct loss *sums, float *dx,
                 float *dweight, float *dbias, float *workspace);
 
 /* ---- adam.c ---- */
-/* Sets *sum to the sum of squares of n floats (member 0 writes before the barrier). partial:
+/* Sets *sum to the sum of squares of n floats (written by member 0 before the barrier). partial is
    workspace of rapt__square_partial(n) doubles. */
 size_t rapt__square_partial(size_t n);
 void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, double *partial,
                       double *sum);
-/* Finds the largest magnitudes that a step would leave among parameters and moments, infinite if
-   one would be infinite or NaN. Changes no parameter or moment. partial: workspace of 2 *
-   rapt__square_partial(n) doubles. */
+/* Computes the largest magnitudes that a step would leave among parameters and moments, which are
+   infinite if one would be infinite or NaN. Changes no parameter or moment. partial is workspace of
+   2 * rapt__square_partial(n) doubles. */
 struct adam_range {
     double parameter, moment;
 };
@@ -215,7 +218,7 @@ void rapt__adam_range(const struct exec_context *c, const struct adam *a, const 
                       struct adam_range *range);
 void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, const float *g,
                 float *m, float *v, size_t n);
-/* The whole team sets x = value, y = x, or y += x. */
+/* The whole team computes x = value, y = x, or y += x. */
 void rapt__fill(const struct exec_context *c, float *x, size_t n, float value);
 void rapt__copy(const struct exec_context *c, const float *x, size_t n, float *y);
 void rapt__add(const struct exec_context *c, const float *x, size_t n, float *y);

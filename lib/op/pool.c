@@ -1,13 +1,13 @@
-/* pool.c - pools the rows of each sequence of a ragged batch to one, either the first row or the
-   mean, and passes the gradient back. A mean is summed in the order of the rows, in four chains. */
+/* pool.c - reduces the rows of each sequence of a ragged batch to one, either the first row or the
+   mean, and computes the gradient. A mean is summed in the order of the rows, in four chains. */
 #include "op/op.h"
 
 #include <string.h>
 
 enum { CHAINS = 4 };
 
-/* Sets y to the mean of x[rows][width]. Chain i adds rows i, i + 4, ..., so the error grows with a
-   quarter of the rows. */
+/* Sets y to the mean of x[rows][width]. Chain i adds rows i, i + 4, ..., so the rounding error
+   grows with only a quarter of the rows. */
 static void mean_of(const float *x, int rows, int width, float *y)
 {
     for (int j = 0; j < width; j++) {

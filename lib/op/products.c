@@ -1,5 +1,5 @@
-/* products.c - decides who computes which matrix products: given the weights of a layer and a
-   number of rows, times each of its three products with and without OpenBLAS. */
+/* products.c - decides which matrix products OpenBLAS computes. Given the weights of a layer and a
+   number of rows, it times each of the three products with and without OpenBLAS. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "op/op.h"
 
@@ -45,11 +45,12 @@ static void compute_product(const struct exec_context *c, const struct trial *t,
         rapt__linear_backward_weight(c, l, t->x, l->in, t->y, l->out, t->rows, t->dweight, NULL);
 }
 
-/* Compares the fastest of TRIES runs of each, taken in turn, after one that does not count. */
+/* Compares the fastest of TRIES runs of each, taken in turn, after one run that does not count. */
 static bool openblas_wins(const struct exec_context *c, const struct trial *t, enum product kind)
 {
     enum { TRIES = 3 };
-    const double enough = 0.95; /* of the built-in time; a smaller difference may be chance */
+    const double enough = 0.95; /* fraction of the built-in time; a smaller difference may be
+                                   chance */
     double best[2] = {1e30, 1e30};
     for (int n = 0; n <= TRIES; n++)
         for (int by = 0; by < 2; by++) {

@@ -1,6 +1,6 @@
 /* recurrent.c - computes the cells and outputs of a simpler simple recurrent unit from the
    candidates and gates of ragged sequences, and the gradient (Kim et al. 2019, section 3.1).
-   Elements do not mix, so the columns of all sequences are divided among the members in whole
+   Elements do not interact, so the columns of all sequences are divided among the members in whole
    vectors. */
 #include "op/op.h"
 
@@ -12,7 +12,7 @@ struct strip {
     size_t first, count;
 };
 
-/* Returns the strip that begins with vector *at of all sequences, ending at `end` at the latest,
+/* Returns the strip that begins with vector *at of all sequences and ends at `end` at the latest,
    and moves *at past it. */
 static struct strip next_strip(const struct ssru *s, size_t *at, size_t end)
 {
