@@ -1,11 +1,12 @@
-/* activation.c - the functions between the two products of a feed-forward block:
+/* activation.c - the activation functions between the two products of a feed-forward block:
 
      relu(x) = max(x, 0)
      gelu(x) = x Phi(x), where Phi is the normal distribution function: Hendrycks and Gimpel 2016,
                "Gaussian error linear units", section 2, the exact form
      silu(x) = x / (1 + e^-x): Elfwing, Uchibe and Doya 2018, "Sigmoid-weighted linear units"
 
-   and their gradients: for gelu Phi + x phi, for silu s (1 + x (1 - s)) with s = 1 / (1 + e^-x). */
+   and their gradients: Phi + x phi for gelu, and s (1 + x (1 - s)) with s = 1 / (1 + e^-x) for
+   silu. */
 
 /* Returns min(|x|, limit). Beyond the limit the tails below are 0. */
 static inline vf magnitude(vf x, float limit)
@@ -13,9 +14,9 @@ static inline vf magnitude(vf x, float limit)
     return vf_min(vf_splat(limit), vf_abs(x));
 }
 
-/* For t >= 0, returns `tail` such that Phi(-t) = tail e and phi(t) = e / sqrt(2 pi), with e =
-   e^(-t^2/2) in *e. tail = q p(2q - 1) with q = 3 / (3 + t), so small values are as precise as
-   large ones. The square is computed in two parts. */
+/* For t >= 0, returns `tail` such that Phi(-t) = tail e and phi(t) = e / sqrt(2 pi), where e =
+   e^(-t^2/2) is stored in *e. tail = q p(2q - 1) with q = 3 / (3 + t), so that small values are as
+   precise as large ones. The square is computed in two parts. */
 static inline vf normal_tail(vf t, vf *e)
 {
     vf square = vf_mul(t, t), rest = vf_fma(t, t, vf_sub(vf_zero(), square));
@@ -59,7 +60,7 @@ static inline vf gelu_slope(vf x) /* Phi(x) + x phi(x) = [x > 0] + sign(x) (t ph
     return vf_select(vf_less(vf_zero(), x), vf_add(vf_splat(1), change), vf_sub(vf_zero(), change));
 }
 
-/* Returns 1 / (1 + e^-x), with 1 minus that in *other. */
+/* Returns 1 / (1 + e^-x), and stores 1 minus that in *other. */
 static inline vf logistic(vf x, vf *other)
 {
     vf e = vf_exp(vf_sub(vf_zero(), vf_abs(x))), one = vf_splat(1);
@@ -70,8 +71,8 @@ static inline vf logistic(vf x, vf *other)
     return vf_select(below, little, large);
 }
 
-/* With e = e^-|x|, this is x (1 / (1 + e)), times e if x is negative. Below -80, where 1 + e rounds
-   to 1, x e is rounded only once, since e by itself may be denormal. */
+/* With e = e^-|x|, the result is x (1 / (1 + e)), times e if x is negative. Below -80, where 1 + e
+   rounds to 1, only the product x e is rounded, since e by itself may be denormal. */
 static inline vf silu(vf x)
 {
     vf n, t = magnitude(x, 110), p = vf_exp_parts(vf_sub(vf_zero(), t), &n), e = vf_ldexp(p, n);

@@ -3,7 +3,7 @@
      g' = gradient_scale g,  m = beta1 m + (1 - beta1) g',  v = beta2 v + (1 - beta2) g'^2,
      p = p - decay p - rate (correct1 m) / (sqrt(correct2 v) + epsilon)
 
-   Kingma and Ba 2015, "Adam", algorithm 1; decay as in Loshchilov and Hutter 2019, "Decoupled
+   Kingma and Ba 2015, "Adam", algorithm 1. Weight decay: Loshchilov and Hutter 2019, "Decoupled
    weight decay regularization", algorithm 2. */
 
 static inline void adam_16(const struct adam *a, float *p, const float *g, float *m, float *v,

@@ -1,6 +1,7 @@
 /* ahead.h - prefetches the rows that the next head of attention will read, a few with each register
-   tile of this head. Prefetching all of them before this head gained little; a few with each tile
-   made 256 heads of 32 and 64 tokens 1.15 to 1.62 times as fast (Zen 3, perf/experiments.md). */
+   tile of this head. Prefetching all of them before this head gained little. Prefetching a few with
+   each tile made 256 heads of 32 and 64 tokens 1.15 to 1.62 times as fast (Zen 3,
+   perf/experiments.md). */
 #ifndef RAPT_LIB_AHEAD_H
 #define RAPT_LIB_AHEAD_H
 
@@ -10,7 +11,7 @@
 
 enum {
     AHEAD_PARTS = 8,
-    AHEAD_ROWS = 128 /* most rows of a part */
+    AHEAD_ROWS = 128 /* maximum number of rows of a part */
 };
 
 struct rows_ahead {
@@ -19,11 +20,11 @@ struct rows_ahead {
         ptrdiff_t row;  /* distance between rows */
         int rows, width;
     } part[AHEAD_PARTS];
-    int parts, at; /* parts before `at` have been prefetched */
+    int parts, at; /* number of parts that have been prefetched */
     int each;      /* rows to prefetch with each tile */
 };
 
-/* Adds the rows of a short sequence. Those of a long one would evict what is being read. */
+/* Adds the rows of a short sequence. Those of a long one would evict data that is being read. */
 static inline void rapt__ahead_add(struct rows_ahead *ahead, const float *x, ptrdiff_t row,
                                    int rows, int width)
 {
@@ -31,8 +32,8 @@ static inline void rapt__ahead_add(struct rows_ahead *ahead, const float *x, ptr
         ahead->part[ahead->parts++] = (struct ahead_part){x, row, rows, width};
 }
 
-/* Prefetches a row into the L2 cache; in the L1 cache it would evict what is being read. Always
-   inlined, because gcc 12 removes calls of functions that do nothing but prefetch. */
+/* Prefetches a row into the L2 cache; in the L1 cache it would evict data that is being read.
+   Always inlined, because gcc 12 removes calls of functions that only prefetch. */
 static inline __attribute__((always_inline)) void rapt__prefetch_row(const float *x, int width)
 {
     enum { LINE = 16, SECOND_LEVEL = 2 };
@@ -54,7 +55,7 @@ static inline void rapt__ahead_spread(struct rows_ahead *ahead, int64_t tiles)
     ahead->each = tiles > 0 ? (int)((rows + tiles - 1) / tiles) : rows;
 }
 
-/* Prefetches the rows that fall to one tile. ahead may be NULL. */
+/* Prefetches the rows assigned to one tile. ahead may be NULL. */
 static inline void rapt__ahead_tile(struct rows_ahead *ahead)
 {
     for (int left = ahead ? ahead->each : 0; left > 0 && ahead->at < ahead->parts;) {

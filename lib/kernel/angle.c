@@ -1,5 +1,5 @@
 /* angle.c - sines and cosines of the angles of one position, for rotary embeddings, computed in
-   double and rounded to float:
+   double precision and rounded to float:
 
      sines[i], cosines[i] = sin, cos(position frequencies[i]),  i < n */
 #include "kernel/simd_sincos.h"

@@ -1,6 +1,6 @@
-/* choose.c - selects the table of kernels in use, and implements rapt_isa_*. The build decides
-   which tables are linked (RAPT_HAVE_...) and the processor which of them it can run. The first of
-   those in the list below is used. */
+/* choose.c - selects the active table of kernels, and implements rapt_isa_*. The build decides
+   which tables are linked (RAPT_HAVE_...), and the processor decides which of them it can run. The
+   first suitable table of the list below is used. */
 #include "base/base.h"
 #include "kernel/kernel.h"
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ static const struct kernels *const tables[] = {/* best first */
 
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
-/* The table in use, or NULL until it is first requested. Every thread finds the same table, so the
+/* The active table, or NULL until it is first requested. Every thread finds the same table, so the
    order of writes does not matter. */
 static _Atomic(const struct kernels *) chosen;
 

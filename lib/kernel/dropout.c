@@ -1,11 +1,11 @@
-/* dropout.c - y = from + scale x where an element stays, y = from where it is dropped.
+/* dropout.c - y = from + scale x for elements that are kept, y = from for those that are dropped.
 
-   Srivastava et al. 2014, "Dropout". Whether an element stays depends only on key, row and column:
-   its 32 random bits are word (column / 16) % 4 of rapt__philox(key, column / 64 * 16 + column %
-   16, row), so sixteen lanes make the bits of 64 columns. */
+   Srivastava et al. 2014, "Dropout". Whether an element is kept depends only on key, row and
+   column: its 32 random bits are word (column / 16) % 4 of rapt__philox(key, column / 64 * 16 +
+   column % 16, row), so that sixteen lanes produce the bits of 64 columns. */
 
-/* Writes the factors of columns column .. column + 63: scale, or 0 if dropped. column is a multiple
-   of 64. */
+/* Writes the factors of columns column .. column + 63: scale, or 0 if dropped. column must be a
+   multiple of 64. */
 static void dropout_factors(const struct dropout *d, uint64_t row, int column, float *factor)
 {
     uint64_t counter = (uint64_t)column / 4;

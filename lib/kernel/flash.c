@@ -1,13 +1,13 @@
-/* flash.c - attention of a few queries over their keys, with a running softmax:
+/* flash.c - attention of a few queries to their keys, with a running softmax:
 
        m' = max(m, max_s x[s])      x[s] = scale q.k[s] + bias[s]
        l' = l e^(m-m') + sum_s e^(x[s]-m')
        o' = o e^(m-m') + sum_s e^(x[s]-m') v[s]          out = o / l,  lse = m + log l
 
    over blocks of 128 keys (Milakov and Gimelshein 2018, "Online normalizer calculation for
-   softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). A row's bits
-   depend on no other row: blocks begin at multiples of 128 whichever keys are visible, q.k and the
-   sums of a block are chains of fma in the order of elements and keys, and l is sixteen sums. A
+   softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). A row's bits do
+   not depend on other rows: blocks begin at multiples of 128 whichever keys are visible, q.k and
+   the sums of a block are chains of fma in the order of elements and keys, and l is sixteen sums. A
    hidden key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o unless its
    value is not finite, so only panels with such values are summed row by row. */
 #include "kernel/flash.h"
@@ -27,7 +27,7 @@ enum { GUARDED = 0 };
 #else
 enum { GUARDED = 1 };
 #endif
-static const float GUARD = -0x1.5a5a5ap99f; /* a value that neither a sum nor a query takes */
+static const float GUARD = -0x1.5a5a5ap99f; /* a value that no sum or query can have */
 
 /* ---- the running softmax of one tile ---- */
 
@@ -38,7 +38,8 @@ struct running {
     int width;
 };
 
-/* Computes the maxima of every sixteenth score of each row, after the scores have been changed. */
+/* Recomputes the maxima of every sixteenth score of each row, after the scores have been
+   changed. */
 static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
 {
     for (int r = 0; r < rows; r++, scores += ATTEND_BLOCK) {
@@ -48,7 +49,7 @@ static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
     }
 }
 
-/* Returns the factor that turns sums relative to max `old` into sums relative to max `new`: 2 to
+/* Returns the factor that converts sums relative to max `old` to sums relative to max `new`: 2 to
    the power of the difference of their origins (flash_scores.c). An origin is rounded unless it is
    large. */
 static vf rescaled(vf old, vf new, vf times)
@@ -63,8 +64,8 @@ static vf rescaled(vf old, vf new, vf times)
 }
 
 /* Raises state->max to the maxima of a block's scores where these are greater. lanes [16][16] holds
-   16 maxima of scores per row. base receives the new state->max, with 0 in place of -infinity, and
-   rescale the factors of earlier sums. */
+   16 maxima of scores per row. base receives the new state->max, with -infinity replaced by 0, and
+   rescale receives the factors for earlier sums. */
 static void raise_max(const struct running *state, int rows, const float *lanes, float times,
                       float base[LANES], float rescale[LANES])
 {
@@ -78,8 +79,8 @@ static void raise_max(const struct running *state, int rows, const float *lanes,
     vf_store(rescale, rescaled(old, from, vf_splat(times)));
 }
 
-/* Turns the scores of a row into weights and returns their sums, lane by lane. masked: some scores
-   may be -infinity, and become 0 in every rounding mode. */
+/* Turns the scores of a row into weights and returns their sums, lane by lane. If `masked`, some
+   scores may be -infinity, and their weights are 0 in every rounding mode. */
 static inline __attribute__((always_inline)) vf
 exponentiate_row(float *s, int panels, float scale, float base, bool large, bool masked)
 {
@@ -111,14 +112,14 @@ static void exponentiate(const struct running *state, int rows, float *scores, i
 
 /* ---- attend ---- */
 
-struct key_source { /* keys and values from key `first` on */
+struct key_source { /* keys and values, starting at key `first` */
     const float *keys, *values;
     const unsigned char *non_finite;
     int first;
     ptrdiff_t value_row;
 };
 
-struct attend_tile { /* some rows of a call of attend */
+struct attend_tile { /* a tile: some rows of a call of attend */
     const struct attend *a;
     const struct key_source *from;
     const struct attend_row *row;
@@ -128,7 +129,7 @@ struct attend_tile { /* some rows of a call of attend */
     const float *q; /* [key width][VF_ROWS] */
     float *part;    /* [rows][width] */
     /* for the current block of keys: */
-    int key, keys, panels; /* the visible keys; keys 0: none */
+    int key, keys, panels; /* the visible keys; keys is 0 if there are none */
     float *scores;         /* [rows][ATTEND_BLOCK], then weights */
     struct seen seen;
     float base[LANES], rescale[LANES];
@@ -147,8 +148,8 @@ static bool any_non_finite(const unsigned char *non_finite, int panels)
     return any;
 }
 
-/* Does what accumulate_tile does if some values are not finite: panel by panel in `part`, which is
-   then added to o. */
+/* Does the same as accumulate_tile if some values are not finite: sums panel by panel in `part`,
+   which is then added to o. */
 static void accumulate_non_finite(const struct attend_tile *t, const float *values,
                                   ptrdiff_t value_row, const unsigned char *non_finite)
 {
@@ -169,9 +170,9 @@ static void accumulate_non_finite(const struct attend_tile *t, const float *valu
                      vf_fma(vf_load(t->state.o + n), vf_splat(t->rescale[r]), vf_load(part + n)));
 }
 
-/* The visible keys of a block take three steps, each of which is done for several tiles before the
-   next: the work of one tile hides the latency at the end of the one before. Low tiles, whose
-   scores together fill the L1 cache, are finished one by one. */
+/* The visible keys of a block are processed in three steps, each of which is done for several tiles
+   before the next step: the work of one tile hides the latency at the end of the previous one. Low
+   tiles whose scores together fill the L1 cache are finished one by one. */
 enum { TILES_TOGETHER = VF_PANELS > 1 ? ATTEND_SLOTS : 1 };
 
 static void score_block(struct attend_tile *t, int block, float *lanes)
@@ -288,8 +289,8 @@ static void guard(const struct attend *a, bool check)
         }
 }
 
-/* Packs sixteen keys from `key` on. If rows are far, the next sixteen are prefetched; values, which
-   are read row after row, gain nothing from that. */
+/* Packs sixteen keys, starting at `key`. If the rows are far away, the next sixteen are prefetched.
+   Values, which are read row after row, do not benefit from that. */
 static void pack_plain_keys(const struct attend_plain *plain, int key, int width, float *panel)
 {
     int next = key + LANES, rows = rapt__min(plain->keys - next, LANES);
@@ -298,8 +299,8 @@ static void pack_plain_keys(const struct attend_plain *plain, int key, int width
     pack_columns(plain->k, plain->k_row, plain->keys, width, 1, key / LANES, 1, panel);
 }
 
-/* Packs the keys of a block, and the values unless they are whole vectors already. Both advance by
-   sixteen keys, which is faster than one after the other. */
+/* Packs the keys of a block, and the values unless they are already whole vectors. Both advance by
+   sixteen keys at a time, which is faster than packing one after the other. */
 static struct key_source plain_block(const struct attend *a, int key)
 {
     const struct attend_keys *all = a->keys;

@@ -1,8 +1,8 @@
 /* flash.h - arguments of the attention kernels: some queries that read the same keys and values.
 
-   Keys are stored in panels of 16, [keys / 16][key width][16], so that sixteen scores come out of
-   one vector, and values as rows of whole vectors, [keys][padded value width]. Lanes after the last
-   key may hold anything, since no row sees them. */
+   Keys are stored in panels of 16, [keys / 16][key width][16], so that one vector holds sixteen
+   scores. Values are stored as rows of whole vectors, [keys][padded value width]. Lanes after the
+   last key may contain anything, since no row sees them. */
 #ifndef RAPT_LIB_FLASH_H
 #define RAPT_LIB_FLASH_H
 
@@ -11,8 +11,8 @@
 
 enum {
     ATTEND_BLOCK = 128, /* keys between updates of the running maximum */
-    ATTEND_ROWS = 56,   /* most queries of one call */
-    ATTEND_SLOTS = 72   /* rows of the slots that they are packed into */
+    ATTEND_ROWS = 56,   /* maximum number of queries of one call */
+    ATTEND_SLOTS = 72   /* number of rows in the slots that they are packed into */
 };
 
 /* Returns the width of a row padded to whole vectors. */
@@ -21,57 +21,59 @@ static inline int rapt__padded(int width)
     return rapt__round_up(width, LANES);
 }
 
-/* One query. The bits of its results depend only on this and on its visible keys. */
+/* One query. The bits of its results depend only on this struct and on its visible keys. */
 struct attend_row {
     const float *q;         /* [key width] */
     float *out, *lse;       /* [value width], NULL in all rows if not wanted; 1 float, or NULL */
-    float *statistics;      /* 2 floats: the softmax statistics (below), or NULL */
+    float *statistics;      /* 2 floats of softmax statistics (see below), or NULL */
     int low, high;          /* keys low .. high - 1 are visible, unless hidden by `allowed` */
-    const uint8_t *allowed; /* [key] 0: hidden; NULL if none is */
+    const uint8_t *allowed; /* [key] 0 hides the key; NULL if no key is hidden */
     const float *bias,
         *relative;            /* [key] their sum is added to the scaled and capped score; NULL means
                                  0 */
-    float *dbias, *drelative; /* [key] the gradient is added to these; NULL if not wanted */
+    float *dbias, *drelative; /* [key] arrays to which the gradients are added; NULL if not
+                                 wanted */
     uint64_t drop_key, drop_row; /* as in struct dropout; the column is the key */
 };
 
 /* The softmax statistics of a query: m, the maximum of its scores q.k (of the capped or biased
    scores, if there is a cap or a bias), and l, the sum of e^(x - m) over its keys, with x and m
-   scaled. l = 0 means fully masked. Its weights are e^(x - m) / l. They stay precise even if m is
-   so large that rounding lse = m + log l loses log l (Milakov and Gimelshein 2018). If l is NaN,
-   m may be anything. */
+   scaled. The weights are e^(x - m) / l; l = 0 means that the query is fully masked. Unlike lse, m
+   and l remain precise even if m is so large that log l is lost when m + log l is rounded (Milakov
+   and Gimelshein 2018). If l is NaN, m may be anything. */
 enum { STATISTICS = 2 };
 
 /* Keys and values as plain rows, which attend packs block by block. */
 struct attend_plain {
-    const float *k, *v; /* rows of key_width and value_width floats; v NULL: not wanted */
+    const float *k, *v; /* rows of key_width and value_width floats; v is NULL if not wanted */
     ptrdiff_t k_row, v_row;
     int keys;
     bool far;                  /* attend prefetches k, which is far from a core and too long for
                                   rows_ahead */
-    float *panels, *rows;      /* workspace of a block, [ATTEND_BLOCK * key_width], [ATTEND_BLOCK *
-                                  padded value_width] */
+    float *panels, *rows;      /* workspace of a block: ATTEND_BLOCK rows of key_width floats, and
+                                  ATTEND_BLOCK rows of padded value_width floats */
     unsigned char *non_finite; /* [ATTEND_BLOCK / 16], also workspace */
 };
 
 struct attend_keys {
     const float *keys;               /* [panels][key_width][16] */
     const float *values;             /* [keys][padded value_width] */
-    const unsigned char *non_finite; /* [panels] not 0 if a value there is infinite or NaN */
+    const unsigned char *non_finite; /* [panels] nonzero if a value there is infinite or NaN */
     int key_width, value_width;
-    const struct attend_plain *plain; /* used in place of the three arrays unless NULL */
+    const struct attend_plain *plain; /* used instead of the three arrays unless NULL */
 };
 
 struct attend {
     const struct attend_keys *keys;
-    const struct attend_row *row; /* either all have a bias or none; the same for relative */
+    const struct attend_row *row; /* either all rows have a bias or none; the same applies to
+                                     relative */
     int rows;                     /* 1 .. ATTEND_ROWS */
-    float scale;                  /* of scores; not 0 */
+    float scale;                  /* scale of scores; not 0 */
     float cap;                    /* if above 0, the scaled score x becomes cap tanh(x / cap) */
     uint32_t drop_below;          /* 0 means no dropout */
     float drop_scale;
     float *workspace;         /* rapt__attend_workspace floats */
-    struct rows_ahead *ahead; /* prefetched meanwhile; may be NULL */
+    struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
 };
 
 /* Offsets of the arrays in the workspace of attend, in floats. Between them are guards of LANES
@@ -82,7 +84,7 @@ struct attend_layout {
     size_t out;  /* [ATTEND_ROWS][padded value_width] weighted sums of values */
     size_t part; /* [LANES][padded value_width] the same for one block and tile */
     size_t q;    /* [ATTEND_SLOTS * key_width] queries in slots */
-    size_t size; /* total */
+    size_t size; /* total size */
 };
 
 static inline struct attend_layout rapt__attend_layout(int key_width, int value_width)
@@ -105,8 +107,8 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
    packed. The results are bit-identical to those of attend. Rows of v and out have
    rapt__padded(value_width) floats; those after value_width are 0 in v and meaningless in out. */
 enum {
-    HEAD_QUERIES = 32,   /* computed together */
-    HEAD_GRADIENTS = 64, /* most queries backward */
+    HEAD_QUERIES = 32,   /* number of queries computed together */
+    HEAD_GRADIENTS = 64, /* maximum number of queries in backward */
     HEAD_PANELS = HEAD_QUERIES / LANES
 };
 
@@ -114,33 +116,34 @@ struct attend_head {
     const float *q, *k, *v; /* rows of key_width, key_width and value_width floats; v is not read if
                                out is NULL */
     ptrdiff_t q_row, k_row, v_row, out_row;
-    int queries, keys; /* keys: 1 .. ATTEND_BLOCK */
+    int queries, keys; /* keys is 1 .. ATTEND_BLOCK */
     int key_width, value_width;
-    const float *low, *high; /* [queries], as in attend_row; NULL means all queries see every key */
-    /* These are for query 0, as in attend_row. For query t, whose position is t higher, they begin
-       at bias + t * bias_row, relative - t and allowed + t * allowed_row. */
+    const float *low, *high; /* [queries], as in attend_row; NULL if all queries see every key */
+    /* These belong to query 0, as in attend_row. Those of query t, whose position is t higher,
+       begin at bias + t * bias_row, relative - t and allowed + t * allowed_row. */
     const float *bias, *relative;
     const uint8_t *allowed;
     ptrdiff_t bias_row, allowed_row;
     float scale, cap;              /* as in attend */
     float *out, *lse, *statistics; /* one row per query; NULL if not wanted */
-    uint64_t drop_key, drop_row;   /* drop_row is that of query 0; columns are keys */
+    uint64_t drop_key, drop_row;   /* drop_row is the row of query 0; columns are keys */
     uint32_t drop_below;           /* 0 means no dropout */
     float drop_scale;
     float *workspace;         /* HEAD_QUERIES * key_width floats */
-    struct rows_ahead *ahead; /* prefetched meanwhile; may be NULL */
+    struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
 };
 
-/* Backward of the same, for at most HEAD_GRADIENTS queries. It reads their statistics, but not out,
-   lse and workspace. All rows are as long as those of v and out above, and padded with 0 where they
-   are read. */
+/* The backward pass of the same head, for at most HEAD_GRADIENTS queries. It reads their
+   statistics, but not out, lse and workspace. All rows are as long as those of v and out above, and
+   padded with 0 where they are read. */
 struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
-    float *dbias, *drelative; /* rows like those of bias and relative; added to; NULL if not
-                                 wanted */
-    float *dq, *dk, *dv;      /* added to; NULL if not wanted; rows of dq are like those of q */
+    float *dbias, *drelative; /* rows like those of bias and relative, to which the gradients are
+                                 added; NULL if not wanted */
+    float *dq, *dk, *dv;      /* arrays to which the gradients are added; NULL if not wanted; rows
+                                 of dq are like those of q */
     ptrdiff_t dk_row, dv_row; /* distances between rows of dk and of dv */
-    bool unfinished;          /* dk and dv are sums over other queries, to be continued */
+    bool unfinished;          /* dk and dv already hold sums over other queries, to be continued */
     float *q_panels;          /* workspace: HEAD_GRADIENTS * key_width floats */
     float *dout_panels;       /* workspace: HEAD_GRADIENTS * value_width floats */
     float *weights, *dscores; /* workspace: HEAD_GRADIENTS * keys floats each */
@@ -154,29 +157,31 @@ struct attend_head_gradients {
    With a cap, scale becomes scale (1 - tanh^2). If a block has all keys, delta is the sum of p dp.
 
    p and ds of hidden keys are exactly 0. There are five kernels. attend_pack and, unless a block
-   has all keys, attend_delta run once for each block of queries. Then, for each block of keys, run
-   either attend_weights (only p), or attend_dkv (p, ds, dk, dv and dbias) and attend_dq. */
+   has all keys, attend_delta run once for each block of queries. Then, for each block of keys,
+   either attend_weights runs (only p), or attend_dkv (p, ds, dk, dv and dbias) followed by
+   attend_dq. */
 struct attend_block {
-    const struct attend_row *row; /* [rows]; q, out, lse, statistics are not read */
+    const struct attend_row *row; /* [rows]; q, out, lse and statistics are not read */
     int rows;                     /* 1 .. ATTEND_ROWS */
-    int key, keys;                /* key, key + 1, ... of the sequence; at most ATTEND_BLOCK */
+    int key, keys;                /* keys key, key + 1, ... of the sequence; at most ATTEND_BLOCK */
     int key_width;
-    bool non_finite; /* q, dout or keys hold infinity or NaN; attend_weights does not read it */
-    struct rows_ahead *ahead; /* prefetched meanwhile; may be NULL */
+    bool non_finite; /* q, dout or keys contain an infinity or NaN; attend_weights does not read
+                        it */
+    struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
 };
 
 struct attend_weights {
-    const float *q_slots;    /* from attend_pack */
+    const float *q_slots;    /* written by attend_pack */
     const float *key_panels; /* [panels][key_width][16] */
     const float *statistics; /* [rows][STATISTICS] */
     float scale, cap;
-    float *weights; /* [rows][ATTEND_BLOCK] p; after attend_dkv with dropout, the weights that
-                       values got */
+    float *weights; /* [rows][ATTEND_BLOCK] p; after attend_dkv with dropout, the weights by which
+                       values were multiplied */
 };
 
 struct attend_dkv {
     int value_width;
-    const float *dout_slots;   /* from attend_pack */
+    const float *dout_slots;   /* written by attend_pack */
     const float *value_panels; /* [panels][value_width][16] */
     const float *q_rows;       /* [rows][padded key_width] */
     const float *dout_rows;    /* [rows][padded value_width] */
@@ -184,13 +189,14 @@ struct attend_dkv {
     uint32_t drop_below;
     float drop_scale;
     float *dscores; /* [rows][ATTEND_BLOCK] scale ds */
-    float *dk, *dv; /* [keys][padded key_width], [keys][padded value_width]; added to */
+    float *dk, *dv; /* [keys][padded key_width] and [keys][padded value_width], to which gradients
+                       are added */
 };
 
 struct attend_dq {
     const float *key_rows; /* [keys][padded key_width] */
-    const float *dscores;  /* from attend_dkv */
-    float *dq;             /* [rows][padded key_width]; added to */
+    const float *dscores;  /* written by attend_dkv */
+    float *dq;             /* [rows][padded key_width], to which gradients are added */
 };
 
 #endif

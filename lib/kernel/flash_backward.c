@@ -1,14 +1,14 @@
 /* flash_backward.c - attention backward, one block of at most 56 queries and 128 keys at a time.
    The equations are in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2; algorithm 4 in
-   B.4). Weights are rebuilt from the softmax statistics, so that nothing of the size queries x keys
-   is stored. Every element of dq is one chain of fma in the order of keys, and of dk and dv in the
-   order of queries, also across blocks. So the division of the work among threads changes no
-   bit. */
+   B.4). Weights are recomputed from the softmax statistics, so that no queries x keys matrix is
+   stored. Every element of dq is one chain of fma in the order of keys, and every element of dk and
+   dv one in the order of queries, even across blocks. The way in which the work is divided among
+   threads therefore changes no bit. */
 
 struct span { /* a tile of rows of a block, and the keys of the block that they see */
     int tile, row, rows;
     struct visible_range visible;
-    int key, keys, panels; /* keys 0: none; key a multiple of 16 */
+    int key, keys, panels; /* keys is 0 if there are none; key is a multiple of 16 */
 };
 
 static struct span span_of(const struct attend_block *b, int tile)
@@ -31,9 +31,9 @@ static void attend_pack(const float *from, int rows, int width, float sign, floa
     }
 }
 
-/* Computes delta = out.dout in the chains of 32 fma in which score_tile sums dp. So if one key has
-   all the weight and out is its value, dp - delta is exactly 0, however large its factor. After
-   several blocks of keys, or with dropout, a rounding error of dp may remain. */
+/* Computes delta = out.dout with the same chains of 32 fma as score_tile uses for dp. If one key
+   has all the weight and out is its value, dp - delta is then exactly 0, however large its factor
+   is. After several blocks of keys, or with dropout, a rounding error of dp may remain. */
 static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld, int rows,
                          int width, float *delta)
 {
@@ -56,9 +56,9 @@ static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld
     }
 }
 
-/* Turns the scores of a row into weights, with the exponentials of forward. They are divided by
-   their sum with a product by its inverse and a correction, so that the weight of a single visible
-   key is 1. */
+/* Turns the scores of a row into weights, with the exponentials of forward. The division by their
+   sum is a multiplication by its inverse followed by a correction, so that the weight of a single
+   visible key is 1. */
 static inline __attribute__((always_inline)) void normalize_row(float *w, int panels, float scale,
                                                                 const float *statistics, bool large)
 {
@@ -72,8 +72,8 @@ static inline __attribute__((always_inline)) void normalize_row(float *w, int pa
     }
 }
 
-/* Computes weights = p, and 0 where nothing is visible. slopes, unless NULL, receives the slopes of
-   the cap, [rows][ATTEND_BLOCK]; those of hidden keys may be anything. */
+/* Computes weights = p, and 0 for hidden keys. slopes, unless NULL, receives the slopes of the cap,
+   [rows][ATTEND_BLOCK]; those of hidden keys are unspecified. */
 static void rebuild(const struct attend_block *b, const struct attend_weights *d,
                     const struct span *s, float *slopes)
 {
@@ -107,7 +107,7 @@ static void attend_weights(const struct attend_block *b, const struct attend_wei
     }
 }
 
-/* Adds ds to dbias, as far as keys exist. */
+/* Adds ds of the existing keys to dbias. */
 static void add_bias(float *dbias, int keys, vf ds)
 {
     int n = rapt__min(keys, LANES);
@@ -130,7 +130,7 @@ static void drop_row(const struct attend_row *row, const struct attend_dkv *d, i
     }
 }
 
-/* Returns the sum of p (dp - center) over the keys of a row that have a weight. */
+/* Returns the sum of p (dp - center) over the keys of a row whose weight is not 0. */
 static float delta_of(int panels, float center, const float *w, const float *dp)
 {
     vf sum = vf_zero(), origin = vf_splat(center);
@@ -142,8 +142,8 @@ static float delta_of(int panels, float center, const float *w, const float *dp)
     return vf_sum(sum);
 }
 
-/* For one row, turns dp in ds into scale ds, and p in w into the weight of the value, after
-   dropout. slopes are those of the cap if capped, which is a constant where this is inlined. */
+/* Replaces dp in ds by scale ds, and p in w by the weight of the value after dropout, for one row.
+   slopes are the slopes of the cap if `capped`, which is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
 score_gradient(const struct attend_block *b, float scale, const struct attend_dkv *d,
                const struct span *s, int r, bool capped, const float *slopes, float *w, float *ds)
@@ -195,7 +195,8 @@ static void add_scaled(float *y, float a, const float *x, int width)
         vf_store(y + n, vf_fma(vf_splat(a), vf_load(x + n), vf_load(y + n)));
 }
 
-/* Sets [*first, *last) to a range with all rows that see one of `keys` keys from `key` on. */
+/* Sets [*first, *last) to a range that includes all rows that see at least one of the `keys` keys
+   starting at `key`. */
 static void visible_rows(const struct attend_block *b, int key, int keys, int *first, int *last)
 {
     int from = 0, to = b->rows;
@@ -220,7 +221,7 @@ static void key_gradients(const struct attend_block *b, const float *weights,
 }
 
 /* Does the same one weight or score gradient at a time and skips those that are 0, for blocks in
-   which 0 times something is not 0. */
+   which 0 times a value may not be 0. */
 static void key_gradients_non_finite(const struct attend_block *b, const float *weights,
                                      const struct attend_dkv *d)
 {

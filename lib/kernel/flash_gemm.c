@@ -1,8 +1,8 @@
-/* flash_gemm.c - the products of attention, over the tiles of flash_panels.c. Each dispatches once
-   on the number of rows, which is a constant inside; so are the strides. */
+/* flash_gemm.c - the products of attention, made of the tiles of flash_panels.c. Each product
+   dispatches once on the number of rows, which is then a constant, as are the strides. */
 #include "kernel/flash.h"
 
-/* Computes tiles of `panels` panels from panel n on, as long as they fit, and returns the next
+/* Computes tiles of `panels` panels, starting at panel n, as long as they fit, and returns the next
    panel. */
 static inline __attribute__((always_inline)) int
 tiling_run(int rows, int panels, enum tiling_kind kind, const struct tiling *t, int n)
@@ -46,8 +46,9 @@ static inline __attribute__((always_inline)) void tiling(int rows, enum tiling_k
     }
 }
 
-/* Computes scores[r][s] = q[r].k[s], rows ATTEND_BLOCK apart. `rows` rows of q [depth][VF_ROWS] are
-   used; keys [panels][depth][16]. max [rows][16] receives the maximum of each lane, unless NULL. */
+/* Computes scores[r][s] = q[r].k[s], with rows ATTEND_BLOCK apart. q is [depth][VF_ROWS], of which
+   `rows` rows are used; keys is [panels][depth][16]. max [rows][16], unless NULL, receives the
+   maximum of each lane. */
 static void score_tile(int rows, const float *q, const float *keys, int depth, int panels,
                        float *scores, float *max)
 {
@@ -66,9 +67,9 @@ static void score_tile(int rows, const float *q, const float *keys, int depth, i
     tiling(rows, TILE_SCORES, &t);
 }
 
-/* Computes scores[s][t] = k[s].q[t], rows ld apart, of at most TILE_ROWS keys in rows k_row apart;
-   q [panels][depth][16]. The minimum tells the compiler that there are at most HEAD_PANELS
-   panels. */
+/* Computes scores[s][t] = k[s].q[t], with rows ld apart, for at most TILE_ROWS keys in rows k_row
+   apart; q is [panels][depth][16]. The minimum tells the compiler that there are at most
+   HEAD_PANELS panels. */
 static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q, int depth,
                        int panels, float *scores, ptrdiff_t ld)
 {
@@ -87,7 +88,7 @@ static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q
 }
 
 /* Computes o[t] = inverse[t] (sum of weights[s][t] values[s] over `keys` keys). Rows of weights are
-   HEAD_QUERIES apart; width is a multiple of 16. */
+   HEAD_QUERIES apart; width must be a multiple of 16. */
 static void mean_tile(int rows, const float *weights, const float *values, ptrdiff_t v_row,
                       int keys, int width, const float *inverse, float *o, ptrdiff_t o_row)
 {
@@ -106,8 +107,8 @@ static void mean_tile(int rows, const float *weights, const float *values, ptrdi
     tiling(rows, TILE_MEAN, &t);
 }
 
-/* Computes y[t] = y[t] + sum of w[s][t] x[s] over `terms` of s. Rows of w are HEAD_GRADIENTS apart;
-   width is a multiple of 16. */
+/* Computes y[t] = y[t] + sum of w[s][t] x[s] over `terms` values of s. Rows of w are HEAD_GRADIENTS
+   apart; width must be a multiple of 16. */
 static void plus_columns(int rows, const float *w, const float *x, ptrdiff_t x_row, int terms,
                          int width, float *y, ptrdiff_t y_row)
 {
@@ -125,8 +126,8 @@ static void plus_columns(int rows, const float *w, const float *x, ptrdiff_t x_r
     tiling(rows, TILE_PLUS, &t);
 }
 
-/* Computes the same with rows of w: y[s] = y[s] + sum of w[s][t] x[t] over `terms` of t. If y is
-   unfinished, the chains continue from y[s]. */
+/* Computes the same with rows of w: y[s] = y[s] + sum of w[s][t] x[t] over `terms` values of t. If
+   y is unfinished, the chains continue from y[s]. */
 static void plus_rows(int rows, const float *w, const float *x, ptrdiff_t x_row, int terms,
                       int width, float *y, ptrdiff_t y_row, bool unfinished)
 {
@@ -182,8 +183,8 @@ static void add_tile(int rows, const float *weights, const float *values, ptrdif
     tiling(rows, TILE_ADDED, &t);
 }
 
-/* Computes c[s][n] += sum over t of a[t][s] b[t][n] for `rows` of s; a is [terms][ATTEND_BLOCK],
-   and rows of b and c have `width` floats. */
+/* Computes c[s][n] += sum over t of a[t][s] b[t][n] for `rows` values of s. a is
+   [terms][ATTEND_BLOCK]; rows of b and c have `width` floats. */
 static void transpose_tile(int rows, const float *a, const float *b, int terms, int width, float *c)
 {
     struct tiling t = weighted_tiling(a, b, width, terms, width, c);

@@ -1,7 +1,7 @@
 /* flash_head.c - attention of one head of a short sequence, at most 128 keys, with queries in the
    lanes of vectors: the queries are transposed, and keys and values are read in place. A single
    block of keys needs no running softmax. Every sum has the same terms in the same order as in
-   flash.c, down a column here and along a row there, so the bits are the same. */
+   flash.c (down a column here, along a row there), so the bits are the same. */
 #include "kernel/flash.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ struct head_block { /* at most HEAD_QUERIES queries of a head, and the keys they
     struct key_range range[HEAD_PANELS];
     float *scores; /* [keys][HEAD_QUERIES], then weights */
     float max[HEAD_QUERIES], total[HEAD_QUERIES], inverse[HEAD_QUERIES];
-    bool fully_masked; /* true for some query or unused lane */
+    bool fully_masked; /* true if this applies to some query or unused lane */
 };
 
 /* Returns the maxima of the scores of each query. */
@@ -90,7 +90,7 @@ static void head_softmax(struct head_block *h, int p)
     vf_store_n(a->lse + h->query + p * LANES, lse, rapt__min(h->queries - p * LANES, LANES));
 }
 
-/* Writes the factors of dropout of keys [key, last) and sixteen queries, [last - key][16]. */
+/* Writes the dropout factors of keys [key, last) and sixteen queries, [last - key][16]. */
 static void head_factors(const struct attend_head *a, int query, int key, int last, float *factors)
 {
     enum { GROUP = 4 * LANES };

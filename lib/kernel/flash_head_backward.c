@@ -6,8 +6,8 @@
 struct head_gradient { /* sixteen queries of a head */
     const struct attend_head *a;
     int query, key, last; /* the visible keys; key is a multiple of 16 */
-    float *w, *ds;        /* [keys][HEAD_GRADIENTS] of these queries, from `key` on */
-    const float *slopes;  /* of the cap, [keys][16]; NULL if there is none */
+    float *w, *ds;        /* [keys][HEAD_GRADIENTS] for these queries, starting at `key` */
+    const float *slopes;  /* slopes of the cap, [keys][16]; NULL if there is no cap */
 };
 
 /* Turns scores into weights. */
@@ -34,7 +34,7 @@ static void head_normalize(const struct head_gradient *h)
     }
 }
 
-/* Returns the sums of w (dp - center) over the keys of each query that have a weight. */
+/* Returns for each query the sum of w (dp - center) over its keys whose weight is not 0. */
 static vf head_delta(const struct head_gradient *h, vf center)
 {
     float sums[LANES * LANES] = {0};
@@ -48,7 +48,7 @@ static vf head_delta(const struct head_gradient *h, vf center)
     return head_sum(sums);
 }
 
-/* Adds the ds of biased scores to the gradients of the biases, and turns it into scale ds. */
+/* Adds the ds of biased scores to the gradients of the biases, then multiplies it by the scale. */
 static void head_scale_gradients(const struct head_gradient *h,
                                  const struct attend_head_gradients *d)
 {
@@ -67,8 +67,9 @@ static void head_scale_gradients(const struct head_gradient *h,
     }
 }
 
-/* Turns dp in ds into scale ds, and the weights into those that the values got. If there is a cap,
-   or gradients of biases are wanted, ds is first that of the biased score. */
+/* Replaces dp in ds by scale ds, and the weights by those with which values were multiplied. If
+   there is a cap, or gradients of biases are wanted, ds is first the gradient of the biased
+   score. */
 static void head_score_gradients(const struct head_gradient *h,
                                  const struct attend_head_gradients *d)
 {
@@ -93,8 +94,7 @@ static void head_score_gradients(const struct head_gradient *h,
         vf_store(w, vf_mul(vf_load(w), vf_load(factors + s * LANES)));
 }
 
-/* Computes w and ds of all keys and at most HEAD_QUERIES queries, and 0 where nothing is
-   visible. */
+/* Computes w and ds for all keys and at most HEAD_QUERIES queries, with 0 for hidden keys. */
 static void head_block_backward(const struct attend_head *a, const struct attend_head_gradients *d,
                                 int query)
 {
@@ -136,7 +136,8 @@ static void head_query_gradients(const struct attend_head *a, const struct atten
     }
 }
 
-/* Sets [*first, *last) to a range with all queries that see one of `keys` keys from `key` on. */
+/* Sets [*first, *last) to a range that includes all queries that see at least one of the `keys`
+   keys starting at `key`. */
 static void head_seers(const struct attend_head *a, int key, int keys, int *first, int *last)
 {
     int from = 0, to = a->queries;

@@ -1,7 +1,8 @@
-/* flash_head_bias.c - what happens to the scores of a short head between their product and the
-   softmax (cap, biases, masks), with queries in the lanes of vectors; and the gradients of biases.
-   Rows of biases are transposed, sixteen queries by sixteen keys at a time. Functions that most
-   heads do not need are not inlined, so that heads without biases are not slowed down (gcc 12). */
+/* flash_head_bias.c - cap, biases and masks of a short head, which are applied to the scores
+   between their product and the softmax, with queries in the lanes of vectors; and the gradients of
+   biases. Rows of biases are transposed, sixteen queries by sixteen keys at a time. Functions that
+   most heads do not need are not inlined, so that heads without biases are not slowed down (gcc
+   12). */
 #include "kernel/flash.h"
 
 #include <math.h>
@@ -23,8 +24,8 @@ static float head_scale(const struct attend_head *a)
     return head_biased(a) ? 1 : capped_scale(a->scale, a->cap);
 }
 
-/* Caps the scores of `keys` keys and sixteen queries. slopes, unless NULL, receives those of the
-   cap, [keys][16]. */
+/* Caps the scores of `keys` keys and sixteen queries. slopes, unless NULL, receives the slopes of
+   the cap, [keys][16]. */
 static __attribute__((noinline)) void head_cap(const struct attend_head *a, int keys, float *scores,
                                                ptrdiff_t ld, float *slopes)
 {
@@ -32,7 +33,7 @@ static __attribute__((noinline)) void head_cap(const struct attend_head *a, int 
         cap_scores(fabsf(a->scale), a->cap, scores, slopes ? slopes + s * LANES : NULL);
 }
 
-/* Sets x[s][t] to what is added to the score of key `key` + s and query `query` + t. */
+/* Sets x[s][t] to the value that is added to the score of key `key` + s and query `query` + t. */
 static void head_added(const struct attend_head *a, int query, int key, vf x[LANES])
 {
     int queries = rapt__min(a->queries - query, LANES), keys = rapt__min(a->keys - key, LANES);
@@ -47,9 +48,9 @@ static void head_added(const struct attend_head *a, int query, int key, vf x[LAN
     vf_transpose(x);
 }
 
-/* Turns the scores s of keys [key, last) and the sixteen queries from `query` on into -infinity if
-   a bias or `allowed` hides the key, else into scale s + bias if there is a bias. key is a multiple
-   of 16. */
+/* Processes the scores s of keys [key, last) and the sixteen queries starting at `query`. Each
+   score becomes -infinity if a bias or `allowed` hides the key, else scale s + bias if there is a
+   bias. key must be a multiple of 16. */
 static __attribute__((noinline)) void head_add(const struct attend_head *a, int query, int key,
                                                int last, float *scores, ptrdiff_t ld)
 {
@@ -65,8 +66,8 @@ static __attribute__((noinline)) void head_add(const struct attend_head *a, int 
     }
 }
 
-/* Does everything between the product and the softmax. slopes are as head_cap writes them; those of
-   hidden keys may be anything. */
+/* Performs all operations between the product and the softmax. slopes is written as by head_cap;
+   the slopes of hidden keys are unspecified. */
 static void head_finish_scores(const struct attend_head *a, int query, int key, int last,
                                float *scores, ptrdiff_t ld, float *slopes)
 {
@@ -75,8 +76,8 @@ static void head_finish_scores(const struct attend_head *a, int query, int key, 
     if (a->low) head_mask(a, query, key, last, scores, ld);
 }
 
-/* Adds the gradients ds of keys [key, last) and the sixteen queries from `query` on to dbias and
-   drelative. */
+/* Adds the gradients ds of keys [key, last) and the sixteen queries starting at `query` to dbias
+   and drelative. */
 static __attribute__((noinline)) void head_add_bias_gradients(const struct attend_head *a,
                                                               const struct attend_head_gradients *d,
                                                               int query, int key, int last,

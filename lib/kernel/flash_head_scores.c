@@ -11,7 +11,7 @@ struct key_range { /* keys key .. last - 1, which sixteen queries see; key is a 
     int key, last;
 };
 
-/* Sets [*first, *last) to a range with all keys that queries [t, t + count) see. */
+/* Sets [*first, *last) to a range that includes all keys that queries [t, t + count) see. */
 static void head_range(const struct attend_head *a, int t, int count, int *first, int *last)
 {
     float low = (float)a->keys, high = 0;
@@ -24,8 +24,8 @@ static void head_range(const struct attend_head *a, int t, int count, int *first
     *last = a->low ? (int)high : a->keys;
 }
 
-/* Does the same for each panel of `queries` queries from `query` on, and returns the number of
-   panels. */
+/* Does the same for each panel of the `queries` queries starting at `query`, and returns the number
+   of panels. */
 static int head_ranges(const struct attend_head *a, int query, int queries, struct key_range *range)
 {
     int panels = rapt__ceil_div(queries, LANES);
@@ -37,15 +37,16 @@ static int head_ranges(const struct attend_head *a, int query, int queries, stru
     return panels;
 }
 
-/* Zeroes the sixteen floats, ld apart, of each key among [key, last) that a panel does not see. */
+/* Zeroes the sixteen floats of each key among [key, last) that a panel does not see. Keys are ld
+   floats apart. */
 static void head_clear(const struct key_range *range, int key, int last, float *x, ptrdiff_t ld)
 {
     for (int s = key; s < rapt__min(range->key, last); s++) vf_store(x + s * ld, vf_zero());
     for (int s = rapt__max(range->key, range->last); s < last; s++) vf_store(x + s * ld, vf_zero());
 }
 
-/* Sets the scores of hidden keys among [key, last) to -infinity, for the 16 queries from `query`
-   on; rows are ld apart. */
+/* Sets the scores of hidden keys among [key, last) to -infinity, for the 16 queries starting at
+   `query`; rows are ld apart. */
 static void head_mask(const struct attend_head *a, int query, int key, int last, float *scores,
                       ptrdiff_t ld)
 {

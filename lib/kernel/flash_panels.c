@@ -11,11 +11,11 @@
 #include "kernel/flash.h"
 
 enum {
-    CHAIN = 32 /* products of a score in one chain of fma */
+    CHAIN = 32 /* number of products of a score in one chain of fma */
 };
 
-/* Returns where a tile begins, without prefetching: what it reads is in the cache, or is read only
-   once. */
+/* Returns where a tile begins, and prefetches nothing: what the tile reads is either in the cache
+   or read only once. */
 static inline __attribute__((always_inline)) struct tile tile_near(const struct gemm_block *g,
                                                                    int panel)
 {
@@ -34,8 +34,8 @@ struct tiling {
     const float *inverse; /* mean: [rows] */
 };
 
-/* Does what tile_sums does for a whole chain and the one after it. Factoring a step of both into
-   one function made heads of width 32 2 % slower (gcc 12). */
+/* Does the same as tile_sums for a whole chain and the one after it. Moving a step of both into one
+   function made heads of width 32 slower by 2 % (gcc 12). */
 static inline __attribute__((always_inline)) void two_chains(int rows, int panels,
                                                              const struct gemm_block *g,
                                                              const struct tile *t, vf *first,
@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) void two_chains(int rows, int panel
     }
 }
 
-/* Adds one or two chains, from product k on, to rows [row, row + rows) of a tile of scores. */
+/* Adds one or two chains, starting at product k, to rows [row, row + rows) of a tile of scores. */
 static inline __attribute__((always_inline)) void
 score_rows(int row, int rows, int panels, int chains, const struct tiling *t, int n, int k)
 {
@@ -99,9 +99,9 @@ score_rows(int row, int rows, int panels, int chains, const struct tiling *t, in
 }
 
 /* Adds chains of 32 fma one after the other; for 128 terms, this halves the error of a single
-   chain. They are computed in pairs if the sums of both fit into the registers for half of the
-   rows, so that scores are stored half as often. In tiles of one panel, half of the rows would be
-   too few products for what is loaded. */
+   chain. The chains are computed in pairs if the sums of both fit into the registers for half of
+   the rows, so that scores are stored half as often. In tiles of one panel, half of the rows would
+   give too few products per load. */
 static inline __attribute__((always_inline)) void score_panels(int rows, int panels,
                                                                const struct tiling *t, int n)
 {
@@ -139,7 +139,7 @@ static inline __attribute__((always_inline)) void value_panels(int rows, int pan
     }
 }
 
-/* Computes the sums of the tile from panel n on, and returns where it is. */
+/* Computes the sums of the tile that starts at panel n, and returns its position. */
 static inline __attribute__((always_inline)) struct tile
 sums_near(int rows, int panels, const struct gemm_block *g, int n, vf *sum)
 {
@@ -153,9 +153,10 @@ sums_near(int rows, int panels, const struct gemm_block *g, int n, vf *sum)
     return at;
 }
 
-/* Returns a sum of weighted values times 1 / the sum of weights: one rounding more than a quotient,
-   which is little beside the roundings of one product per key. Adding 0 turns -0, which may depend
-   on how many terms of the sum are skipped, into 0 (unless the host rounds downward). */
+/* Returns a sum of weighted values times the inverse of the sum of weights. This takes one rounding
+   more than a quotient, which is negligible compared with the roundings of one product per key.
+   Adding 0 turns -0, which may depend on how many terms of the sum are skipped, into 0 (unless the
+   host rounds downward). */
 static inline vf mean_of(vf x, vf inverse)
 {
     return vf_add(vf_mul(x, inverse), vf_zero());

@@ -1,6 +1,7 @@
-/* flash_scores.c - a tile of attention scores, at most VF_ROWS queries by 128 keys, between its two
-   products: queries packed in slots, soft cap, biases, masks, exponentials, dropout of weights.
-   Forward and backward share this code, so scores and weights have the same bits in both. */
+/* flash_scores.c - a tile of attention scores, at most VF_ROWS queries by 128 keys, and everything
+   between its two products: queries packed in slots, soft cap, biases, masks, exponentials, dropout
+   of weights. Forward and backward share this code, so scores and weights have the same bits in
+   both. */
 #include "kernel/flash.h"
 
 #include <float.h>
@@ -22,7 +23,7 @@ static int tile_begin(int rows, int i)
     return rows * i / tiles_of(rows);
 }
 
-/* Uses four sums, since each waits for the multiply-add before it. */
+/* Uses four sums, because each addition waits for the previous one. */
 static bool rows_finite(const float *x, ptrdiff_t ld, int rows, int width)
 {
     enum { CHAINS = 4 };
@@ -63,7 +64,7 @@ static ptrdiff_t slot_offset(int tile, int depth)
     return (ptrdiff_t)tile * depth * VF_ROWS;
 }
 
-/* Packs rows x[r], times sign, into a slot. Whole vectors are stored as far as the slot goes. */
+/* Packs rows x[r], times sign, into a slot. Whole vectors are stored up to the end of the slot. */
 static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float sign, float *slot)
 {
     for (int k = 0; k < depth; k += LANES) {
@@ -81,7 +82,7 @@ static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float 
 /* ---- masks ---- */
 
 struct visible_range {
-    int first, last;         /* no row sees keys outside of first .. last - 1 */
+    int first, last;         /* no row sees a key outside of first .. last - 1 */
     int all_first, all_last; /* all rows see keys all_first .. all_last - 1, unless `allowed` or a
                                 bias hides them */
 };
@@ -122,8 +123,8 @@ static bool biased(const struct attend_row *row)
     return row->bias || row->relative;
 }
 
-/* Returns what is added to the scores of n keys: -infinity if a bias, the sum of both or `allowed`
-   hides the key. Each of the three may be NULL. */
+/* Returns the values that are added to the scores of n keys, which are -infinity if a bias, the sum
+   of both or `allowed` hides the key. Each of the three may be NULL. */
 static inline vf added_to_scores(const float *bias, const float *relative, const uint8_t *allowed,
                                  int n)
 {
@@ -138,8 +139,8 @@ static inline vf added_to_scores(const float *bias, const float *relative, const
     return sum;
 }
 
-/* Masks the scores s of sixteen keys from `key` on: hidden ones become -infinity, and with a bias s
-   becomes scale s + bias. *seen gets a bit for each visible key. */
+/* Masks the scores s of the sixteen keys starting at `key`: hidden ones become -infinity, and with
+   a bias s becomes scale s + bias. *seen gets a bit for each visible key. */
 static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, unsigned *seen)
 {
     vf lanes = vf_load(lane_numbers), min = vf_splat(-INFINITY), added = vf_zero();
@@ -156,8 +157,8 @@ static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, u
     return vf_select(hidden, min, vf_select(visible, s, min));
 }
 
-/* Turns sixteen scores s into cap tanh(scale s / cap), and writes the derivatives with respect to
-   scale s to slopes, unless NULL. */
+/* Turns sixteen scores s into cap tanh(scale s / cap). Writes the derivatives with respect to scale
+   s to slopes, unless it is NULL. */
 static inline void cap_scores(float scale, float cap, float *scores, float *slopes)
 {
     vf inverse = vf_min(vf_splat(FLT_MAX), vf_splat(1 / cap));
@@ -190,9 +191,9 @@ static float masked_scale(const struct attend_row *row, float scale, float cap)
 
 static const float LOG2_E = 0x1.715476p0f;
 
-/* The exponents of a row refer to an origin, so that its greatest weight is about 1 before the
-   weights are divided by their sum. The origin is `times` max, rounded once for all keys. If it is
-   large, the rounding would change a weight noticeably, so the maximum is subtracted first. */
+/* The exponents of a row are relative to an origin, so that its greatest weight is about 1 before
+   the weights are divided by their sum. The origin is `times` max, rounded once for all keys. If it
+   is large, this rounding would change a weight noticeably, so the maximum is subtracted first. */
 enum { LARGE = 1 << 20 };
 
 static bool large_origin(float max, float times)
@@ -200,14 +201,15 @@ static bool large_origin(float max, float times)
     return !(fabsf(max * times) <= LARGE);
 }
 
-/* Not -(max times): a compiler may negate a factor instead, and so round in the other direction. */
+/* Not -(max times): a compiler may negate one of the factors instead, and thereby round in the
+   other direction. */
 static float origin_of(float max, float times, bool large)
 {
     return large ? max : 0 - max * times;
 }
 
 /* Returns the exponentials of 16 scores of a row, 2^(times (x - max)), given the result of
-   origin_of: with exponents times x + origin, or times (x - origin) if large. */
+   origin_of. The exponents are times x + origin, or times (x - origin) if the origin is large. */
 static inline __attribute__((always_inline)) vf exponentiate_scores(vf x, vf times, vf origin,
                                                                     bool large)
 {
@@ -216,11 +218,11 @@ static inline __attribute__((always_inline)) vf exponentiate_scores(vf x, vf tim
 
 /* The visible keys of each row of a tile in each panel of a block, one bit per key. */
 struct seen {
-    bool all; /* all keys of all panels are visible; bits are then not set */
+    bool all; /* all keys of all panels are visible, and bits are not set */
     unsigned short bits[VF_ROWS][BLOCK_PANELS];
 };
 
-/* Masks the scores of `panels` panels from `key` on; rows are ld floats apart. */
+/* Masks the scores of the `panels` panels starting at `key`; rows are ld floats apart. */
 static void mask_tile(const struct attend_row *row, int rows, const struct visible_range *visible,
                       float scale, int key, int panels, float *scores, int ld, struct seen *seen)
 {
@@ -237,7 +239,7 @@ static void mask_tile(const struct attend_row *row, int rows, const struct visib
     }
 }
 
-/* Does what add_tile does, one row at a time and only over visible keys: o[r] += sum of
+/* Does the same as add_tile, one row at a time and only over visible keys: o[r] += sum of
    weights[r][s] values[s] over the keys of panel p that row r sees. */
 static void accumulate_seen(int rows, const struct seen *seen, int p, const float *weights,
                             const float *values, ptrdiff_t value_row, int keys, int width, float *o)
@@ -253,7 +255,7 @@ static void accumulate_seen(int rows, const struct seen *seen, int p, const floa
         }
 }
 
-/* Applies dropout to the weights of keys from `key` on. */
+/* Applies dropout to the weights of the keys starting at `key`. */
 static void drop_tile(const struct attend_row *row, int rows, uint32_t below, float scaled, int key,
                       int panels, float *weights)
 {

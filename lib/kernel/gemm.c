@@ -1,10 +1,11 @@
 /* gemm.c - the matrix product of one thread: columns of register tiles over panels.
 
    Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication". Here b is packed
-   beforehand, and a is read in place or packed tile by tile. */
+   in advance, and a is read in place or packed tile by tile. */
 
-/* The tallest tile of a product. One row less than would fit leaves the compiler registers for
-   addresses: on Zen 5, 13 rows run at 0.98 of the ceiling and 14 at 0.95. */
+/* Height of the tallest tile of a product. One row less than would fit leaves the compiler
+   registers for addresses: on Zen 5, tiles of 13 rows reach 0.98 of the peak, and tiles of 14 rows
+   0.95. */
 enum { TILE_ROWS = VF_ROWS < 13 ? VF_ROWS : 13 };
 
 /* Splits rows into tiles whose heights differ by at most one: first `tall` tiles of height + 1,
@@ -23,9 +24,9 @@ static struct split split_rows(const struct gemm_block *g)
 /* Tiles of equal height, one below the other, over the same panels. */
 struct tile_column {
     struct gemm_block g;
-    int row, count;  /* the first row of the next tile; the tiles left */
-    int first, last; /* panels first .. last - 1: as many as a tile spans, or all of g if it has one
-                        tile */
+    int row, count;  /* first row of the next tile, and number of tiles left */
+    int first, last; /* panels first .. last - 1: as many as a tile spans, or all panels of g if it
+                        has only one tile */
     int n;           /* the next panel */
     float share;     /* 1 / rows of g */
 };
@@ -37,14 +38,15 @@ static inline __attribute__((always_inline)) void free_registers(void)
     __asm__ volatile("" : : : "memory");
 }
 
-enum { EVEN_DEPTH = 256 }; /* depth from which an even spread is worth its instructions */
+enum { EVEN_DEPTH = 256 }; /* depth from which on an even spread is worth its instructions */
 
-/* Chooses what a tile prefetches of the panels that come next: a share in proportion to its rows.
-   So the tiles of a column together fetch each line once, evenly spread over their steps; in a
-   burst, their own loads would wait for memory. If the depth is small, b is not packed, or the
-   share exceeds one line per step, each tile fetches a whole panel instead, the next tile below it
-   the following panel. If the few rows of a tile are all of g it fetches nothing here, because it
-   prefetches what it reads itself (tile.c). */
+/* Chooses which part of the next panels a tile prefetches. Normally this is a share in proportion
+   to its rows, so that the tiles of a column together fetch each line once, evenly spread over
+   their steps. If a tile fetched everything in one burst, its own loads would have to wait for
+   memory. If the depth is small, b is not packed, or the share exceeds one line per step, each tile
+   fetches a whole panel instead, and the next tile below it the following panel. If a tile of few
+   rows contains all rows of g, nothing is chosen here, because the tile prefetches what it reads
+   itself (tile.c). */
 static inline __attribute__((always_inline)) void
 fetch_panels(int rows, int panels, const struct tile_column *at, struct tile *t)
 {
@@ -78,7 +80,7 @@ static inline __attribute__((always_inline)) void tile_run(int rows, int panels,
     }
 }
 
-/* Computes the rows of the next tile over all panels, the widest tiles first. */
+/* Computes the rows of the next tile over all panels, in the widest possible tiles first. */
 static inline __attribute__((always_inline)) void tile_row(int rows, bool adjacent,
                                                            struct tile_column *at)
 {
@@ -90,7 +92,7 @@ static inline __attribute__((always_inline)) void tile_row(int rows, bool adjace
     if (max > 1) tile_run(rows, 1, adjacent, at);
 }
 
-/* Prefetches the sums of a tile, which will be written and perhaps added to. */
+/* Prefetches the sums of a tile, which will be written and perhaps first read. */
 static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_block *g, int row,
                                                              int rows, int n, int last)
 {
@@ -100,7 +102,7 @@ static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_b
 }
 
 /* Computes the tiles of a column. Each tile prefetches the sums of the next one, and the last tile
-   those of the next panels. Low tiles gain nothing from this if sums are only written. */
+   those of the next panels. Low tiles do not benefit from this if sums are only written. */
 static inline __attribute__((always_inline)) void column_tiles(int rows, bool adjacent,
                                                                struct tile_column *at)
 {
@@ -133,8 +135,8 @@ static inline __attribute__((always_inline)) void column_any(int rows, bool adja
     }
 }
 
-/* Two instances, so that the compiler knows the distance of rows of a in the second, where they are
-   adjacent floats. */
+/* There are two instances, so that the compiler knows the distance of rows of a in the second,
+   where it is 1 float. */
 static void column_apart(int rows, struct tile_column *at)
 {
     column_any(rows, false, at);
@@ -145,7 +147,7 @@ static void column_adjacent(int rows, struct tile_column *at)
     column_any(rows, true, at);
 }
 
-/* Computes the columns of the last panel, if it is not full. */
+/* Computes the columns of the last panel if it is not full. */
 static void rest_column(const struct gemm_block *g, const struct split *s)
 {
     struct gemm_block at = *g;

@@ -1,6 +1,6 @@
 /* kernel.h - interface of lib/kernel: functions on rows and tiles of floats that run in one thread.
-   There is one table of them per instruction set. All tables are compiled from the same source and
-   give the same bits.
+   There is one table of these functions per instruction set. All tables are compiled from the same
+   source and give the same bits.
 
    PANELS. The right operand b[depth][columns] of a product is stored as panels of 16 columns:
    b[k][n] is at (n/16)*panel + k*step + n%16, with panel = 16*depth and step = 16. The last panel
@@ -16,23 +16,25 @@
 
 enum { LANES = 16 };
 
-/* Returns the floats that a matrix of `columns` columns and `depth` rows takes in panels. */
+/* Returns the number of floats that a matrix of `columns` columns and `depth` rows takes in
+   panels. */
 static inline size_t rapt__panels_size(size_t columns, size_t depth)
 {
     return rapt__round_up_size(columns, LANES) * depth;
 }
 
-/* c[r][n] = start + sum over k of a[r][k] * b[k][n], in the order of k, one fma each. The bits of
-   an element depend neither on rows and columns nor on its position. */
+/* The product c[r][n] = start + sum over k of a[r][k] * b[k][n], in the order of k, with one fma
+   each. The bits of an element depend neither on the numbers of rows and columns nor on its
+   position. */
 struct gemm_block {
     int rows, columns, depth;
-    const float *a; /* a[r][k] at a[r*a_row + k*a_step]; one of the two strides should be 1 */
+    const float *a; /* a[r][k] is at a[r*a_row + k*a_step]; one of the two strides should be 1 */
     ptrdiff_t a_row, a_step;
-    int max_tile;   /* most rows of a register tile; 0 means no limit */
+    int max_tile;   /* maximum number of rows of a register tile; 0 means no limit */
     bool a_tiles;   /* a was packed by pack_tiles: a_row is 1, a_step is not read */
-    const float *b; /* b[k][n] at b[(n/16)*b_panel + k*b_step + n%16]; the padding is not read */
+    const float *b; /* b[k][n] is at b[(n/16)*b_panel + k*b_step + n%16]; the padding is not read */
     ptrdiff_t b_panel, b_step;
-    float *c; /* c[r][n] at c[r*c_row + (n/16)*c_panel + n%16] */
+    float *c; /* c[r][n] is at c[r*c_row + (n/16)*c_panel + n%16] */
     ptrdiff_t c_row, c_panel;
     const float *bias; /* [columns]: start = bias[n]; NULL means start = 0 */
     bool add;          /* start = c[r][n] instead; bias must be NULL */
@@ -40,24 +42,24 @@ struct gemm_block {
 
 enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU, ACTIVATION_SILU };
 
-struct dropout { /* dropped elements of a row: a function of key, row and column */
+struct dropout { /* which elements of a row are dropped; depends on key, row and column */
     uint64_t key;
     uint32_t below; /* an element is dropped if its 32 random bits are below this; 0 means no
                        dropout */
-    float scale;    /* of the elements that stay */
+    float scale;    /* factor of the elements that are kept */
 };
 
 struct loss_sums {          /* results for one row of logits, in nats */
-    float loss, likelihood; /* smoothed cross-entropy; -log p[label] */
+    float loss, likelihood; /* smoothed cross-entropy, and -log p[label] */
     int best;               /* argmax, the lowest index on ties */
 };
 
 struct adam {
-    float rate; /* of this step, without bias correction */
+    float rate; /* learning rate of this step, without bias correction */
     float beta1, beta2, epsilon;
-    float correct1, correct2; /* 1 / (1 - beta1^step), 1 / (1 - beta2^step) */
-    float decay;              /* rate * weight_decay, the share of p that is subtracted */
-    float gradient_scale;     /* factor of g: 1/tokens, and clipping */
+    float correct1, correct2; /* 1 / (1 - beta1^step) and 1 / (1 - beta2^step) */
+    float decay;              /* rate * weight_decay, the fraction of p that is subtracted */
+    float gradient_scale;     /* factor of g: 1/tokens, times that of clipping */
 };
 
 /* One query against keys in panels, scored by a hidden layer (kernel/additive.c). */
@@ -65,12 +67,12 @@ struct additive {
     int width, panels;
     const float *q, *vector; /* [width] */
     const float *keys;       /* [panels][width][16] */
-    float *hidden;           /* [panels][width][16] the tanh, or NULL: written forward; read by
-                                backward in place of q and keys */
+    float *hidden;           /* [panels][width][16] the tanh, or NULL: written by forward, read by
+                                backward instead of q and keys */
 };
 struct additive_gradients {
     float *q, *vector; /* [width] */
-    float *keys;       /* element n of key s at keys[(s/16)*keys_panel + n*keys_step + s%16] */
+    float *keys;       /* element n of key s is at keys[(s/16)*keys_panel + n*keys_step + s%16] */
     ptrdiff_t keys_panel, keys_step;
 };
 
@@ -84,9 +86,9 @@ struct attend_dkv;
 struct attend_dq;
 
 struct kernels {
-    const char *name; /* "avx512" */
+    const char *name; /* such as "avx512" */
     rapt_isa isa;
-    int tile_rows; /* rows of the register tile: multiples of it are the fast row counts */
+    int tile_rows; /* rows of the register tile; its multiples are the fast numbers of rows */
 
     /* gemm.c */
     void (*gemm)(const struct gemm_block *g);
@@ -95,7 +97,7 @@ struct kernels {
     void (*pack_tiles)(const struct gemm_block *g, float *out);
     /* Transposes panels: out[k][n] = w[n][k], n < columns and k < depth of out. w holds `depth`
        outputs in panels of [columns][16]. Writes panels [first, first + count) of out, rows [k0, k0
-       + ks) of the depth (k0 a multiple of 16), as panels of [ks][16]. */
+       + ks) of the depth (k0 must be a multiple of 16), as panels of [ks][16]. */
     void (*transpose_panels)(const float *w, int columns, int k0, int ks, int first, int count,
                              float *out);
     /* Packs panels [first, first + count) of a plain matrix x[depth][columns], rows ld apart. */
@@ -107,64 +109,65 @@ struct kernels {
                          int first, int count, float *out);
 
     /* row.c */
-    float (*dot)(const float *x, const float *y, int n); /* sum x[i] y[i] */
+    float (*dot)(const float *x, const float *y, int n); /* returns the sum of x[i] y[i] */
     void (*add)(float *y, const float *x, size_t n);     /* y += x */
-    float (*square_sum)(const float *x, size_t n);       /* sum x[i]^2 */
+    float (*square_sum)(const float *x, size_t n);       /* returns the sum of x[i]^2 */
     void (*column_sum)(float *y, const float *x, ptrdiff_t ld, int rows,
                        int n); /* y[j] += sum_r x[r][j] */
 
-    /* norm.c. With bias NULL: root mean square normalization; mean is 0 and nothing is added. */
+    /* norm.c. If bias is NULL, normalizes by the root mean square: the mean is 0 and nothing is
+       added. */
     void (*norm_row)(const float *x, const float *gain, const float *bias, float epsilon, int n,
                      float *y, float *mean,
                      float *inverse); /* y = (x - mean) inverse gain + bias */
-    /* dx += the gradient through the norm, or dx = from + it if `from` is not NULL. centered: the
-       forward pass subtracted the mean. */
+    /* dx += the gradient through the norm, or dx = from + that gradient if `from` is not NULL.
+       centered: the forward pass subtracted the mean. */
     void (*norm_row_backward)(const float *x, const float *gain, bool centered, float mean,
                               float inverse, const float *dy, const float *from, int n, float *dx);
     /* dgain[j] += sum_r dy[r][j] (x[r][j] - mean[r]) inverse[r]; dbias[j] += sum_r dy[r][j], for n
-       columns that start at x, dy, dgain and dbias, rows ld apart. dbias may be NULL. */
+       columns that start at x, dy, dgain and dbias, with rows ld apart. dbias may be NULL. */
     void (*norm_columns)(const float *x, const float *dy, ptrdiff_t ld, const float *mean,
                          const float *inverse, int rows, int n, float *dgain, float *dbias);
 
     /* activation.c; kind must not be ACTIVATION_NONE */
-    void (*activate)(enum activation kind, const float *x, float *y,
-                     size_t n); /* may be in place */
+    void (*activate)(enum activation kind, const float *x, float *y, size_t n); /* y may be x */
     void (*activate_backward)(enum activation kind, const float *x, const float *dy, float *dx,
-                              size_t n); /* sets dx */
-    /* y = activation(x) gate; dx and dgate are set to the gradients. No two arrays may overlap. */
+                              size_t n); /* computes dx */
+    /* y = activation(x) gate. Backward sets dx and dgate to the gradients. No two arrays may
+       overlap. */
     void (*gate)(enum activation kind, const float *x, const float *gate, float *y, size_t n);
     void (*gate_backward)(enum activation kind, const float *x, const float *gate, const float *dy,
                           float *dx, float *dgate, size_t n);
 
-    /* recurrent.c: f = 1 / (1 + e^-z), cell = f before + (1 - f) x (before NULL: 0), y = max(cell,
-       0). Backward reads the gradient of cell from d, sets dx and dz, and replaces d by the
-       gradient of `before`. */
+    /* recurrent.c: f = 1 / (1 + e^-z), cell = f before + (1 - f) x, y = max(cell, 0), where before
+       may be NULL for 0. Backward reads the gradient of cell from d, computes dx and dz, and
+       replaces d by the gradient of `before`. */
     void (*ssru_row)(const float *x, const float *z, const float *before, float *cell, float *y,
                      size_t n);
     void (*ssru_row_backward)(const float *x, const float *z, const float *before, float *d,
                               float *dx, float *dz, size_t n);
 
-    /* dropout.c: y = from + x after dropout (from NULL: 0). y may be x or from. */
+    /* dropout.c: y = from + x after dropout; from may be NULL for 0. y may be x or from. */
     void (*dropout_row)(const struct dropout *d, uint64_t row, const float *x, const float *from,
                         float *y, int n);
 
-    /* random.c: to[i] = x[i] + the Gumbel noise of column first + i. first is a multiple of 4; to
-       may be x. */
+    /* random.c: to[i] = x[i] + the Gumbel noise of column first + i. first must be a multiple of 4;
+       to may be x. */
     void (*gumbel_row)(uint64_t key, uint64_t row, int first, const float *x, float *to, int n);
 
     /* softmax.c */
     /* Replaces x by exp(x - max x) and returns the maximum and the sum through the pointers. If all
-       are -infinity, x and the sum become 0. */
+       x are -infinity, x and the sum become 0. */
     void (*softmax_row)(float *x, int n, float *max, float *sum);
-    float (*log_sum_row)(const float *x, int n); /* log sum exp x[i]; writes nothing */
+    float (*log_sum_row)(const float *x, int n); /* returns log sum exp x[i]; writes nothing */
     /* Replaces logits by the gradient of the loss times scale: p - (1-s) [i == label] - s/n. */
     void (*loss_row)(float *x, int n, int label, float smoothing, float scale,
                      struct loss_sums *sums);
-    /* Finds the k largest of x[0..n), in descending order, ties to the lower index, and returns how
-       many it found (<= k): -infinity and NaN never count. */
+    /* Finds the k largest elements of x[0..n), in descending order, with ties to the lower index,
+       and returns how many it found (at most k): -infinity and NaN never count. */
     int (*top_row)(const float *x, int n, int k, int *index, float *value);
     /* Continues in a longer row, of which x is elements first, first + 1, ...: index and value hold
-       the best `count` of the elements before. */
+       the best `count` of the preceding elements. */
     int (*top_more)(const float *x, int n, int first, int k, int count, int *index, float *value);
 
     /* elementary.c: x = exp x, log x and tanh x, in place */
@@ -176,16 +179,17 @@ struct kernels {
     void (*sine_cosine_row)(double position, const double *frequencies, int n, float *sines,
                             float *cosines);
 
-    /* additive.c: sets x[s]; adds to every gradient */
+    /* additive.c: forward sets x[s]; backward adds to every gradient */
     void (*additive_row)(const struct additive *a, float *x);
     void (*additive_row_backward)(const struct additive *a, const float *dx,
                                   const struct additive_gradients *d);
 
-    /* gemv.c: y[j] += sum over s < n of w[s] x[s][j]; and y[s][j] += w[s] x[j]; rows ld apart */
+    /* gemv.c: y[j] += sum over s < n of w[s] x[s][j]; and y[s][j] += w[s] x[j]; rows are ld
+       apart */
     void (*gemv)(const float *w, int n, const float *x, ptrdiff_t ld, int width, float *y);
     void (*rank1_update)(const float *w, int n, const float *x, int width, float *y, ptrdiff_t ld);
 
-    /* adam.c: moments and parameters of a span */
+    /* adam.c: updates the moments and parameters of a span */
     void (*adam_span)(const struct adam *a, float *p, const float *g, float *m, float *v, size_t n);
 
     /* flash.c, flash_head.c, flash_head_backward.c, flash_backward.c */
@@ -195,13 +199,13 @@ struct kernels {
     /* Returns true if all floats of such rows are finite. */
     bool (*rows_finite)(const float *x, ptrdiff_t ld, int rows, int width);
     void (*attend)(const struct attend *a);
-    /* Returns false, having written nothing, if there are both hidden keys and values that are not
-       finite. */
+    /* Returns false, having written nothing, if there are hidden keys as well as values that are
+       not finite. */
     bool (*attend_head)(const struct attend_head *a);
     void (*attend_head_backward)(const struct attend_head *a,
                                  const struct attend_head_gradients *d);
-    /* Packs rows padded by pad_rows, times sign, into slots [ATTEND_SLOTS * width]. sign is that of
-       the scale for queries and 1 for gradients of outputs. */
+    /* Packs rows padded by pad_rows, times sign, into slots [ATTEND_SLOTS * width]. sign is the
+       sign of the scale for queries, and 1 for gradients of outputs. */
     void (*attend_pack)(const float *from, int rows, int width, float sign, float *slots);
     /* delta[r] = dout[r].out[r], with dout in slots and out in rows of `width` floats, ld apart. */
     void (*attend_delta)(const float *dout_slots, const float *out, ptrdiff_t ld, int rows,
@@ -213,8 +217,9 @@ struct kernels {
 };
 
 /* ---- choose.c ---- */
-const struct kernels *rapt__kernels(void);            /* the table in use */
-const struct kernels *rapt__kernels_of(rapt_isa isa); /* NULL if this machine cannot run it */
-bool rapt__kernels_plain(void); /* only the scalar kernels run on this machine */
+const struct kernels *rapt__kernels(void); /* returns the active table */
+const struct kernels *
+rapt__kernels_of(rapt_isa isa); /* returns NULL if this machine cannot run it */
+bool rapt__kernels_plain(void); /* returns true if only the scalar kernels run on this machine */
 
 #endif

@@ -3,12 +3,13 @@
      y = (x - mean) inverse gain + bias,  inverse = 1 / sqrt(mean((x - mean)^2) + epsilon)
 
    Ba, Kiros and Hinton 2016, "Layer normalization", equation 4. The variance is computed from the
-   differences, in a second pass over the row, so a mean far from zero costs no precision.
-   With xhat = (x - mean) inverse, g = dy gain, and means over the row:
+   differences, in a second pass over the row, so a mean far from zero costs no precision. With xhat
+   = (x - mean) inverse, g = dy gain, and means over the row:
+
      dx = inverse (g - mean(g) - xhat mean(g xhat)),  dgain = sum dy xhat,  dbias = sum dy.
 
-   Root mean square normalization (Zhang and Sennrich 2019, equation 4) is the same with 0 in place
-   of mean and mean(g), and without a bias. */
+   Root mean square normalization (Zhang and Sennrich 2019, equation 4) is the same with mean and
+   mean(g) replaced by 0, and without a bias. */
 
 static double row_sum(const float *x, size_t n)
 {
@@ -117,7 +118,7 @@ static inline void norm_columns_16(struct norm_sums *s, vf x, vf dy, vf mean, vf
 static void norm_columns(const float *x, const float *dy, ptrdiff_t ld, const float *mean,
                          const float *inverse, int rows, int n, float *dgain, float *dbias)
 {
-    for (int j = 0; j < n; j += 32) { /* two vectors at once: more independent sums */
+    for (int j = 0; j < n; j += 32) { /* two vectors at a time, for more independent sums */
         size_t left = (size_t)(n - j), more = left > 16 ? left - 16 : 0;
         struct norm_sums a = {kahan_zero(), kahan_zero()}, b = a;
         for (int r = 0; r < rows; r++) {

@@ -1,6 +1,6 @@
-/* pack.c - lays out the operands of products as kernels read them: panels of sixteen columns
-   (kernel.h) of plain matrices, of their transposes and of the transposes of panels; and rows of
-   the left operand tile by tile. */
+/* pack.c - packs the operands of products in the layout that kernels read: panels of sixteen
+   columns (kernel.h) of plain matrices, of their transposes and of the transposes of panels; and
+   rows of the left operand tile by tile. */
 #include <string.h>
 
 /* Transposes 16 x 16 contiguous floats: out[j][i] = in[i][j]. */
@@ -14,8 +14,8 @@ static inline void transpose_block(const float *in, float *out)
     for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, x[i]);
 }
 
-/* Transposes a block that has only in_rows rows of `in`, and of which only out_rows rows of `out`
-   are wanted. */
+/* Transposes a block in which only in_rows rows of `in` exist, and of which only out_rows rows of
+   `out` are wanted. */
 static void transpose_rest(const float *in, int in_rows, float *out, int out_rows)
 {
     float from[LANES * LANES] = {0}, to[LANES * LANES];
@@ -40,7 +40,7 @@ static void transpose_panels(const float *w, int columns, int k0, int ks, int fi
     }
 }
 
-enum { ROWS_AHEAD = 4 }; /* x, whose rows are apart, is prefetched this many rows ahead */
+enum { ROWS_AHEAD = 4 }; /* rows of x, which are far apart, are prefetched this many rows ahead */
 
 static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int first, int count,
                       float *out)
@@ -58,8 +58,8 @@ static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int 
     }
 }
 
-/* Transposes and scales 16 rows of 16 floats: out[j][i] = scale x[i][j]. Not inlined, because it
-   was slower as a part of attend (gcc 12). */
+/* Transposes and scales 16 rows of 16 floats: out[j][i] = scale x[i][j]. Not inlined, because that
+   made attend slower (gcc 12). */
 static __attribute__((noinline)) void pack_block(const float *x, ptrdiff_t ld, float scale,
                                                  float *out)
 {
@@ -100,7 +100,10 @@ static void pack_columns(const float *x, ptrdiff_t ld, int columns, int depth, f
     }
 }
 
-enum { STEPS_AHEAD = 4 }; /* a, whose steps are apart, is prefetched this many ahead */
+enum {
+    STEPS_AHEAD = 4
+}; /* steps of a, which are far apart, are prefetched this many steps
+      ahead */
 
 /* Copies `count` tiles side by side, each [depth][height]; height is a constant where this is
    inlined. */

@@ -51,7 +51,7 @@ static inline void vf_store_partial(float *p, vf v, size_t left)
         vf_store_n(p, v, (int)left);
 }
 
-#ifndef VF_REDUCE_MAX_ROWS /* the file of the instruction set has no better one */
+#ifndef VF_REDUCE_MAX_ROWS /* used if the file of the instruction set has no better one */
 static inline vf vf_reduce_max_rows(const vf x[16])
 {
     float max[16];
@@ -79,7 +79,7 @@ static inline void vf_transpose(vf x[16])
 
 #include "kernel/simd_math.h"
 
-/* To be put before a loop with a constant number of iterations whose array must be kept in
+/* Must precede a loop with a constant number of iterations if the loop's array is to be kept in
    registers. */
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum { VF_ISA = RAPT_ISA_AVX2 };
-enum { VF_ROWS = 6, VF_PANELS = 1 }; /* register tile: 12 of 16 registers hold sums */
+enum { VF_ROWS = 6, VF_PANELS = 1 }; /* register tile: sums take 12 of 16 registers */
 
 typedef struct {
     __m256 a, b;

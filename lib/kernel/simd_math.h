@@ -1,10 +1,10 @@
 /* simd_math.h - exp, log and tanh of vectors: inlined, without a library, with the same bits on
    every instruction set. The polynomials are minimax fits of the relative error (Lawson's
-   reweighted least squares). The errors given are the maxima over all floats, with fma. */
+   reweighted least squares). The stated errors are the maxima over all floats, with fma. */
 
-/* For -110 <= x <= 89, returns the factor of e^x = result 2^n, in [0.7, 1.5], with integral n in
-   *exponent: x = n ln 2 + r with |r| <= ln 2 / 2, and e^x = 2^n e^r. ln 2 is split into two parts,
-   the first of 16 bits, so that n times it is exact. */
+/* For -110 <= x <= 89, returns the factor of e^x = result 2^n, which is in [0.7, 1.5], and stores
+   the integer n in *exponent: x = n ln 2 + r with |r| <= ln 2 / 2, and e^x = 2^n e^r. ln 2 is split
+   into two parts, the first of 16 bits, so that n times that part is exact. */
 static inline vf vf_exp_parts(vf x, vf *exponent)
 {
     vf magic = vf_splat(0x1.8p23f), n = vf_sub(vf_fma(x, vf_splat(0x1.715476p0f), magic), magic);
@@ -19,8 +19,8 @@ static inline vf vf_exp_parts(vf x, vf *exponent)
     return vf_fma(p, r, vf_splat(1));
 }
 
-/* Returns e^x, error below 0.90 ulp. -infinity gives 0, overflow +infinity, NaN NaN. Results too
-   small for a normal number are denormal and rounded once. */
+/* Returns e^x with an error below 0.90 ulp. The result is 0 for -infinity, +infinity on overflow,
+   and NaN for NaN. Results too small for a normal number are denormal and rounded once. */
 static inline vf vf_exp(vf x)
 {
     vf n, p = vf_exp_parts(vf_min(vf_splat(89), vf_max(vf_splat(-105), x)), &n);
@@ -40,11 +40,11 @@ static inline vf vf_exp2_small(vf r)
     return vf_fma(p, r, vf_splat(1));
 }
 
-/* Returns 2^x for x <= 128, error below 0.88 ulp, with less work than vf_exp; 0 for x < -100. A
-   weight that small is lost beside a weight of 1. It, or what backward makes of it, could be
-   denormal, and each multiplication by a denormal costs more than a hundred cycles on Intel's
-   processors. */
-#ifdef VF_REST /* vf_rest and vf_ldexp take any x */
+/* Returns 2^x for x <= 128 with an error below 0.88 ulp and less work than vf_exp; returns 0 for x
+   < -100. A weight that small is negligible beside a weight of 1. It, or a value that backward
+   computes from it, could be denormal, and each multiplication by a denormal costs more than a
+   hundred cycles on Intel's processors. */
+#ifdef VF_REST /* vf_rest and vf_ldexp accept any x */
 static inline vf vf_exp2(vf x)
 {
     vf power = vf_ldexp(vf_exp2_small(vf_rest(x)), vf_round(x));
@@ -87,7 +87,7 @@ static inline vf vf_log_normal(vf x)
     return vf_log_parts(m, n);
 }
 
-/* Returns the natural logarithm, error below 0.88 ulp: -infinity for 0 and NaN for negative
+/* Returns the natural logarithm with an error below 0.88 ulp: -infinity for 0, and NaN for negative
    numbers. */
 static inline vf vf_log(vf x)
 {
@@ -95,13 +95,14 @@ static inline vf vf_log(vf x)
     vf n, m = vf_frexp(vf_select(small, vf_mul(x, vf_splat(0x1p23f)), x), &n);
     vf p = vf_log_parts(m, vf_sub(n, vf_select(small, vf_splat(23), vf_zero())));
 
-    p = vf_select(vf_less(x, vf_splat(INFINITY)), p, x); /* infinity and NaN are kept */
+    p = vf_select(vf_less(x, vf_splat(INFINITY)), p, x); /* infinity and NaN are returned as they
+                                                            are */
     p = vf_select(vf_less(x, vf_zero()), vf_splat(NAN), p);
     return vf_select(vf_equal(x, vf_zero()), vf_splat(-INFINITY), p);
 }
 
-/* Returns the hyperbolic tangent, error below 0.96 ulp: x + x^3 p(x^2) up to |x| = 1.0, and 1 - 2 /
-   (e^(2|x|) + 1) from there on. */
+/* Returns the hyperbolic tangent with an error below 0.96 ulp: x + x^3 p(x^2) for |x| up to 1.0,
+   and 1 - 2 / (e^(2|x|) + 1) beyond. */
 static inline vf vf_tanh(vf x)
 {
     vf a = vf_abs(x), s = vf_mul(x, x), e = vf_exp(vf_add(a, a));

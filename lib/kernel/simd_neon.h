@@ -5,7 +5,7 @@
 #include <arm_neon.h>
 
 enum { VF_ISA = RAPT_ISA_NEON };
-enum { VF_ROWS = 6, VF_PANELS = 1 }; /* register tile: 24 of 32 registers hold sums */
+enum { VF_ROWS = 6, VF_PANELS = 1 }; /* register tile: sums take 24 of 32 registers */
 
 typedef struct {
     float32x4_t a, b, c, d;

@@ -1,7 +1,7 @@
 /* simd_scalar.h - sixteen lanes in an array, for any machine with a C compiler. On a machine
-   without fused multiply-add, vf_fma rounds twice and the bits differ from those of the other
-   instruction sets. If this file is compiled for a machine with it (-mfma, or arm64), its results
-   are those that the tests require of all instruction sets. */
+   without fused multiply-add, vf_fma rounds twice, and the bits differ from those of the other
+   instruction sets. If this file is compiled for a machine that has fused multiply-add (-mfma, or
+   arm64), it gives the results that the tests require of all instruction sets. */
 #include <stdint.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct {
 } vf;
 typedef struct {
     uint32_t v[16];
-} vm; /* all bits of a lane are set, or none */
+} vm; /* either all bits of a lane are set, or none */
 
 #if defined(__FMA__) || defined(__aarch64__)
 static inline float vf_fma_1(float x, float y, float z)
@@ -48,7 +48,7 @@ static inline float vf_float_1(uint32_t u)
     memcpy(&x, &u, sizeof x);
     return x;
 }
-static inline float vf_round_1(float x) /* ties to even, keeps the sign of zero */
+static inline float vf_round_1(float x) /* rounds ties to even and keeps the sign of zero */
 {
     float a = __builtin_fabsf(x), r = (a + 0x1p23f) - 0x1p23f;
     return a < 0x1p23f ? __builtin_copysignf(r, x) : x;

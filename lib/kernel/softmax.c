@@ -1,9 +1,10 @@
-/* softmax.c - rows of scores: their exponentials, the loss of a row of logits, its top k.
+/* softmax.c - rows of scores: their exponentials, the loss of a row of logits, and its top k.
 
      p[i] = exp(x[i] - max x) / sum,  sum = sum over i of exp(x[i] - max x)
 
    Loss with label smoothing s (Szegedy et al. 2016, "Rethinking the Inception architecture",
    section 7): the target is (1 - s) for the label plus s/n for each of the n logits, so
+
      loss = log sum - (1 - s) (x[label] - max x) - s mean(x - max x). */
 
 static float max_row(const float *x, int n)
@@ -26,14 +27,15 @@ static float row_origin(float max)
     return max == -INFINITY ? 0 : max;
 }
 
-/* Returns exp(x - origin), and 0 for hidden keys (x = -infinity) in every rounding mode. */
+/* Returns exp(x - origin), or 0 for hidden keys (x = -infinity) in every rounding mode. */
 static inline vf visible_exp(vf x, vf origin)
 {
     vf e = vf_exp(vf_sub(x, origin));
     return vf_select(vf_equal(x, vf_splat(-INFINITY)), vf_zero(), e);
 }
 
-/* Replaces x by exp(x - origin) and returns the sum. hides: keys may be hidden by -infinity. */
+/* Replaces x by exp(x - origin) and returns the sum. `hides` means that keys may be hidden by
+   -infinity. */
 static inline __attribute__((always_inline)) double row_exp(float *x, int n, float origin,
                                                             bool hides)
 {
@@ -61,7 +63,8 @@ static void softmax_row(float *x, int n, float *max, float *sum)
     *sum = (float)row_exp(x, n, row_origin(*max), true);
 }
 
-static double log_of(double x) /* to float precision, corrected for rounding x to a float */
+static double log_of(double x) /* computed with float precision, and corrected for the rounding of x
+                                  to a float */
 {
     float near = (float)x, log = vf_reduce_max(vf_log(vf_splat(near)));
     return near > 0 && near < INFINITY ? (double)log + (x - (double)near) / (double)near
@@ -84,7 +87,7 @@ static float log_sum_row(const float *x, int n)
     return (float)((double)origin + log_of(sum));
 }
 
-static double row_offsets(const float *x, int n, float origin) /* sum x - origin */
+static double row_offsets(const float *x, int n, float origin) /* sum of x - origin */
 {
     vf o = vf_splat(origin);
     double sum = 0;
@@ -118,7 +121,8 @@ static void loss_row(float *x, int n, int label, float smoothing, float scale,
     double offset = (double)x[label] - (double)origin;
 
     sums->best = row_find(x, n, max);
-    x[sums->best] = -INFINITY; /* its e^0 is added in double, so that a small loss is precise */
+    x[sums->best] = -INFINITY; /* the term e^0 of the maximum is added in double precision, so that
+                                  a small loss is precise */
     double sum = 1 + row_exp(x, n, origin, false), log_sum = log_of(sum);
     x[sums->best] = 1;
     sums->likelihood = (float)(log_sum - offset);
@@ -133,7 +137,7 @@ static void loss_row(float *x, int n, int label, float smoothing, float scale,
     x[label] = x[label] - (float)((1 - s) * (double)scale);
 }
 
-/* Inserts a value after all that are not less. Returns the new count, at most k. */
+/* Inserts a value after all values that are greater or equal. Returns the new count, at most k. */
 static int top_insert(int count, int k, int *index, float *value, int new_index, float new_value)
 {
     int position = count < k ? count : k - 1;
@@ -149,7 +153,8 @@ static int top_insert(int count, int k, int *index, float *value, int new_index,
 
 static int top_more(const float *x, int n, int first, int k, int count, int *index, float *value)
 {
-    vf bar = vf_splat(count == k && k > 0 ? value[k - 1] : -INFINITY); /* the value to exceed */
+    vf bar = vf_splat(count == k && k > 0 ? value[k - 1] : -INFINITY); /* the value that others must
+                                                                          exceed */
 
     for (int i = 0; i < n && k > 0; i += 16) {
         unsigned bits = vm_bits(vf_less(bar, vf_load_partial(x + i, (size_t)(n - i), -INFINITY)));

@@ -1,28 +1,28 @@
-/* tile.c - the register tile of products. Its sums stay in registers while k runs. Every element is
-   its own chain of fma in the order of k, so the shape and position of a tile never change a bit.
-   Tiles of few rows take more panels, to keep enough independent sums in flight. */
+/* tile.c - the register tile of products. Its sums stay in registers in the loop over k. Every
+   element is its own chain of fma in the order of k, so the shape and position of a tile never
+   change a bit. Tiles of few rows span more panels, to keep enough independent sums in flight. */
 
-enum { MAX_PANELS = 4 * VF_PANELS }; /* of the widest tile, which has few rows */
+enum { MAX_PANELS = 4 * VF_PANELS }; /* panels of the widest tile, which has few rows */
 
 _Static_assert(VF_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
-/* Returns the number of panels of the widest tile with `rows` rows. Its sums, one vector of each
-   panel and one of a fit into the registers, as those of the largest tile do. */
+/* Returns the number of panels of the widest tile with `rows` rows. Like those of the largest tile,
+   its sums, one vector of each panel and one of a fit into the registers. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
     int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1);
     return rapt__min(panels, MAX_PANELS);
 }
 
-struct tile { /* where one register tile reads and writes */
+struct tile { /* what one register tile reads and writes */
     const float *a, *b, *bias;
-    const float *ahead;   /* what will be read soon, prefetched along with b, or NULL */
-    ptrdiff_t ahead_step; /* from one k to the next */
+    const float *ahead;   /* memory that will soon be read, prefetched along with b, or NULL */
+    ptrdiff_t ahead_step; /* distance from one k to the next */
     float *c;
 };
 
 enum {
-    FEW_ROWS = VF_ROWS > 8 ? 8 : 4, /* with at most this many rows, b streams from memory */
+    FEW_ROWS = VF_ROWS > 8 ? 8 : 4, /* with at most this many rows, b is streamed from memory */
     FETCH_STEPS = 16                /* b is prefetched this many steps ahead, even into the next
                                        tile */
 };
