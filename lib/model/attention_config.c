@@ -1,5 +1,5 @@
-/* attention_config.c - the attention of a sublayer from a configuration and a block of parameters:
-   its score, locality and normalizer as a rapt_attention, with the arrays they learn. */
+/* attention_config.c - describes the attention of a sublayer, given a configuration and a block of
+   parameters: its score, locality and normalizer as a rapt_attention, with their learned arrays. */
 #include "model/sublayer.h"
 
 /* Returns the sizes of learned arrays, without the arrays. */
@@ -28,8 +28,8 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
     return d;
 }
 
-/* Returns the effects of distance in self-attention. When only sizes are computed there are no
-   numbers, but the pointers must not be NULL. */
+/* Returns the effects of distance in self-attention. If only sizes are computed, there are no
+   values yet, but the pointers must not be NULL. */
 static rapt_relative relative_of(const rapt_config *c, const struct attention_use *which)
 {
     static const float unread[1];

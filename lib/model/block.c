@@ -1,5 +1,5 @@
-/* block.c - runs a block forward and backward over the caller's rows: a stack of one layer without
-   embedding and last norm, or one function of a layer. */
+/* block.c - runs a block forward and backward over the caller's rows: either a stack of one layer
+   without embedding and last norm, or one function of a layer. */
 #include "model/block.h"
 
 struct block_call {
@@ -27,7 +27,7 @@ static rapt_status check_block_starts(const char *name, const int *starts, int b
     return RAPT_OK;
 }
 
-/* Checks the length of sequences of keys if attention learns a row for each of their positions. */
+/* Checks the lengths of key sequences if attention learns a row for each position. */
 static rapt_status check_positions(const rapt_block *b, bool cross, const int *starts, int batch,
                                    rapt_message *why)
 {
@@ -91,7 +91,8 @@ static rapt_status begin_call(struct block_call *c, rapt_block *b, const float *
                               .attention_workspace = b->attention_workspace,
                               .threads = b->limits.threads};
     c->pass = (struct pass){.rows = rapt__rows(r.batch, r.starts),
-                            .states = r.source ? r.source : b->dsource, /* not NULL, not read */
+                            .states = r.source ? r.source : b->dsource, /* must not be NULL, but is
+                                                                           not read */
                             .learning = r.learning != 0,
                             .reward = r.reward,
                             .baseline = r.baseline};
@@ -111,7 +112,8 @@ static size_t floats_of(const struct block_call *call)
     return (size_t)call->pass.rows.count * (size_t)call->block->model.config.width;
 }
 
-/* Returns the step of a block that is one function; its input was copied to memory->embedded. */
+/* Returns the step of a block that is a single function; its input has been copied to
+   memory->embedded. */
 static struct step step_of(const struct block_call *call)
 {
     struct stack_memory *m = call->stack.memory;

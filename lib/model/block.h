@@ -10,14 +10,14 @@ struct rapt_block {
     rapt_allocator allocator;
     rapt_block_kind kind;
     rapt_block_limits limits;
-    rapt_model model; /* configuration, layout and slopes; no parameters, no memory */
+    rapt_model model; /* configuration, layout and slopes, but no parameters */
     enum part parts[3];
     int parts_count;
     bool decoder; /* causal, or with a source */
-    bool alone;   /* one function without sum and norm */
-    bool learned; /* the last forward pass kept what backward reads, of these rows: */
+    bool alone;   /* a single function without sum and norm */
+    bool learned; /* true if the last forward pass kept what backward reads; its rows: */
     int batch, rows, source_rows;
-    struct drop drop; /* the dropout of that pass */
+    struct drop drop; /* dropout of that pass */
     struct arena arena;
     struct stack_memory memory;
     float *dsource; /* [source rows][D] */
@@ -27,8 +27,8 @@ struct rapt_block {
 
 /* Returns true if a block has cross-attention. */
 bool rapt__block_reads_source(const rapt_block *block);
-/* Returns true if the score of self-attention, or with `cross` of cross-attention, learns a row for
-   each position of its keys. If so, sequences are at most config.positions long. */
+/* Returns true if the score of self-attention (or of cross-attention, if `cross`) learns a row for
+   each position of its keys. Sequences may then have at most config.positions keys. */
 bool rapt__block_has_positions(const rapt_block *block, bool cross);
 /* Returns RAPT_BAD_ARGUMENT unless parameters are aligned to 64 bytes. */
 rapt_status rapt__block_aligned(const float *parameters, rapt_message *why);

@@ -1,11 +1,11 @@
-/* block_memory.c - makes a block from a kind of layer, a configuration and limits, with all of its
-   memory in one arena; and reads and writes its parameters by number. */
+/* block_memory.c - creates a block from a kind of layer, a configuration and limits, with all of
+   its memory in one arena, and reads and writes its parameters by index. */
 #include "model/block.h"
 
 static const struct {
-    rapt_kind kind; /* of a model with such a layer */
+    rapt_kind kind; /* kind of a model with such a layer */
     bool decoder, alone;
-    enum part part; /* the function, if alone */
+    enum part part; /* the function, if it is a single one */
 } kinds[] = {
     [RAPT_BLOCK_KIND_ENCODER] = {RAPT_KIND_ENCODER_ONLY, false, false, PARTS},
     [RAPT_BLOCK_KIND_DECODER] = {RAPT_KIND_ENCODER_DECODER, true, false, PARTS},
@@ -16,8 +16,8 @@ static const struct {
     [RAPT_BLOCK_KIND_FEEDFORWARD] = {RAPT_KIND_ENCODER_ONLY, false, true, PART_FEEDFORWARD},
 };
 
-/* Turns *c into the configuration of a model of one such layer, without the fields that concern
-   other parts of a model. */
+/* Turns *c into the configuration of a model with a single layer of this kind, and clears the
+   fields that concern other parts of a model. */
 static void complete(rapt_config *c, rapt_block_kind kind)
 {
     bool encoder = kinds[kind].kind != RAPT_KIND_DECODER_ONLY;
@@ -62,7 +62,8 @@ static rapt_status check_block_limits(const rapt_block *b, rapt_message *why)
     return status ? status : rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
 }
 
-/* Returns the bytes of workspace for either attention, with sequences of any length. */
+/* Returns the bytes of workspace for self-attention and cross-attention with sequences of any
+   length. */
 static size_t workspace_bytes(const rapt_block *b)
 {
     const rapt_block_limits *l = &b->limits;
@@ -97,7 +98,7 @@ static void block_lay_out(rapt_block *b, struct arena *arena)
     b->attention_workspace = rapt__arena_take(arena, 1, workspace_bytes(b));
 }
 
-/* Checks the arguments and copies them to *own, with the configuration completed. */
+/* Checks the arguments and copies them to *own, completing the configuration. */
 static rapt_status read_arguments(rapt_block *own, rapt_block_kind kind, const rapt_config *config,
                                   const rapt_block_limits *limits, rapt_message *why)
 {
@@ -114,13 +115,14 @@ static rapt_status read_arguments(rapt_block *own, rapt_block_kind kind, const r
     own->parts[0] = kinds[kind].part;
     own->parts_count = own->alone ? 1 : rapt__parts_of(c, own->decoder, own->parts);
     bool positions = rapt__block_has_positions(own, false) || rapt__block_has_positions(own, true);
-    if (!positions) c->positions = 1; /* any valid value: it is not read */
+    if (!positions) c->positions = 1; /* any valid value, since it is not read */
     status = rapt__config_check(c, why);
     if (!status && own->parts[0] == PART_FEEDFORWARD)
         status = rapt__int_check("ffn_width", c->ffn_width, 1, INT32_MAX, why);
     if (!status) status = check_block_limits(own, why);
     if (!status)
-        own->limits.threads = rapt__team_size(own->limits.threads); /* memory depends on it */
+        own->limits.threads = rapt__team_size(own->limits.threads); /* fixed now, because memory
+                                                                       depends on it */
     return status;
 }
 
@@ -197,7 +199,8 @@ int rapt_block_find(const rapt_block *block, const char *name)
     return rapt_model_find(block ? &block->model : NULL, name);
 }
 
-/* Returns parameter `index`, or NULL with a message if it does not exist or an argument is NULL. */
+/* Returns parameter `index`. If it does not exist or an argument is NULL, returns NULL and sets the
+   message. */
 static const struct parameter *parameter_of(const rapt_block *block, const float *parameters,
                                             int index, const float *data, rapt_message *why)
 {

@@ -1,5 +1,6 @@
-/* cached.c - attention of the decoder at inference. Keys of new tokens are projected by the score
-   and appended to a cache together with their values; queries attend to everything in the cache. */
+/* cached.c - attention of the decoder at inference. The keys of new tokens are projected by the
+   score and appended to a cache together with their values. Queries then attend to everything in
+   the cache. */
 #include "model/sublayer.h"
 
 static float *packed_of(const struct cache_state *state, int layer)
@@ -19,8 +20,8 @@ void rapt__scores_pack(struct team *team, const struct stack *s, const struct ca
     rapt__relative_fill(team, &spec, state->relative_row, state->relative_zero, state->relative);
 }
 
-/* Appends h->k and h->v to the cache of a layer. positions has the position of the first new key of
-   each sequence; NULL means 0. */
+/* Appends h->k and h->v to the cache of a layer. positions holds the position of the first new key
+   of each sequence; NULL means 0. */
 static void cached_append(struct team *team, const rapt_attention *spec,
                           const struct cache_state *state, int layer, const int *positions,
                           const int *starts, const struct heads *h, float *projected_keys)

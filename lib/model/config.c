@@ -1,5 +1,5 @@
-/* config.c - presets, and the check that a configuration describes a model that can be built: the
-   ranges of config.def and the constraints between fields. */
+/* config.c - presets, and the check that a configuration describes a valid model: the ranges of
+   config.def and the constraints between fields. */
 #include "model/model.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static rapt_status check_field(const rapt_config *c, int i, rapt_message *why)
     const rapt_config_field *f = rapt_config_field_at(i);
     bool is_float = f->type == RAPT_FIELD_TYPE_FLOAT;
     double value = is_float ? (double)rapt__config_get_float(c, i) : rapt__config_get(c, i);
-    bool negative = signbit(value) && !signbit(f->min); /* refuses -0 where min is 0 */
+    bool negative = signbit(value) && !signbit(f->min); /* rejects -0 where min is 0 */
     if (value >= f->min && value <= f->max && !negative) return RAPT_OK;
     char text[FLOAT_TEXT], min[FLOAT_TEXT], max[FLOAT_TEXT];
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, it must be %s to %s", f->name,
@@ -63,7 +63,7 @@ static rapt_status check_field(const rapt_config *c, int i, rapt_message *why)
                       rapt__number_write(f->max, max));
 }
 
-/* Checks that a field of a half is set if and only if the half exists. */
+/* Checks that a field of the encoder or decoder is set if and only if that half exists. */
 static rapt_status check_half(const char *half, bool there, const char *field, int value,
                               rapt_message *why)
 {
@@ -96,7 +96,8 @@ static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
     return status;
 }
 
-/* Checks constraints between the sizes of learned arrays; config.def has only single ranges. */
+/* Checks constraints between the sizes of learned arrays; config.def contains only the ranges of
+   single fields. */
 static rapt_status check_attention(const rapt_config *c, rapt_message *why)
 {
     long long heads = c->heads;

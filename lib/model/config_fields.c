@@ -1,11 +1,12 @@
-/* config_fields.c - the table of rapt_config's fields, made from model/config.def, and what needs
-   only that table: words of enumerations, access by number, defaults, equality. */
+/* config_fields.c - the table of rapt_config's fields, generated from model/config.def, and
+   functions that need only that table: names of enumerators, access by index, defaults,
+   equality. */
 #include "model/model.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* ---- the words of enumerations; NULL for unknown values ---- */
+/* ---- the names of enumerators; NULL for unknown values ---- */
 
 typedef const char *const words[];
 #define WORD(value) ((unsigned)(value) < sizeof all / sizeof *all ? all[value] : NULL)

@@ -1,7 +1,11 @@
-/* config_json.c - the configuration as one flat JSON object, "rapt.config" of a model file:
+/* config_json.c - the configuration as one flat JSON object, the metadata "rapt.config" of a model
+   file:
+
        {"version":2,"kind":"encoder-decoder","width":128,..,"norm_epsilon":1e-5}
-   Enumerations are words, floats the shortest decimal text that reads back exactly. REQUIRED fields
-   (model/config.def) must occur once and OPTIONAL ones at most once; unknown ones are refused. */
+
+   Enumerators are written by name, floats as the shortest decimal text that reads back exactly.
+   REQUIRED fields (model/config.def) must occur once and OPTIONAL ones at most once; unknown fields
+   are rejected. */
 #include "model/model.h"
 
 #include "format/format.h"
@@ -13,7 +17,7 @@ enum { FORMAT_VERSION = 2, CONFIG_PAIRS = 2 * RAPT_CONFIG_FIELDS };
 
 struct config_pair {
     const char *name;
-    const char *word, *number; /* the value: one of the two, the other is NULL */
+    const char *word, *number; /* the value: one of the two is set, the other is NULL */
 };
 struct config_pairs {
     int count;
@@ -28,7 +32,7 @@ static const enum presence presence[] = {
 
 /* ---- writing ---- */
 
-/* Prints the value of a field as JSON: a quoted word or a number. */
+/* Prints the value of a field as JSON: a quoted name or a number. */
 static void print_value(const rapt_config *c, int i, char *text, size_t capacity)
 {
     const rapt_config_field *f = rapt_config_field_at(i);
@@ -79,8 +83,8 @@ static bool read_pair(struct json *json, struct config_pair *pair)
     return true;
 }
 
-/* Reads names and values without interpreting them. A value that is neither string nor number is an
-   error that names its field. */
+/* Reads names and values without interpreting them. A value that is neither a string nor a number
+   is an error; the message names its field. */
 static rapt_status read_pairs(struct json *json, struct config_pairs *all, rapt_message *why)
 {
     if (!rapt__json_want(json, '{')) return no_object(why);
@@ -122,7 +126,7 @@ static bool read_value(rapt_config *c, int i, const struct config_pair *pair)
     return true;
 }
 
-/* Returns the pair with a name, or NULL unless exactly one has it. */
+/* Returns the pair with this name, or NULL unless there is exactly one. */
 static const struct config_pair *config_find_pair(const struct config_pairs *all, const char *name)
 {
     const struct config_pair *found = NULL;

@@ -1,5 +1,6 @@
 /* file.c - saves blocks of parameters, and blocks of the same layout such as Adam's moments, to
-   safetensors files, and loads them. Tensors are plain matrices [rows][columns], or packed. */
+   safetensors files, and loads them. Tensors are stored as plain matrices [rows][columns] or
+   packed. */
 #include "model/model.h"
 
 #include <stdio.h>
@@ -135,7 +136,7 @@ rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *write
 
 struct memory { /* the destination of rapt_model_save_memory */
     char *bytes;
-    size_t capacity, used; /* used includes what did not fit */
+    size_t capacity, used; /* `used` includes what did not fit */
 };
 
 static int memory_append(void *user, const void *data, size_t count)

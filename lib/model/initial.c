@@ -1,12 +1,12 @@
 /* initial.c - fills a block of parameters with their initial values.
 
-   Matrices: uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010, eq. 16); the packed
-   projections of attention with the deviation over sqrt 2, as if each D x D part were drawn
-   with gain 1/sqrt 2. Tables: normal with deviation width^-1/2, so that after the factor
-   sqrt(width) a token has unit variance. The arrays of
-   scores and localities are drawn like a table, so that scores start about as large as scaled dot
-   products. Inverse temperatures of cosines start at 8, slopes at those of ALiBi. Each number is a
-   function of seed, parameter and element only. */
+   Matrices are uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010, eq. 16). The packed
+   projections of attention are drawn as if each D x D part were a matrix of its own, with gain
+   1/sqrt 2. Tables are normal with standard deviation width^-1/2, so that a token has unit variance
+   after multiplication by sqrt(width). The learned arrays of scores and localities are drawn like a
+   table, so that scores are initially about as large as scaled dot products. Inverse temperatures
+   of cosines start at 8, slopes at those of ALiBi. Each number depends only on seed, parameter and
+   element. */
 #include "model/model.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* load.c - loads a model from a safetensors file on a disk, in memory or from a caller's reader.
-   Nothing in the file is trusted before it is checked, and no more memory is reserved than it could
-   fill. */
+   Nothing in the file is trusted before it is checked, and no more memory is reserved than the file
+   could fill. */
 #include "model/model.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static bool known(const rapt_model *m, const char *name)
     return rapt_model_find(m, name) >= 0 || strncmp(name, "adam.", 5) == 0;
 }
 
-enum { FREE_OFFSETS = 1 << 20 }; /* floats of sinusoids allowed for a file of any size */
+enum { FREE_OFFSETS = 1 << 20 }; /* maximum number of floats of sinusoids for a file of any size */
 
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
                                 bool one_each, rapt_message *why)
@@ -77,7 +77,7 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
     return status;
 }
 
-/* The source of a model: one of the three is set. */
+/* The source of a model: exactly one of the three is set. */
 struct model_source {
     const char *path;
     const rapt_reader *reader;

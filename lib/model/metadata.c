@@ -1,6 +1,7 @@
-/* metadata.c - the metadata of a model: copied from the file that it is loaded from, and merged
-   with those of a caller for the file that it is saved to. The library's own keys (configuration,
-   counters of a trainer, layout) are never copied but written anew to each file. */
+/* metadata.c - the metadata of a model: copies them from the file that it is loaded from, and
+   merges them with those of a caller for the file that it is saved to. The library's own keys
+   (configuration, counters of a trainer, layout) are never copied, but written anew to each
+   file. */
 #include "model/model.h"
 
 #include <string.h>

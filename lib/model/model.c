@@ -1,13 +1,13 @@
-/* model.c - creates models and gives access to their parameters by name. The layout and what
-   follows from the configuration are in one arena, the block of parameters in another one or in a
-   mapped file. */
+/* model.c - creates models and gives access to their parameters by name. The layout and everything
+   else derived from the configuration are in one arena, the block of parameters is in another or in
+   a mapped file. */
 #include "model/model.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* Lays out a model: only counts while the arena has no memory yet. */
+/* Lays out a model; only counts while the arena has no memory yet. */
 static void lay_out(rapt_model *m, struct arena *arena)
 {
     const rapt_config *c = &m->config;
@@ -163,7 +163,7 @@ int rapt_model_find(const rapt_model *model, const char *name)
     return -1;
 }
 
-/* Names the argument that is wrong: the model, the array or the index. */
+/* Sets the message to name the wrong argument: the model, the array or the index. */
 static rapt_status no_parameter(const rapt_model *model, int index, const float *data,
                                 rapt_message *why)
 {

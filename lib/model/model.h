@@ -10,17 +10,17 @@
 #include "op/op.h"
 #include <rapt/transformer.h>
 
-/* ---- parameters.c: the place of each parameter in a block of floats ----
-   Offsets count floats, so that one layout serves weights, gradients and moments. Offset 0 stands
-   for an array that the model does not have. */
+/* ---- parameters.c: the location of each parameter in a block of floats ---- Offsets count floats,
+   so that the same layout serves weights, gradients and moments. Offset 0 means that the model does
+   not have the array. */
 struct linear_offsets {
-    size_t weight, bias; /* [out][in] in panels; [out] */
+    size_t weight, bias; /* [out][in] in panels, and [out] */
     int in, out;
 };
 struct norm_offsets {
     size_t gain, bias; /* [D] each; RMSNorm has no bias */
 };
-struct score_offsets { /* of what score and locality learn */
+struct score_offsets { /* learned arrays of score and locality */
     size_t array[RAPT_ATTENTION_PARAMETER_COUNT];
 };
 struct attention_offsets {     /* rows of qkv: H*K queries, key_heads*K keys, key_heads*K values */
@@ -30,34 +30,37 @@ struct attention_offsets {     /* rows of qkv: H*K queries, key_heads*K keys, ke
     struct norm_offsets norm;
     struct score_offsets score;
 };
-struct recurrent_offsets {               /* of a decoder, instead of self-attention */
-    struct linear_offsets input, forget; /* input has no bias */
+struct recurrent_offsets { /* decoder's recurrent unit, which replaces self-attention */
+    struct linear_offsets input, forget; /* `input` has no bias */
     struct norm_offsets norm;
 };
 struct feedforward_offsets {
-    struct linear_offsets in, out; /* gated: in has 2F rows, those that are activated first */
+    struct linear_offsets in, out; /* if gated, `in` has 2F rows, and those that pass through the
+                                      activation come first */
     struct norm_offsets norm;
 };
 struct layer_offsets {
-    struct attention_offsets self, cross; /* cross: decoder of an encoder-decoder only */
-    struct recurrent_offsets recurrent;   /* or self */
+    struct attention_offsets self, cross; /* `cross` only in the decoder of an encoder-decoder */
+    struct recurrent_offsets recurrent;   /* or `self` */
     struct feedforward_offsets feedforward;
 };
-struct stack_offsets {       /* one side of the model */
-    size_t table, positions; /* [vocab][D] panels; [positions][D] rows, learned positions only */
+struct stack_offsets {       /* one half of the model */
+    size_t table, positions; /* [vocab][D] in panels, and [positions][D] in rows for learned
+                                positions only */
     struct linear_offsets
-        source;      /* of an encoder that reads vectors, instead of a table; else in is 0 */
-    size_t relative; /* learned biases by distance: table [H][buckets] or slopes [H] */
+        source;      /* replaces the table in an encoder that reads vectors; otherwise its `in` is
+                        0 */
+    size_t relative; /* learned relative biases: table [H][buckets] or slopes [H] */
     struct layer_offsets *layers;
     int count;
-    struct norm_offsets last; /* pre-norm only: after the last layer */
+    struct norm_offsets last; /* pre-norm only: norm after the last layer */
 };
 struct layout {
     struct stack_offsets encoder, decoder;
-    struct linear_offsets output; /* logits; weight may be a table */
+    struct linear_offsets output; /* projection to logits; weight may be one of the tables */
     struct parameter *parameters;
     int count;
-    size_t floats; /* of the whole block */
+    size_t floats; /* size of the whole block */
 };
 
 enum layout_kind { IN_PANELS, IN_ROWS };
@@ -82,7 +85,7 @@ struct parameter {
 enum part { PART_SELF, PART_RECURRENT, PART_CROSS, PART_FEEDFORWARD, PARTS };
 struct layer_parts {
     bool has[PARTS];
-    bool alone; /* a single part without its norm, as a block computes it */
+    bool alone; /* a single part without its norm, for a block */
 };
 
 /* stack_layout.c: lists the parts of a layer in order and returns their number. */
@@ -94,35 +97,38 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, struct 
 /* Does the same for a single layer, without embedding, last norm and output. */
 void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
                              const struct layer_parts *parts, struct arena *arena);
-size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
-size_t
-rapt__parameter_floats(const struct parameter *p); /* in the block, padded to whole vectors */
+size_t rapt__parameter_count(const struct parameter *p);  /* rows * columns */
+size_t rapt__parameter_floats(const struct parameter *p); /* number of floats in the block, padded
+                                                             to whole vectors */
 /* Copy elements [first, first + count) of a parameter, counted as in a plain matrix
-   [rows][columns], from a block to data, and back. */
+   [rows][columns], from a block to data, or from data to a block. */
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
                          float *data);
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
                          const float *data);
-int rapt__ffn_rows(const rapt_config *c); /* of the first matrix of feed-forward layers */
+int rapt__ffn_rows(const rapt_config *c); /* rows of the first matrix of feed-forward layers */
 void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *block);
 
 /* ---- position.c ---- */
-double rapt__slope(int heads, int head); /* the ALiBi slope of a head, counted from 0 */
-/* Fills table [positions][width] with the sinusoids of the positions from first_position on. */
+double rapt__slope(int heads, int head); /* ALiBi slope of a head, counted from 0 */
+/* Fills table [positions][width] with the sinusoids of positions first_position, first_position +
+   1, ... */
 void rapt__positions_fill(const rapt_config *config, float *table);
 
-/* ---- config_fields.c: the fields of a configuration by number ---- */
+/* ---- config_fields.c: access to the fields of a configuration by index ---- */
 enum config_field {
 #define CONFIG_FIELD(ctype, name, ...) CONFIG_##name,
 #include "model/config.def"
 };
-int rapt__config_get(const rapt_config *config, int field); /* of a float, its bits */
+int rapt__config_get(const rapt_config *config,
+                     int field); /* for a float field, returns its bits */
 float rapt__config_get_float(const rapt_config *config, int field);
-void rapt__config_set(rapt_config *config, int field, const void *value); /* an int or float */
-/* Return a field or, if it is 0, the value that 0 stands for. */
+void rapt__config_set(rapt_config *config, int field, const void *value); /* for int and float
+                                                                             fields */
+/* Return the value of a field or, if it is 0, the value that 0 stands for. */
 int rapt__config_int(const rapt_config *config, enum config_field field);
 float rapt__config_float(const rapt_config *config, enum config_field field);
-/* Returns the configuration with each 0 that stands for a constant replaced by it. */
+/* Returns the configuration with each 0 that stands for a constant replaced by that constant. */
 rapt_config rapt__config_filled(const rapt_config *config);
 /* Returns true if two configurations describe the same models. */
 bool rapt__config_same(const rapt_config *a, const rapt_config *b);
@@ -133,14 +139,14 @@ float rapt__epsilon(const rapt_config *config);
 int rapt__key_heads(const rapt_config *config);
 
 /* ---- config_json.c: the configuration in a model file ---- */
-enum { CONFIG_TEXT = 4096 }; /* bytes, enough for any configuration */
+enum { CONFIG_TEXT = 4096 }; /* size in bytes that is sufficient for any configuration */
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
 /* Returns RAPT_BAD_FILE if a file is too small for the model that its configuration describes: it
-   has fewer numbers than parameters, many times fewer than the sinusoids that would be computed,
-   or, with one_each, fewer tensors than parameters. */
+   has fewer numbers than the model has parameters, many times fewer than the sinusoids that would
+   be computed, or, with one_each, fewer tensors than the model has parameters. */
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
                                 bool one_each, rapt_message *why);
-/* Returns RAPT_BAD_FILE if the text is not a configuration or rapt__config_check refuses it. */
+/* Returns RAPT_BAD_FILE if the text is not a configuration or rapt__config_check rejects it. */
 rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size,
                               rapt_message *why);
 
@@ -148,37 +154,38 @@ rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size
 struct rapt_model {
     rapt_allocator allocator;
     rapt_config config;
-    struct arena arena;   /* layout, sinusoids, slopes */
-    struct arena weights; /* the block, unless it is in map */
-    struct disk_view map; /* a mapped file, whose block must not be written */
+    struct arena arena;   /* holds the layout, sinusoids and slopes */
+    struct arena weights; /* holds the block, unless it is in `map` */
+    struct disk_view map; /* a mapped file whose block must not be written */
     struct layout layout;
     float *block;            /* [layout.floats] */
-    float *sinusoids;        /* [positions][D]; NULL for learned positions or none */
-    float *slopes;           /* [H] of ALiBi; NULL if they are learned or absent */
+    float *sinusoids;        /* [positions][D]; NULL if positions are learned or absent */
+    float *slopes;           /* ALiBi slopes [H]; NULL if they are learned or absent */
     char *config_text;       /* the configuration as JSON */
-    rapt_metadata *metadata; /* [metadata_count] of its file, followed by the strings */
+    rapt_metadata *metadata; /* [metadata_count] metadata of its file, followed by their strings */
     int metadata_count;
-    size_t metadata_size; /* bytes */
-    double bound;         /* at least the largest magnitude of a parameter; infinite: unknown */
+    size_t metadata_size; /* size of metadata in bytes */
+    double bound;         /* upper bound on the magnitudes of all parameters; infinite if unknown */
 };
 /* Makes a model whose parameters are all 0. */
 rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
                              const rapt_allocator *allocator, rapt_message *why);
-/* The same in two steps: a model whose block is NULL, then its block. */
+/* Do the same in two steps: first a model whose block is NULL, then its block. */
 rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
                                   const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__model_take_block(rapt_model *model, rapt_message *why);
-/* Copies a mapped block, before a parameter is written. RAPT_NO_MEMORY changes nothing. */
+/* Copies a mapped block, so that its parameters can be written. If it returns RAPT_NO_MEMORY,
+   nothing has changed. */
 rapt_status rapt__model_own_block(rapt_model *model, rapt_message *why);
 
-/* ---- attention_config.c: the attention of a sublayer, from a configuration ---- */
-/* Which attention, and where its parameters are. learning: as in training; otherwise nothing is
-   drawn at random. offset NULL: without learned arrays, to compute sizes. */
+/* ---- attention_config.c: the attention of a sublayer, derived from a configuration ---- */
+/* Which attention, and where its parameters are. `learning` means as in training; otherwise nothing
+   is drawn at random. If offset is NULL, the learned arrays are left out, to compute sizes. */
 struct attention_use {
     bool decoder, cross, learning;
     const struct score_offsets *offset;
     const float *block;
-    const float *relative; /* slopes or table of self-attention, as the configuration says */
+    const float *relative; /* slopes or table of self-attention, if the configuration has them */
 };
 /* Returns the problem without its rows. */
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
@@ -186,44 +193,47 @@ rapt_attention rapt__attention_of(const rapt_config *config, const struct attent
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
 /* Returns true if any attention of a model uses this normalizer. */
 bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by);
-/* Returns the workspace of one attention sublayer in bytes, or 0 if it overflows size_t. Sequences
-   are at most config->positions long, or as long as rows and keys allow if that is 0. */
+/* Returns the bytes of workspace of one attention sublayer, or 0 if the size overflows size_t.
+   Sequences have at most config->positions tokens; if that is 0, they may be as long as rows and
+   keys allow. */
 size_t rapt__attention_bytes_of(const rapt_config *config, const struct attention_use *which,
                                 int batch, int rows, int keys, int threads);
-/* Returns the workspace for the attention of one half in bytes, SIZE_MAX if it overflows.
-   source_rows 0: no cross-attention. */
+/* Returns the bytes of workspace for the attention of one half, or SIZE_MAX if the size overflows.
+   If source_rows is 0, there is no cross-attention. */
 size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch, int rows,
                              int source_rows, int threads);
 
 /* ---- metadata.c ---- */
 #define CONFIG_KEY  "rapt.config"
-#define TRAINER_KEY "rapt.trainer" /* a trainer's counters */
-#define LAYOUT_KEY  "rapt.layout"  /* of a packed file */
-/* Copies the metadata of a file to m, which has none yet, except those of the library itself. */
+#define TRAINER_KEY "rapt.trainer" /* counters of a trainer */
+#define LAYOUT_KEY  "rapt.layout"  /* layout of a packed file */
+/* Copies the metadata of a file, except those of the library itself, to m, which must not have any
+   yet. */
 rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
-/* Replaces the metadata by these, in this order, without those whose value is NULL. */
+/* Replaces the metadata by the given ones, in this order, leaving out those whose value is NULL. */
 rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count);
-/* Returns RAPT_BAD_ARGUMENT if a caller may not give these: a key is NULL, given twice or reserved
-   for the library, or a text is not UTF-8. */
+/* Returns RAPT_BAD_ARGUMENT if a caller may not pass these metadata: a key is NULL, given twice or
+   reserved for the library, or a text is not UTF-8. */
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
-/* Collects the given metadata and those of the model with other keys in all
-   [count + m->metadata_count], without those whose value is NULL, and returns their number. */
+/* Merges the given metadata with those of the model that have other keys into all [count +
+   m->metadata_count], leaving out those whose value is NULL, and returns their number. */
 int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,
                          struct tensor_metadata *all);
 
 /* ---- file.c: a model file whose tensors come from several blocks (moments, for a trainer) ---- */
 enum value_range { FINITE_VALUE, FINITE_NOT_NEGATIVE, ANY_VALUE };
 struct block_file {
-    const char *prefix; /* of the tensors' names: "", "adam.m.", ... */
+    const char *prefix; /* prefix of the tensors' names: "", "adam.m.", ... */
     float *block;
-    enum value_range range; /* accepted when loading; saving does not check */
+    enum value_range range; /* whether loading accepts values that are not finite; saving does not
+                               check */
 };
-struct block_output { /* the file at path, or a writer */
+struct block_output { /* either the file at path, or a writer */
     const char *path;
     const rapt_writer *writer;
-    bool packed; /* see packed.c; for a single block without a prefix */
+    bool packed; /* see packed.c; only for a single block without a prefix */
 };
-/* trainer: the value of TRAINER_KEY, or NULL. */
+/* `trainer` is the value of TRAINER_KEY, or NULL. */
 rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,
                               const struct block_output *to, const rapt_metadata *metadata,
                               int metadata_count, const char *trainer, rapt_message *why);
@@ -231,13 +241,13 @@ rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *
                               struct tensor_file *file, rapt_message *why);
 
 /* ---- packed.c: files that hold the block exactly as in memory ---- */
-/* Returns the tensor of a parameter: panels [panels][columns][LANES], or rows end to end, padded to
-   whole vectors. */
+/* Returns the tensor of a parameter: panels [panels][columns][LANES], or rows stored end to end and
+   padded to whole vectors. */
 struct tensor_source rapt__packed_source(const struct parameter *p);
 /* Returns the value of LAYOUT_KEY for a model. */
 const char *rapt__packed_layout(const rapt_model *m);
-/* Gives a block to a model without one, mapping the file if that is possible and wanted. layout:
-   the value of LAYOUT_KEY in the file. */
+/* Gives a block to a model that has none, mapping the file if that is possible and wanted. `layout`
+   is the value of LAYOUT_KEY in the file. */
 rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file, const char *layout,
                               const rapt_load_options *options, rapt_message *why);
 /* Returns the number of values before the first that is not finite. */
@@ -245,30 +255,31 @@ size_t rapt__finite_count(const float *x, size_t count);
 
 /* ---- stack.c: the layers of one half ----
    Activations are [rows][D], sequences back to back. */
-struct drop { /* dropout of a pass; all zero at inference */
+struct drop { /* dropout of a pass; all zeros at inference */
     float share, attention, hidden;
     uint64_t key;
 };
 
-/* The results of a sublayer, which backward reads. At inference sublayers share memory. */
+/* The results of a sublayer, which backward reads. At inference, sublayers share memory. */
 struct sublayer {
-    float *q;                /* self: [rows][(H + 2 key_heads) K]; cross: [rows][H K];
-                                recurrent: [rows][2 D] candidates and inputs of gates */
-    float *kv;               /* cross: [source rows][2 key_heads K] */
-    float *mixed;            /* [rows][D] output of the heads; recurrent: the cells */
-    float *statistics;       /* [H][rows][2] of the softmax, see rapt_attention_saved */
+    float *q;                /* self-attention: [rows][(H + 2 key_heads) K]; cross-attention:
+                                [rows][H K]; recurrent unit: [rows][2 D] candidates and inputs of
+                                gates */
+    float *kv;               /* cross-attention: [source rows][2 key_heads K] */
+    float *mixed;            /* [rows][D] output of the heads, or cells of the recurrent unit */
+    float *statistics;       /* [H][rows][2] softmax statistics, see rapt_attention_saved */
     int *chosen;             /* hard normalizers: [H][rows] */
-    float *projected_q;      /* inference: [rows][H][W] queries projected by the score, if it
-                                projects them */
-    float *projected_keys;   /* inference: [rows or source rows][key_heads][W] keys likewise */
-    float *centers;          /* inference, local-p: [H][rows] */
-    float *center_hidden;    /* inference, local-p: [H][rows][center_hidden] */
-    float *hidden, *active;  /* feed-forward: [rows][F, gated: 2F] before, [rows][F] after the
-                                activation */
+    float *projected_q;      /* at inference: [rows][H][W] queries projected by the score, unless
+                                they are used as they are */
+    float *projected_keys;   /* at inference: [rows or source rows][key_heads][W] keys, likewise */
+    float *centers;          /* at inference, local-p: [H][rows] */
+    float *center_hidden;    /* at inference, local-p: [H][rows][center_hidden] */
+    float *hidden, *active;  /* feed-forward: [rows][F, or 2F if gated] before the activation, and
+                                [rows][F] after it */
     float *y;                /* [rows][D] output of the sublayer, before the residual */
     float *sum;              /* [rows][D] with the residual */
     float *out;              /* [rows][D] after the norm that follows */
-    struct norm_saved saved; /* of that norm */
+    struct norm_saved saved; /* what backward needs of that norm */
 };
 
 struct stack_memory {
@@ -277,14 +288,15 @@ struct stack_memory {
     float *embedded; /* [rows][D] */
     float *first;    /* pre-norm: [rows][D] embedded, normalized */
     struct norm_saved first_saved;
-    /* backward only: */
+    /* for backward only: */
     float *dout, *dstream;                             /* [rows][D] */
-    float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive: gated feed-forward only */
+    float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive is for gated feed-forward layers
+                                                          only */
 };
 
 /* The rows of a pass. */
 struct rows {
-    int batch, count;  /* sequences; rows of all sequences */
+    int batch, count;  /* number of sequences, and rows of all sequences */
     const int *starts; /* [batch + 1] */
     int longest;       /* rows of the longest sequence */
 };
@@ -293,34 +305,35 @@ static inline struct rows rapt__rows(int batch, const int *starts)
     return (struct rows){batch, starts[batch], starts, rapt__longest(batch, starts)};
 }
 
-struct cache_state { /* what self- or cross-attention remembers from call to call at inference */
-    struct cache *caches;              /* [layers] keys and values of past tokens */
-    struct attention_history *history; /* location-aware: [layers] last weights; else NULL */
+struct cache_state {      /* state of self- or cross-attention between calls at inference */
+    struct cache *caches; /* [layers] keys and values of past tokens */
+    struct attention_history *history; /* location-aware scores: [layers] last weights; else NULL */
     float *packed;                     /* [layers][packed_size] weights, see rapt__score_pack */
-    size_t packed_size;                /* floats per layer; 0 means the score needs none */
-    float *relative;                   /* [H][relative_row] biases by distance, or NULL */
-    int relative_row, relative_zero;   /* that of key s is at s - position + zero */
-    int *counts;                       /* [batch] keys of each target sequence */
+    size_t packed_size;                /* floats per layer; 0 if the score needs none */
+    float *relative;                   /* [H][relative_row] relative biases, or NULL */
+    int relative_row, relative_zero;   /* the bias of key s is element s - position + zero */
+    int *counts;                       /* [batch] number of keys of each target sequence */
     float *states;                     /* recurrent decoders only: cells [layers][sequences][D] */
-    float *spare_states;               /* of the same size, used to reorder */
+    float *spare_states;               /* scratch memory of the same size, used to reorder */
     int sequences;
 };
 struct stack_caches {
     struct cache_state self, cross;
-    const int *past;      /* [batch] tokens of each sequence before this call */
-    const int *source_of; /* [batch] the source of each sequence */
+    const int *past;      /* [batch] number of tokens of each sequence before this call */
+    const int *source_of; /* [batch] index of each sequence's source */
 };
 
 struct stack {
     const rapt_model *model;
-    const float *block; /* the parameters */
+    const float *block; /* block of parameters */
     bool decoder;       /* causal, and with cross-attention if there is a source */
-    bool bare;          /* layers only: reads vectors of D, and no norm follows the last one */
+    bool bare;          /* only layers: reads vectors of D, and the last layer is not followed by a
+                           norm */
     struct stack_memory *memory;
     void *attention_workspace;
     int threads;
-    /* If not NULL, all members call it in backward when the gradients of the parameters from float
-       `from` on are final, of a decoder with an encoder only those after its layers. */
+    /* If not NULL, all members call it during backward whenever the gradients of further layers
+       have become final: those of the parameters from float `from` to the end of the block. */
     void (*final)(struct team *team, void *argument, size_t from);
     void *argument;
 };
@@ -328,35 +341,38 @@ struct stack {
 /* The inputs of a pass, the same for forward and backward. */
 struct pass {
     const int32_t *ids;   /* [rows.count] */
-    const float *vectors; /* instead of ids: [rows.count][source_width], bare: [rows.count][D] */
-    struct rows rows, source;          /* source: keys of cross-attention; count 0: none */
-    const float *states;               /* [source.count][D] the encoder's output */
+    const float *vectors; /* replaces ids: [rows.count][source_width], or [rows.count][D] if bare */
+    struct rows rows, source;          /* `source` holds the keys of cross-attention; its count is 0
+                                          if there are none */
+    const float *states;               /* [source.count][D] output of the encoder */
     const struct stack_caches *caches; /* NULL in training and in encoders */
     struct drop drop;
-    bool learning;                  /* backward will follow; otherwise nothing is drawn */
-    const float *reward, *baseline; /* [H][rows.count] of sampled keys, while learning */
-    const uint8_t *expected; /* [rows.batch] see rapt_attention, while learning; NULL if none */
-    float entropy;           /* see rapt_reinforce, while learning */
-    float anneal; /* while learning: replaces the arg-max by a softmax of anneal times the scores; 0
-                     means does not */
-    const struct guide *guide; /* of cross-attention in layer config.alignment_layer, for backward;
-                                  may be NULL */
+    bool learning;                  /* backward will follow; otherwise nothing is drawn at random */
+    const float *reward, *baseline; /* while learning: [H][rows.count], for sampled keys */
+    const uint8_t *expected; /* while learning: [rows.batch], see rapt_attention; NULL if none */
+    float entropy;           /* while learning: see rapt_reinforce */
+    float anneal; /* while learning: if not 0, the arg-max is replaced by a softmax of anneal times
+                     the scores */
+    const struct guide *guide; /* for backward: guides cross-attention in layer
+                                  config.alignment_layer; may be NULL */
 };
 
-/* What a pass keeps. CROSS: the queries of every layer, for the weights of cross-attention. SELF:
-   also those of self-attention, and in an encoder, which has no caches, its keys. ALL: everything,
-   for backward; every sublayer has memory of its own, and there are no caches. */
+/* What a pass keeps. CROSS keeps the queries of every layer, for the weights of cross-attention.
+   SELF also keeps those of self-attention and, in an encoder, which has no caches, its keys. ALL
+   keeps everything for backward: every sublayer has its own memory, and there are no caches. */
 enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
-/* Lays out the memory of a pass of `rows` rows over `source_rows` (0 means no cross-attention). */
+/* Lays out the memory of a pass of `rows` rows over `source_rows`, which is 0 without
+   cross-attention. */
 void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         int rows, int source_rows, enum stack_keeps keeps, struct arena *arena);
 
-/* Lays out the memory of one layer of these parts, in their order, for forward and backward. */
+/* Lays out the memory of one layer that consists of these parts, in this order, for forward and
+   backward. */
 void rapt__layer_memory(struct stack_memory *memory, const rapt_config *config,
                         const enum part *parts, int count, int rows, int source_rows,
                         struct arena *arena);
 
-/* Returns a sublayer of a layer, or NULL if the layers have no such part. */
+/* Returns a sublayer of a layer, or NULL if the layers do not have that part. */
 struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part part);
 
 /* Computes the embedding and all layers. Returns the last output [rows][D]. */
@@ -364,51 +380,51 @@ const float *rapt__stack_forward(const struct exec_context *c, const struct stac
                                  const struct pass *p);
 
 /* Given the gradient of the last output in memory->dout, adds the gradients of the parameters to
-   the block `gradients` and that of the source to dstates [source.count][D]. partial has
-   rapt__norm_partial floats. Returns the gradient of the vectors [rows.count][D] if the stack is
-   bare, otherwise NULL. */
+   the block `gradients` and the gradient of the source to dstates [source.count][D]. partial is
+   workspace of rapt__norm_partial floats. Returns the gradient of the vectors [rows.count][D] if
+   the stack is bare, otherwise NULL. */
 const float *rapt__stack_backward(const struct exec_context *c, const struct stack *s,
                                   const struct pass *p, float *dstates, float *gradients,
                                   float *partial);
 
-/* ---- sublayer.c: one f of the chain; sublayer->y = f(in), and back ---- */
+/* ---- sublayer.c: one function f of the chain, sublayer->y = f(in), and its gradient ---- */
 struct step { /* the sublayer of a pass */
     const struct stack *stack;
     const struct pass *pass;
-    int layer, index; /* of the layer; of the sublayer in the chain */
+    int layer, index; /* index of the layer, and of the sublayer in the chain */
     struct sublayer *u;
     const float *in; /* [rows][D] */
 };
 void rapt__sublayer_forward(const struct exec_context *c, const struct step *s, enum part part);
-/* Given dy, the gradient of u->y, sets din to the gradient of `in` or, if add, adds it to din. dy
-   may be din. */
+/* Given dy, the gradient of u->y, sets din to the gradient of `in`, or adds it to din if `add` is
+   set. dy may be din. */
 void rapt__sublayer_backward(const struct exec_context *c, const struct step *s, enum part part,
                              const float *dy, float *din, bool add, float *dstates,
                              float *gradients);
-/* Computes the self-attention weights of rows [first, first + rows) of one sequence in one layer
-   and head, weights[rows][its rows]. The last pass of the encoder, over `all` rows, must have kept
-   what this needs. */
+/* Computes weights[rows][keys of the sequence], the self-attention weights of rows [first, first +
+   rows) of one sequence in one layer and head. The last pass of the encoder, over `all` rows, must
+   have kept what this needs. */
 void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
                            int layer, int head, int sequence, int first, int rows, float *weights);
 /* Returns the dropout of one site of a pass. The key of a batch is rapt__mix(seed, number of
-   batches before it), and that of a site rapt__mix(drop->key, ((index + 1) * SITES + site) * 2 +
-   decoder), where index counts the sublayers of the half and -1 is the embedding. */
+   previous batches). The key of a site is rapt__mix(drop->key, ((index + 1) * SITES + site) * 2 +
+   decoder), where index counts the sublayers of the half, and -1 is the embedding. */
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
 struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index,
                           enum site site);
 
 /* ---- cached.c: attention of the decoder at inference ---- */
-/* Appends the keys and values of sources to the cache of a decoder layer. starts has all sequences
-   of the cache. */
+/* Appends the keys and values of sources to the cache of a decoder layer. `starts` covers all
+   sequences of the cache. */
 void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,
                         const struct cache_state *state, const float *states, int rows,
                         const int *starts);
-/* Packs the learned arrays of scores for all layers and fills in the biases by distance. */
+/* Packs the learned arrays of scores for all layers and fills in the relative biases. */
 void rapt__scores_pack(struct team *team, const struct stack *s, const struct cache_state *state,
                        bool cross);
 /* After a pass of the decoder, adds share times the weights of one of its rows, which belongs to
-   target `sequence`, in one layer and head to weights [keys of its source, or tokens of the target
-   so far]. The pass must have kept what this needs (stack_keeps). One thread; uses
+   target `sequence`, in one layer and head, to weights [keys of its source, or tokens of the target
+   so far]. The pass must have kept what this needs (stack_keeps). Runs on one thread and uses
    s->attention_workspace. */
 void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
                            const struct stack_caches *caches, bool cross, int layer, int head,
@@ -416,15 +432,17 @@ void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
 
 /* ---- tokens.c ---- */
 struct token_limits {
-    const char *what; /* "source" or "target", for messages and names of limits: "source_tokens" */
+    const char *what; /* "source" or "target", for messages and for names of limits such as
+                         "source_tokens" */
     int vocab, batch;
-    int tokens, length; /* at most, in the batch and in a sequence */
-    int extra;          /* tokens that will be put around each sequence, and count */
-    bool begin_and_end; /* extra tokens are begin and end: messages mention that they count */
+    int tokens, length; /* maximum number in the batch, and in a sequence */
+    int extra;          /* number of tokens that will be put around each sequence, which count
+                           too */
+    bool begin_and_end; /* extra tokens are begin and end; messages mention that they count */
     bool vectors;       /* rows are vectors instead of tokens */
 };
-/* Returns the largest valid limit of tokens or sequences. Attention counts the rows of all heads in
-   an int. */
+/* Returns the largest valid limit for tokens or sequences. Attention counts the rows of all heads
+   in an int. */
 static inline int rapt__tokens_max(const rapt_config *config)
 {
     return rapt__min(1 << 28, ATTENTION_ROWS / config->heads);
@@ -433,7 +451,8 @@ static inline int rapt__batch_max(const rapt_config *config)
 {
     return rapt__min(1 << 20, rapt__tokens_max(config));
 }
-/* Returns RAPT_BAD_ARGUMENT if tokens are NULL, out of range or more than the limits. */
+/* Returns RAPT_BAD_ARGUMENT if tokens is NULL, a token is out of range, or there are more than the
+   limits allow. */
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
                                rapt_message *why);
 
@@ -441,10 +460,11 @@ rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_lim
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block);
 
 /* ---- scales.c ---- */
-#define SCALES_KEY "rapt.scales" /* in the metadata */
-/* In the metadata: target tokens per source token, from the settings beside an imported model. */
+#define SCALES_KEY "rapt.scales" /* key of the metadata */
+/* Key of the metadata for the maximum number of target tokens per source token, from the settings
+   of an imported model. */
 #define LENGTH_KEY "rapt.max_length_factor"
-/* Works like rapt_model_scales for a name that is not a parameter, with one row. */
+/* Works like rapt_model_scales for a name that is not that of a parameter, with one row. */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
                                float *alpha, rapt_message *why);
 

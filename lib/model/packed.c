@@ -4,11 +4,11 @@
        "rapt.layout" = "panels 16", or "panels 16, finite" if the writer has checked every value
 
    A tensor of kind IN_PANELS is [panels][columns][16], where element [p][c][i] is row 16 p + i,
-   column c of the matrix; others are the matrix row by row. Each is padded with zeros to
-   whole vectors of 16. If they are in the order of the layout and start at a multiple of 64 bytes,
-   they are the block and can be mapped; a file of another program may order them otherwise and is
-   read. Names, shapes and offsets are always checked. A mapped file that says its values are finite
-   is believed, since checking would read all of it. */
+   column c of the matrix. Other tensors are the matrix row by row. Each is padded with zeros to
+   whole vectors of 16. If the tensors are in the order of the layout and start at a multiple of 64
+   bytes, they form the block and can be mapped. A file of another program, which may order them
+   differently, is read. Names, shapes and offsets are always checked. If a mapped file says that
+   its values are finite, this is not checked, since checking would read the whole file. */
 #include "model/model.h"
 
 #include <string.h>
@@ -56,8 +56,8 @@ const char *rapt__packed_layout(const rapt_model *m)
     return layouts[rapt__finite_count(m->block, m->layout.floats) == m->layout.floats];
 }
 
-/* Names the first value that is infinite or NaN: an element of a parameter's matrix, or the padding
-   after it. */
+/* Sets the message to name the first value that is infinite or NaN: an element of a parameter's
+   matrix, or of the padding after it. */
 static rapt_status check_finite(const rapt_model *m, rapt_status otherwise, rapt_message *why)
 {
     float row[256];
@@ -89,8 +89,8 @@ rapt_status rapt_model_check(const rapt_model *model, rapt_message *why)
 
 /* ---- tensors of a file ---- */
 
-/* Checks the tensors of a file and sets *in_order if the data can be mapped as the block.
-   RAPT_BAD_FILE: a tensor is missing or has another shape. */
+/* Checks the tensors of a file, and sets *in_order if the data can be mapped as the block. Returns
+   RAPT_BAD_FILE if a tensor is missing or has the wrong shape. */
 static rapt_status check_tensors(const rapt_model *m, const struct tensor_file *file,
                                  bool *in_order, rapt_message *why)
 {
@@ -111,7 +111,7 @@ static rapt_status check_tensors(const rapt_model *m, const struct tensor_file *
     return RAPT_OK;
 }
 
-/* Files are little-endian and can only be mapped on machines that are too. */
+/* Files are little-endian and can only be mapped on little-endian machines. */
 static bool is_little(void)
 {
     const uint32_t one = 1;

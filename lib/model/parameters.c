@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A pass over the list of parameters; the first one only counts. */
+/* A pass over the list of parameters. The first pass only counts. */
 struct layout_pass {
     struct layout *layout;
     bool real; /* the layout has memory */
@@ -78,7 +78,7 @@ static const enum initial learned_initial[] = {
 #include "attention/learned.def"
 };
 
-/* Lays out the arrays that the score and locality of self- or cross-attention learn. */
+/* Lays out the learned arrays of the score and locality of self- or cross-attention. */
 static void lay_out_learned(struct layout_pass *w, const rapt_config *c, bool cross,
                             const char *scope, int layer, const char *prefix,
                             struct score_offsets *to)
@@ -166,7 +166,7 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, struct 
     lay_out_all(&w, config);
 }
 
-/* Lays out a single layer, whose names have no scope, and its biases by distance. */
+/* Lays out a single layer, whose names have no scope, and its relative biases. */
 static void lay_out_alone(struct layout_pass *w, const rapt_config *c, bool decoder,
                           const struct layer_parts *parts)
 {
@@ -203,13 +203,13 @@ size_t rapt__parameter_count(const struct parameter *p)
     return (size_t)p->rows * (size_t)p->columns;
 }
 
-/* Consecutive elements of the plain matrix, which are in the block at `at` and every `step` floats
-   from there. */
+/* Consecutive elements of the plain matrix. In the block they start at `at`, and are `step` floats
+   apart. */
 struct stretch {
     size_t at, step, count;
 };
 
-/* Returns at most `left` elements from `first` on, in panels only to the end of the row. */
+/* Returns at most `left` elements, starting at `first`; in panels, they end with the row. */
 static struct stretch stretch_at(const struct parameter *p, size_t first, size_t left)
 {
     size_t columns = (size_t)p->columns, row = first / columns, column = first % columns;

@@ -1,7 +1,8 @@
 /* position.c - the slopes of ALiBi, and sinusoids (Vaswani et al. 2017, section 3.5) in three
    common layouts.
 
-   angle(p, i) = p / 10000^(2i / D);  column of sin and cos of pair i as rapt_position says. */
+   angle(p, i) = p / 10000^(2i / D); rapt_position defines the columns of the sine and cosine of
+   pair i. */
 #include "model/model.h"
 
 static double rate(rapt_position position, int pair, int pairs)
@@ -10,8 +11,8 @@ static double rate(rapt_position position, int pair, int pairs)
     return rapt__exp(-rapt__log(10000.0) * pair / span);
 }
 
-/* Press, Smith and Lewis 2022, section 3; numbers of heads that are not powers of two are treated
-   as in the authors' code. */
+/* Press, Smith and Lewis 2022, section 3. If the number of heads is not a power of two, follows the
+   authors' code. */
 double rapt__slope(int heads, int head)
 {
     int power = 1;

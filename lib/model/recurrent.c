@@ -1,6 +1,6 @@
-/* recurrent.c - a simpler simple recurrent unit instead of the decoder's self-attention (Kim et al.
-   2019, section 3.1; Marian's `ssru`). At inference the cells of all targets are carried from call
-   to call.
+/* recurrent.c - a simpler simple recurrent unit, which replaces the decoder's self-attention (Kim
+   et al. 2019, section 3.1; Marian's `ssru`). At inference the cells of all targets are kept
+   between calls.
 
        c[t] = f c[t-1] + (1 - f) x W',  f = 1 / (1 + exp(-(x V' + b))),  y = max(c, 0) */
 #include "model/sublayer.h"
@@ -31,7 +31,7 @@ void rapt__recurrent_forward(const struct exec_context *c, const struct step *s)
     const struct linear input = rapt__linear_at(&offset->input, s->stack->block),
                         forget = rapt__linear_at(&offset->forget, s->stack->block);
     int rows = s->pass->rows.count, D = unit.width;
-    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* rows of q: x and z */
+    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds x and z */
     rapt__linear_forward(c, &input, s->in, D, rows, s->u->q, pair, ACTIVATION_NONE, NULL);
     rapt__linear_forward(c, &forget, s->in, D, rows, s->u->q + D, pair, ACTIVATION_NONE, NULL);
     rapt__ssru_forward(c, &unit, s->u->q, s->u->mixed, s->u->y);
@@ -46,7 +46,7 @@ void rapt__recurrent_backward(const struct exec_context *c, const struct step *s
                         forget = rapt__linear_at(&offset->forget, s->stack->block);
     const struct stack_memory *m = s->stack->memory;
     int rows = s->pass->rows.count, D = unit.width;
-    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* rows of q: x and z */
+    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds x and z */
     rapt__activate_backward(c, ACTIVATION_RELU, s->u->mixed, dy, m->dmixed,
                             (size_t)rows * (size_t)D);
     rapt__ssru_backward(c, &unit, s->u->q, s->u->mixed, m->dmixed, m->dq);

@@ -1,10 +1,9 @@
-/* scales.c - finds the scale and alpha of each row of a parameter in the metadata "rapt.scales".
-   These are lines, which are not trusted:
+/* scales.c - finds the scale and alpha of each row of a parameter in the metadata "rapt.scales",
+   which are not trusted. They consist of lines
 
        NAME FIRST ROWS SCALE ALPHA
 
-   rows [FIRST, FIRST + ROWS) of parameter NAME have this scale and alpha, where 0 means that there
-   is none. */
+   where rows [FIRST, FIRST + ROWS) of parameter NAME have this scale and alpha; 0 means unknown. */
 #include "model/model.h"
 
 #include <string.h>
@@ -16,7 +15,8 @@ struct scale_line {
     float scale, alpha;
 };
 
-/* Copies the word up to the next space or end of line. Returns false if it is empty or too long. */
+/* Copies the word that ends at the next space or line break. Returns false if it is empty or too
+   long. */
 static bool take_word(const char **at, char word[FLOAT_TEXT])
 {
     size_t size = strcspn(*at, " \n");
@@ -62,7 +62,7 @@ static bool is_of(const struct scale_line *line, const char *name)
     return strlen(name) == line->name_size && memcmp(name, line->name, line->name_size) == 0;
 }
 
-/* Reads the lines of a name into scales and alphas [rows], either of which may be NULL. */
+/* Reads the lines for a name into scales and alphas [rows], either of which may be NULL. */
 static rapt_status read_lines(const rapt_model *m, const char *name, int rows, float *scales,
                               float *alphas, rapt_message *why)
 {

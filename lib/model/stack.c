@@ -1,10 +1,15 @@
 /* stack.c - computes the layers of one half, from token ids to the output of the last layer, and
-   takes the gradient of that output back to the parameters. Training and inference share this code.
+   propagates the gradient of that output back to the parameters. Training and inference share this
+   code.
 
    A stack is a chain of sublayers f. With post-norm (Vaswani et al. 2017, section 3.1):
+
        sum = out' + dropout(f(out')),   out = norm(sum)
-   with pre-norm, where out' is already the norm of sum':
+
+   With pre-norm, where out' is already the norm of sum':
+
        sum = sum' + dropout(f(out')),   out = next norm(sum)
+
    In both cases f reads the last out and adds to the stream, which is out' or sum', so that one
    step serves both. */
 #include "model/sublayer.h"
@@ -33,7 +38,8 @@ static struct chain chain_of(const struct stack *s)
     return chain;
 }
 
-/* Returns the norm of sublayer i, or that of the stack if i is the number of sublayers. */
+/* Returns the norm of sublayer i, or the final norm of the stack if i is the number of
+   sublayers. */
 static const struct norm_offsets *norm_of(const struct chain *chain, int i)
 {
     int layer = i / chain->parts_count;
@@ -53,8 +59,8 @@ static struct norm norm_at(const struct chain *chain, const struct norm_offsets 
                          rapt__epsilon(chain->config)};
 }
 
-/* Returns the norm that gives the output of sublayer i, or NULL if the output is the stream itself.
- */
+/* Returns the norm that produces the output of sublayer i, or NULL if the output is the stream
+   itself. */
 static const struct norm_offsets *norm_after(const struct chain *chain, int i)
 {
     bool last = i + 1 == chain->offset->count * chain->parts_count;
@@ -182,8 +188,8 @@ static void back_through(const struct exec_context *c, const struct chain *chain
                         offset->bias ? gradients + offset->bias : NULL, partial);
 }
 
-/* Takes the gradients of a sublayer's out and, with pre-norm, of the stream to those of its inputs.
- */
+/* Computes the gradients of a sublayer's inputs from those of its out and, with pre-norm, of the
+   stream. */
 static void step_backward(const struct exec_context *c, const struct chain *chain,
                           const struct stack *s, const struct pass *p, int i, float *dstates,
                           float *gradients, float *partial)
@@ -210,16 +216,16 @@ static void step_backward(const struct exec_context *c, const struct chain *chai
                             !chain->before, dstates, gradients);
 }
 
-/* Returns the offset of a layer's first parameter. The block has first the parameters that belong
-   to no layer, then the layers of the encoder, then those of the decoder. */
+/* Returns the offset of a layer's first parameter. The block starts with the parameters that do not
+   belong to a layer, followed by the layers of the encoder, then those of the decoder. */
 static size_t layer_start(const struct chain *chain, int layer)
 {
     const struct layer_offsets *l = &chain->offset->layers[layer];
     return chain->parts[0] == PART_SELF ? l->self.qkv.weight : l->recurrent.input.weight;
 }
 
-/* Reports final gradients after backward has reached sublayer i; with pre-norm, the norm before i
-   is still open. */
+/* Reports final gradients after backward has reached sublayer i. With pre-norm, the gradients of
+   the norm before i are not final yet. */
 static void tell_final(const struct exec_context *c, const struct chain *chain,
                        const struct stack *s, int i)
 {

@@ -1,6 +1,6 @@
 /* stack_layout.c - lays out the memory of a stack in an arena: the activations of every sublayer
-   for a configuration and a number of rows. In training each sublayer has its own, which backward
-   reads; at inference sublayers share them. */
+   for a configuration and a number of rows. In training each sublayer has its own activations,
+   which backward reads. At inference sublayers share them. */
 #include "model/sublayer.h"
 
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3])
@@ -20,7 +20,8 @@ struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part p
     return i < n ? &s->memory->sublayers[layer * n + i] : NULL;
 }
 
-/* Lays out what cached attention computes per query: projected queries, centers and statistics. */
+/* Lays out what cached attention computes for each query: projected queries, centers and
+   statistics. */
 static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_t rows,
                            struct arena *arena)
 {
@@ -31,7 +32,7 @@ static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_
     u->statistics = rapt__arena_floats(arena, rows, 2 * H);
 }
 
-/* Lays out what attention over caches needs besides queries and outputs. */
+/* Lays out what attention to caches needs besides queries and outputs. */
 static void cached_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                           size_t source_rows, struct arena *arena)
 {
@@ -60,7 +61,7 @@ static float *projections_of(const rapt_config *c, enum part part, size_t rows, 
     return rapt__arena_floats(arena, rows, part == PART_SELF ? D + 2 * G : D);
 }
 
-/* Lays out what attention over arrays saves: how each row was normalized. */
+/* Lays out what attention on arrays saves to describe the normalization of each row. */
 static void softmax_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                            struct arena *arena)
 {
@@ -110,7 +111,7 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t
     m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);
 }
 
-/* Returns memory for what the weights of a sublayer are later computed from. */
+/* Returns memory for what is needed later to compute the weights of a sublayer. */
 static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum part part,
                                       size_t rows, struct arena *arena)
 {
@@ -126,9 +127,9 @@ static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum p
     return own;
 }
 
-/* Lets all layers share the memory of the first at inference, and all parts share y, sum and out.
-   What attention weights are computed from is not shared: for cross-attention always, since
-   alignments need it, for self-attention on request. */
+/* Makes all layers share the memory of the first at inference, and all parts share y, sum and out.
+   What is needed to compute attention weights is not shared: for cross-attention never, since
+   alignments need it, and for self-attention on request. */
 static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, bool self,
                          size_t rows, struct arena *arena)
 {
@@ -149,8 +150,7 @@ static void share_layout(struct stack_memory *m, const rapt_config *c, bool deco
     }
 }
 
-/* Lays out a chain whose parts repeat after n; the first `own` sublayers get memory of their own.
- */
+/* Lays out a chain whose parts repeat after n. The first `own` sublayers get their own memory. */
 static void chain_layout(struct stack_memory *m, const rapt_config *c, const enum part *parts,
                          int n, int own, bool cached, size_t rows, size_t source_rows,
                          struct arena *arena)

@@ -1,4 +1,4 @@
-/* sublayer.c - the functions a layer is made of: self-attention, cross-attention and the
+/* sublayer.c - the functions of which a layer consists: self-attention, cross-attention and the
    position-wise feed-forward network (Vaswani et al. 2017, sections 3.2 and 3.3), and, in
    recurrent.c, the unit that may replace self-attention in a decoder.
 
@@ -34,7 +34,7 @@ static void project(const struct exec_context *c, const struct step *s,
 }
 
 /* Adds the gradients of project's parameters. Unless dx is NULL, sets it to the gradient of x, or
-   adds that if `add` is set. */
+   adds that gradient if `add` is set. */
 static void project_backward(const struct exec_context *c, const struct step *s,
                              const struct linear_offsets *offset, const float *x, const float *dy,
                              int rows, float *dx, bool add, float *gradients)

@@ -1,5 +1,5 @@
-/* sublayer.h - shared by the files of a stack: where the queries, keys and values of an attention
-   sublayer are, and its problem. */
+/* sublayer.h - declarations shared by the files of a stack: where the queries, keys and values of
+   an attention sublayer are, and its attention problem. */
 #ifndef RAPT_LIB_MODEL_SUBLAYER_H
 #define RAPT_LIB_MODEL_SUBLAYER_H
 
@@ -7,20 +7,20 @@
 
 /* The queries, keys and values of a sublayer. */
 struct heads {
-    float *q, *k, *v; /* values or gradients */
+    float *q, *k, *v; /* their values, or their gradients */
     ptrdiff_t q_row, k_row;
 };
-/* Finds them in q, which has all three for self-attention, and, for cross-attention, in kv, which
-   may be NULL. */
+/* Finds them in q, which holds all three for self-attention, and for cross-attention in q and kv.
+   kv may be NULL. */
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv);
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross);
-/* attention_config.c: changes a problem for training: expected values instead of draws, and a
+/* attention_config.c: adapts a problem to training, with expected values instead of draws, and a
    softmax instead of the arg-max while that is annealed. */
 void rapt__attention_learning(rapt_attention *a, const struct pass *p);
 /* Returns the problem of a layer without its rows. */
 rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning);
 
-/* ---- recurrent.c: like rapt__sublayer_forward and _backward ---- */
+/* ---- recurrent.c: like rapt__sublayer_forward and _backward, for the recurrent unit ---- */
 void rapt__recurrent_forward(const struct exec_context *c, const struct step *s);
 void rapt__recurrent_backward(const struct exec_context *c, const struct step *s, const float *dy,
                               float *din, bool add, float *gradients);

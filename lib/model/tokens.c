@@ -1,4 +1,4 @@
-/* tokens.c - checks rapt_tokens against a vocabulary and limits. Messages give the index, the value
+/* tokens.c - checks rapt_tokens against a vocabulary and limits. Messages name the index, the value
    and the limit. */
 #include "model/model.h"
 
