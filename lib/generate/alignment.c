@@ -1,9 +1,10 @@
-/* alignment.c - reads attention weights: those of the last rapt_decode or of the encoder, in one
-   layer and head or averaged; and, token by token during a search, the cross-attention of all
-   hypotheses, in the head that config.alignment_layer names or averaged.
+/* alignment.c - reads attention weights. After rapt_encode or rapt_decode these are the weights of
+   one layer and head, or averages. During a search it reads the cross-attention of all hypotheses
+   token by token, in the head that config.alignment_layer selects or averaged.
 
    A recorded row belongs to a position and a slot. The rows of a hypothesis that has moved between
-   slots are found by following the parent of its slot at each position back to the first. */
+   slots are found by following the parent of its slot from each position to the previous one, back
+   to the first. */
 #include "generate/search.h"
 #include "generate/session.h"
 
@@ -13,9 +14,9 @@ struct readout {
     rapt_session *session;
     bool cross;
     const int *keys; /* [targets] keys per row: tokens of the source, or of the target so far */
-    int layer, head; /* -1 means the mean over all */
-    size_t position; /* 0 means rows are written back to back; else floats per position of a record,
-                        where rows are written by position and slot */
+    int layer, head; /* -1 means the mean over all of them */
+    size_t position; /* if 0, rows are written back to back; otherwise it is the number of floats
+                        per position of a record, and rows are written by position and slot */
     float *weights;  /* result */
 };
 
@@ -61,8 +62,9 @@ static void work_on_rows(struct team *team, void *argument)
     }
 }
 
-/* Writes the mean over the wanted layers and heads of the encoder's self-attention. Whole matrices
-   of one head would need memory for [positions][positions], so it reads weights_rows at a time. */
+/* Writes the mean over the wanted layers and heads of the encoder's self-attention. The whole
+   matrix of a head would need memory for [positions][positions], so weights_rows rows are read at a
+   time. */
 static void work_on_encoder(struct team *team, void *argument)
 {
     const struct readout *r = argument;
@@ -153,7 +155,8 @@ void rapt__record_layout(struct alignment_record *record, size_t floats, size_t 
     record->parents = rapt__arena_take(arena, parents, sizeof *record->parents);
 }
 
-/* Floats per position of a record: one row over its source for every slot. */
+/* Returns the number of floats per position of a record: for every slot, one row over the tokens of
+   its source. */
 static size_t position_floats(const rapt_session *s)
 {
     return (size_t)s->limits.beams * (size_t)s->source_starts[s->sources];

@@ -1,11 +1,12 @@
-/* beam.c - beam search: chooses which continuations of the hypotheses of a source live on. The
-   sources of a batch do not affect each other.
+/* beam.c - beam search: chooses which continuations of a source's hypotheses survive. The sources
+   of a batch do not affect each other.
 
    A step takes the beams + 1 most likely next tokens of every live hypothesis (one of them may be
    the end) and ranks them all by the log-probability of the whole sequence. Ties go to the earlier
-   hypothesis, then to the lower token. An end among the first `beams` finishes its hypothesis; the
-   first `beams` other candidates live on. rapt_search_rules documents where other projects differ,
-   and finish.c handles the hypotheses that end. Greedy search is beams = 1. */
+   hypothesis, then to the lower token. An end token among the first `beams` finishes its
+   hypothesis; the first `beams` other candidates survive. rapt_search_rules documents where other
+   projects differ, and finish.c handles the hypotheses that end. Greedy search is beam search with
+   beams = 1. */
 #include "generate/generate.h"
 
 #include "generate/search.h"
@@ -67,13 +68,14 @@ static int by_rank(const void *context, const void *x, const void *y)
     return (a->token > b->token) - (a->token < b->token);
 }
 
-/* Returns where the tokens of a hypothesis begin in live, next and done, and in their logs. */
+/* Returns where the tokens of a hypothesis begin in live, next and done, and in their arrays of
+   log-probabilities. */
 static size_t hypothesis_at(const struct search *s, int source, int slot)
 {
     return (size_t)(source * s->stride + slot) * (size_t)s->length;
 }
 
-/* Ranks the picks of all live hypotheses of a source, best first; returns their number. */
+/* Ranks the picks of all live hypotheses of a source, best first, and returns their number. */
 static int collect(struct search *s, int source, int row)
 {
     struct search_memory *m = s->m;
@@ -115,7 +117,7 @@ void rapt__search_take(struct search *s, int source, const struct candidate *c)
     s->m->live_count[source] = !end;
 }
 
-/* At the limit, HF puts the end after every live hypothesis, whatever the logits are. */
+/* At the limit, HF appends the end to every live hypothesis, whatever the logits are. */
 static void force_end(struct search *s, int source)
 {
     struct search_memory *m = s->m;
@@ -126,8 +128,9 @@ static void force_end(struct search *s, int source)
     m->live_count[source] = 0;
 }
 
-/* Returns how many of the best candidates count in a step: an end below that rank is ignored. For
-   Marian it is the number of live hypotheses, but in the first step, where one is live, beams. */
+/* Returns how many of the best candidates count in a step; ends below that rank are ignored. With
+   Marian's rules this is the number of live hypotheses, except in the first step, where only one is
+   live and it is `beams`. */
 static int width_of(const struct search *s, int source)
 {
     const struct search_memory *m = s->m;
@@ -146,7 +149,8 @@ void rapt__search_choose(struct search *s, int source, int row)
         return;
     }
     int candidates = collect(s, source, row), live = 0, width = width_of(s, source), open = width;
-    if (candidates == 0) { /* all tokens are suppressed or forbidden, or logits are not finite */
+    if (candidates == 0) { /* all tokens are suppressed or forbidden, or the logits are not
+                              finite */
         rapt__search_truncate(s, source);
         return;
     }
@@ -157,7 +161,7 @@ void rapt__search_choose(struct search *s, int source, int row)
         if (c->token != s->options->end) {
             continue_hypothesis(s, source, c, live++);
         } else if (i < width && after_prefix && i > 0) {
-            open--; /* CTranslate2 drops this end, and nothing takes its place */
+            open--; /* CTranslate2 drops this end without a replacement */
         } else if (i < width) {
             rapt__search_finish(s, source, c->slot, c);
             m->top_ended[source] |= i == 0;

@@ -1,11 +1,11 @@
-/* constrain.c - sets the logits of forbidden tokens to -infinity: the end before min_length, and
-   tokens that would repeat an n-gram of the hypothesis. */
+/* constrain.c - sets the logits of forbidden tokens to -infinity: the end token before min_length,
+   and tokens that would repeat an n-gram of the hypothesis. */
 #include "generate/search.h"
 
 #include <string.h>
 
-/* Forbids the tokens that would complete an n-gram that ids[count] already contains, given its last
-   n - 1 tokens; the end is exempt. */
+/* Forbids the tokens that, after the last n - 1 tokens, would complete an n-gram that ids[count]
+   already contains. The end token is exempt. */
 static void forbid_repeats(const struct search *s, const int32_t *ids, int count,
                            const struct section *section)
 {

@@ -1,5 +1,5 @@
 /* encode.c - runs the encoder over source tokens and stores the keys and values of cross-attention
-   in the decoder's caches; also pools and classifies the encoder's output. The encoder reads a
+   in the decoder's caches. Also pools and classifies the encoder's output. The encoder reads a
    group of a few sequences at a time, so its memory does not grow with the batch. */
 #include "generate/session.h"
 
@@ -13,9 +13,9 @@ struct reading {
     int sources;
     bool keep;            /* the encoder output of all sources is wanted */
     rapt_pooling pooling; /* pooled rows are wanted, unless NONE */
-    bool classify;        /* logits are wanted: of pooled rows, or of all rows */
-    const float *states;  /* result: the encoder output of all sources if wanted, or of the last
-                             group */
+    bool classify;        /* logits are wanted, of pooled rows or of all rows */
+    const float *states;  /* result: the encoder output of all sources if wanted, otherwise of the
+                             last group */
 };
 
 /* Projects the keys and values of a group of sources once for every layer of the decoder. */
@@ -27,7 +27,8 @@ static void project_sources(const struct exec_context *c, rapt_session *s, const
         rapt__cross_append(c, &decoder, l, &s->cross, states, rows, s->group_starts);
 }
 
-/* Returns the end of the group that begins with sequence `first`: the sequences read at once. */
+/* Returns the end of the group that begins with sequence `first`, that is, of the sequences that
+   are read together. */
 static int group_from(const rapt_session *s, int first, int sources)
 {
     int end = first + 1;
@@ -54,7 +55,7 @@ static const float *read_group(const struct exec_context *c, const struct readin
     return rapt__stack_forward(c, &r->encoder, &pass);
 }
 
-/* Copies the encoder output of a group to row `first` of s->states. */
+/* Copies the encoder output of a group to s->states, starting at row `first`. */
 static void keep_states(const struct exec_context *c, rapt_session *s, const float *from, int first,
                         int rows)
 {
@@ -65,7 +66,8 @@ static void keep_states(const struct exec_context *c, rapt_session *s, const flo
                (end - begin) * D * sizeof *from);
 }
 
-/* Computes the pooled rows and logits of a group, if they are wanted. at: its first row. */
+/* Computes the pooled rows and logits of a group, if they are wanted. `at` is the index of its
+   first row. */
 static void answer(const struct exec_context *c, const struct reading *r, const float *states,
                    int first, int end, int at)
 {
@@ -130,7 +132,7 @@ int rapt__session_target_capacity(const rapt_session *s, int sources)
     return target_capacity < positions ? (int)target_capacity : positions;
 }
 
-/* Returns the size of the cells of a recurrent decoder in bytes. */
+/* Returns the size in bytes of the cells of a recurrent decoder. */
 static size_t states_size(const rapt_session *s)
 {
     return (size_t)s->model->layout.decoder.count * (size_t)s->self.sequences *
@@ -157,7 +159,7 @@ static void start_caches(rapt_session *s, int target_capacity)
         rapt__history_start(&s->cross.history[l], s->capacity);
 }
 
-/* Forgets all tokens and prepares for new sources, each with limits.beams targets. */
+/* Discards all tokens and prepares for new sources, each with limits.beams targets. */
 static void begin_targets(rapt_session *s, int sources, int target_capacity)
 {
     s->sources = sources;

@@ -11,14 +11,16 @@ static double score_of(const struct search *s, double sum, int n)
     return sum / rapt__pow(n, (double)s->options->length_penalty);
 }
 
-/* Returns the length that length_penalty applies to: without the prefix, except for CTranslate2. */
+/* Returns the length to which length_penalty applies. It excludes the prefix, except with
+   CTranslate2's rules. */
 static int scored(const struct search *s, int source, int count)
 {
     int given = s->search_rules == RAPT_SEARCH_RULES_CT2 ? 0 : s->m->given[source];
     return rapt__max(count - given, 1);
 }
 
-/* Returns the slot of the worst hypothesis kept in `done`, the first one of equal scores. */
+/* Returns the slot of the worst hypothesis kept in `done`. Of several with the same score, it is
+   the first. */
 static int worst_of(const struct search *s, int source)
 {
     const struct search_memory *m = s->m;
@@ -41,10 +43,10 @@ static void move_done(struct search *s, int from, int to)
     m->done_score[to] = m->done_score[from];
 }
 
-/* Returns a free slot of `done` for a hypothesis with that score, or -1 if it is not kept. With
-   `beams` hypotheses kept already, RAPT's rules keep no more. With the other rules the worst one
-   gives way to a better one, and the later ones move up, so that they stay in the order in which
-   they finished. */
+/* Returns a free slot of `done` for a hypothesis with this score, or -1 if it is not kept. If
+   `beams` hypotheses have already been kept, RAPT's rules keep no more. With the other rules, a
+   better hypothesis replaces the worst one: those after the worst one move up, so that all stay in
+   the order in which they finished. */
 static int slot_for(struct search *s, int source, double score)
 {
     struct search_memory *m = s->m;
@@ -75,8 +77,8 @@ void rapt__search_finish(struct search *s, int source, int slot, const struct ca
     m->done_score[at] = score;
 }
 
-/* Returns true if `beams` hypotheses have finished and the best live one scores no better than the
-   worst of them. `next` is in order, so its first slot is the best. */
+/* Returns true if `beams` hypotheses have finished and the best live one does not score better than
+   the worst of them. `next` is sorted, so its first slot is the best. */
 static bool none_better(const struct search *s, int source, int live)
 {
     const struct search_memory *m = s->m;
@@ -93,7 +95,7 @@ bool rapt__search_ended(const struct search *s, int source, int live)
     if (s->search_rules == RAPT_SEARCH_RULES_MARIAN) return false;
     if (s->search_rules == RAPT_SEARCH_RULES_HF) return none_better(s, source, live);
     if (s->search_rules == RAPT_SEARCH_RULES_RAPT) return m->done_count[source] == s->beams;
-    if (m->count[source] + 1 >= m->limit[source]) return false; /* all will be truncated */
+    if (m->count[source] + 1 >= m->limit[source]) return false; /* all of them will be truncated */
     if (s->options->length_penalty == 0)
         return m->top_ended[source] && m->ended_count[source] >= s->nbest;
     return m->ended_count[source] >= s->beams;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the maximum number of tokens of a target, its end included. */
+/* Returns the maximum number of tokens of a target, including its end. */
 static int limit_of(const struct search *s, int source_length)
 {
     const rapt_generate_options *o = s->options;
@@ -73,7 +73,8 @@ static void give_prefix(struct search *s, const rapt_tokens *prefix, int source)
     if (count >= m->limit[source]) rapt__search_truncate(s, source);
 }
 
-/* Decodes all tokens of the prefixes but the last of each, which is the input of the first step. */
+/* Decodes the tokens of all prefixes except the last token of each, which is the input of the first
+   step. */
 static rapt_status feed_prefix(struct search *s, const rapt_tokens *prefix, rapt_message *why)
 {
     const struct feed feed = {prefix, s->options->begin, -1};
@@ -88,7 +89,8 @@ static rapt_status feed_prefix(struct search *s, const rapt_tokens *prefix, rapt
     }
 }
 
-/* Returns the inputs of a step: one row for each live hypothesis, none for other slots. */
+/* Returns the inputs of a step: one row for each live hypothesis, and no row for the other
+   slots. */
 static rapt_tokens inputs_of(struct search *s)
 {
     struct search_memory *m = s->m;
@@ -134,8 +136,8 @@ static void work_on_logits(struct team *team, void *argument)
                      session->logits);
 }
 
-/* Finds the most likely next tokens of all live hypotheses. If the caller changes logits, they are
-   computed whole, passed to its callback, and picked from afterwards. */
+/* Finds the most likely next tokens of all live hypotheses. If the caller changes logits, all of
+   them are computed, passed to its callback, and only then picked from. */
 static rapt_status search_decode(struct search *s, rapt_message *why)
 {
     const rapt_generate_options *o = s->options;
@@ -178,8 +180,9 @@ static bool search_alive(const struct search *s)
     return false;
 }
 
-/* Makes steps until all sources are finished or a callback stops the call. Then truncates what is
-   still live, and announces its tokens unless options.token was the callback that stopped. */
+/* Makes steps until all sources are finished or a callback stops the call. Then truncates the
+   hypotheses that are still live, and announces their tokens unless the callback that stopped the
+   call was options.token. */
 static rapt_status search_run(struct search *s, rapt_message *why)
 {
     const rapt_generate_options *o = s->options;
@@ -213,7 +216,7 @@ static rapt_status read_outputs(rapt_generate_outputs *out, const rapt_generate_
     return RAPT_OK;
 }
 
-/* Generates the targets of sources that have been encoded. */
+/* Generates the targets of sources that have already been encoded. */
 static rapt_status search_sources(rapt_session *session, const rapt_generate_options *o,
                                   const rapt_generate_outputs *out,
                                   const struct listed_rows *listed, rapt_message *why)

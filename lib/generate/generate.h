@@ -7,49 +7,51 @@
 #include <rapt/generate.h>
 #include <rapt/shortlist.h>
 
-/* ---- beam.c: the state of a search ----
-   Each source has `beams` slots for its hypotheses: slot b*beams + i is hypothesis i of source b.
-   "live" hypotheses are extended in the next step, "done" ones are finished. */
+/* ---- beam.c: the state of a search ---- Each source has `beams` slots for its hypotheses: slot
+   b*beams + i is hypothesis i of source b. "live" hypotheses are extended in the next step, "done"
+   ones are finished. */
 struct candidate { /* a possible continuation of a live hypothesis */
     double sum;    /* log-probability of the whole sequence with this token */
-    int slot;      /* hypothesis that it continues: 0 .. beams-1 within its source */
+    int slot;      /* the hypothesis that it continues: 0 .. beams-1 within its source */
     int32_t token;
     float log_p; /* log-probability of the token */
 };
 struct search_memory {
     int32_t *live, *next; /* [slots][target_length] tokens of live hypotheses without begin, before
                              and after a step */
-    float *live_log, *next_log; /* [slots][target_length] their log-probabilities, if wanted */
+    float *live_log, *next_log; /* [slots][target_length] log-probabilities of these tokens, if
+                                   wanted */
     double *sums, *next_sums;   /* [slots] sums of log-probabilities */
-    int *count;                 /* [batch] tokens of each live hypothesis, prefix included */
+    int *count;                 /* [batch] tokens of each live hypothesis, including the prefix */
     int *given;                 /* [batch] tokens of the prefix */
-    int *announced;             /* [batch] tokens passed to options.token; -1 means all, and the
-                                   end */
-    int *live_count;            /* [batch] live hypotheses */
-    int *done_count;            /* [batch] finished hypotheses that are kept */
-    int *ended_count;           /* [batch] finished hypotheses, kept or not */
-    int *top_ended;             /* [batch] 1: in some step the best candidate was an end token */
-    int *limit;                 /* [batch] maximum number of tokens, end included */
+    int *announced;             /* [batch] number of tokens passed to options.token; -1 means all,
+                                   and the end */
+    int *live_count;            /* [batch] number of live hypotheses */
+    int *done_count;            /* [batch] number of finished hypotheses that are kept */
+    int *ended_count;           /* [batch] number of finished hypotheses, kept or not */
+    int *top_ended;             /* [batch] 1 if in some step the best candidate was an end token */
+    int *limit;                 /* [batch] maximum number of tokens, including the end */
     int32_t *done;              /* [slots][target_length] tokens, without the end */
-    float *done_log;            /* [slots][target_length] log-probabilities, with the end's */
-    int *done_length;           /* [slots] tokens without the end; -1 if already output */
-    int *done_ended;            /* [slots] 1: finished by the end token; 0 means truncated */
-    int *done_slot;             /* [slots] the live slot in which it finished */
+    float *done_log;            /* [slots][target_length] log-probabilities, including that of the
+                                   end */
+    int *done_length;           /* [slots] number of tokens without the end; -1 if already output */
+    int *done_ended;            /* [slots] 1 if finished by the end token, 0 if truncated */
+    int *done_slot;             /* [slots] the live slot in which the hypothesis finished */
     double *done_score;         /* [slots] */
     int *parents;               /* [slots] the slot that each live hypothesis continues */
     int *starts;                /* [slots + 1] first row of each slot in a step */
     int *row_slot;              /* [slots] the slot of each row of a step */
-    int32_t *inputs;            /* [rows] decoder inputs; rows = max(slots, target_tokens) */
-    int32_t *wanted;            /* [rows] forced decoding: the token that follows each input */
-    float *wanted_logits;       /* [rows] its logit */
-    /* Sampling: one set for each thread that samples, members = min(threads, batch). */
+    int32_t *inputs;            /* [rows] decoder inputs, where rows = max(slots, target_tokens) */
+    int32_t *wanted;            /* [rows] for forced decoding: the token that follows each input */
+    float *wanted_logits;       /* [rows] logit of that token */
+    /* For sampling: one set for each thread that samples, where members = min(threads, batch). */
     int *order;            /* [members][vocab] heap of tokens, most likely first */
     float *shares;         /* [members][vocab] probabilities relative to the most likely token */
     double *block_sums;    /* [members][rapt__sample_blocks(vocab)] sums of shares */
     float *block_greatest; /* [members][rapt__sample_blocks(vocab)] largest logits */
     struct candidate *candidates; /* [beams * (beams + 1)] */
-    int *counts, *tokens;         /* of struct picks */
-    float *logits;                /* of struct picks */
+    int *counts, *tokens;         /* counts and tokens of struct picks */
+    float *logits;                /* logits of struct picks */
     float *log_sums;              /* [rows] log sum exp of each row of logits */
     float *section_sums;          /* [rows][rapt__pick_sections(vocab)] */
 };
@@ -58,73 +60,75 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *limits, int
 
 /* ---- alignment.c: cross-attention weights recorded during a search ---- */
 struct alignment_record {
-    float *rows;  /* [positions][beams * source tokens]: at each position one row over the tokens of
-                     its source for every slot; NULL if nothing is recorded */
+    float *rows;  /* [positions][beams * source tokens]: at each position, for every slot, one row
+                     over the tokens of its source; NULL if nothing is recorded */
     int *parents; /* [positions + 1][targets] the slot that each slot continues */
 };
-/* Lays out a record with memory for that number of floats in rows and of ints in parents. */
+/* Lays out a record with memory for the given numbers of floats in rows and of ints in parents. */
 void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,
                          struct arena *arena);
 
-/* ---- shortlist.c: the part of the output matrix that a shortlist leaves to a call ---- */
+/* ---- shortlist.c: the part of the output matrix that a call needs with a shortlist ---- */
 struct listed_rows {
     struct arena arena;
     int sources;
-    struct linear output; /* copies of the rows that any source needs, in ascending order */
+    struct linear output; /* copies of the rows that at least one source needs, in ascending
+                             order */
     int32_t *rows;        /* [output.out] the token of each row */
     int *starts;          /* [sources + 1] where the tokens of each source begin */
-    int32_t *tokens;      /* [starts[sources]] tokens each source may use, ascending */
-    int32_t *columns;     /* [starts[sources]] their rows in `output` */
+    int32_t *tokens;      /* [starts[sources]] tokens that each source may use, ascending */
+    int32_t *columns;     /* [starts[sources]] the rows of these tokens in `output` */
 };
-/* Collects the tokens that each source may use, `end` always among them, and copies their rows of
-   the output matrix. Source tokens must be in the vocabulary. Allocates; if it succeeds,
+/* Collects the tokens that each source may use, always including `end`, and copies their rows of
+   the output matrix. Source tokens must be in the vocabulary. Allocates memory; if it succeeds,
    free the result with rapt__listed_rows_free. */
 rapt_status rapt__listed_rows_make(struct listed_rows *l, const rapt_session *s,
                                    const rapt_shortlist *shortlist, const rapt_tokens *source,
                                    int32_t end, rapt_message *why);
-/* Returns RAPT_BAD_ARGUMENT if the shortlist was made for vocabularies of other sizes. */
+/* Returns RAPT_BAD_ARGUMENT if the shortlist was made for vocabularies of different sizes. */
 rapt_status rapt__shortlist_check(const rapt_shortlist *shortlist, const rapt_config *config,
                                   rapt_message *why);
 void rapt__listed_rows_free(struct listed_rows *l, const rapt_session *s);
 
-/* ---- pick.c: the most likely next tokens of every row ---- */
+/* ---- pick.c: picks the most likely next tokens of every row ---- */
 struct section { /* logits of consecutive columns of a row */
     int first, columns;
-    const int32_t *tokens; /* of all columns of the row, ascending; NULL means column t is token
-                              t */
+    const int32_t *tokens; /* tokens of all columns of the row, ascending; if NULL, column t is
+                              token t */
     float *logits;         /* [columns] */
 };
-/* Sets the logit of a token to -infinity, if the token is in the section. */
+/* Sets the logit of a token to -infinity if the token is in the section. */
 void rapt__section_forbid(const struct section *section, int32_t token);
 struct picks {                 /* what to pick, and the result */
-    int max;                   /* tokens per row, at most */
-    int *counts;               /* [rows] tokens found, which are fewer if others are impossible */
-    int *tokens;               /* [rows][max] largest logit first */
+    int max;                   /* maximum number of tokens per row */
+    int *counts;               /* [rows] number of tokens found; fewer than max if others are
+                                  impossible */
+    int *tokens;               /* [rows][max] in descending order of logits */
     float *logits;             /* [rows][max] */
     float *log_sums;           /* [rows] log sum exp of the row */
     float *section_sums;       /* [rows][sections] workspace */
     int sections;              /* rapt__pick_sections of the model's vocabulary */
     const int32_t *wanted;     /* [rows] a token whose logit is wanted, or NULL */
-    float *wanted_logits;      /* [rows] its logit */
+    float *wanted_logits;      /* [rows] the logit of that token */
     const int32_t *suppressed; /* [suppressed_count] tokens that are never picked */
     int suppressed_count;
-    bool sum_all; /* suppressed and forbidden tokens count in log_sums */
-    /* Calls rapt__section_forbid for the tokens that this row must not have; NULL if none. */
+    bool sum_all; /* suppressed and forbidden tokens are included in log_sums */
+    /* Calls rapt__section_forbid for the tokens that are forbidden in this row. May be NULL. */
     void (*forbid)(const void *rules, int row, const struct section *section);
     const void *rules;
     const struct listed_rows *listed; /* the tokens that each source may use; NULL means all */
-    const int *row_slot; /* with listed: [rows] the source of row r is row_slot[r] / stride */
+    const int *row_slot; /* if listed: [rows] the source of row r is row_slot[r] / stride */
     int stride;
     bool keep; /* the caller reads all logits afterwards */
 };
-/* Sections of a row of that many logits. */
+/* Returns the number of sections of a row with this many logits. */
 int rapt__pick_sections(int vocab);
-/* Computes the logits x W' + b and picks from them. logits [rows][vocab] is filled if p->keep;
-   otherwise it is workspace. Called by all members of a team. */
+/* Computes the logits x W' + b and picks from them. If p->keep, logits [rows][vocab] is filled in;
+   otherwise it is workspace. Must be called by all members of a team. */
 void rapt__pick(const struct exec_context *c, const struct linear *output, const float *x, int rows,
                 struct picks *p, float *logits);
 /* Picks from logits [rows][vocab], and sets those of suppressed and forbidden tokens to -infinity.
-   Called by all members of a team. */
+   Must be called by all members of a team. */
 void rapt__pick_again(const struct exec_context *c, int rows, int vocab, struct picks *p,
                       float *logits);
 
@@ -132,60 +136,63 @@ void rapt__pick_again(const struct exec_context *c, int rows, int vocab, struct 
 struct rapt_session {
     rapt_allocator allocator;
     const rapt_model *model;
-    rapt_limits limits; /* beams and target_tokens filled in */
+    rapt_limits limits; /* with beams and target_tokens filled in */
     struct arena arena;
     struct stack_memory encoder, decoder;
     struct cache_state self, cross; /* [decoder layers] caches */
-    int *capacity;                  /* [batch * beams] tokens that the caches can hold */
+    int *capacity;                  /* [batch * beams] number of tokens that the caches can hold */
     int *parents;                   /* [batch * beams] */
     void *attention_workspace;
-    size_t weights_workspace; /* bytes of it that one member needs for rapt__decoder_weights */
-    int weights_rows;         /* encoder rows whose weights are read at once; 0 means no
+    size_t weights_workspace; /* bytes that one member needs for rapt__decoder_weights */
+    int weights_rows;         /* encoder rows whose weights are read at once; 0 without
                                  limits.self_weights */
     float *some_weights;      /* [weights_rows][positions] */
     int encoder_rows;         /* rows that the encoder reads at once; sequences are not split */
-    int *group_starts;        /* [batch + 1] starts within a group: the sequences read at once */
+    int *group_starts;        /* [batch + 1] starts within a group, that is, within the sequences
+                                 read at once */
     float *states;        /* [source_tokens][D] encoder output, if there may be several groups */
     float *pack;          /* [PACK_FLOATS] */
-    float *logits;        /* [target_tokens][N]; encoder-only models: [source_tokens][N], or with
-                             pooling [batch][N] */
+    float *logits;        /* [target_tokens][N]; in encoder-only models [source_tokens][N], or
+                             [batch][N] with pooling */
     float *pooled;        /* [batch][D] */
-    int sources, targets; /* sequences of the last rapt_encode, and their targets */
-    int target_rows;      /* rows of the last rapt_decode; 0 if none, or targets have moved since */
+    int sources, targets; /* number of sequences of the last rapt_encode, and of their targets */
+    int target_rows;      /* rows of the last rapt_decode; 0 if there were none or targets have
+                             moved since */
     bool reordered;       /* targets have moved since the last rapt_decode */
     bool searched;        /* the targets belong to a search, so the caller may not extend them */
-    int target_capacity;  /* tokens that a target can have, as asked for by rapt__encode */
+    int target_capacity;  /* number of tokens that a target may have, as passed to rapt__encode */
     int *source_starts;   /* [batch + 1] the last value repeats for absent sequences */
-    int *target_starts;   /* [batch * beams + 1] of the last rapt_decode, likewise */
-    int *past;            /* [batch * beams] tokens before the last rapt_decode */
-    int *length;          /* [batch * beams] tokens now */
+    int *target_starts;   /* [batch * beams + 1] for the last rapt_decode, likewise */
+    int *past;            /* [batch * beams] number of tokens before the last rapt_decode */
+    int *length;          /* [batch * beams] number of tokens now */
     int *source_of;       /* [batch * beams] the source of each target */
-    int *source_length;   /* [batch * beams] tokens of that source */
+    int *source_length;   /* [batch * beams] number of tokens of that source */
     struct search_memory search;
     struct alignment_record record;
 };
 
-/* rapt_encode with targets of up to target_capacity tokens, which may exceed limits.target_length
-   if there are fewer sources than limits.batch. */
+/* Does the same as rapt_encode for targets of up to target_capacity tokens, which may exceed
+   limits.target_length if there are fewer sources than limits.batch. */
 rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_capacity,
                          const float **encoder_output, rapt_message *why);
-/* Returns the largest target_capacity for that number of sources. */
+/* Returns the largest target_capacity for this number of sources. */
 int rapt__session_target_capacity(const rapt_session *s, int sources);
-/* rapt_decode, but picks tokens unless picks is NULL; logits are then left only with picks->keep.
-   If nothing is to be picked (max 0, wanted NULL), no logits are computed. */
+/* Does the same as rapt_decode, but picks tokens unless picks is NULL; logits are then available
+   afterwards only if picks->keep. If nothing is to be picked (max 0, wanted NULL), no logits are
+   computed. */
 rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
                          rapt_message *why);
-/* rapt_session_reorder, also for the targets of a search. */
+/* Does the same as rapt_session_reorder, but also for the targets of a search. */
 rapt_status rapt__reorder(rapt_session *s, const int *parents, rapt_message *why);
 
-/* ---- feed.c: known tokens for the first target of every source ---- */
+/* ---- feed.c: decodes known tokens of the first target of every source ---- */
 struct feed {
     const rapt_tokens *tokens; /* one sequence per source */
-    int32_t begin, end;        /* put around each sequence; end -1: no end */
+    int32_t begin, end;        /* put around each sequence; end is -1 if there is no end */
 };
-/* Returns the next rows of all sequences, at most limits.target_tokens; they are in search.starts
-   and search.inputs, and the token that follows each row in search.wanted. No rows are left once
-   all sequences have been fed. */
+/* Returns the number of next rows of all sequences, at most limits.target_tokens. The rows are in
+   search.starts and search.inputs, and the token that follows each row in search.wanted. Returns 0
+   once all sequences have been fed. */
 rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *feed);
 
 #endif

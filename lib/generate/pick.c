@@ -2,16 +2,17 @@
 
        log sum exp x = log sum over sections of exp(log sum exp of the section)
 
-   The output matrix is multiplied in sections of columns. The most likely tokens and the log sum of
-   a section are found while its logits are in the processor's cache, so no [rows][vocab] array is
-   filled. Sections do not depend on rows or threads, so neither do the bits. */
+   The product with the output matrix is computed in sections of columns. The most likely tokens and
+   the log sum of a section are found while its logits are in the processor's cache, so no
+   [rows][vocab] array is filled. Sections do not depend on rows or threads, so neither do the
+   bits. */
 #include "generate/generate.h"
 
 #include <math.h>
 
 enum {
     SECTION = 4096,
-    AT_HAND = 1 << 17 /* logits computed at once; at least a section of each row */
+    AT_HAND = 1 << 17 /* logits computed at once; at least one section of each row */
 };
 
 int rapt__pick_sections(int vocab)
@@ -19,7 +20,7 @@ int rapt__pick_sections(int vocab)
     return rapt__ceil_div(vocab, SECTION);
 }
 
-/* Returns the column of a token, or a value below s->first if the section lacks it. */
+/* Returns the column of a token, or a value below s->first if the token is not in the section. */
 static int column_of(const struct section *s, int32_t token)
 {
     int low = s->first, high = s->first + s->columns;
@@ -40,7 +41,7 @@ void rapt__section_forbid(const struct section *s, int32_t token)
     if (column >= s->first) s->logits[column - s->first] = -INFINITY;
 }
 
-/* Picks from one section of a row, adding to what earlier sections gave. */
+/* Picks from one section of a row, and merges the result with that of earlier sections. */
 static void pick_section(const struct kernels *k, struct picks *p, int row, const struct section *s)
 {
     size_t own = (size_t)row * (size_t)p->max;
@@ -57,8 +58,9 @@ static void pick_section(const struct kernels *k, struct picks *p, int row, cons
                                  p->tokens + own, p->logits + own);
 }
 
-/* Picks from columns [first, first + columns) of a row, section by section. logits: those of these
-   columns; all: the columns of the whole row. The last columns complete the row's log sum. */
+/* Picks from columns [first, first + columns) of a row, section by section. `logits` holds the
+   logits of these columns; `all` is the number of columns of the whole row. The last columns
+   complete the row's log sum. */
 static void pick_row(const struct kernels *k, struct picks *p, int row, int first, int columns,
                      int all, const int32_t *tokens, float *logits)
 {
@@ -71,9 +73,10 @@ static void pick_row(const struct kernels *k, struct picks *p, int row, int firs
     if (first + columns == all) p->log_sums[row] = k->log_sum_row(sums, sections);
 }
 
-/* Picks from the tokens that are listed for the source of a row. logits: those of all tokens if
-   `whole`, else those of the rows of p->listed->output; overwritten by those of the listed tokens,
-   which are in ascending order, so no logit is overwritten before it is read. */
+/* Picks from the tokens that are listed for the source of a row. If `whole`, logits holds those of
+   all tokens, otherwise those of the rows of p->listed->output. It is overwritten by the logits of
+   the listed tokens, which are in ascending order, so that no logit is overwritten before it is
+   read. */
 static void pick_listed(const struct kernels *k, struct picks *p, int row, bool whole,
                         float *logits)
 {
@@ -87,7 +90,7 @@ static void pick_listed(const struct kernels *k, struct picks *p, int row, bool 
     for (int i = 0; p->max && i < p->counts[row]; i++) picked[i] = tokens[picked[i]];
 }
 
-/* Picks from columns [first, first + columns) of all rows, logits [rows][columns]. */
+/* Picks from columns [first, first + columns) of all rows; logits is [rows][columns]. */
 static void pick_rows(const struct exec_context *c, struct picks *p, int rows, int first,
                       int columns, int vocab, bool whole, float *logits)
 {

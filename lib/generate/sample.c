@@ -1,11 +1,11 @@
 /* sample.c - draws the next token of each source from softmax(logits / temperature), optionally
-   truncated to the top_k most likely tokens and to the most likely ones that together have the
+   truncated to the top_k most likely tokens and to the most likely tokens that together have
    probability top_p (Holtzman et al. 2020). Draw t of sequence b depends only on (seed, b, t), not
    on the batch.
 
-   The cumulative distribution is inverted. A complete one is scanned in the order of tokens,
-   skipping blocks by their sums; a truncated one from the most likely token on, using a heap of the
-   tokens that may remain. The members of a team take sources in turn. */
+   The cumulative distribution is inverted. A complete distribution is scanned in the order of
+   tokens, skipping blocks by their sums. A truncated one is scanned from the most likely token on,
+   using a heap of the tokens that may remain. The members of a team take sources in turn. */
 #include "generate/search.h"
 
 #include <math.h>
@@ -17,15 +17,16 @@ int rapt__sample_blocks(int vocab)
     return rapt__ceil_div(vocab, BLOCK);
 }
 
-/* ---- a heap of indices of values, the largest value at the root ---- */
+/* ---- a heap of indices of values, with the largest value at the root ---- */
 
 struct heap {
     const float *values;
-    int *items; /* [left] the heap; after it the indices taken so far, the first one last */
+    int *items; /* [left] the heap, followed by the indices taken so far, the first one last */
     int left;
 };
 
-/* Orders indices so that the root is the maximum: the larger value, then the lower index. */
+/* Orders indices so that the root is the one with the largest value, or the lowest index of
+   several. */
 static int by_value(const void *context, const void *x, const void *y)
 {
     const float *values = context;
@@ -39,7 +40,7 @@ static void heap_settle(struct heap *h, int at)
     rapt__heap_down(h->items, (size_t)at, (size_t)h->left, sizeof *h->items, by_value, h->values);
 }
 
-/* Makes a heap of the indices 0 .. count-1 whose value is at least `bound`. */
+/* Makes a heap of those indices 0 .. count-1 whose value is at least `bound`. */
 static void heap_fill(struct heap *h, int count, float bound)
 {
     h->left = 0;
@@ -84,7 +85,7 @@ static double sum_of(const float *x, int n)
     return sum;
 }
 
-/* Computes shares, their sums by block and in all, and the largest logits. */
+/* Computes the shares, their sums per block and in all, and the largest logits. */
 static void compute_shares(const struct kernels *k, struct urn *urn)
 {
     int blocks = rapt__sample_blocks(urn->vocab);
@@ -106,7 +107,7 @@ static void compute_shares(const struct kernels *k, struct urn *urn)
     }
 }
 
-/* Returns the first token up to which the shares add up to more than u times their sum. */
+/* Returns the first token up to which the shares add up to more than u times their total. */
 static int draw_whole(const struct urn *urn, double u)
 {
     int blocks = rapt__sample_blocks(urn->vocab), block = 0, token = 0;
@@ -117,15 +118,17 @@ static int draw_whole(const struct urn *urn, double u)
         passed += urn->sums[b];
     }
     for (int i = block * BLOCK; i < urn->vocab && i < (block + 1) * BLOCK; i++) {
-        if (urn->shares[i] > 0) token = i; /* the answer if rounding keeps passed below point */
+        if (urn->shares[i] > 0)
+            token = i; /* the answer if `passed` stays below `point` because of
+                          rounding */
         passed += (double)urn->shares[i];
         if (passed > point) break;
     }
     return token;
 }
 
-/* Returns a lower bound of the logits of the top_k most likely tokens: the top_k-th largest of the
-   blocks' maxima, which top_k tokens reach. */
+/* Returns a lower bound on the logits of the top_k most likely tokens: the top_k-th largest of the
+   blocks' maxima. At least top_k tokens reach it. */
 static float bound_of_k(const struct urn *urn, int top_k)
 {
     int blocks = rapt__sample_blocks(urn->vocab), block = 0;
@@ -136,9 +139,9 @@ static float bound_of_k(const struct urn *urn, int top_k)
     return urn->greatest[block];
 }
 
-/* Returns a logit such that all tokens below it together have less than 1 - top_p of the
-   probability: even `vocab` tokens with the share computed here would have no more than that. 1e-3
-   and 1e-6 cover rounding. */
+/* Returns a logit such that all tokens below it have a probability of less than 1 - top_p together:
+   even `vocab` tokens with the share computed here would not exceed that. The factors with 1e-3 and
+   1e-6 allow for rounding. */
 static float bound_of_p(const struct urn *urn, double top_p)
 {
     double share = (1 - top_p) * urn->all / urn->vocab;
@@ -146,8 +149,8 @@ static float bound_of_p(const struct urn *urn, double top_p)
     return (float)((double)urn->max + distance - 1e-6 * fabs((double)urn->max));
 }
 
-/* Takes tokens from a heap until they are top_k or have top_p of the probability, and draws one of
-   them. */
+/* Takes tokens from a heap until there are top_k of them or they have probability top_p, and draws
+   one of them. */
 static int draw_truncated(const rapt_generate_options *o, struct urn *urn, double u)
 {
     bool nucleus = o->top_p > 0 && o->top_p < 1;
@@ -167,7 +170,8 @@ static int draw_truncated(const rapt_generate_options *o, struct urn *urn, doubl
     return likeliest; /* rounding has made u * kept equal to kept */
 }
 
-/* Returns -1 if no token has any probability: all are suppressed, or logits are not finite. */
+/* Returns -1 if no token has a probability above 0, because all are suppressed or the logits are
+   not finite. */
 static int draw_token(const rapt_generate_options *o, const struct kernels *k, struct urn *urn,
                       double u)
 {
@@ -177,7 +181,8 @@ static int draw_token(const rapt_generate_options *o, const struct kernels *k, s
     return whole ? draw_whole(urn, u) : draw_truncated(o, urn, u);
 }
 
-/* Draws the next token of a source from its row of logits; without one, truncates the source. */
+/* Draws the next token of a source from its row of logits. If there is none, truncates the
+   source. */
 static void sample(struct search *s, int source, int member)
 {
     struct search_memory *m = s->m;

@@ -1,5 +1,5 @@
-/* score.c - forced decoding: computes the log-probability of every token of given targets, which is
-   its logit - log sum exp of the row, with the same sums as in generation. */
+/* score.c - forced decoding: computes the log-probability of every token of given targets as its
+   logit - log sum exp of the row, with the same sums as in generation. */
 #include "generate/generate.h"
 
 static rapt_status check_scored(const rapt_session *s, const rapt_tokens *source,
@@ -29,8 +29,8 @@ static rapt_status check_scored(const rapt_session *s, const rapt_tokens *source
     return RAPT_OK;
 }
 
-/* Takes the results of one rapt__decode. The log-probabilities of sequence b begin at starts[b], or
-   with ends at starts[b] + b, as every sequence before it has one more. */
+/* Stores the results of one rapt__decode. The log-probabilities of sequence b begin at starts[b],
+   or at starts[b] + b if there are ends, since every sequence before it then has one more. */
 static void take_scores(const rapt_session *s, const struct feed *f, float *log_probabilities,
                         double *sums)
 {

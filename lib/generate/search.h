@@ -1,4 +1,4 @@
-/* search.h - one call of rapt_generate, shared by the files of the search. */
+/* search.h - state of one call of rapt_generate, shared by the files of the search. */
 #ifndef RAPT_LIB_GENERATE_SEARCH_H
 #define RAPT_LIB_GENERATE_SEARCH_H
 
@@ -11,52 +11,54 @@ struct search {
     struct picks picks;
     int beams, nbest;
     rapt_search_rules search_rules;        /* never RAPT_SEARCH_RULES_MODEL */
-    int stride;                            /* slots per source: limits.beams */
+    int stride;                            /* slots per source, which is limits.beams */
     int length;                            /* capacity of a hypothesis in tokens */
     int max_length;                        /* row length of the caller's ids in tokens */
-    bool logs;                             /* log-probabilities of tokens are wanted */
-    const struct alignment_record *record; /* NULL means alignments are not wanted */
+    bool logs;                             /* the log-probabilities of tokens are wanted */
+    const struct alignment_record *record; /* NULL if alignments are not wanted */
 };
 
 /* ---- alignment.c ---- */
-/* Records the cross-attention of the last rapt__decode. Call it before hypotheses change slots. */
+/* Records the cross-attention of the last rapt__decode. Must be called before hypotheses change
+   slots. */
 void rapt__record_rows(struct search *s);
-/* Records which slot each slot of a source continues, once count includes the new tokens. */
+/* Records which slot each slot of a source continues. `count` must already include the new
+   tokens. */
 void rapt__record_parents(struct search *s, int source);
 /* Writes the [count + 1] rows of the hypothesis that finished in `slot` with `count` tokens. The
    last row is that of its end, or 0 unless `ended`. */
 void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment);
 
 /* ---- beam.c ---- */
-/* Makes one step of a source: ranks the picks of its live hypotheses, the first in row `row`, and
-   puts those that live on into `next`. */
+/* Makes one step of a source: ranks the picks of its live hypotheses, of which the first is in row
+   `row`, and puts the survivors into `next`. */
 void rapt__search_choose(struct search *s, int source, int row);
-/* Extends the only hypothesis of a source by a token, or finishes it if that is the end. */
+/* Extends the only hypothesis of a source by a token, or finishes it if that is the end token. */
 void rapt__search_take(struct search *s, int source, const struct candidate *c);
-/* Finishes all live hypotheses of a source without an end. */
+/* Finishes all live hypotheses of a source without an end token. */
 void rapt__search_truncate(struct search *s, int source);
-/* Returns the slot of the best finished hypothesis that has not been output, or -1. */
+/* Returns the slot of the best finished hypothesis that has not been output yet, or -1. */
 int rapt__search_best(const struct search *s, int source);
 /* Writes the finished hypotheses of a source, best first, to the caller's arrays. */
 void rapt__search_output(const struct search *s, int source, const rapt_generate_outputs *out);
 
-/* ---- finish.c: which finished hypotheses are kept, and when a source is finished ---- */
-/* Finishes hypothesis `slot` of a source: with this end, or truncated if `end` is NULL. */
+/* ---- finish.c: decides which finished hypotheses are kept, and when a source is finished ---- */
+/* Finishes hypothesis `slot` of a source, with this end token, or truncated if `end` is NULL. */
 void rapt__search_finish(struct search *s, int source, int slot, const struct candidate *end);
-/* Returns true if a source needs no further step; `live` hypotheses are in `next`. */
+/* Returns true if a source needs no further step, given `live` hypotheses in `next`. */
 bool rapt__search_ended(const struct search *s, int source, int live);
 
 /* ---- options.c ---- */
-/* Checks everything but the tokens of the source, which rapt__encode checks. */
+/* Checks everything except the tokens of the source, which rapt__encode checks. */
 rapt_status rapt__generate_check(const rapt_session *session, const rapt_generate_options *o,
                                  int sources, rapt_message *why);
 
 /* ---- constrain.c: tokens that the options forbid, given the tokens of a hypothesis ---- */
-/* Makes s->picks follow min_length and no_repeat_ngram. */
+/* Makes s->picks enforce min_length and no_repeat_ngram. */
 void rapt__constrain(struct search *s);
 
 /* ---- announce.c ---- */
-/* Calls options.token with the tokens of a source that have become known. Returns false if the
+/* Calls options.token for the tokens of a source that have become certain. Returns false if the
    callback asked to stop. */
 bool rapt__search_announce(struct search *s, int source);
 

@@ -1,5 +1,5 @@
-/* session.c - decoding: appends tokens to the targets and computes the logits of the next ones,
-   using the keys and values that encode.c has cached; and reorders targets. */
+/* session.c - decoding: appends tokens to the targets and computes the logits of the next tokens,
+   using the keys and values that encode.c has cached. Also reorders targets. */
 #include "generate/session.h"
 
 #include <assert.h>
@@ -45,7 +45,7 @@ static rapt_status check_target(const rapt_session *s, const rapt_tokens *target
                           target->batch, s->targets, s->sources, s->limits.beams);
     rapt_status status = rapt__tokens_check(target, &limits, why);
     if (status) return status;
-    assert(target); /* rapt__tokens_check refuses NULL */
+    assert(target); /* rapt__tokens_check rejects NULL */
     for (int b = 0; b < target->batch; b++)
         if (target->starts[b + 1] - target->starts[b] > s->target_capacity - s->length[b])
             return rapt__fail(
@@ -80,7 +80,7 @@ rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct pick
     return RAPT_OK;
 }
 
-/* The caller must not extend or move targets that a search has left. */
+/* The caller must not extend or move targets that belong to a search. */
 static rapt_status check_targets(const rapt_session *s, rapt_message *why)
 {
     if (!s->searched) return RAPT_OK;
@@ -101,7 +101,7 @@ rapt_status rapt_decode(rapt_session *s, const rapt_tokens *target, const float 
 
 /* ---- reordering ---- */
 
-/* Copies the cells of every target from its parent, into the spare memory. */
+/* Copies the cells of every target from its parent to the spare memory. */
 static void move_states(struct team *team, rapt_session *s)
 {
     size_t begin, end, width = (size_t)s->model->config.width, slots = (size_t)s->self.sequences;

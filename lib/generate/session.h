@@ -26,7 +26,8 @@ static inline struct exec_context rapt__session_exec(rapt_session *s, struct tea
     return (struct exec_context){team, rapt__kernels(), s->pack, NULL};
 }
 
-/* Copies starts[batch + 1] to to[max + 1], repeating the last value: absent sequences are empty. */
+/* Copies starts[batch + 1] to to[max + 1], repeating the last value, so that absent sequences are
+   empty. */
 static inline void rapt__starts_copy(int *to, const int *starts, int batch, int max)
 {
     for (int b = 0; b <= max; b++) to[b] = starts[b < batch ? b : batch];

@@ -9,7 +9,8 @@ enum {
     WEIGHTS_ROWS = 64 /* encoder rows whose attention weights are read at once */
 };
 
-/* Returns the limits with defaults filled in, and 0 for the half that the model lacks. */
+/* Returns the limits with defaults filled in, and with 0 for a half that the model does not
+   have. */
 static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_limits l = *limits;
@@ -41,8 +42,9 @@ static rapt_status check_session_limits(const rapt_model *model, const rapt_limi
     return status;
 }
 
-/* Lays out the caches of all layers, each of `panels` panels of keys, and the packed parameters,
-   biases and history of weights that the score needs. history: floats per head of the latter. */
+/* Lays out the caches of all layers, each with `panels` panels of keys, and the packed parameters,
+   relative biases and history of weights that the score needs. `history` is the number of floats of
+   that history per head. */
 static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool cross,
                                 int sequences, size_t panels, size_t history, struct arena *arena)
 {
@@ -58,7 +60,7 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
     state->caches = rapt__arena_take(arena, layers, sizeof *state->caches);
     state->packed = rapt__arena_floats(arena, layers, state->packed_size);
     if (spec.relative.slopes || spec.relative.table) {
-        /* Tiles read the biases of later keys too, which causality hides. */
+        /* Tiles also read the biases of later keys, which causality hides. */
         state->relative_zero = rapt__session_target_capacity(s, 1);
         state->relative_row = 2 * state->relative_zero;
         state->relative =
@@ -97,12 +99,14 @@ static void lay_out_caches(rapt_session *s, struct arena *arena)
     else
         lay_out_cache_state(s, &s->self, false, slots, self, self * LANES, arena);
     if (s->model->config.kind != RAPT_KIND_ENCODER_DECODER) return;
-    /* However the tokens are spread over the sources, each may leave one panel partly empty. */
+    /* However the tokens are distributed among the sources, each source may leave one panel partly
+       empty. */
     size_t tokens = (size_t)l->source_tokens, cross = tokens / LANES + (size_t)l->batch;
     lay_out_cache_state(s, &s->cross, true, l->batch, cross, tokens * (size_t)l->beams, arena);
 }
 
-/* Returns the bytes of workspace for attention in the encoder, over caches, or to read weights. */
+/* Returns the bytes of workspace for attention in the encoder, for attention to caches, or to read
+   weights, whichever is the largest. */
 static size_t workspace_of(const rapt_session *s, int rows)
 {
     const rapt_config *c = &s->model->config;
@@ -121,7 +125,8 @@ static size_t workspace_of(const rapt_session *s, int rows)
     return rapt__max_size(max, s->weights_workspace * (size_t)l->threads);
 }
 
-/* Returns the bytes, a multiple of 64, that one member needs to read weights of the decoder. */
+/* Returns the number of bytes, a multiple of 64, that one member needs to read weights of the
+   decoder. */
 static size_t weights_workspace_of(const rapt_session *s)
 {
     const rapt_config *c = &s->model->config;
@@ -137,8 +142,8 @@ static size_t weights_workspace_of(const rapt_session *s)
     return rapt__round_up_size(max, 64);
 }
 
-/* Lays out memory for the record of any search: fewer sources may have longer targets, so it takes
-   the maximum over all numbers of sources. */
+/* Lays out enough memory for the record of any search. Fewer sources may have longer targets, so it
+   takes the maximum over all numbers of sources. */
 static void lay_out_record(rapt_session *s, struct arena *arena)
 {
     const rapt_limits *l = &s->limits;
@@ -209,7 +214,7 @@ size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits)
     return s.arena.overflow ? 0 : s.arena.used + sizeof s;
 }
 
-/* Allocates the arena of a session and lays it out. raw: without zeroing it. */
+/* Allocates the arena of a session and lays it out. `raw` means that the memory is not zeroed. */
 static rapt_status build(rapt_session *s, rapt_message *why)
 {
     s->arena.raw = true;

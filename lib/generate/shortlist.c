@@ -1,5 +1,5 @@
 /* shortlist.c - applies a shortlist to the sources of a call: collects the target tokens that each
-   source may use, and copies the rows of the output matrix that they need into panels of their own.
+   source may use, and copies the rows of the output matrix that they need to separate panels.
    Products with these are bit-identical to those with the whole matrix. */
 #include "generate/generate.h"
 
@@ -18,7 +18,7 @@ rapt_status rapt__shortlist_check(const rapt_shortlist *shortlist, const rapt_co
                       source, target, config->source_vocab, config->target_vocab);
 }
 
-struct listing { /* a struct listed_rows while it is made */
+struct listing { /* a struct listed_rows under construction */
     struct listed_rows *l;
     const rapt_session *session;
     const rapt_shortlist *shortlist;
@@ -29,7 +29,7 @@ struct listing { /* a struct listed_rows while it is made */
     size_t capacity;
 };
 
-/* Writes the *count tokens of source b to own[vocab], in ascending order, the end among them. */
+/* Writes the *count tokens of source b to own[vocab], in ascending order and including the end. */
 static rapt_status list_source(const struct listing *g, int b, int32_t *own, int *count,
                                rapt_message *why)
 {
@@ -47,7 +47,7 @@ static rapt_status list_source(const struct listing *g, int b, int32_t *own, int
     return RAPT_OK;
 }
 
-/* Makes space for the whole vocabulary after `used` tokens. */
+/* Makes room for the whole vocabulary after the `used` tokens. */
 static rapt_status reserve_tokens(struct listing *g, size_t used, rapt_message *why)
 {
     const rapt_allocator *allocator = &g->session->allocator;
@@ -65,14 +65,14 @@ static rapt_status reserve_tokens(struct listing *g, size_t used, rapt_message *
     return RAPT_OK;
 }
 
-/* Lists the tokens of all sources, sets *rows to the number of tokens that any source needs, and
-   numbers these in g->columns. */
+/* Lists the tokens of all sources, sets *rows to the number of distinct tokens, and numbers these
+   in g->columns. */
 static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
 {
     int vocab = g->session->model->config.target_vocab, count = 0;
     for (int t = 0; t < vocab; t++) g->columns[t] = -1;
     g->l->starts[0] = 0;
-    rapt_status status = reserve_tokens(g, 0, why); /* also without any source */
+    rapt_status status = reserve_tokens(g, 0, why); /* even if there is no source */
     if (status) return status;
     for (int b = 0; b < g->source->batch; b++) {
         int first = g->l->starts[b];
@@ -128,7 +128,7 @@ static void work_on_rows(struct team *team, void *argument)
     rapt__team_barrier(team);
 }
 
-/* Allocates the result and fills it, copying `rows` rows of the output matrix. */
+/* Allocates the result and fills it in, copying `rows` rows of the output matrix. */
 static rapt_status fill_listed(struct listing *g, int rows, rapt_message *why)
 {
     struct listed_rows *l = g->l;
