@@ -1,19 +1,19 @@
 /* batch.c - runs one batch through a trainer's model: teacher forcing (the decoder's input is the
-   label before), label-smoothed cross-entropy, and the backward pass for a gradient. */
+   previous label), label-smoothed cross-entropy, and the backward pass if gradients are wanted. */
 #include "train/train.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The work of all members of the team. */
+/* The arguments of the work that all members of the team do. */
 struct batch {
     rapt_trainer *trainer;
     struct stack encoder, decoder;
-    struct pass source, target; /* rows.count 0: the model has no such half */
+    struct pass source, target; /* rows.count is 0 if the model does not have that half */
     bool gradient;
     float smoothing;
-    struct loss sums;     /* of the batch */
-    struct loss expected; /* of the batch if all weights are expected values */
+    struct loss sums;     /* sums of the batch */
+    struct loss expected; /* sums of the batch if all weights are expected values */
 };
 
 static struct stack stack_of(rapt_trainer *t, bool decoder)
@@ -28,14 +28,15 @@ static struct stack stack_of(rapt_trainer *t, bool decoder)
                           .argument = t};
 }
 
-/* The purpose of a pass through the model: sums of losses, and gradients or not. */
+/* The purpose of a pass through the model: which losses to sum, and whether to compute
+   gradients. */
 struct aim {
     bool gradient;
     struct loss *sums;
 };
 
-/* Computes the loss of rows of states, and for a gradient adds to those of the output and writes
-   dstates. */
+/* Computes the loss of rows of states. For a gradient, also adds to the gradients of the output and
+   writes dstates. */
 static void loss_of_rows(const struct exec_context *c, struct batch *b, const struct aim *aim,
                          const float *states, int rows, float *dstates)
 {
@@ -48,7 +49,8 @@ static void loss_of_rows(const struct exec_context *c, struct batch *b, const st
                dbias, t->loss_workspace);
 }
 
-/* Computes the loss of pooled rows; the gradient of the rows goes to the encoder's dout. */
+/* Computes the loss of pooled rows. For a gradient, stores that of the rows in the encoder's
+   dout. */
 static void pooled_loss(const struct exec_context *c, struct batch *b, const struct aim *aim,
                         const float *states)
 {
@@ -63,7 +65,7 @@ static void pooled_loss(const struct exec_context *c, struct batch *b, const str
 }
 
 /* Runs both halves and computes the loss. Sets target->states to the encoder's output and returns
-   it; NULL without a source. */
+   it, or NULL if there is no source. */
 static const float *batch_forward(const struct exec_context *c, struct batch *b,
                                   const struct aim *aim, const struct pass *source,
                                   struct pass *target)
@@ -82,7 +84,7 @@ static const float *batch_forward(const struct exec_context *c, struct batch *b,
     return states;
 }
 
-/* Computes the losses of RAPT_BASELINE_EXPECTED by one more forward pass. */
+/* Computes the losses for RAPT_BASELINE_EXPECTED, with one more forward pass. */
 static void batch_expect(const struct exec_context *c, struct batch *b)
 {
     const struct aim aim = {false, &b->expected};
@@ -91,7 +93,8 @@ static void batch_expect(const struct exec_context *c, struct batch *b)
     batch_forward(c, b, &aim, &source, &target);
 }
 
-/* Runs forward, computes rewards if keys are sampled, and runs backward through both halves. */
+/* Runs the forward pass, computes rewards if keys are sampled, and runs the backward pass through
+   both halves. */
 static void work_on_batch(struct team *team, void *argument)
 {
     struct batch *b = argument;
@@ -115,8 +118,9 @@ static void work_on_batch(struct team *team, void *argument)
     if (states) rapt__stack_backward(&c, &b->encoder, &b->source, NULL, t->gradients, t->partial);
 }
 
-/* Makes the decoder's inputs, all tokens of begin, y1 .. yn, end but the last, and its labels, all
-   but the first. begin and end are in target, or with options.frame in the options. */
+/* Makes the decoder's inputs, which are all tokens of begin, y1 .. yn, end but the last, and its
+   labels, which are all but the first. begin and end come from the target, or with options.frame
+   from the options. */
 static void split_target(rapt_trainer *t, const rapt_tokens *target)
 {
     const rapt_train_options *o = &t->options;
@@ -146,7 +150,7 @@ static struct drop drop_of(const rapt_trainer *t, bool training, int shard)
                          rapt__mix(o->seed, (uint64_t)(t->state.calls + shard))};
 }
 
-/* Sets up the passes of a batch. shard: its number within the step. */
+/* Sets up the passes of a batch. `shard` is its number within the step. */
 static struct batch batch_prepare(rapt_trainer *t, const rapt_tokens *source,
                                   const rapt_tokens *target, bool gradient, int shard)
 {
@@ -194,7 +198,8 @@ rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
     struct batch b = batch_prepare(t, source, target, gradient, shard);
     rapt__team_run(t->limits.threads, work_on_batch, &b);
     if (gradient) rapt__guide_end(t, b.target.rows.count);
-    /* Without a finite baseline the gradient is useless: report it as the loss. */
+    /* If the baseline is not finite, the gradient is useless, so report the baseline as the
+       loss. */
     if (!isfinite(b.expected.loss)) b.sums.loss = b.expected.loss;
     *sums = b.sums;
     return RAPT_OK;

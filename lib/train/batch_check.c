@@ -22,8 +22,8 @@ static rapt_status check_sources(const rapt_trainer *t, const rapt_tokens *sourc
     return RAPT_OK;
 }
 
-/* Checks the labels of an encoder-only model: one for each source token, or with pooling for each
-   sequence. A negative label means none. */
+/* Checks the labels of an encoder-only model: one for each source token, or for each sequence if
+   the model pools. A negative label means that there is no label. */
 static rapt_status check_labels(const rapt_trainer *t, const rapt_tokens *source,
                                 const rapt_tokens *target, rapt_message *why)
 {

@@ -1,5 +1,5 @@
-/* checkpoint.c - saves and loads checkpoints: parameters, Adam moments, step and random counters in
-   one file. A trainer that loads one continues with the same bits. */
+/* checkpoint.c - saves and loads checkpoints: parameters, Adam's moments, step and random counters
+   in one file. A trainer that loads one continues with the same bits. */
 #include "train/train.h"
 
 #include "format/format.h"
@@ -14,7 +14,7 @@ enum { ALWAYS, SAMPLED, MEASURED };
 
 static const struct field {
     const char *key;
-    size_t offset; /* in struct trainer_state */
+    size_t offset; /* offset in struct trainer_state */
     int kind, when;
     double max;
 } fields[] = {
@@ -24,8 +24,8 @@ static const struct field {
 };
 enum { FIELDS = sizeof fields / sizeof *fields, STATE_TEXT = FIELDS * FIELD_TEXT };
 
-/* Returns true if a checkpoint has a field. samples: the model samples keys; measured: the products
-   may have been measured. */
+/* Returns true if a checkpoint has a field. `samples` means that the model samples keys, `measured`
+   that the products may have been measured. */
 static bool present(bool samples, bool measured, const struct field *f)
 {
     return f->when == SAMPLED ? samples : f->when == ALWAYS || measured;
@@ -60,7 +60,7 @@ static void write_state(const rapt_trainer *t, char state[STATE_TEXT])
     }
 }
 
-/* Refuses to save what rapt_trainer_load would refuse, as it might replace a good checkpoint. */
+/* Refuses to save what rapt_trainer_load would reject, as that might replace a good checkpoint. */
 static rapt_status savable(const rapt_trainer *t, rapt_message *why)
 {
     size_t floats = t->model->layout.floats;
@@ -95,8 +95,8 @@ struct text_part { /* bytes at .. end - 1 */
     const char *at, *end;
 };
 
-/* Removes the next word from a text whose words are separated by single spaces and returns it;
-   empty at the end. */
+/* Removes the next word from a text whose words are separated by single spaces, and returns it. The
+   result is empty at the end of the text. */
 static struct text_part next_word(struct text_part *text)
 {
     struct text_part word = {text->at, text->at};
@@ -111,7 +111,7 @@ static bool is_key(const struct text_part *word, const char *key)
     return (size_t)(word->end - word->at) == size && memcmp(word->at, key, size) == 0;
 }
 
-/* Parses a number of digits in a base. Returns false if the word is not a number or is larger than
+/* Parses a number in a given base. Returns false if the word is not a number or is larger than
    max. */
 static bool read_digits(const struct text_part *word, unsigned base, uint64_t max, uint64_t *number)
 {
@@ -190,7 +190,7 @@ rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, 
     return RAPT_OK;
 }
 
-/* Reads all into `staged` first, so that a failure leaves the trainer as it was. */
+/* Reads everything into `staged` first, so that a failure leaves the trainer unchanged. */
 static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float *staged,
                                rapt_message *why)
 {
@@ -224,7 +224,7 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     t->state = state, t->tokens = 0, t->added = false;
     rapt__products_restore(t);
     t->model->bound = (double)INFINITY;
-    float bound = 0; /* gcc 12 for arm64 fails on this loop in double */
+    float bound = 0; /* gcc 12 for arm64 fails on this loop with double */
     for (size_t i = 0; i < n; i++) bound = fmaxf(bound, fabsf(t->m[i]));
     t->moment_bound = (double)bound;
     t->sums = (rapt_report){0};

@@ -29,7 +29,8 @@ static rapt_status check_alignment_starts(const rapt_alignment *a, int rows, rap
     return RAPT_OK;
 }
 
-/* Checks label rows first .. end - 1, whose source has `tokens` tokens. All starts are valid. */
+/* Checks label rows first .. end - 1, whose source has `tokens` tokens. All starts have already
+   been checked. */
 static rapt_status check_alignment_rows(const rapt_alignment *a, int first, int end, int tokens,
                                         rapt_message *why)
 {

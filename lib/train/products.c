@@ -8,23 +8,24 @@
 
 enum { ROWS_MAX = 1024, ROWS_MIN = 64 };
 static const size_t multiplications = (size_t)1
-                                      << 28; /* at most, of one product that is measured */
+                                      << 28; /* maximum for one product that is measured */
 
 struct measurement {
     rapt_trainer *trainer;
-    int rows; /* at most, of one product */
+    int rows; /* maximum for one product */
 };
 
-/* Returns true if a parameter is a matrix that rows are multiplied by. A table of embeddings is one
-   only if it is also the output matrix. */
+/* Returns true if a parameter is a matrix by which rows are multiplied. For a table of embeddings
+   this is true only if it is also the output matrix. */
 static bool multiplies(const struct layout *l, const struct parameter *p)
 {
     bool table = p->offset == l->encoder.table || p->offset == l->decoder.table;
     return p->kind == IN_PANELS && (!table || p->offset == l->output.weight);
 }
 
-/* Lists the shapes of a model once each, in the order of its parameters; returns their number.
-   which: a parameter of each shape. The built-in kernels compute shapes that do not fit. */
+/* Lists each shape of a model once, in the order of its parameters, and returns their number.
+   which[i] is a parameter of shape i. Shapes that do not fit into the list are computed by the
+   built-in kernels. */
 static int shapes_of(const struct layout *l, const struct parameter *which[PRODUCT_SHAPES])
 {
     struct products seen = {.count = 0};
@@ -37,8 +38,8 @@ static int shapes_of(const struct layout *l, const struct parameter *which[PRODU
     return seen.count;
 }
 
-/* Returns the rows to measure with: at most `rows`, as x [rows][in] and y [rows][out] fit into
-   `floats`, and few enough to be quick. */
+/* Returns the number of rows to measure with. It is at most `rows`, small enough that x [rows][in]
+   and y [rows][out] fit into `floats`, and small enough to be quick. */
 static int rows_for(const struct parameter *p, int rows, size_t floats)
 {
     size_t out = (size_t)p->rows, in = (size_t)p->columns;
@@ -46,8 +47,8 @@ static int rows_for(const struct parameter *p, int rows, size_t floats)
     return (int)rapt__min_size(rapt__min_size((size_t)rows, quick), floats / (in + out));
 }
 
-/* Measures the products of all shapes. x and y are in the moments, which are still zero, so the
-   gradients of weights stay zero. */
+/* Measures the products of all shapes. x and y are stored in the moments, which are still zero, so
+   the gradients of weights stay zero. */
 static void measure_all(struct team *team, void *argument)
 {
     const struct measurement *m = argument;
@@ -104,15 +105,16 @@ const char *rapt_trainer_products(const rapt_trainer *trainer)
     return trainer ? trainer->products_text : NULL;
 }
 
-/* ---- at creation, and from a checkpoint ---- */
+/* ---- when a trainer is created, and when it loads a checkpoint ---- */
 
-/* Measures the products of a new trainer, then restores its zeros and stores the choice. */
+/* Measures the products of a new trainer, then zeroes its memory again and stores the choice. */
 static void choose_by_measuring(rapt_trainer *t)
 {
     int rows = rapt__max(t->limits.source_tokens, t->limits.target_tokens);
     struct measurement m = {t, rapt__min(rows, ROWS_MAX)};
     rapt__team_run(t->limits.threads, measure_all, &m);
-    memset(t->m, 0, t->model->layout.floats * sizeof *t->m); /* some zeros may have become -0 */
+    memset(t->m, 0, t->model->layout.floats * sizeof *t->m); /* because some zeros may have become
+                                                                -0 */
     memset(t->gradients, 0, t->model->layout.floats * sizeof *t->gradients);
     t->state.products = product_bits(&t->products);
 }

@@ -9,14 +9,14 @@
    The keys that a row attends to cannot change the losses before it. So without decay, and apart
    from the scale, the mean of (baseline - reward) d log p[chosen] is the gradient of the expected
    loss. The baseline does not bias it, because expected[j] does not depend on the batch's own
-   draws. It is one of two (rapt_baseline): mean_loss, a running mean of the loss per token over
-   earlier batches that starts with the loss of a uniform guess; or the loss of the same row if all
-   weights are expected values, which accounts for how hard the token is and leaves only the
-   difference that the draw makes.
+   draws. There are two kinds of baselines (rapt_baseline). The first is mean_loss, a running mean
+   of the loss per token over earlier batches, which is initialized to the loss of a uniform guess.
+   The second is the loss of the same row if all weights are expected values. It accounts for how
+   hard the token is, so that only the effect of the draw remains.
 
-   A share of the sequences attends to expected values and needs no rewards. The choice depends only
-   on the batch's key and the number of the sequence: word 0 of rapt__philox(mix(key, "ex"),
-   number), divided by 2^32, is below the share. */
+   A fraction of the sequences attends to expected values and needs no rewards. The choice depends
+   only on the batch's key and the index of the sequence: a sequence is chosen if word 0 of
+   rapt__philox(mix(key, "ex"), index), divided by 2^32, is below that fraction. */
 #include "train/train.h"
 
 enum { EXPECTED = 0x6578 };

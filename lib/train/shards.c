@@ -3,9 +3,9 @@
 
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 
-   A gradient is held until that of its sibling has been computed; then their sum takes their place.
-   A trainer has log2(shards) + 1 blocks. Those that hold no gradient are zero, and t->gradients is
-   one of these as long as there is one. */
+   A gradient is kept until that of its sibling has been computed; then both are replaced by their
+   sum. A trainer has log2(shards) + 1 blocks. Blocks that hold no gradient are zero, and
+   t->gradients is one of these as long as there is one. */
 #include "train/train.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ int rapt__shard_levels(int shards)
     return levels;
 }
 
-/* Returns true if that number of shards is a complete tree: a power of two. */
+/* Returns true if this number of shards is a power of two, so that they form a complete tree. */
 static bool is_complete(int count)
 {
     return count > 0 && (count & (count - 1)) == 0;
@@ -31,12 +31,15 @@ rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_messa
                       name, shards, SHARDS_MAX);
 }
 
-/* With many shards per machine, ranges begin and end at multiples of a few shards: an arbitrary
-   range may consist of more subtrees than a trainer has blocks. */
+/* With many shards per machine, ranges begin and end at multiples of a few shards, because an
+   arbitrary range may consist of more subtrees than a trainer has blocks. */
 rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
                               rapt_message *why)
 {
-    enum { PIECES = 8 }; /* multiples per machine, at least, if there are that many shards */
+    enum {
+        PIECES = 8
+    }; /* minimum number of multiples per machine, if there are that many
+          shards */
     if (!first || !end)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", first ? "end" : "first");
     rapt_status status = rapt__shards_check("shards", shards, 1, why);
@@ -54,7 +57,7 @@ rapt_status rapt_shards_range(int shards, int machines, int machine, int *first,
 /* ---- the tree ---- */
 
 struct join_work {
-    float *to, *from; /* to += from unless to is NULL; from = 0 */
+    float *to, *from; /* computes to += from unless to is NULL, then zeroes from */
     size_t floats;
 };
 
@@ -73,15 +76,15 @@ static void join_blocks(const rapt_trainer *t, float *to, float *from, size_t fl
     rapt__team_run(t->limits.threads, work_on_join, &w);
 }
 
-/* Returns true if two subtrees are the halves of one. */
+/* Returns true if two subtrees are the halves of a larger one. */
 static bool siblings(const rapt_subtree *left, const rapt_subtree *right)
 {
     return left->count == right->count && left->first + left->count == right->first &&
            left->first % (2 * left->count) == 0;
 }
 
-/* Replaces held subtrees left and left + 1, which are siblings, by their sum. The floats from
-   early.from on have been added already. */
+/* Replaces the subtrees left and left + 1, which are siblings, by their sum. The floats from
+   early.from on have already been added. */
 static void join_subtrees(rapt_trainer *t, int left)
 {
     struct shards *s = &t->shards;
@@ -92,8 +95,8 @@ static void join_subtrees(rapt_trainer *t, int left)
     memmove(r, r + 1, (size_t)(--s->count - left - 1) * sizeof *r);
 }
 
-/* Holds t->gradients as the gradient of a shard, joins siblings, and makes a zero block, or the sum
-   of all shards, the new t->gradients. */
+/* Stores t->gradients as the gradient of a shard, joins siblings, and makes a zero block, or the
+   sum of all shards, the new t->gradients. */
 static void hold_shard(rapt_trainer *t, int shard)
 {
     struct shards *s = &t->shards;
@@ -111,7 +114,7 @@ static void hold_shard(rapt_trainer *t, int shard)
         t->gradients = s->spare[--s->spares];
 }
 
-/* Returns the held subtree with this block or this shard, or NULL. */
+/* Returns the stored subtree that has this block or contains this shard, or NULL. */
 static const rapt_subtree *holder(const rapt_trainer *t, const float *block, int shard)
 {
     for (int i = 0; i < t->shards.count; i++) {
@@ -133,10 +136,11 @@ void rapt__shards_forget(rapt_trainer *t)
     s->count = 0;
 }
 
-/* ---- joining layers whose gradient is final while others are computed ---- */
+/* ---- joining layers whose gradients are final while others are still being computed ---- */
 
-/* Plans the joins that will follow the shard, as a chain of blocks. If a later shard is held, the
-   joins are not a chain of additions to earlier blocks, and all are made at the end. */
+/* Plans the joins that will follow the shard, as a chain of blocks. If a later shard has already
+   been stored, the joins are not a chain of additions to earlier blocks, and all of them are made
+   at the end. */
 static void plan_early(rapt_trainer *t, int shard, rapt_ready_fn *ready, void *user)
 {
     struct shards *s = &t->shards;
@@ -172,7 +176,7 @@ void rapt__shards_final(struct team *team, void *argument, size_t from)
     }
 }
 
-/* Reports the floats that were not final before the shard was held. */
+/* Reports the floats that were not yet final before the shard was stored. */
 static void tell_rest(rapt_trainer *t, int shard, rapt_ready_fn *ready, void *user)
 {
     const rapt_subtree *tree = holder(t, NULL, shard);
@@ -251,10 +255,10 @@ void rapt_train_shards_discard(rapt_trainer *t)
 
 /* ---- sums of subtrees from anywhere ---- */
 
-enum { SUM_FLOATS = 4096 }; /* at once, so that sums stay in the cache */
+enum { SUM_FLOATS = 4096 }; /* floats added at a time, so that sums stay in the cache */
 
 /* Adds the gradients of `count` shards, which begin with the subtree *list, and advances *list past
-   them. Returns the sum, which is in the first subtree's gradient. */
+   them. Returns the sum, which is stored in the first subtree's gradient. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most ten deep, of 1,024 shards. */
 static float *sum_node(const rapt_subtree **list, int count, size_t at, size_t floats)
 {
@@ -300,7 +304,8 @@ rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, siz
 
 /* ---- the step ---- */
 
-/* Checks and sums all records. *bad: the first shard whose loss is not finite, or `shards`. */
+/* Checks and sums all records. *bad is the first shard whose loss is not finite, or `shards` if
+   there is none. */
 static rapt_status add_records(int shards, const rapt_shard *records, rapt_report *sums, int *bad,
                                rapt_message *why)
 {
@@ -326,7 +331,7 @@ static rapt_status add_records(int shards, const rapt_shard *records, rapt_repor
     return status;
 }
 
-/* Gives up a step whose loss is not finite, as rapt_train_gradient does. */
+/* Abandons a step whose loss is not finite, as rapt_train_gradient does. */
 static rapt_status drop_shards(rapt_trainer *t, int shard, rapt_message *why)
 {
     rapt_train_shards_discard(t);

@@ -1,5 +1,5 @@
-/* step.c - a step of Adam. It updates all parameters and moments, or none of them if a result would
-   not be finite. */
+/* step.c - a step of Adam. It updates either all parameters and moments, or none of them if a
+   result would not be finite. */
 #include "train/train.h"
 
 #include <math.h>
@@ -8,15 +8,15 @@ struct step_work {
     rapt_trainer *trainer;
     struct adam adam;
     double squares;          /* sum of the squared gradients */
-    double norm;             /* of the gradient of the mean loss, before clipping */
-    struct adam_range range; /* of parameters and moments after the step */
+    double norm;             /* norm of the gradient of the mean loss, before clipping */
+    struct adam_range range; /* range of parameters and moments after the step */
 };
 
 /* Bounds parameters and moments after a step, given their bounds before it and `largest`, the bound
    of a gradient: |m'| <= beta1 |m| + (1 - beta1) |g|, and the step is at most rate |m'| / epsilon.
-   The result is infinite unless it proves that every result and intermediate result is finite.
-   Rounding is covered by the factors `rounded` and by `far`, which is well below the largest float.
-   |g| <= 1e18 keeps its square, and so the second moment, finite. */
+   The result is infinite unless it proves that every result and intermediate result is finite. The
+   factors `rounded` and `far`, which is well below the largest float, allow for rounding. |g| <=
+   1e18 keeps its square, and therefore the second moment, finite. */
 static struct adam_range bounds_after(const rapt_trainer *t, const struct adam *a, double largest)
 {
     static const double far = 1e37, rounded = 1 + 1e-6;
@@ -35,8 +35,8 @@ static bool finite_range(const struct adam_range *r)
     return isfinite(r->parameter) && isfinite(r->moment);
 }
 
-/* Clips and applies the gradient and zeroes it. If the bounds do not prove that the step is finite,
-   rapt__adam_range computes its results first without storing them. */
+/* Clips and applies the gradient, then zeroes it. If the bounds do not prove that the step is
+   finite, rapt__adam_range first computes its results without storing them. */
 static void work_on_step(struct team *team, void *argument)
 {
     struct step_work *w = argument;
@@ -49,7 +49,7 @@ static void work_on_step(struct team *team, void *argument)
     double norm = sqrt(w->squares) * (double)adam.gradient_scale, clip = t->options.clip_norm;
     bool clipped = clip > 0 && norm > clip;
     if (clipped) adam.gradient_scale *= (float)(clip / norm);
-    /* 1.01 covers sums in float, 1e-20 squares that underflow. */
+    /* 1.01 allows for the rounding of sums in float, 1e-20 for squares that underflow. */
     struct adam_range range = bounds_after(t, &adam, (clipped ? clip : norm) * 1.01 + 1e-20);
     if (isfinite(norm) && !finite_range(&range)) {
         rapt__adam_range(&c, &adam, p, g, t->m, t->v, n, t->step_partial, &w->range);

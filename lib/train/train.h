@@ -5,24 +5,26 @@
 #include "model/model.h"
 #include <rapt/train.h>
 
-#define TRAIN_RATE_MAX ((double)1e30f) /* still a float after the correction of bias */
+/* After bias correction, this rate still fits into a float. */
+#define TRAIN_RATE_MAX ((double)1e30f)
 
-struct trainer_state { /* what a checkpoint holds besides parameters and moments */
+struct trainer_state { /* the part of a checkpoint besides parameters and moments */
 #define CHECKPOINT(type, member, key, kind, max, when) type member;
 #include "train/checkpoint.def"
 };
 
 enum { SHARDS_MAX = 1024, SHARD_LEVELS = 10 };
-/* The joins of the shard that is being computed, made layer by layer as soon as the gradient of a
-   layer is final, if the caller has asked for that (rapt_train_shard_early). */
+/* The joins of the shard that is being computed. If the caller asked for it
+   (rapt_train_shard_early), they are made layer by layer as soon as the gradient of a layer is
+   final. */
 struct early {
-    rapt_ready_fn *ready; /* NULL means the caller has not asked for it */
+    rapt_ready_fn *ready; /* NULL if the caller has not asked for it */
     void *user;
-    float *chain[SHARD_LEVELS + 1]; /* [links + 1] the shard's own gradient first; each is added to
-                                       the next */
+    float *chain[SHARD_LEVELS + 1]; /* [links + 1] starting with the shard's own gradient; each is
+                                       added to the next */
     int links;
     rapt_subtree tree; /* the subtree whose gradient is the last one of the chain */
-    size_t from;       /* floats from here on have been joined and are final */
+    size_t from;       /* the floats from here on have been joined and are final */
 };
 enum { PRODUCTS_TEXT = 1024 };
 
@@ -40,7 +42,7 @@ struct rapt_trainer {
     rapt_train_limits limits;
     struct arena arena;
     struct stack_memory encoder, decoder;
-    float *gradients;    /* [layout.floats] summed since the last step */
+    float *gradients;    /* [layout.floats] sums since the last step */
     float *m, *v;        /* [layout.floats] Adam's moments */
     double moment_bound; /* upper bound on the magnitudes in m */
     float *partial, *loss_workspace, *pack;
@@ -52,34 +54,37 @@ struct rapt_trainer {
     float *pooled, *dpooled; /* [batch][D]; NULL unless the model pools */
     /* The next eight arrays are NULL unless the model samples keys. */
     float *losses;                          /* [rows with labels] */
-    float *expected_losses;                 /* [rows with labels] if all weights are expected */
+    float *expected_losses;                 /* [rows with labels] losses if all weights are expected
+                                               values */
     uint8_t *expected;                      /* [batch] sequences that attend to expected values */
     uint8_t *all_expected;                  /* [batch] all 1 */
     float *encoder_reward, *decoder_reward; /* [H][rows] */
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */
-    rapt_alignment alignment;                   /* for the next gradient; starts NULL: none */
+    rapt_alignment alignment;                   /* alignment for the next gradient; starts is NULL
+                                                   if there is none */
     struct guide guide;                         /* the same for the current batch */
-    double *guided;        /* [target rows] its losses; NULL means the model has no
+    double *guided;        /* [target rows] losses of the guide; NULL if the model has no
                               alignment_layer */
-    double alignment_loss; /* of the last gradient */
-    long long tokens;      /* tokens whose gradients were added since the last step */
+    double alignment_loss; /* loss of guided alignment in the last gradient */
+    long long tokens;      /* number of tokens whose gradients were added since the last step */
     bool added;            /* a gradient was added since the last step, even if it had no tokens */
-    rapt_report sums;      /* over the batches since the last step */
+    rapt_report sums;      /* sums over the batches since the last step */
     struct shards shards;
-    struct products products; /* computed by OpenBLAS */
+    struct products products; /* products that OpenBLAS computes */
     char products_text[PRODUCTS_TEXT];
     struct trainer_state state;
 };
 
 /* ---- products.c ---- */
-/* Fills in t->products as the options ask. With RAPT_PRODUCTS_AUTO it measures, which needs a new
-   trainer, as it overwrites moments and gradients with zeros. */
+/* Fills in t->products as the options request. With RAPT_PRODUCTS_AUTO it measures, which requires
+   a new trainer, because it overwrites moments and gradients with zeros. */
 void rapt__products_choose(rapt_trainer *t);
-/* With RAPT_PRODUCTS_AUTO: fails if *state, which is from a checkpoint, says that OpenBLAS computes
-   some products and it cannot be loaded. The built-in products would give other bits. */
+/* With RAPT_PRODUCTS_AUTO, fails if *state, which is from a checkpoint, says that OpenBLAS computes
+   some products and OpenBLAS cannot be loaded. The built-in products would give different bits. */
 rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_state *state,
                                  rapt_message *why);
-/* With RAPT_PRODUCTS_AUTO: sets t->products from t->state, which was loaded and checked. */
+/* With RAPT_PRODUCTS_AUTO, sets t->products from t->state, which must have been loaded and
+   checked. */
 void rapt__products_restore(rapt_trainer *t);
 
 /* ---- batch_check.c ---- */
@@ -88,16 +93,16 @@ rapt_status rapt__batch_check(const rapt_trainer *t, const rapt_tokens *source,
 
 /* ---- batch.c ---- */
 /* Runs one batch forward and, for a gradient, backward. Dropout and draws are those of call number
-   state.calls + shard. *sums: the losses of the batch, which may be infinite or NaN without an
-   error. */
+   state.calls + shard. *sums receives the losses of the batch; if these are infinite or NaN, this
+   is not an error. */
 rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
                                 const rapt_tokens *target, bool gradient, int shard,
                                 struct loss *sums, rapt_message *why);
 
 /* ---- step.c ---- */
-/* Checks what rapt__trainer_step relies on: a gradient of some token, and a valid rate. */
+/* Checks what rapt__trainer_step requires: a gradient of at least one token, and a valid rate. */
 rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why);
-/* Makes a step with t->gradients, t->tokens and t->sums, after rapt__step_check. */
+/* Takes a step with t->gradients, t->tokens and t->sums. Must be called after rapt__step_check. */
 rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_message *why);
 
 /* ---- trainer.c ---- */
@@ -115,30 +120,32 @@ void rapt__trainer_discard(rapt_trainer *t);
 int rapt__shard_levels(int shards); /* log2(shards), rounded down; 0 for 0 */
 /* Checks that a number of shards is a power of two of at most SHARDS_MAX, or 0 if min is 0. */
 rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_message *why);
-/* Forgets all shards of the step and zeroes all blocks but t->gradients. */
+/* Discards all shards of the step and zeroes all blocks except t->gradients. */
 void rapt__shards_forget(rapt_trainer *t);
-/* The callback struct stack.final: joins the floats from `from` on that have become final, and
-   calls early.ready. argument: the trainer. */
+/* The callback of struct stack.final: joins the floats from `from` on that have become final, and
+   calls early.ready. The argument is the trainer. */
 void rapt__shards_final(struct team *team, void *argument, size_t from);
 
 /* ---- reward.c ---- */
-/* Returns the initial mean loss per token: that of a uniform guess. */
+/* Returns the initial mean loss per token, which is that of a uniform guess. */
 double rapt__mean_loss_first(const rapt_model *model);
-/* Computes rewards and baselines of all rows from the losses of the rows with labels. Called by one
-   member of the team. */
+/* Computes the rewards and baselines of all rows from the losses of the rows with labels. Must be
+   called by one member of the team. */
 void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target);
-/* Draws the sequences of a batch that attend to expected values. key: that of the batch's draws. */
+/* Chooses the sequences of a batch that attend to expected values. `key` is the random key of the
+   batch. */
 void rapt__expected_draw(rapt_trainer *t, int batch, uint64_t key);
-/* Returns the factor of the scores whose softmax replaces the arg-max in the next step; 0 means the
-   arg-max itself. */
+/* Returns the factor of the scores in the softmax that replaces the arg-max in the next step, or 0
+   if the arg-max itself is used. */
 float rapt__anneal_now(const rapt_trainer *t);
 /* Updates the running mean with a batch of `tokens` tokens whose losses add up to `loss`. */
 void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens);
 
 /* ---- checkpoint.c ---- */
-/* Parses the metadata TRAINER_KEY of a checkpoint, `size` bytes that need not end in 0. samples:
-   the model samples keys. Optional members that the text lacks keep their values. Returns
-   RAPT_BAD_FILE and leaves *state unchanged if a field is missing, unknown or out of range. */
+/* Parses the metadata TRAINER_KEY of a checkpoint, `size` bytes that need not end in 0. `samples`
+   means that the model samples keys. Optional members that the text does not contain keep their
+   values. Returns RAPT_BAD_FILE and leaves *state unchanged if a field is missing, unknown or out
+   of range. */
 rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, const char *text,
                                      size_t size, rapt_message *why);
 
@@ -146,14 +153,14 @@ rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, 
 /* Checks t->alignment, if there is one, against a batch. */
 rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *source,
                                   const rapt_tokens *target, rapt_message *why);
-/* Returns what the backward pass over `rows` target rows reads and writes, or NULL without an
-   alignment, which must have been checked. */
+/* Returns what the backward pass over `rows` target rows reads and writes, or NULL if there is no
+   alignment. The alignment must have been checked. */
 const struct guide *rapt__guide_of(rapt_trainer *t, int rows);
-/* Sums the losses of the batch in t->alignment_loss and drops the alignment. */
+/* Adds up the losses of the batch in t->alignment_loss and discards the alignment. */
 void rapt__guide_end(rapt_trainer *t, int rows);
 
 /* ---- schedule.c ---- */
-/* Returns the learning rate of a step, which counts from 1; rate: the peak. */
+/* Returns the learning rate of a step. `rate` is the peak; steps count from 1. */
 float rapt__schedule_rate(const rapt_train_options *o, float rate, long long step);
 
 /* ---- trainer_memory.c ---- */

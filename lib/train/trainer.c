@@ -17,7 +17,7 @@ static rapt_status check_report(const rapt_report *report, rapt_message *why)
     return report ? rapt__struct_check(report, "rapt_report", why) : RAPT_OK;
 }
 
-/* Refuses to add gradients to those of shards. */
+/* Returns an error if gradients would be added to those of shards. */
 static rapt_status check_shards(const rapt_trainer *t, rapt_message *why)
 {
     if (!t->shards.count) return RAPT_OK;
@@ -31,7 +31,7 @@ rapt_status rapt__report_write(rapt_report *report, const rapt_report *own, rapt
     return report ? rapt__struct_write(report, own, sizeof *own, "rapt_report", why) : RAPT_OK;
 }
 
-/* Adds the gradient of a batch, or only evaluates it; writes its report. */
+/* Adds the gradient of a batch, or only evaluates the batch, and writes its report. */
 static rapt_status run_batch(rapt_trainer *t, const rapt_tokens *source, const rapt_tokens *target,
                              bool gradient, rapt_report *report, rapt_message *why)
 {

@@ -5,7 +5,8 @@
 #include <float.h>
 #include <string.h>
 
-/* Sets the rows of encoder and decoder, 0 for a half that the model lacks. */
+/* Sets the numbers of rows of encoder and decoder, which are 0 for a half that the model does not
+   have. */
 static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows)
 {
     rapt_kind kind = t->model->config.kind;
@@ -96,7 +97,7 @@ static rapt_status check_floats(const rapt_train_options *o, rapt_message *why)
     const struct {
         const char *name;
         float value;
-        double max; /* 1 is excluded; weight_decay: rate * weight_decay must fit into a float */
+        double max; /* 1 itself is excluded; rate * weight_decay must fit into a float */
     } shares[] = {{"dropout", o->dropout, 1},
                   {"attention_dropout", o->attention_dropout, 1},
                   {"ffn_dropout", o->ffn_dropout, 1},
@@ -137,7 +138,7 @@ static rapt_status check_frame(const rapt_train_options *o, const rapt_config *c
     return status ? status : rapt__int_check("end", (int)o->end, 0, c->target_vocab - 1, why);
 }
 
-/* Refuses an option of hard attention that has no effect on the model. */
+/* Rejects an option of hard attention that has no effect on the model. */
 static rapt_status check_use(const char *name, double value, const rapt_config *c,
                              rapt_normalizer by, rapt_message *why)
 {
@@ -182,8 +183,8 @@ static rapt_status check_hard(const rapt_train_options *o, const rapt_config *c,
     return RAPT_OK;
 }
 
-/* Guided alignment needs a layer of the configuration, and a softmax: keys that are drawn or chosen
-   have no weights to train. */
+/* Guided alignment needs a layer of the configuration and a softmax, because keys that are drawn or
+   chosen have no weights to train. */
 static rapt_status check_guided(const rapt_train_options *o, const rapt_config *c,
                                 rapt_message *why)
 {
@@ -217,7 +218,7 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
     return o->products == RAPT_PRODUCTS_OPENBLAS ? rapt__openblas_load(why) : RAPT_OK;
 }
 
-/* Ignores the tokens of a half that the model lacks, if they are not negative. */
+/* Ignores the tokens of a half that the model does not have, unless they are negative. */
 static rapt_status check_train_limits(const rapt_train_limits *l, const rapt_config *c,
                                       rapt_message *why)
 {

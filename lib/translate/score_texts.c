@@ -1,25 +1,25 @@
 /* score_texts.c - scores pairs of texts: tokenizes them, computes the log-probability of each
-   target in batches that fit into the translator's session, and calls back with one pair after the
+   target in batches that fit into the translator's session, and calls back for one pair after the
    other. */
 #include "translate/translate.h"
 
 #include <string.h>
 
-struct text_pair {         /* tokens of a pair */
-    int source_count;      /* with an end, if sources have one; 0 means no tokens; -1 means too
-                              many */
-    int target_count;      /* without the end; -1 means too many */
-    size_t source, target; /* first token of each in ids */
+struct text_pair {         /* token counts of a pair */
+    int source_count;      /* including the end if sources have one; 0 if there are no tokens, -1 if
+                              there are too many */
+    int target_count;      /* without the end; -1 if there are too many */
+    size_t source, target; /* index in ids of the first token of each */
 };
 
-struct text_pairs { /* pairs that are tokenized at once */
+struct text_pairs { /* pairs that are tokenized together */
     rapt_translator *t;
     const rapt_text *sources, *targets; /* [count] */
     int count;
     struct arena arena;
     struct text_pair *pairs; /* [count] */
-    int32_t *ids;            /* tokens of all sources, then of all targets */
-    /* of one batch: */
+    int32_t *ids;            /* tokens of all sources, followed by those of all targets */
+    /* for one batch: */
     int *source_starts, *target_starts; /* [count + 1] */
     float *log_probabilities;
     double *sums; /* [count] */
@@ -40,8 +40,8 @@ static void lay_out_pairs(struct text_pairs *p, struct arena *arena)
     p->sums = rapt__arena_take(arena, count, sizeof *p->sums);
 }
 
-/* Writes the tokens of a text to ids. *count: how many; -1 if they and `more` after them exceed the
-   model's positions. */
+/* Writes the tokens of a text to ids. *count receives their number, or -1 if they and `more` tokens
+   after them exceed the model's positions. */
 static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer *tokenizer,
                                rapt_text text, int more, int32_t *ids, int *count)
 {
@@ -55,7 +55,8 @@ static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer 
     return RAPT_OK;
 }
 
-/* Tokenizes all sources, then all targets, so that those of consecutive pairs are back to back. */
+/* Tokenizes all sources, then all targets, so that those of consecutive pairs are stored back to
+   back. */
 static rapt_status tokenize(struct text_pairs *p)
 {
     const rapt_translator *t = p->t;
@@ -88,7 +89,8 @@ static bool scorable(const struct text_pair *pair)
     return pair->source_count > 0 && pair->target_count >= 0;
 }
 
-/* Returns how many pairs from `first` on, which is scorable, make one batch. */
+/* Returns the number of pairs, starting at `first`, that make one batch. Pair `first` must be
+   scorable. */
 static int batch_from(const struct text_pairs *p, int first)
 {
     const rapt_translator_options *o = &p->t->options;
@@ -128,7 +130,7 @@ struct text_score_receiver {
     bool stop;
 };
 
-/* Scores all pairs and calls back with each. before: pairs of earlier calls. */
+/* Scores all pairs and calls back for each. `before` is the number of pairs of earlier calls. */
 static rapt_status score_all(struct text_pairs *p, size_t before, struct text_score_receiver *to,
                              rapt_message *why)
 {

@@ -1,12 +1,12 @@
-/* translate.c - translates texts window by window and calls back with one sentence after the other,
+/* translate.c - translates texts window by window and calls back for one sentence after the other,
    in the order of the texts. */
 #include "translate/translate.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* Fills in translation `rank` of a sentence with tokens; returns false if the sentence has fewer.
- */
+/* Fills in the tokens of translation `rank` of a sentence. Returns false if the sentence has fewer
+   translations. */
 static bool found(const struct window *w, const struct sentence *s, int rank, rapt_translation *out)
 {
     size_t nbest = (size_t)w->job->options.nbest, at = (size_t)s->number * nbest + (size_t)rank;
@@ -23,7 +23,7 @@ static bool found(const struct window *w, const struct sentence *s, int rank, ra
     return true;
 }
 
-/* Reallocates the window's text for `size` bytes and a 0, without its contents. */
+/* Reallocates the window's text for `size` bytes and a 0. The contents are lost. */
 static rapt_status grow_text(struct window *w, size_t size)
 {
     size_t capacity = rapt__max_size(2 * w->text_size, size + 1);
@@ -61,8 +61,8 @@ struct receiver {
     bool stop; /* the callback has asked to stop */
 };
 
-/* Calls back with all translations of a sentence. A sentence without tokens has one empty
-   translation; one that was not translated because of a stop is left out. */
+/* Calls back for all translations of a sentence. A sentence without tokens has one empty
+   translation. A sentence that was not translated because of a stop is left out. */
 static rapt_status emit(struct window *w, const struct sentence *s, struct receiver *to,
                         rapt_message *why)
 {
@@ -84,7 +84,7 @@ static rapt_status emit(struct window *w, const struct sentence *s, struct recei
     return RAPT_OK;
 }
 
-/* Copies and checks what the caller asks for; call NULL: the defaults. */
+/* Copies and checks the caller's arguments; call may be NULL for the defaults. */
 static rapt_status read_call(struct translate_job *job, const rapt_translate_call *call,
                              size_t count, rapt_message *why)
 {

@@ -1,14 +1,14 @@
-/* translate.h - interface of the layer translate. translator.c makes translators; translate.c
-   passes translations to callbacks; window.c makes them, a window of sentences at a time, and
-   words.c adds their words; score_texts.c scores given translations. */
+/* translate.h - interface of the layer translate. translator.c creates translators. window.c
+   translates a window of sentences at a time, words.c adds their words, and translate.c passes the
+   translations to callbacks. score_texts.c scores given translations. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
 #include "generate/generate.h"
 #include <rapt/translator.h>
 
-/* Limits of a translation's tokens: at most per_source for each token of its source plus `extra`,
-   end included, and at least `min` before the end. */
+/* Limits on the number of tokens of a translation: at most per_source for each token of its source
+   plus `extra`, including the end, and at least `min` before the end. */
 struct target_limit {
     float per_source;
     int extra, min;
@@ -18,31 +18,31 @@ struct rapt_translator {
     rapt_allocator allocator;
     rapt_translator_options options; /* with defaults filled in */
     const rapt_model *model;
-    const rapt_tokenizer *source, *target; /* possibly the same */
+    const rapt_tokenizer *source, *target; /* may be the same */
     /* The next three are NULL if the caller owns model and tokenizers. */
     rapt_model *own_model;
     rapt_tokenizer *own_source, *own_target;
-    int32_t source_end;  /* token after a source; -1 if none */
+    int32_t source_end;  /* token after a source; -1 if there is none */
     int32_t begin, end;  /* tokens around a target */
-    int32_t *suppressed; /* [suppressed_count] tokens that are never produced: special ones, and
+    int32_t *suppressed; /* [suppressed_count] tokens that are never generated: special tokens, and
                             rows of the table without a word */
     int suppressed_count, suppressed_capacity;
-    struct target_limit limit;       /* unless a call's options have a max_length_factor */
+    struct target_limit limit;       /* unless the options of a call have a max_length_factor */
     const rapt_shortlist *shortlist; /* NULL if none */
     rapt_shortlist *own_shortlist;   /* the one that the translator has loaded, or NULL */
     rapt_session *session;
-    int target_capacity; /* tokens of a target in a full batch */
+    int target_capacity; /* tokens of each target in a full batch */
 };
 
 /* ---- translator.c ---- */
-/* Sets *own to the options of one call, checked and with defaults filled in. given NULL: the
-   translator's. */
+/* Sets *own to the options of one call, checked and with defaults filled in. If given is NULL, they
+   are the translator's. */
 rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_options *given,
                                rapt_translator_options *own, rapt_message *why);
 
 /* ---- preprocess.c ---- */
-/* rapt_tokenizer_encode after preprocessing the text as options.preprocess says; ends[] are offsets
-   in the original text. */
+/* Does the same as rapt_tokenizer_encode after preprocessing the text as requested by
+   options.preprocess. ends[] are offsets in the original text. */
 rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                               rapt_text text, int32_t *ids, size_t *ends, size_t capacity,
                               size_t *count);
@@ -51,25 +51,26 @@ rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *to
 enum { WINDOW = 1024 };
 
 struct sentence {
-    int number;       /* in its window */
-    size_t start;     /* first of its source tokens in ids */
-    size_t prefix;    /* first token of its prefix in given */
-    int prefix_count; /* tokens of its prefix */
-    int count;        /* source tokens, an end included; 0 means a text without tokens; -1 if it or
-                         its prefix is too long */
+    int number;       /* index in its window */
+    size_t start;     /* index in ids of its first source token */
+    size_t prefix;    /* index in given of the first token of its prefix */
+    int prefix_count; /* number of tokens of its prefix */
+    int count;        /* number of source tokens, including the end; 0 for a text without tokens, -1
+                         if it or its prefix is too long */
     bool begun;       /* its search has begun */
-    int limit;        /* maximum target tokens, end included */
-    size_t out;       /* its results in out: [nbest][limit] tokens */
-    size_t alignment; /* its results in alignments_out: [nbest][limit + 1][columns] */
+    int limit;        /* maximum number of target tokens, including the end */
+    size_t out;       /* index of its results in out: [nbest][limit] tokens */
+    size_t alignment; /* index of its results in alignments_out: [nbest][limit + 1][columns] */
 };
 /* One call of rapt_translate_many_with. */
 struct translate_job {
     rapt_translator *t;
     rapt_translator_options options; /* with defaults filled in */
     rapt_translate_call call;
-    void *user; /* of the callbacks */
+    void *user; /* argument of the callbacks */
 };
-/* Columns of an alignment: the source tokens and one for the end, even if sources have none. */
+/* Number of columns of an alignment: the source tokens and one for the end, even if sources have
+   none. */
 static inline size_t rapt__alignment_columns(const rapt_translator *t, const struct sentence *s)
 {
     return s->count > 0 ? (size_t)s->count + (t->source_end < 0) : 0;
@@ -77,27 +78,28 @@ static inline size_t rapt__alignment_columns(const rapt_translator *t, const str
 
 struct window {
     const struct translate_job *job;
-    rapt_translator *t;                /* the job's */
-    size_t before;                     /* sentences of earlier windows */
-    const rapt_text *texts, *prefixes; /* [count] of this window; prefixes NULL: none */
+    rapt_translator *t;                /* options of the job */
+    size_t before;                     /* number of sentences in earlier windows */
+    const rapt_text *texts, *prefixes; /* [count] texts of this window; prefixes may be NULL */
     int count;
     int first;    /* the current batch begins with order[first] */
     bool stopped; /* a callback of the search has asked to stop */
     struct sentence sentences[WINDOW];
-    struct sentence *order[WINDOW]; /* longest first */
+    struct sentence *order[WINDOW]; /* sentences in descending order of length */
     struct arena texts_arena, results_arena;
     int32_t *ids;        /* source tokens */
-    size_t *ends;        /* with alignments, where each source token ends in its text, in bytes */
+    size_t *ends;        /* if alignments are wanted: where each source token ends in its text, in
+                            bytes */
     int32_t *given;      /* tokens of prefixes */
     int32_t *out;        /* target tokens */
     int *counts, *ended; /* [count][nbest] */
     float *scores;       /* [count][nbest] */
     float *alignments_out;
-    char *text; /* [text_size] one translation; grows as needed */
+    char *text; /* [text_size] text of one translation; grows as needed */
     size_t text_size;
     void *spans; /* [spans_size] spans and word weights of one translation; grows as needed */
     size_t spans_size;
-    struct search_batch { /* what rapt_generate reads and writes */
+    struct search_batch { /* arguments and results of rapt_generate */
         int32_t *ids, *given, *out;
         int *starts, *given_starts, *counts, *ended;
         float *scores, *alignments;
@@ -106,11 +108,11 @@ struct window {
 };
 
 /* Returns an upper bound on the number of tokens of a text, without an end; a longer text is
-   refused. */
+   rejected. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);
-/* Translates a window of texts that begins with texts[before]. w->count is the number of texts in
-   it. Free the window even after a failure. */
+/* Translates a window of texts that begins with texts[before], and sets w->count to the number of
+   texts in it. Free the window even after a failure. */
 rapt_status rapt__window_translate(struct window *w, const struct translate_job *job,
                                    const rapt_text *texts, size_t count, size_t before,
                                    rapt_message *why);

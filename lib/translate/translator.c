@@ -1,5 +1,5 @@
-/* translator.c - makes translators: a model and its tokenizers, the caller's or those of a model
-   file, and a session. */
+/* translator.c - creates translators, which consist of a session, a model and tokenizers; the
+   latter two belong to the caller or come from a model file. */
 #include "translate/translate.h"
 
 #include "import/import.h"
@@ -92,7 +92,7 @@ static rapt_status check_vocab(const rapt_tokenizer *tokenizer, const char *name
                       rapt_tokenizer_vocab(tokenizer), vocab);
 }
 
-/* Makes a tokenizer from metadata of the model. */
+/* Makes a tokenizer from the model's metadata. */
 static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *model,
                                 const char *key, int vocab, const rapt_allocator *allocator,
                                 rapt_message *why)
@@ -109,7 +109,7 @@ static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *mo
     return check_vocab(*tokenizer, key, vocab, RAPT_BAD_FILE, why);
 }
 
-/* Makes the tokenizers of the model's metadata: one for both sides, or one for each. */
+/* Makes the tokenizers in the model's metadata: one for both sides, or one for each. */
 static rapt_status load_tokenizers(rapt_translator *t, rapt_message *why)
 {
     const rapt_config *c = rapt_model_config(t->model);
@@ -144,7 +144,8 @@ int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target)
     return model ? rapt_tokenizer_special(target, specials[model->config.decoder_start]) : -1;
 }
 
-/* Returns the project that a model was imported from, according to metadata of the importers. */
+/* Returns the project that a model was imported from, according to the metadata that the importers
+   add. */
 static rapt_search_rules origin_of(const rapt_model *model)
 {
     static const struct {
@@ -160,14 +161,14 @@ static rapt_search_rules origin_of(const rapt_model *model)
     return RAPT_SEARCH_RULES_RAPT;
 }
 
-/* Sets *factor if the text, which may come from anywhere, is a usable number. */
+/* Sets *factor if the text, which is not trusted, is a usable number. */
 static void read_factor(const char *text, float *factor)
 {
     float x;
     if (rapt__float_read(text, &x) && x > 0 && x <= 1000) *factor = x;
 }
 
-/* Adopts the search rules and target limits of the project that the model is from. */
+/* Adopts the search rules and target limits of the project that the model comes from. */
 static void follow_project(rapt_translator *t)
 {
     const char *factor = rapt_model_metadata(t->model, LENGTH_KEY);
@@ -202,7 +203,7 @@ static rapt_status suppress_nameless(rapt_translator *t, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Looks up the special tokens of both sides. otherwise: the status if one is missing. */
+/* Looks up the special tokens of both sides. Returns `otherwise` if one is missing. */
 static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
     bool ends = !rapt_model_config(t->model)->no_source_end;
@@ -226,13 +227,13 @@ static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt
     return RAPT_OK;
 }
 
-/* Makes a session for a full batch of sentences of usual length. A longer sentence is translated in
-   a smaller batch in the same memory. */
+/* Creates a session for a full batch of sentences of usual length. A longer sentence is translated
+   in a smaller batch with the same memory. */
 static rapt_status make_session(rapt_translator *t, rapt_message *why)
 {
     rapt_config c = *rapt_model_config(t->model);
     const rapt_translator_options *o = &t->options;
-    int positions = c.positions; /* the most that a target to be scored may have */
+    int positions = c.positions; /* the maximum length of a target to be scored */
     t->target_capacity = 128;
     while (t->target_capacity < positions && (long long)t->target_capacity * o->batch < positions)
         t->target_capacity *= 2;
@@ -253,7 +254,8 @@ static rapt_status check_kind(const rapt_model *model, rapt_status otherwise, ra
     return rapt__fail(why, otherwise, "only an encoder-decoder model translates");
 }
 
-/* Completes a translator with model and tokenizers. otherwise: the status if they do not fit. */
+/* Completes a translator that has a model and tokenizers. Returns `otherwise` if they do not
+   match. */
 static rapt_status translator_finish(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
     follow_project(t);
@@ -308,7 +310,7 @@ static rapt_status open_file(rapt_translator *t, const char *path, rapt_message 
     return status ? rapt__fail(why, status, "%.200s: %.300s", path, reason.text) : RAPT_OK;
 }
 
-/* Uses the caller's model and tokenizers, or those in its metadata if source is NULL. */
+/* Uses the caller's model and tokenizers, or the tokenizers in its metadata if source is NULL. */
 static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
                                   const rapt_tokenizer *source, const rapt_tokenizer *target,
                                   rapt_message *why)

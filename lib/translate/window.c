@@ -1,14 +1,14 @@
 /* window.c - translates a window of consecutive sentences: tokenizes them, sorts them by length,
-   and searches in batches of similar length. The results are tokens, scores and alignments. A
-   window bounds the memory of many sentences. */
+   and searches in batches of similar length. The results are tokens, scores and alignments. Windows
+   bound the memory needed to translate many sentences. */
 #include "translate/translate.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* in a window of more than one sentence */
+enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* if the window has more than one sentence */
 
-/* Returns the limits of a call's translations. */
+/* Returns the limits on the translations of a call. */
 static struct target_limit rule_of(const struct window *w)
 {
     struct target_limit rule = w->t->limit;
@@ -17,7 +17,7 @@ static struct target_limit rule_of(const struct window *w)
     return rule;
 }
 
-/* Returns the maximum tokens of a translation, its end included. */
+/* Returns the maximum number of tokens of a translation, including its end. */
 static int limit_of(const struct window *w, int source_count)
 {
     const struct target_limit rule = rule_of(w);
@@ -58,7 +58,8 @@ static rapt_status take_texts(struct window *w)
     return status;
 }
 
-/* Writes the tokens of a text to w->ids + s->start. A text that is too long gets s->count -1. */
+/* Writes the tokens of a text to w->ids + s->start. If the text is too long, sets s->count to
+   -1. */
 static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s)
 {
     size_t count = 0, positions = (size_t)w->t->model->config.positions;
@@ -79,7 +80,7 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
 }
 
 /* Writes the tokens of a prefix to w->given + s->prefix. Spaces at its end belong to the next word.
-   A prefix that is too long gets s->count -1. */
+   If the prefix is too long, sets s->count to -1. */
 static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sentence *s)
 {
     size_t count = 0;
@@ -94,7 +95,7 @@ static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sent
     return RAPT_OK;
 }
 
-/* Orders sentences from long to short, equal ones by number. */
+/* Orders sentences from long to short, and those of equal length by index. */
 static int by_length(const void *context, const void *x, const void *y)
 {
     (void)context;
@@ -114,8 +115,8 @@ static void sentence_after(const struct window *w, const struct sentence *s, str
     next->alignment = s->alignment + nbest * columns * ((size_t)s->limit + 1);
 }
 
-/* Tokenizes and sorts the sentences. *end: where the arrays of the last one end. The window is cut
-   short where alignments would exceed MAX_ALIGNMENT_FLOATS. */
+/* Tokenizes and sorts the sentences. *end receives the position where the arrays of the last one
+   end. The window ends early if alignments would exceed MAX_ALIGNMENT_FLOATS. */
 static rapt_status tokenize_all(struct window *w, struct sentence *end)
 {
     *end = (struct sentence){0};
@@ -141,7 +142,8 @@ struct sizes { /* maxima over the batches of a window */
     size_t source, prefix, target, alignment, record, parents;
 };
 
-/* Returns how many sentences from order[first] on make one batch; 0 if those have no tokens. */
+/* Returns the number of sentences, starting with order[first], that make one batch, or 0 if they
+   have no tokens. */
 static int batch_from(const struct window *w, int first)
 {
     const rapt_translator_options *o = &w->job->options;
@@ -249,7 +251,7 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
     }
 }
 
-/* ---- callbacks of rapt_generate, which pass the index of a text to those of the caller ---- */
+/* ---- callbacks of rapt_generate, which call the caller's with the index of a text ---- */
 
 /* Returns the index into the caller's texts of a source in the current batch. */
 static int index_of(const struct window *w, int source)
@@ -301,7 +303,7 @@ static void fill_batch(struct window *w, int first, int n)
     w->first = first;
 }
 
-/* Searches sentences order[first] .. order[first + n - 1] and keeps their results. */
+/* Searches sentences order[first] .. order[first + n - 1] and stores their results. */
 static rapt_status translate_batch(struct window *w, int first, int n, rapt_message *why)
 {
     rapt_translator *t = w->t;

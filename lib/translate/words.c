@@ -1,15 +1,15 @@
-/* words.c - finds the bytes of the tokens and words of a source and its translation, and turns the
-   alignment of tokens into one of words:
+/* words.c - finds the bytes of the tokens and words of a source and its translation, and converts
+   the alignment of tokens to an alignment of words:
 
        word_alignment[u][v] = sum over t of p(t, u) sum over s of alignment[t][s] p'(s, v)
                               / sum over t of p(t, u)
 
-   with p(t, u) the share that word u has of the bytes of token t that are in words. */
+   Here p(t, u) is the fraction of token t's bytes inside words that belong to word u. */
 #include "translate/translate.h"
 
 #include <string.h>
 
-enum { USUAL = 1 << 16 }; /* bytes, enough for most translations */
+enum { USUAL = 1 << 16 }; /* bytes, sufficient for most translations */
 
 /* Unicode's White_Space (PropList.txt). */
 static bool is_space(uint32_t c)
@@ -22,7 +22,7 @@ static bool is_space(uint32_t c)
     return false;
 }
 
-/* Returns the number of words of a text and writes them unless words is NULL. Bytes that are not
+/* Returns the number of words of a text, and writes them unless words is NULL. Bytes that are not
    UTF-8 belong to words. */
 static int find_words(rapt_text text, rapt_span *words)
 {
@@ -41,7 +41,7 @@ static int find_words(rapt_text text, rapt_span *words)
     return count + inside;
 }
 
-/* Source tokens follow one another without gaps: each begins where the one before ends. */
+/* Source tokens follow one another without gaps: each begins where the previous one ends. */
 static void source_spans(const struct window *w, const struct sentence *s, int count,
                          rapt_span *spans)
 {
@@ -51,15 +51,18 @@ static void source_spans(const struct window *w, const struct sentence *s, int c
     }
 }
 
-/* A token ends where the decoded text of the tokens up to it ends, but not after a later token:
-   an incomplete character decodes to U+FFFD for each byte, which may be longer than itself. */
+/* A token ends where the decoded text of all tokens up to it ends, but not after a later token: an
+   incomplete character decodes to U+FFFD for each byte, which may be longer than the character
+   itself. */
 static rapt_status target_spans(const struct window *w, const rapt_translation *t, rapt_span *spans)
 {
     char none[1];
     for (int i = 0; i < t->target_count; i++) {
         rapt_status status = rapt_tokenizer_decode(w->t->target, t->target, (size_t)i + 1, none, 0,
                                                    &spans[i].end, NULL);
-        if (status && status != RAPT_BAD_ARGUMENT) return status; /* BAD_ARGUMENT: no capacity */
+        if (status && status != RAPT_BAD_ARGUMENT)
+            return status; /* RAPT_BAD_ARGUMENT because the
+                              capacity is 0 */
     }
     for (int i = t->target_count; i-- > 0;) {
         size_t later = i + 1 < t->target_count ? spans[i + 1].end : t->size;
@@ -69,7 +72,7 @@ static rapt_status target_spans(const struct window *w, const rapt_translation *
     return RAPT_OK;
 }
 
-/* Returns the bytes that a token and a word share. */
+/* Returns the number of bytes that a token and a word share. */
 static size_t shared(const rapt_span *token, const rapt_span *word)
 {
     size_t begin = rapt__max_size(token->begin, word->begin);
@@ -77,14 +80,14 @@ static size_t shared(const rapt_span *token, const rapt_span *word)
     return end > begin ? end - begin : 0;
 }
 
-struct share { /* the words that the current token has bytes in */
+struct share { /* the words that contain bytes of the current token */
     const rapt_span *words;
     int count;
-    int first;    /* the first word that does not end before the token */
-    size_t bytes; /* bytes of the token that are in words */
+    int first;    /* the first word that ends after the beginning of the token */
+    size_t bytes; /* bytes of the token that are inside words */
 };
 
-/* Moves on to the next token, which does not begin before the last one. */
+/* Advances to the next token, which does not begin before the last one. */
 static void advance(struct share *s, const rapt_span *token)
 {
     while (s->first < s->count && s->words[s->first].end <= token->begin) s->first++;
@@ -107,8 +110,8 @@ static void add_row(const rapt_translation *t, const float *alignment, double we
     }
 }
 
-/* Computes the alignment of words, [target words][source words]: for each target word in a first
-   pass the sum of its shares, in a second the weighted rows of its tokens. */
+/* Computes the alignment of words, [target words][source words]. For each target word, a first pass
+   adds up its shares, and a second pass the weighted rows of its tokens. */
 static void word_weights(const rapt_translation *t, float *weights)
 {
     size_t columns = (size_t)t->source_word_count;
@@ -131,7 +134,7 @@ static void word_weights(const rapt_translation *t, float *weights)
     }
 }
 
-/* Makes w->spans large enough for that number of spans and floats. */
+/* Makes w->spans large enough for this number of spans and floats. */
 static rapt_status take_spans(struct window *w, size_t spans, size_t floats)
 {
     size_t bytes, weights;
