@@ -1,10 +1,9 @@
-/* bleu.c - corpus BLEU (Papineni, Roukos, Ward and Zhu 2002) as sacreBLEU (Post 2018) computes it.
+/* bleu.c - corpus BLEU (Papineni, Roukos, Ward and Zhu 2002) as computed by sacreBLEU (Post 2018).
 
        BLEU = 100 min(1, exp(1 - r/h)) (p[1] p[2] p[3] p[4])^(1/4),   p[n] = matches[n] / totals[n]
 
-   An order without a match counts as p[n] = 1 / (2^k totals[n]), where k is the number of such
-   orders so far (smoothing "exp", method 3 of Chen and Cherry 2014). If no order has a match, BLEU
-   is 0. */
+   For an order without a match, p[n] = 1 / (2^k totals[n]), where k is the number of such orders so
+   far (smoothing "exp", method 3 of Chen and Cherry 2014). If no order has a match, BLEU is 0. */
 #include "text/text.h"
 #include <string.h>
 
@@ -47,7 +46,7 @@ static struct words split(rapt_text text, rapt_bleu_tokens tokens, int lowercase
     return s;
 }
 
-/* Keys are offset << 32 | size. */
+/* Each key is offset << 32 | size. */
 static int by_bytes(const void *context, const void *x, const void *y)
 {
     const char *bytes = context;

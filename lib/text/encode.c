@@ -12,8 +12,8 @@ enum { MAX = RAPT__WORD_MAX, HEAP_MAX = 3 * MAX, POSITION_BITS = 8 };
 struct word {
     int size;
     int32_t id[MAX];         /* the token that begins at this byte, or -1 */
-    int16_t next[MAX];       /* where it ends */
-    int16_t previous[MAX];   /* where the previous token begins, or -1 for the first */
+    int16_t next[MAX];       /* end of the token */
+    int16_t previous[MAX];   /* beginning of the previous token, or -1 for the first */
     uint32_t heap[HEAP_MAX]; /* merge << POSITION_BITS | position of its left token; the smallest is
                                 the root */
     int candidates;          /* number of items in heap */

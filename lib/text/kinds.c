@@ -1,4 +1,5 @@
-/* kinds.c - the public functions of tokenizers: they check the arguments and dispatch by kind. */
+/* kinds.c - the public functions of tokenizers, which check their arguments and dispatch to the
+   kind of tokenizer. */
 #include "format/format.h"
 #include "text/list.h"
 #include "text/text.h"
@@ -55,7 +56,7 @@ rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
     return status ? rapt__fail(why, status, "%s: %s", file.label.text, reason.text) : RAPT_OK;
 }
 
-/* Concatenates the names, each terminated by a 0. *bytes is the total size. */
+/* Concatenates the names, each terminated by a 0. *bytes receives the total size. */
 static rapt_status join_names(const rapt_text *names, int count, const rapt_allocator *allocator,
                               char **joined, size_t *bytes, rapt_message *why)
 {

@@ -1,7 +1,7 @@
 /* learn.c - learns the merges of byte-pair encoding from text (Sennrich, Haddow and Birch 2016,
    algorithm 1).
 
-   Each step turns the most frequent pair of adjacent tokens into a new token everywhere. Distinct
+   Each step replaces the most frequent pair of adjacent tokens by a new token everywhere. Distinct
    words are stored once with their number of occurrences, and the counts of pairs are updated
    incrementally: a merge visits only the words that contain its pair. */
 #include "text/text.h"
@@ -11,7 +11,7 @@ struct learner {
     struct word_types types;
     struct pair_table pairs;
     size_t bytes;          /* total size of all word types */
-    int32_t *tokens;       /* [bytes] the tokens of word w begin at begin[w] */
+    int32_t *tokens;       /* [bytes] the tokens of word w begin at index begin[w] */
     size_t *begin;         /* [types] */
     uint32_t *length;      /* [types] current number of tokens of word w */
     int32_t *left, *right; /* [wanted] the merges */
@@ -48,8 +48,8 @@ static void spell_types(struct learner *l)
     }
 }
 
-/* Counts the pairs of a word and records the word with those pairs that contain token `with`, or
-   with all if `with` is -1. */
+/* Counts the pairs of a word and records the word in those pairs that contain token `with`, or in
+   all pairs if `with` is -1. */
 static bool count_pairs(struct learner *l, size_t w, int32_t with)
 {
     const int32_t *tokens = l->tokens + l->begin[w];
@@ -114,7 +114,7 @@ static bool merge_everywhere(struct learner *l, size_t pair)
     return rapt__pairs_offer(&l->pairs, before);
 }
 
-/* Finds the merges: as many as wanted, or as many as the words support. */
+/* Finds as many merges as are wanted, or as many as the words support. */
 static rapt_status find_merges(struct learner *l)
 {
     for (size_t w = 0; w < l->types.count; w++) l->bytes += l->types.types[w].size;

@@ -37,8 +37,8 @@ int32_t rapt__list_find(const struct list *l, rapt_text name)
 int32_t rapt__list_special(const struct list *l, int which)
 {
     int32_t id = l->special[which - RAPT_TOKEN_UNKNOWN];
-    bool ends =
-        id < 0 && which == RAPT_TOKEN_BEGIN; /* without a begin token the end token serves as one */
+    bool ends = id < 0 &&
+                which == RAPT_TOKEN_BEGIN; /* without a begin token, the end token serves as one */
     return ends ? l->special[RAPT_TOKEN_END - RAPT_TOKEN_UNKNOWN] : id;
 }
 
@@ -121,7 +121,7 @@ static void find_specials(struct list *l)
     }
 }
 
-/* Fills a list from 0-terminated names that follow one another. */
+/* Fills a list from consecutive 0-terminated names. */
 static rapt_status fill_list(struct list *l, const char *names, size_t size, rapt_message *why)
 {
     take_arrays(l, size, &l->arena);
@@ -195,7 +195,7 @@ size_t rapt__list_bound(const struct list *l, size_t bytes)
 
 struct list_output {
     int32_t *ids;
-    size_t *ends; /* or NULL */
+    size_t *ends; /* may be NULL */
     size_t capacity, count;
 };
 
@@ -226,8 +226,8 @@ static rapt_status encode_names(const struct list *l, rapt_text text, struct lis
     return RAPT_OK;
 }
 
-/* If the text begins with a language ">>xx<<" that is a name, sets *id and returns its size in
-   bytes; else returns 0. */
+/* If the text begins with a language tag ">>xx<<" that is in the list, sets *id and returns the
+   size of the tag in bytes. Otherwise returns 0. */
 static size_t language_at(const struct list *l, rapt_text text, int32_t *id)
 {
     if (text.size < 5 || memcmp(text.bytes, ">>", 2) != 0) return 0;
@@ -239,9 +239,9 @@ static size_t language_at(const struct list *l, rapt_text text, int32_t *id)
     return 0;
 }
 
-/* Maps the pieces of a normalized text to names; `skip` is where it begins in the original text. A
-   piece unknown to the SentencePiece model may still be a name. memory: [bound] ends in the text,
-   ends in the normalized text, ids. */
+/* Maps the pieces of a normalized text to names. `skip` is the offset at which it begins in the
+   original text. A piece that the SentencePiece model does not know may still be in the list.
+   memory holds [bound] ends in the text, ends in the normalized text, and ids. */
 static rapt_status put_pieces(const struct list *l, const struct spm_normalized *text, size_t skip,
                               size_t *memory, size_t bound, struct list_output *out,
                               rapt_message *why)
@@ -304,7 +304,7 @@ rapt_status rapt__list_encode(const struct list *l, rapt_text text, int32_t *ids
 }
 
 /* Sets *text to the text of the first tokens and returns their number: one token, or the byte
-   pieces that form one character. A byte that belongs to no character becomes U+FFFD. */
+   pieces that form one character. A byte that is not part of a character becomes U+FFFD. */
 static size_t token_text(const struct list *l, const int32_t *ids, size_t count,
                          char bytes[CHARACTER_BYTES], rapt_text *text)
 {

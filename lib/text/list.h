@@ -1,4 +1,4 @@
-/* list.h - a vocabulary that is a list of names, as in other projects, with an optional
+/* list.h - a vocabulary given as a list of names, as in other projects, with an optional
    SentencePiece model that splits text into pieces. Constant after creation. */
 #ifndef RAPT_LIB_TEXT_LIST_H
 #define RAPT_LIB_TEXT_LIST_H
@@ -9,7 +9,7 @@ enum { LIST_SPECIALS = RAPT_TOKEN_SPECIALS - RAPT_TOKEN_UNKNOWN };
 
 struct list {
     rapt_allocator allocator;
-    struct spm *spm;    /* NULL means text consists of names separated by spaces */
+    struct spm *spm;    /* NULL if text consists of names separated by spaces */
     struct arena arena; /* holds the arrays below */
     int count;
     char *joined; /* [joined_size] the names, each terminated by a 0 */
@@ -19,16 +19,16 @@ struct list {
         *surface; /* [count + 1] name i appears in text as surfaces[surface[i]..surface[i + 1]) */
     char *surfaces;
     bool *byte;        /* [count] true for a byte piece, whose surface is that byte */
-    int32_t *of_piece; /* [spm->count] the name of each piece, or -1 */
-    int32_t *table;    /* [slots] ids by the hash of their names; -1 if free. slots is a power of
-                          two */
+    int32_t *of_piece; /* [spm->count] index of the name of each piece, or -1 */
+    int32_t *table;    /* [slots] hash table of ids by name; -1 if free. slots is a power of two */
     size_t slots;
-    int32_t special[LIST_SPECIALS]; /* ids from RAPT_TOKEN_UNKNOWN on, or -1 */
+    int32_t special[LIST_SPECIALS]; /* ids of special tokens, starting with RAPT_TOKEN_UNKNOWN, or
+                                       -1 */
 };
 
-/* Creates a list. names: `count` 0-terminated names, `size` bytes in all; an empty name stands for
-   no token. pieces: the bytes of a SentencePiece model, or NULL. Returns RAPT_BAD_ARGUMENT if two
-   names are equal. */
+/* Creates a list from `count` 0-terminated names, `size` bytes in all. An empty name means that
+   there is no token. pieces holds the bytes of a SentencePiece model, or is NULL. Returns
+   RAPT_BAD_ARGUMENT if two names are equal. */
 rapt_status rapt__list_create(struct list **list, const char *names, size_t size, int count,
                               rapt_text pieces, const rapt_allocator *allocator, rapt_message *why);
 void rapt__list_free(struct list *list);                          /* accepts NULL */
@@ -37,7 +37,7 @@ int32_t rapt__list_special(const struct list *list, int which);
 rapt_text rapt__list_name(const struct list *list, int32_t id);
 rapt_text rapt__list_surface(const struct list *list, int32_t id);
 size_t rapt__list_bound(const struct list *list, size_t bytes);
-/* Like rapt_tokenizer_encode and _decode, with checked arguments. */
+/* Like rapt_tokenizer_encode and rapt_tokenizer_decode, for arguments that have been checked. */
 rapt_status rapt__list_encode(const struct list *list, rapt_text text, int32_t *ids, size_t *ends,
                               size_t capacity, size_t *count, rapt_message *why);
 rapt_status rapt__list_decode(const struct list *list, const int32_t *ids, size_t count,

@@ -1,8 +1,9 @@
 /* lower.c - converts text to lower case like Python's str.lower(): the simple mapping of each
    character, except that U+0130 becomes two characters and a capital sigma at the end of a word
    becomes a final sigma. Source: the Unicode Standard, sections 3.13 and 5.18, SpecialCasing.txt.
-   The mappings come from utf8proc. Without it (RAPT_HAVE_UTF8PROC undefined) only Latin, Greek,
-   Cyrillic and Armenian are known. Bytes that are not valid UTF-8 stay unchanged. */
+   The mappings come from utf8proc. Without it (RAPT_HAVE_UTF8PROC undefined), only the Latin,
+   Greek, Cyrillic and Armenian scripts are converted. Bytes that are not valid UTF-8 are left
+   unchanged. */
 #include "text/text.h"
 #include <string.h>
 

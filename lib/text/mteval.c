@@ -1,12 +1,13 @@
-/* mteval.c - the 13a tokenization of NIST's mteval-v13a.pl, as sacreBLEU's tokenizer_13a.py and
-   tokenizer_re.py (2.x) define it. Four substitutions are applied one after the other to " text ":
+/* mteval.c - the 13a tokenization of NIST's mteval-v13a.pl, as defined by sacreBLEU's
+   tokenizer_13a.py and tokenizer_re.py (2.x). Four substitutions are applied one after the other to
+   " text ":
 
        each of  { | } ~ [ \ ] ^ _ ` ! " # $ % & ( ) * + : ; < = > ? @ /    ->  " x "
        [^0-9][.,]  ->  "1 2 "       [.,][^0-9]  ->  " 1 2"       [0-9]-  ->  "1 2 "
 
-   The last three match two adjacent bytes, left to right, and continue after the match. Each is a
-   stage of a pipeline that delays one byte. Working on bytes is enough, since the patterns are
-   ASCII. */
+   The last three match two adjacent bytes, left to right, and continue after the match. Each
+   substitution is a stage of a pipeline that delays one byte. It is sufficient to process bytes,
+   since the patterns are ASCII. */
 #include "text/text.h"
 #include <string.h>
 
@@ -37,7 +38,7 @@ static bool mark(int byte)
 enum { STAGES = 3 };
 static const struct stage {
     bool (*first)(int byte), (*second)(int byte);
-    const char *shape; /* 1, 2 means the two bytes */
+    const char *shape; /* 1 and 2 are the two bytes of the match */
 } stages[STAGES] = {
     {not_digit, stop, "1 2 "},
     {stop, not_digit, " 1 2"},

@@ -1,11 +1,12 @@
-/* opus.c - prepares a text as OPUS-MT's scripts (preprocess-spm.sh, derived from Moses) do before
+/* opus.c - normalizes a text as OPUS-MT's scripts (preprocess-spm.sh, derived from Moses) do before
    SentencePiece: full-width and typographic punctuation and digits become ASCII, control characters
    become spaces, runs of spaces become one, and outer spaces are removed.
 
    The results are those of the scripts even where they are odd: full-width U+FF11 becomes a
    quotation mark, and U+3002 a full stop and a space. The characters that the scripts delete last
-   (U+200B, U+2060, U+FEFF) have become spaces before. Unassigned characters stay, since the
-   scripts' result depends on the version of Perl. Bytes that are not UTF-8 stay too. */
+   (U+200B, U+2060, U+FEFF) have already become spaces by then. Unassigned characters are left
+   unchanged, since the scripts' result depends on the version of Perl. So are bytes that are not
+   UTF-8. */
 #include "text/text.h"
 
 #include <string.h>
@@ -24,8 +25,8 @@ static const struct replacement {
     /* clang-format on */
 };
 
-/* Recognizes the categories Cc, Cf, Co and Cs of Unicode 15 and noncharacters. Surrogates cannot
-   occur in UTF-8. */
+/* Returns true for the categories Cc, Cf, Co and Cs of Unicode 15 and for noncharacters. Surrogates
+   cannot occur in UTF-8. */
 static const struct code_range {
     uint32_t first, last;
 } others[] = {
@@ -56,7 +57,7 @@ static bool is_other(uint32_t code)
 struct opus_text {
     char *bytes;
     size_t *ends, capacity, size;
-    size_t space; /* where the pending space ended in the text; 0 if none is pending */
+    size_t space; /* offset in the text just after the pending space; 0 if no space is pending */
 };
 
 static void put_byte(struct opus_text *to, char byte, size_t end)

@@ -78,7 +78,8 @@ bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word)
     return true;
 }
 
-/* Orders candidates by rising count; of equal counts the pair with the lower ids comes last. */
+/* Orders candidates by increasing count; of equal counts, the pair with the lower ids comes
+   last. */
 static int by_count(const void *context, const void *x, const void *y)
 {
     const struct merge_candidate *a = x, *b = y;

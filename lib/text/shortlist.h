@@ -1,4 +1,5 @@
-/* shortlist.h - a lexical shortlist in memory: filled by its readers, queried by its users. */
+/* shortlist.h - a lexical shortlist in memory, shared by the functions that read it from files and
+   those that query it. */
 #ifndef RAPT_LIB_TEXT_SHORTLIST_H
 #define RAPT_LIB_TEXT_SHORTLIST_H
 

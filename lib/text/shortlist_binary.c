@@ -3,15 +3,19 @@
        u64 magic, checksum, first, best, number of starts = source tokens + 1, number of tokens
        starts as u64, non-decreasing; target tokens as u32
 
-   All numbers are little-endian. The checksum covers the complete u64 words after it, so if the
-   number of tokens is odd, it does not cover the last token. Source: marian-dev 1.12,
+   All numbers are little-endian. The checksum covers the complete u64 words that follow it, so if
+   the number of tokens is odd, it does not cover the last token. Source: marian-dev 1.12,
    data/shortlist.cpp, common/hash.h. */
 #include "text/shortlist.h"
 
 #include <rapt/file.h>
 #include <string.h>
 
-enum { HEAD = 48, COVERED = 16 }; /* bytes before the starts, and before what the checksum covers */
+enum {
+    HEAD = 48,
+    COVERED = 16
+}; /* number of bytes before the starts, and before the data that the
+      checksum covers */
 static const uint64_t magic = 0xF11A48D5013417F5;
 
 static uint64_t number(const unsigned char *bytes, int size)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { FIRST = 100, BEST = 100 };           /* Marian's values */
+enum { FIRST = 100, BEST = 100 };           /* Marian's defaults */
 static const float PROBABILITY_MAX = 1.01f; /* allows for rounding */
 
 struct lexicon { /* the state of the reader */
@@ -20,7 +20,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Returns the next word of a line, empty at its end. */
+/* Returns the next word of a line, which is empty at the end of the line. */
 static rapt_text word(struct lexicon *l)
 {
     while (l->at < l->end && is_space(*l->at)) l->at++;
@@ -29,8 +29,7 @@ static rapt_text word(struct lexicon *l)
     return (rapt_text){begin, (size_t)(l->at - begin)};
 }
 
-/* Tells whether a name is NULL, which marks the words that correspond to no word of the other
-   side. */
+/* Returns true if a name is NULL, which marks words that have no counterpart on the other side. */
 static bool is_null(rapt_text name)
 {
     return name.size == 4 && memcmp(name.bytes, "NULL", 4) == 0;
@@ -45,7 +44,7 @@ static bool read_probability(rapt_text text, float *x)
     return rapt__float_read(copy, x);
 }
 
-/* Reads one line. *known: both tokens are in the vocabularies. */
+/* Reads one line. Sets *known if both tokens are in the vocabularies. */
 static rapt_status read_line(struct lexicon *l, rapt_lexical_pair *pair, bool *known,
                              rapt_message *why)
 {

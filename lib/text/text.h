@@ -12,12 +12,13 @@
    as one character with the value 0xDC00 + byte, which no valid text contains. */
 uint32_t rapt__utf8_next(const char *bytes, size_t size, size_t *at);
 
-/* White space according to Python's str.split() and str.rstrip(). */
+/* Returns true for white space according to Python's str.split() and str.rstrip(). */
 bool rapt__utf8_space(uint32_t character);
 
 /* ---- lower.c ---- */
 
-/* Writes the text in lower case, at most twice its size, and returns the size written. */
+/* Writes the text in lower case, which takes at most twice its size, and returns the size
+   written. */
 size_t rapt__lower(rapt_text text, char *out);
 
 struct ranked { /* an item to sort: a key and the item's original index */
@@ -29,7 +30,7 @@ struct ranked { /* an item to sort: a key and the item's original index */
 
 /* Two sequences of ids: the hypothesis, followed by the reference. */
 struct ngrams {
-    size_t hypothesis, reference; /* lengths, whose sum is n */
+    size_t hypothesis, reference; /* lengths of the two, whose sum is n */
     uint32_t *ids;                /* [n] equal words or characters have equal ids */
     uint32_t *ranks;              /* [n] */
     struct ranked *items;         /* [n] */
@@ -57,8 +58,8 @@ size_t rapt__mteval(char *text, size_t size, char *out);
 /* ---- word.c ---- */
 
 enum {
-    RAPT__WORD_MAX = 256,     /* bytes of a word, and so of a token */
-    RAPT__VOCAB_MAX = 1 << 20 /* tokens */
+    RAPT__WORD_MAX = 256,     /* maximum number of bytes of a word, and therefore of a token */
+    RAPT__VOCAB_MAX = 1 << 20 /* maximum number of tokens */
 };
 enum { RAPT__TOKEN_BYTES = RAPT_TOKEN_SPECIALS, RAPT__TOKEN_MERGES = RAPT_TOKEN_SPECIALS + 256 };
 
@@ -76,13 +77,14 @@ bool rapt__base64_read(const char *text, size_t size, void *bytes);
 
 struct rapt_tokenizer {
     rapt_allocator allocator;
-    struct spm *spm;    /* set for SentencePiece (sentencepiece/sentencepiece.h) */
-    struct list *list;  /* set for a list of names (list.h); if both are NULL: byte pairs, below */
-    struct arena arena; /* holds the arrays below except the pool */
-    int vocab, merges;  /* vocab = RAPT__TOKEN_MERGES + merges */
-    int32_t *left;      /* [merges] merge m joins left[m] */
-    int32_t *right;     /* [merges]   and right[m] to token RAPT__TOKEN_MERGES + m */
-    uint32_t *first;    /* [vocab + 1] the merges whose left part is token t are */
+    struct spm *spm;      /* set for SentencePiece (sentencepiece/sentencepiece.h) */
+    struct list *list;    /* set for a list of names (list.h); if both are NULL, the tokenizer uses
+                             byte pairs (below) */
+    struct arena arena;   /* holds the arrays below except the pool */
+    int vocab, merges;    /* vocab = RAPT__TOKEN_MERGES + merges */
+    int32_t *left;        /* [merges] merge m joins left[m] */
+    int32_t *right;       /* [merges]   and right[m] to token RAPT__TOKEN_MERGES + m */
+    uint32_t *first;      /* [vocab + 1] the merges whose left part is token t are */
     struct ranked *pairs; /* [merges]   pairs[first[t]..first[t+1]), sorted by right part */
     uint32_t *start;      /* [vocab + 1] the bytes of token t are pool[start[t]..start[t+1]) */
     char *pool;
@@ -97,13 +99,14 @@ rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *lef
 /* Returns the merge that joins two tokens, or -1. */
 int32_t rapt__tokenizer_merge(const rapt_tokenizer *tokenizer, int32_t left, int32_t right);
 
-/* ---- kinds.c: creates a tokenizer from `count` 0-terminated names, and the bytes of a
-   SentencePiece model or NULL ---- */
+/* ---- kinds.c: creates a tokenizer from `count` 0-terminated names and, unless NULL, the bytes of
+   a SentencePiece model ---- */
 rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const char *names, size_t size,
                                  int count, rapt_text pieces, const rapt_allocator *allocator,
                                  rapt_message *why);
 
-/* Implements rapt_tokenizer_encode and _decode for byte pairs; arguments have been checked. */
+/* Implement rapt_tokenizer_encode and rapt_tokenizer_decode for byte pairs; arguments have been
+   checked. */
 rapt_status rapt__pairs_encode(const rapt_tokenizer *tokenizer, rapt_text text, int32_t *ids,
                                size_t *ends, size_t capacity, size_t *count, rapt_message *why);
 rapt_status rapt__pairs_decode(const rapt_tokenizer *tokenizer, const int32_t *ids, size_t count,
@@ -119,7 +122,7 @@ struct word_type {
 struct word_types {
     struct word_type *types; /* [capacity], in order of appearance */
     size_t count, capacity;
-    uint32_t *table; /* [slots] 1 + type, 0 if free; slots is a power of two */
+    uint32_t *table; /* [slots] 1 + type, or 0 if free; slots is a power of two */
     size_t slots;
     const rapt_allocator *allocator;
 };
@@ -132,32 +135,33 @@ void rapt__word_types_free(struct word_types *types);
 struct pair {
     uint64_t key; /* left << 32 | right */
     uint64_t count;
-    uint32_t uses; /* 1 + index of the first of its uses; 0 means no use */
+    uint32_t uses; /* 1 + index of the first of its uses; 0 if there is none */
 };
 struct pair_use {
-    uint32_t word, next; /* next: 1 + index of the next use; 0 means the last */
+    uint32_t word, next; /* next is 1 + index of the next use, or 0 for the last */
 };
 struct pair_table {
     struct pair *pairs;
     size_t count, capacity;
-    uint32_t *table; /* [slots] 1 + pair, 0 if free; slots is a power of two */
+    uint32_t *table; /* [slots] 1 + pair, or 0 if free; slots is a power of two */
     size_t slots;
     struct pair_use *uses;
     size_t use_count, use_capacity;
-    struct merge_candidate *heap; /* ordered by falling count, then rising key */
+    struct merge_candidate *heap; /* ordered by decreasing count, then increasing key */
     size_t heap_count, heap_capacity;
     const rapt_allocator *allocator;
 };
 void rapt__pairs_free(struct pair_table *pairs);
-/* Returns the index of a pair, inserting it with count 0 if it is new, or -1 if out of memory. */
+/* Returns the index of a pair, inserting it with count 0 if it is new. Returns -1 if out of
+   memory. */
 ptrdiff_t rapt__pairs_at(struct pair_table *pairs, int32_t left, int32_t right);
 bool rapt__pairs_use(struct pair_table *pairs, size_t pair,
                      uint32_t word); /* returns false if out of memory */
-/* Makes the pairs from index `from` on candidates for a merge; from then on their counts may only
-   fall. Returns false if out of memory. */
+/* Makes the pairs from index `from` on candidates for a merge. After that, their counts may only
+   decrease. Returns false if out of memory. */
 bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
-/* Removes and returns the most frequent pair (of equal counts the one with the lower ids), or
-   returns -1 if no pair occurs at least twice. */
+/* Removes and returns the most frequent pair; of equal counts, the one with the lower ids. Returns
+   -1 if no pair occurs at least twice. */
 ptrdiff_t rapt__pairs_best(struct pair_table *pairs);
 
 #endif

@@ -5,10 +5,10 @@
        rapt-list 1 COUNT SIZE BASE64 SIZE BASE64 #SUM
 
    that is, the merges of a byte-pair vocabulary, the bytes of a SentencePiece file, or COUNT
-   0-terminated names and their SentencePiece file (SIZE 0 if there is none). Numbers are decimal
+   0-terminated names and their SentencePiece file (SIZE is 0 if there is none). Numbers are decimal
    without leading zeros, separated by one space. SUM is the hash (rapt__hash) of everything before
-   '#' in eight lower-case hex digits and detects any single changed byte. The string is untrusted
-   input. */
+   '#' in eight lower-case hex digits, which detects any single changed byte. The string is not
+   trusted. */
 #include "text/list.h"
 #include "text/text.h"
 #include <stdio.h>
@@ -42,7 +42,7 @@ static size_t put_pairs(const rapt_tokenizer *tokenizer, char *text)
     return at;
 }
 
-/* Writes the size of some bytes, the bytes in base 64, and a space. */
+/* Writes the size of some bytes, the bytes in base64, and a space. */
 static size_t put_bytes(char *text, size_t at, const void *bytes, size_t size)
 {
     at = put_decimal(text, at, (int32_t)size);
@@ -90,7 +90,8 @@ rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text, si
     return RAPT_OK;
 }
 
-/* Reads a number and the space after it. Returns false unless it has digits and is at most max. */
+/* Reads a number and the space after it. Returns false if there are no digits or the number exceeds
+   max. */
 static bool take_number(const char *text, size_t size, size_t *at, int32_t max, int32_t *number)
 {
     size_t begin = *at;

@@ -1,8 +1,8 @@
-/* bpe.c - segments a text by merging (Sennrich, Haddow and Birch 2016, as SentencePiece does it).
-   The text starts as its characters. Among all adjacent pairs that form a piece, the pair with the
-   highest score is joined, the leftmost first. USER_DEFINED pieces are never joined. At the end an
-   UNUSED piece is split again into the parts it was made of. A heap holds the candidates, so n
-   characters take O(n log n) steps. */
+/* bpe.c - segments a text by merging (Sennrich, Haddow and Birch 2016, as implemented by
+   SentencePiece). The text starts as its characters. Among all adjacent pairs that form a piece,
+   the pair with the highest score is joined first, or the leftmost of several. USER_DEFINED pieces
+   are never joined. At the end an UNUSED piece is split again into the parts it was made of. A heap
+   holds the candidates, so n characters take O(n log n) steps. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -10,14 +10,15 @@
 static const uint32_t none = UINT32_MAX;
 
 struct symbol {
-    uint32_t start, size;    /* size 0: it has been joined to the previous one */
+    uint32_t start, size;    /* size is 0 if the symbol has been joined to the previous one */
     uint32_t previous, next; /* or `none` */
     uint32_t unit; /* trie unit reached by its bytes; `none` if no piece begins with them */
     bool frozen;   /* never joined */
 };
 struct joint {     /* a symbol and its successor that together form a piece */
     uint64_t rank; /* score, then position; the greatest is the root */
-    uint32_t size; /* of both; if their sizes no longer add up to it, the candidate is outdated */
+    uint32_t size; /* size of both symbols; if their sizes no longer add up to it, the candidate is
+                      outdated */
     uint32_t unit;
 };
 struct merging {
@@ -27,7 +28,8 @@ struct merging {
     size_t count;
     struct joint *heap; /* [joints], capacity 3 * count */
     size_t joints;
-    uint32_t *split; /* [unused] size of the first part of an UNUSED piece; 0 if not met yet */
+    uint32_t *split; /* [unused] size of the first part of an UNUSED piece; 0 if it has not occurred
+                        yet */
     uint32_t *ends;  /* stack of the parts still to be emitted while a piece is split */
 };
 

@@ -5,7 +5,8 @@
    The trie is a double array of Darts-clone with units as little-endian u32. A unit at p with bit
    31 set is a value, an offset into the replacements. Otherwise bits 0..7 are a label, bit 8 says
    that a key ends here (its value is the unit at the base), and bits 9..30 are an offset. The base
-   is p ^ offset, and the child by a byte c is base ^ c, provided that it has the label c.
+   is p ^ offset, and the child for byte c is the unit at base ^ c, provided that it has the label
+   c.
 
    After creation no search can leave the map: every base, with all 256 children, is in the array;
    every value is within the replacements; and no unit can be reached from itself, so that a search
@@ -52,8 +53,8 @@ struct visit {      /* indexed by base */
     enum { NEW, OPEN, DONE } state;
 };
 
-/* Searches depth first from the root; `below` holds the way back, and next[p] the next child to
-   examine. */
+/* Searches depth first from the root. `below` holds the path back to the root, and next[p] the next
+   child to examine. */
 static bool acyclic(const struct charsmap *map, struct visit *visits, uint32_t *next)
 {
     for (size_t p = 0; p < map->count; p++)

@@ -1,7 +1,7 @@
-/* decode.c - converts ids to text. spm_space becomes a space, except the one that normalization
-   inserts. Byte pieces are joined to UTF-8 characters, and a byte that fits none becomes U+FFFD.
-   Control pieces are dropped. Finally the denormalizer's rules are applied, if the model has
-   any. */
+/* decode.c - converts ids to text. spm_space becomes a space, except for the one that normalization
+   inserts. Byte pieces are joined to UTF-8 characters, and a byte that cannot be part of one
+   becomes U+FFFD. Control pieces are dropped. Finally the denormalizer's rules are applied, if the
+   model has any. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -47,8 +47,9 @@ static size_t write_character(const struct spm *spm, const int32_t *ids, size_t 
     return used;
 }
 
-/* Writes a piece that is not a byte piece. `front` is true as long as nothing but a dropped space
-   has been written. Returns true if it has dropped a space and no other may be. */
+/* Writes a piece that is not a byte piece. `front` is true as long as nothing except a dropped
+   space has been processed. Returns true if it has dropped a space, so that no other may be
+   dropped. */
 static bool write_piece(const struct spm *spm, int32_t id, bool front, struct writer *to)
 {
     const struct spm_normalizer *n = &spm->normalizer;

@@ -1,4 +1,4 @@
-/* encode.c - converts a text to ids: it is normalized and segmented according to the model's kind.
+/* encode.c - converts a text to ids: normalizes it and segments it according to the model's kind.
    Then adjacent unknown pieces are joined to one, or replaced by byte pieces. */
 #include "text/sentencepiece/sentencepiece.h"
 

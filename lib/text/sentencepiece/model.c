@@ -1,5 +1,5 @@
 /* model.c - reads the protobuf of a SentencePiece model (sentencepiece_model.proto). Options that
-   affect processing are either supported or refused by name; those that only describe the training
+   affect processing are either supported or rejected by name; those that only describe the training
    are skipped. As usual in Protocol Buffers, the last value of a field counts. */
 #include "format/format.h"
 #include "text/sentencepiece/sentencepiece.h"
@@ -77,7 +77,7 @@ enum {
     REMOVE_EXTRA_WHITESPACES = 4,
     ESCAPE_WHITESPACES = 5,
     RULE_TSV = 6,
-    ENCODE_CASE = 7, /* in Marian's fork, like decode_case */
+    ENCODE_CASE = 7, /* only in Marian's fork, like decode_case */
     DECODE_CASE = 8
 };
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Determines whether an ASCII byte stays unchanged whenever the next byte is ASCII too. */
+/* Returns true if an ASCII byte is left unchanged whenever the next byte is ASCII, too. */
 static bool is_plain(const struct spm_normalizer *n, unsigned char byte)
 {
     size_t consumed;
@@ -55,7 +55,7 @@ void rapt__spm_normalized_free(struct spm_normalized *out)
     out->origin = NULL;
 }
 
-/* Reserves space for `more` bytes and a terminator. */
+/* Reserves memory for `more` bytes and a terminator. */
 static rapt_status reserve(struct spm_normalized *out, size_t more, bool origins)
 {
     size_t needed = out->size + more + 1;
@@ -79,7 +79,7 @@ static rapt_status reserve(struct spm_normalized *out, size_t more, bool origins
     return RAPT_OK;
 }
 
-/* Appends bytes for which there is space. */
+/* Appends bytes for which memory has been reserved. */
 static void append_bytes(struct spm_normalized *out, const char *bytes, size_t size, size_t origin)
 {
     memcpy(out->bytes + out->size, bytes, size);
@@ -94,8 +94,8 @@ static rapt_text space_of(const struct spm_normalizer *n)
 
 /* ---- the text ---- */
 
-/* Normalizes the beginning of a non-empty text and sets *consumed to the number of bytes that it
-   has used. */
+/* Normalizes the beginning of a non-empty text and sets *consumed to the number of bytes that were
+   used. */
 static rapt_text prefix(const struct spm_normalizer *n, rapt_text text, size_t *consumed)
 {
     uint32_t code;
@@ -115,8 +115,8 @@ static rapt_text behind(rapt_text text, size_t consumed)
     return (rapt_text){text.bytes + consumed, text.size - consumed};
 }
 
-/* Counts the leading bytes that stay unchanged. The last of them is left out if a byte beyond ASCII
-   follows, since a rule might match both. */
+/* Returns the number of leading bytes that are left unchanged. The last of them is not counted if a
+   byte beyond ASCII follows, since a rule might match both. */
 static size_t plain_run(const struct spm_normalizer *n, rapt_text text)
 {
     size_t size = 0;

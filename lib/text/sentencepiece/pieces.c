@@ -1,5 +1,5 @@
-/* pieces.c - what is derived from all pieces of a model: the tries that find them, the byte pieces,
-   the scores of a unigram model, and each piece as text. */
+/* pieces.c - data derived from all pieces of a model: the tries that find them, the byte pieces,
+   the scores of a unigram model, and the text of each piece. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <float.h>
@@ -98,8 +98,8 @@ static rapt_status find_unknown(struct spm *spm, rapt_message *why)
 /* ---- scores ---- */
 
 /* A USER_DEFINED piece costs a tenth regardless of its length, so that it is always chosen. The
-   reference initializes its maximum with FLT_MIN, so the maximum of negative scores is nearly 0; it
-   computes in float except for the tenth. */
+   reference implementation initializes its maximum with FLT_MIN, so the maximum of negative scores
+   is nearly 0. It computes in float except for the tenth. */
 static void find_scores(struct spm *spm)
 {
     float min = FLT_MAX, max = FLT_MIN;

@@ -1,9 +1,10 @@
 /* sentencepiece.h - SentencePiece models (Kudo and Richardson 2018). A processor is made from the
-   bytes of a .model or .spm file and converts text to ids and back with the results of the
+   bytes of a .model or .spm file. It converts text to ids and back with the same results as the
    reference implementation (version 0.1.97).
 
    text -> normalize.c -> normalized text -> unigram.c, bpe.c or word.c -> pieces -> encode.c -> ids
-   The file is untrusted. No function recurses. A processor is constant after creation. */
+
+   The file is not trusted. No function recurses. A processor is constant after creation. */
 #ifndef RAPT_LIB_TEXT_SENTENCEPIECE_H
 #define RAPT_LIB_TEXT_SENTENCEPIECE_H
 
@@ -13,13 +14,12 @@
 static const char spm_space[] = "\xE2\x96\x81"; /* U+2581, which represents a space in pieces */
 enum { SPM_SPACE_SIZE = 3 };
 
-/* ---- trie.c: maps strings to values, searched byte by byte ----
-   A double array (Aoe 1989): the child of a unit by a byte is the unit base ^ byte, provided that
-   it carries this byte as its label. No two units share a base, so checking the label is enough to
-   know the parent. */
+/* ---- trie.c: maps strings to values, searched byte by byte ---- A double array (Aoe 1989): the
+   child of a unit for a byte is the unit base ^ byte, provided that this unit's label is the byte.
+   No two units share a base, so checking the label is enough to identify the parent. */
 struct trie_unit {
-    uint32_t link; /* base << 8 | label; base 0: no children */
-    int32_t value; /* of the key that ends here, or -1 */
+    uint32_t link; /* base << 8 | label; base is 0 if there are no children */
+    int32_t value; /* value of the key that ends here, or -1 */
 };
 struct trie {
     struct trie_unit *units; /* [count], the root first; count is a multiple of 256 */
@@ -32,13 +32,13 @@ struct trie_key {
     int32_t value;
 };
 struct trie_key rapt__trie_key(const char *bytes, size_t size, int32_t value);
-/* Builds a trie; sorts the keys. Returns RAPT_BAD_FILE if two keys are equal (*why names their
-   values) or there are too many. */
+/* Builds a trie; sorts the keys. Returns RAPT_BAD_FILE if two keys are equal, in which case *why
+   names their values, or if there are too many. */
 rapt_status rapt__trie_build(struct trie *trie, struct trie_key *keys, size_t count,
                              const rapt_allocator *allocator, rapt_message *why);
 void rapt__trie_free(struct trie *trie, const rapt_allocator *allocator);
 
-/* Returns the child by a byte, or NULL. */
+/* Returns the child for a byte, or NULL if there is none. */
 static inline const struct trie_unit *rapt__trie_step(const struct trie *trie,
                                                       const struct trie_unit *unit, char byte)
 {
@@ -59,7 +59,7 @@ int32_t rapt__trie_find(const struct trie *trie, const char *bytes,
 /* Returns the size of the longest key that the text begins with, or 0. */
 size_t rapt__trie_longest(const struct trie *trie, const char *text, size_t size);
 
-/* ---- charsmap.c: rules of replacement ---- */
+/* ---- charsmap.c: replacement rules ---- */
 struct charsmap {
     uint32_t *units; /* [count] a double array of Darts-clone; count is a multiple of 256 */
     size_t count;
@@ -84,27 +84,28 @@ struct spm_normalizer {
     bool dummy_prefix;  /* put a space before the text */
     bool trim_spaces;   /* drop outer spaces and collapse runs of spaces */
     bool escape_spaces; /* replace spaces by spm_space */
-    bool suffix;        /* put the dummy prefix after the text instead */
+    bool suffix;        /* put that space after the text instead */
     rapt_text rules;    /* the charsmap as stored in the file */
     struct charsmap map;
     const struct trie *untouched; /* strings to leave unchanged, or NULL */
-    bool plain[256]; /* this ASCII byte stays unchanged before another ASCII byte or the end */
+    bool plain[256]; /* this ASCII byte is left unchanged before another ASCII byte or the end */
 };
 /* Derives `map` and `plain` from the other fields. */
 rapt_status rapt__spm_normalizer_create(struct spm_normalizer *normalizer,
                                         const rapt_allocator *allocator, rapt_message *why);
 
-/* Returns the maximum number of bytes, or else of characters, that one byte of text can become. */
+/* Returns the maximum number of bytes that one byte of text can become, or of characters if `bytes`
+   is false. */
 size_t rapt__spm_normalizer_spread(const struct spm_normalizer *normalizer, bool bytes);
 
 struct spm_normalized {
-    char *bytes;      /* [size of capacity] */
-    uint32_t *origin; /* [size + 1 of capacity] offset in the text that each byte comes from,
-                         or NULL */
+    char *bytes;      /* [capacity], of which size are used */
+    uint32_t *origin; /* [capacity], of which size + 1 are used: offset in the text that each byte
+                         comes from, or NULL */
     size_t size, capacity;
     rapt_allocator allocator;
 };
-enum { SPM_TEXT_MAX = 1 << 30 }; /* limit in bytes for a text and for its normalized form */
+enum { SPM_TEXT_MAX = 1 << 30 }; /* maximum size in bytes of a text and of its normalized form */
 /* Normalizes a text. `out` is zero except for its allocator; the caller frees it even after a
    failure. Returns RAPT_BAD_ARGUMENT if the text or its normalized form is too long. */
 rapt_status rapt__spm_normalize(const struct spm_normalizer *normalizer, rapt_text text,
@@ -121,16 +122,16 @@ enum spm_type { /* type of a piece, numbered as in files */
                 SPM_BYTE = 6
 };
 enum spm_kind { SPM_UNIGRAM = 1, SPM_BPE = 2, SPM_WORD = 3, SPM_CHARACTER = 4 };
-enum { SPM_NAMES = 4 }; /* unknown, begin, end, padding: in the order of their fields in the file */
+enum { SPM_NAMES = 4 }; /* unknown, begin, end, padding, in the order of their fields in the file */
 
 struct spm_piece {
     const char *bytes;
     uint32_t size;
     float score;
     enum spm_type type;
-    int32_t reading; /* the id it is encoded as: its own, or that of a reserved piece of the same
-                        name */
-    uint32_t split;  /* bpe.c: 1 + index among the UNUSED pieces; 0 if not UNUSED */
+    int32_t reading; /* the id that the piece is encoded as: its own, or that of a reserved piece of
+                        the same name */
+    uint32_t split;  /* in bpe.c: 1 + index among the UNUSED pieces; 0 if the piece is not UNUSED */
 };
 struct spm {
     rapt_allocator allocator;
@@ -145,23 +146,23 @@ struct spm {
     struct arena arena; /* holds the arrays below */
     int count, unused;
     struct spm_piece *pieces; /* [count] */
-    double *scores;           /* [count] scores of a unigram model; -infinity: never chosen */
-    uint32_t *surface; /* [count + 1] piece i as text is surfaces[surface[i]..surface[i + 1]) */
+    double *scores;           /* [count] scores of a unigram model; -infinity means never chosen */
+    uint32_t *surface; /* [count + 1] the text of piece i is surfaces[surface[i]..surface[i + 1]) */
     char *surfaces;
-    int32_t unknown, bytes[256]; /* ids; `bytes` is set with byte_fallback */
+    int32_t unknown, bytes[256]; /* ids; `bytes` is set if the model has byte_fallback */
     float unknown_score;
     size_t spread;                      /* maximum number of tokens per byte of text */
-    struct trie chosen, reserved, user; /* NORMAL, USER_DEFINED and UNUSED pieces; all others;
-                                           USER_DEFINED pieces */
+    struct trie chosen, reserved, user; /* tries of NORMAL, USER_DEFINED and UNUSED pieces, of all
+                                           other pieces, and of USER_DEFINED pieces */
 };
-/* Reads the options of the file, and its pieces if their array is allocated; otherwise only counts
-   them. */
+/* Reads the options of the file, and its pieces if their array has been allocated; otherwise only
+   counts them. */
 rapt_status rapt__spm_read(struct spm *spm, rapt_message *why);
 
 /* ---- pieces.c ---- */
 /* Builds what depends on all pieces: tries, byte pieces, scores, surfaces. */
 rapt_status rapt__spm_index(struct spm *spm, rapt_message *why);
-/* Returns a piece as text. */
+/* Returns the text of a piece. */
 rapt_text rapt__spm_surface(const struct spm *spm, int32_t id);
 /* Returns the id of a piece of normalized text. */
 int32_t rapt__spm_id(const struct spm *spm, const char *bytes, size_t size);
@@ -183,15 +184,15 @@ struct spm_output { /* collects ids in the order of the text */
     size_t *ends;  /* [capacity] offsets in the text, or NULL */
     size_t *inner; /* [capacity] offsets in the normalized text, or NULL */
     size_t capacity, count;
-    bool unknown; /* whether the last piece was unknown */
+    bool unknown; /* true if the last piece was unknown */
 };
 /* Emits bytes [start, end) of the normalized text as the next piece. */
 void rapt__spm_put(struct spm_output *out, size_t start, size_t end, int32_t id);
 
 /* Returns the maximum number of tokens of a text of `bytes` bytes. */
 size_t rapt__spm_bound(const struct spm *spm, size_t bytes);
-/* Encodes a normalized text, which has origins if ends are wanted. All fields of *out except count
-   and unknown are set by the caller. Tokens beyond the capacity are only counted. Returns
+/* Encodes a normalized text, which must have origins if ends are wanted. The caller sets all fields
+   of *out except count and unknown. Tokens beyond the capacity are only counted. Returns
    RAPT_NO_MEMORY, or RAPT_BAD_ARGUMENT if the text is too long. */
 rapt_status rapt__spm_encode_normalized(struct spm_output *out);
 /* Implements rapt_tokenizer_encode; arguments have been checked. */
@@ -199,10 +200,10 @@ rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids
                              size_t capacity, size_t *count, rapt_message *why);
 
 /* ---- decode.c ---- */
-enum { CHARACTER_BYTES = 4 }; /* maximum in UTF-8 */
+enum { CHARACTER_BYTES = 4 }; /* maximum size of a UTF-8 character */
 /* Returns the character formed by the first *used (1 to CHARACTER_BYTES) bytes, or U+FFFD for a
-   byte that begins none. size: 1 to CHARACTER_BYTES. The result points into `bytes` or to a
-   constant. */
+   byte that does not begin a character. size must be 1 to CHARACTER_BYTES. The result points into
+   `bytes` or to a constant. */
 rapt_text rapt__spm_join_bytes(const char *bytes, size_t size, size_t *used);
 
 /* ---- unigram.c, bpe.c, word.c: emit the pieces of out->text, which must not be empty ---- */
@@ -210,8 +211,8 @@ rapt_status rapt__spm_unigram(struct spm_output *out);
 rapt_status rapt__spm_bpe(struct spm_output *out);
 void rapt__spm_words(struct spm_output *out);
 void rapt__spm_characters(struct spm_output *out);
-/* Returns the size of the first character of valid UTF-8, at most size. A USER_DEFINED piece counts
-   as one character and sets *user, unless NULL, to true. */
+/* Returns the size of the first character of valid UTF-8, at most `size`. A USER_DEFINED piece
+   counts as one character, and sets *user to true unless user is NULL. */
 size_t rapt__spm_character(const struct spm *spm, const char *text, size_t size, bool *user);
 
 /* Returns the length of the character that begins with this byte; 1 for an invalid byte. */

@@ -1,16 +1,16 @@
 /* trie.c - maps strings to values with a double array. It is built from sorted keys, with a stack
    of ranges of keys that share a prefix. A search takes one step per byte, and each step reads one
-   unit. Source: Aoe 1989; the XOR variant: Yata, Darts-clone. */
+   unit. Source: Aoe 1989; XOR variant: Yata, Darts-clone. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
 
 enum {
-    BLOCK = 256,      /* the children of a unit lie in one block */
-    OPEN_BLOCKS = 16, /* free units are searched in the last blocks only */
+    BLOCK = 256,      /* the children of a unit are in one block */
+    OPEN_BLOCKS = 16, /* free units are searched only in the last blocks */
     MAX_UNITS = 1 << 24,
-    FREE_BASE =
-        1, /* base, within a block, that the labels of free units refer to; no unit has it, nor 0 */
+    FREE_BASE = 1, /* base, within a block, that the labels of free units refer to; no unit has this
+                      base or base 0 */
     FIRST_BASE = 2
 };
 
@@ -101,7 +101,7 @@ static bool fits(const struct builder *b, uint32_t base, const unsigned char *la
     return true;
 }
 
-/* Returns a base under which all these children are free, or 0 if out of memory. */
+/* Returns a base for which all these children are free, or 0 if out of memory. */
 static uint32_t find_base(struct builder *b, const unsigned char *labels, int count)
 {
     for (uint32_t unit = b->slots[0].next; unit != 0; unit = b->slots[unit].next)

@@ -1,7 +1,8 @@
 /* unigram.c - finds the most probable segmentation of a text under a unigram language model (Kudo
    2018) with Viterbi's algorithm over its bytes, in one pass along the trie of pieces. Sums are
-   rounded as in the reference, and of equal sums the first stays, so that ties are broken alike.
-   Takes at most as many steps as the text has bytes times those of the longest piece. */
+   rounded as in the reference implementation, and the first of several equal sums is kept, so that
+   ties are broken in the same way. The number of steps is at most the number of bytes of the text
+   times that of the longest piece. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ struct path { /* the best path that ends here */
     int32_t id;
 };
 
-/* Extends paths by the pieces that begin at `start`. Returns whether one of them is the single
+/* Extends paths by the pieces that begin at `start`. Returns true if one of them is the single
    character there. */
 static bool extend(const struct spm *spm, const struct spm_normalized *text, size_t start,
                    size_t length, struct path *paths)
