@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* Limit of the inflated size of a gzip file: GZIP_RATIO times its size plus GZIP_MORE bytes. Models
-   shrink by a quarter, vocabularies and shortlists to a half or a third. */
-enum { GZIP_RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* bytes of header and trailer */ };
+/* Models shrink by a quarter, vocabularies and shortlists to a half or a third. A gzip file may
+   inflate to RATIO times its size plus GZIP_MORE bytes. */
+enum { RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* bytes of header and trailer */ };
 
 #ifdef RAPT_HAVE_ZLIB
 
@@ -35,55 +35,84 @@ static void zlib_release(void *user, void *memory)
     rapt__free(user, start, *(size_t *)(void *)start);
 }
 
-/* Deflated bytes [begin, begin + stored) of a source, and the memory for the result, data[size]. */
+/* Deflated bytes [begin, begin + stored) of a source, which declares that they inflate to `size`
+   bytes. The memory for these grows while they appear, so that a damaged stream with a large size
+   costs little. It starts with what most streams need. */
 struct deflated {
     const struct disk_source *source;
     uint64_t begin, stored, size;
-    unsigned char *data;
+    const rapt_allocator *allocator;
+    unsigned char *data; /* [capacity] */
+    size_t capacity;
 };
+
+static rapt_status no_inflate_memory(const struct deflated *d, rapt_message *why)
+{
+    return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to inflate", d->source->label.text);
+}
+
+static void drop(struct deflated *d)
+{
+    rapt__free(d->allocator, d->data, d->capacity);
+    d->data = NULL, d->capacity = 0;
+}
+
+/* Makes space for more of the declared bytes; at least one byte even if they are 0. */
+static rapt_status grow(struct deflated *d, rapt_message *why)
+{
+    enum { START = 1 << 16 };
+    uint64_t more = d->capacity ? 2 * (uint64_t)d->capacity : RATIO * d->stored + START;
+    if (more > d->size) more = d->size > 0 ? d->size : 1;
+    unsigned char *data = more < SIZE_MAX ? rapt__alloc(d->allocator, (size_t)more) : NULL;
+    if (!data) return no_inflate_memory(d, why);
+    if (d->data) memcpy(data, d->data, d->capacity);
+    drop(d);
+    d->data = data, d->capacity = (size_t)more;
+    return RAPT_OK;
+}
 
 /* Feeds the bytes to zlib until the stream ends. If they are damaged, returns RAPT_BAD_FILE without
    a message and sets *wrong. */
-static rapt_status feed(z_stream *stream, const struct deflated *d, const char **wrong,
-                        rapt_message *why)
+static rapt_status feed(z_stream *stream, struct deflated *d, const char **wrong, rapt_message *why)
 {
     unsigned char chunk[AT_ONCE];
-    uint64_t read = 0, left = d->size;
-    stream->next_out = d->data;
-    for (int result = Z_OK; result != Z_STREAM_END;) {
+    uint64_t read = 0;
+    size_t made = 0;
+    rapt_status status = grow(d, why);
+    for (int result = Z_OK; result != Z_STREAM_END && status == RAPT_OK;) {
         if (stream->avail_in == 0 && read < d->stored) {
             size_t now = d->stored - read < AT_ONCE ? (size_t)(d->stored - read) : AT_ONCE;
-            rapt_status status = rapt__disk_read(d->source, d->begin + read, chunk, now, why);
-            if (status != RAPT_OK) return status;
+            status = rapt__disk_read(d->source, d->begin + read, chunk, now, why);
             stream->next_in = chunk;
             stream->avail_in = (unsigned)now;
             read += now;
         }
+        if (status == RAPT_OK && made == d->capacity && made < d->size) status = grow(d, why);
+        if (status != RAPT_OK) return status;
+        size_t left = d->size > made ? d->capacity - made : 0;
         const unsigned space = left < INFLATED_MAX ? (unsigned)left : INFLATED_MAX;
+        stream->next_out = d->data + made;
         stream->avail_out = space;
         result = inflate(stream, Z_NO_FLUSH);
-        if (result == Z_MEM_ERROR)
-            return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to inflate",
-                              d->source->label.text);
+        if (result == Z_MEM_ERROR) return no_inflate_memory(d, why);
         if (result != Z_OK && result != Z_STREAM_END) return *wrong = "is damaged", RAPT_BAD_FILE;
-        left -= space - stream->avail_out;
+        made += space - stream->avail_out;
     }
-    if (left == 0 && stream->avail_in == 0 && read == d->stored) return RAPT_OK;
+    if (status != RAPT_OK) return status;
+    if (made == d->size && stream->avail_in == 0 && read == d->stored) return RAPT_OK;
     return *wrong = "has a different size than it declares", RAPT_BAD_FILE;
 }
 
-/* window: the windowBits of inflateInit2. */
-static rapt_status inflate_all(const struct deflated *d, int window,
-                               const rapt_allocator *allocator, const char **wrong,
+/* Inflates to d->data, or sets it to NULL. window: the windowBits of inflateInit2. */
+static rapt_status inflate_all(struct deflated *d, int window, const char **wrong,
                                rapt_message *why)
 {
-    rapt_allocator own = rapt__allocator(allocator);
+    rapt_allocator own = rapt__allocator(d->allocator);
     z_stream stream = {.zalloc = zlib_allocate, .zfree = zlib_release, .opaque = &own};
-    if (inflateInit2(&stream, window) != Z_OK)
-        return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to inflate",
-                          d->source->label.text);
+    if (inflateInit2(&stream, window) != Z_OK) return no_inflate_memory(d, why);
     rapt_status status = feed(&stream, d, wrong, why);
     inflateEnd(&stream);
+    if (status != RAPT_OK) drop(d);
     return status;
 }
 
@@ -99,26 +128,30 @@ static uLong checksum(const unsigned char *data, uint64_t size)
 }
 
 rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip_member *member,
-                              unsigned char *data, const rapt_allocator *allocator,
+                              unsigned char **data, const rapt_allocator *allocator,
                               rapt_message *why)
 {
-    const struct deflated d = {source, member->begin, member->stored, member->size, data};
+    struct deflated d = {source, member->begin, member->stored, member->size, allocator, NULL, 0};
     const char *wrong = NULL;
-    rapt_status status = inflate_all(&d, -MAX_WBITS, allocator, &wrong, why);
-    if (status == RAPT_OK && checksum(data, member->size) != member->sum)
+    rapt_status status = inflate_all(&d, -MAX_WBITS, &wrong, why);
+    if (status == RAPT_OK && checksum(d.data, member->size) != member->sum) {
+        drop(&d);
         wrong = "has a wrong checksum";
+    }
+    *data = d.data;
     if (!wrong) return status;
     return rapt__fail(why, RAPT_BAD_FILE, "%s: member \"%s\": %s", source->label.text,
                       rapt__shown(member->name).text, wrong);
 }
 
-/* Inflates a gzip file. zlib checks its checksum and size. */
-static rapt_status gunzip(const struct disk_source *source, unsigned char *data, uint64_t size,
+/* Inflates a gzip file to *data. zlib checks its checksum and size. */
+static rapt_status gunzip(const struct disk_source *source, uint64_t size, unsigned char **data,
                           const rapt_allocator *allocator, rapt_message *why)
 {
-    const struct deflated d = {source, 0, source->size, size, data};
+    struct deflated d = {source, 0, source->size, size, allocator, NULL, 0};
     const char *wrong = NULL;
-    rapt_status status = inflate_all(&d, 16 + MAX_WBITS, allocator, &wrong, why);
+    rapt_status status = inflate_all(&d, 16 + MAX_WBITS, &wrong, why);
+    *data = d.data;
     if (!wrong) return status;
     return rapt__fail(why, RAPT_BAD_FILE, "%s: the gzip file %s", source->label.text, wrong);
 }
@@ -126,7 +159,7 @@ static rapt_status gunzip(const struct disk_source *source, unsigned char *data,
 #else
 
 rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip_member *member,
-                              unsigned char *data, const rapt_allocator *allocator,
+                              unsigned char **data, const rapt_allocator *allocator,
                               rapt_message *why)
 {
     (void)data, (void)allocator;
@@ -135,10 +168,10 @@ rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip
                       source->label.text, rapt__shown(member->name).text);
 }
 
-static rapt_status gunzip(const struct disk_source *source, unsigned char *data, uint64_t size,
+static rapt_status gunzip(const struct disk_source *source, uint64_t size, unsigned char **data,
                           const rapt_allocator *allocator, rapt_message *why)
 {
-    (void)data, (void)size, (void)allocator;
+    (void)size, (void)data, (void)allocator;
     return rapt__fail(why, RAPT_BAD_FILE,
                       "%s: is compressed by gzip, but rapt was built without zlib",
                       source->label.text);
@@ -154,7 +187,7 @@ static rapt_status gzip_size(const struct disk_source *source, uint64_t *size, r
     if (status != RAPT_OK) return status;
     *size = 0;
     for (int i = 4; i-- > 0;) *size = *size << 8 | last[i];
-    if (*size <= source->size * GZIP_RATIO + GZIP_MORE && *size < SIZE_MAX) return RAPT_OK;
+    if (*size <= source->size * RATIO + GZIP_MORE && *size < SIZE_MAX) return RAPT_OK;
     return rapt__fail(
         why, RAPT_BAD_FILE,
         "%s: its %llu bytes inflate to %llu, more than any model needs; if you trust the "
@@ -173,13 +206,12 @@ static rapt_status replace_by_inflated(struct disk_source *source, const rapt_al
     made.size = size;
     made.allocator = rapt__allocator(allocator);
     made.memory_size = rapt__max_size((size_t)size, 1);
-    made.bytes = made.memory = rapt__alloc(allocator, made.memory_size);
-    if (!made.memory)
-        return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to inflate", source->label.text);
-    status = gunzip(source, made.memory, size, allocator, why);
-    rapt__disk_close(status == RAPT_OK ? source : &made);
-    if (status == RAPT_OK) *source = made;
-    return status;
+    status = gunzip(source, size, &made.memory, allocator, why);
+    if (status != RAPT_OK) return status;
+    made.bytes = made.memory;
+    rapt__disk_close(source);
+    *source = made;
+    return RAPT_OK;
 }
 
 rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,

@@ -69,36 +69,41 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
 
 /* ---- the file ---- */
 
+/* Reads a member that is not empty into memory that the caller frees, *bytes [member->size]. */
 static rapt_status read_member(const struct torch_reading *r, const struct zip_member *member,
-                               unsigned char *bytes)
+                               unsigned char **bytes)
 {
     const struct disk_source *source = &r->file->main.source;
-    if (member->deflated)
-        return rapt__zip_inflate(source, member, bytes, &r->file->allocator, r->why);
-    return rapt__disk_read(source, member->begin, bytes, (size_t)member->size, r->why);
+    const rapt_allocator *allocator = &r->file->allocator;
+    if (member->deflated) return rapt__zip_inflate(source, member, bytes, allocator, r->why);
+    *bytes = rapt__alloc(allocator, (size_t)member->size);
+    if (!*bytes) return rapt__tensors_no_memory(r->file, r->why);
+    return rapt__disk_read(source, member->begin, *bytes, (size_t)member->size, r->why);
 }
 
 static rapt_status check_order(struct torch_reading *r)
 {
     const struct torch_zip *form = r->form;
     char path[PATH];
-    unsigned char order[7] = "";
+    enum { ORDER = 6 };
+    unsigned char *order = NULL;
     snprintf(path, sizeof path, "%.*sbyteorder", (int)form->folder_size, form->folder);
     const struct zip_member *member = rapt__zip_find(form->zip, path);
     if (!member) return RAPT_OK;
-    rapt_status status = member->size == 6 ? read_member(r, member, order) : RAPT_OK;
-    if (status != RAPT_OK) return status;
-    if (memcmp(order, "little", 7) == 0) return RAPT_OK;
+    rapt_status status = member->size == ORDER ? read_member(r, member, &order) : RAPT_OK;
+    const bool little = status == RAPT_OK && order && memcmp(order, "little", ORDER) == 0;
+    if (order) rapt__free(&r->file->allocator, order, ORDER);
+    if (status != RAPT_OK || little) return status;
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: its byteorder is not \"little\"",
                       r->file->main.source.label.text);
 }
 
 static rapt_status read_dict(struct torch_reading *r, const struct zip_member *member,
-                             unsigned char *bytes)
+                             unsigned char **bytes)
 {
     rapt_status status = check_order(r);
     if (status == RAPT_OK) status = read_member(r, member, bytes);
-    if (status == RAPT_OK) status = rapt__pickle_run(&r->pickle, bytes, (size_t)member->size);
+    if (status == RAPT_OK) status = rapt__pickle_run(&r->pickle, *bytes, (size_t)member->size);
     if (status == RAPT_OK && r->pickle.at != member->size)
         status = rapt__fail(r->why, RAPT_BAD_FILE, "%s: %s continues after its end at byte %zu",
                             r->pickle.label, pickle_name, r->pickle.at);
@@ -116,11 +121,11 @@ rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
         return rapt__fail(why, RAPT_BAD_FILE,
                           "%s: its %s, of %llu bytes, is empty or too large, or its name too long",
                           r.pickle.label, pickle_name, (unsigned long long)member->size);
-    unsigned char *bytes = rapt__alloc(allocator, (size_t)member->size);
+    unsigned char *bytes = NULL;
     form.parts = rapt__alloc(allocator, zip->count * sizeof *form.parts);
     if (form.parts) memset(form.parts, 0, zip->count * sizeof *form.parts);
     rapt_status status =
-        bytes && form.parts ? read_dict(&r, member, bytes) : rapt__tensors_no_memory(file, why);
+        form.parts ? read_dict(&r, member, &bytes) : rapt__tensors_no_memory(file, why);
     rapt__pickle_free(&r.pickle);
     rapt__free(allocator, form.parts, zip->count * sizeof *form.parts);
     rapt__free(allocator, bytes, (size_t)member->size);

@@ -310,14 +310,14 @@ rapt_status rapt__zip_part(struct tensor_file *file, const struct zip_member *me
     if (!member->deflated) return RAPT_OK;
     size_t size = rapt__max_size((size_t)member->size, 1);
     if (member->size > SIZE_MAX / 2) return rapt__tensors_no_memory(file, why);
-    unsigned char *memory = rapt__alloc(&file->allocator, size);
-    if (!memory) return rapt__tensors_no_memory(file, why);
-    rapt_status status = rapt__zip_inflate(source, member, memory, &file->allocator, why);
+    unsigned char *memory = NULL;
+    rapt_status status = rapt__zip_inflate(source, member, &memory, &file->allocator, why);
+    if (status != RAPT_OK) return status;
     struct tensor_part made = {.source = {.file = -1, .bytes = memory, .size = member->size},
                                .memory = memory,
                                .memory_size = size};
     made.source.label = source->label;
-    if (status == RAPT_OK) status = rapt__tensors_add_part(file, &made, part, why);
+    status = rapt__tensors_add_part(file, &made, part, why);
     if (status != RAPT_OK) rapt__free(&file->allocator, memory, size);
     *begin = 0;
     return status;

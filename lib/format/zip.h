@@ -43,10 +43,11 @@ rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
 
 /* ---- inflate.c ---- */
 
-/* Inflates a deflated member to data[member->size]. RAPT_BAD_FILE: it is damaged, has another size
-   or checksum than the directory says, or the library was built without zlib. */
+/* Inflates a deflated member to memory that the caller frees, *data [max(member->size, 1)].
+   RAPT_BAD_FILE: it is damaged, has another size or checksum than the directory says, or the
+   library was built without zlib. */
 rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip_member *member,
-                              unsigned char *data, const rapt_allocator *allocator,
+                              unsigned char **data, const rapt_allocator *allocator,
                               rapt_message *why);
 
 #endif

@@ -85,6 +85,7 @@ static void refuse_file(const char *path, const struct bytes *b, const char *rea
     if (status != RAPT_BAD_FILE || !strstr(why.text, reason))
         fail_msg("not refused for \"%s\": %s", reason, why.text);
     assert_int_equal(stingy.alive, 0);
+    assert_true(stingy.max <= 1 << 18); /* even if it declares megabytes */
 }
 
 static void test_refused(void **state)
@@ -99,6 +100,7 @@ static void test_refused(void **state)
         {sizeof text - 1, "the gzip file is damaged"},
         {sizeof text + 1, "the gzip file is damaged"},
         {0, "the gzip file is damaged"},
+        {4u << 20, "the gzip file is damaged"},
         {(4u << 20) + 4 * (sizeof text + 23) + 1,
          "bytes inflate to 4194437, more than any model needs"},
         {UINT32_MAX, "bytes inflate to 4294967295, more than any model needs"},

@@ -141,4 +141,11 @@ static inline bool may_lack_memory(const struct counted *c)
     return c->fail_at >= 0 && c->calls > c->fail_at;
 }
 
+/* Returns how much memory may be used to read files of `size` bytes together, before it is known
+   that their names, shapes and configuration agree. Every reader keeps to this limit. */
+static inline size_t memory_limit(size_t size)
+{
+    return 8 * size + (16 << 20);
+}
+
 #endif

@@ -1,5 +1,5 @@
 /* shards.c - any text as the index of two safetensors files. It must be refused with a reason or
-   give their entries under the names in the index, in memory proportional to its size. */
+   give their entries under the names in the index, in limited memory. */
 #define _XOPEN_SOURCE 700
 
 #include "tensors.h"
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     require((status == RAPT_OK) == (file != NULL), "a file, or a status");
     require(status != RAPT_NO_MEMORY || may_lack_memory(&counted), "there was memory");
     require(status == RAPT_OK || why.text[0], "a reason");
-    require(counted.max <= 16 * size + (1 << 14), "memory in proportion to the files");
+    require(counted.max <= memory_limit(size), "memory in proportion to the files");
     if (file) read_all(file, 1 << 12);
     require(!file || rapt__tensors_count(file) <= 2 ||
                 rapt__tensors_container(file) != CONTAINER_SHARDS,
