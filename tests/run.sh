@@ -33,6 +33,7 @@ plain      | build          | $light | $full                                    
 --memory   | build-msan     | $clang | $by_clang -DRAPT_MEMORY_SANITIZE=ON $alone           | -L memory  | the tests of lib/ under MemorySanitizer, with one thread
 --coverage | build-coverage | $light | $slow -DRAPT_COVERAGE=ON                             | -LE apps   | all but the programs with gcov; fails below the minimum in coverage.py
 --fuzz     | build-fuzz     |        |                                                      |            | search with the fuzz targets: --fuzz [SECONDS [NAME...]]
+--soak     | build          |        |                                                      |            | random calls for hours; fails if memory grows: --soak [SECONDS]
 END
 }
 
@@ -55,6 +56,10 @@ case ${1-} in
     shift
     exec sh "$root/tests/fuzz/fuzz.sh" "$@"
     ;;
+--soak)
+    shift
+    exec sh "$root/tests/process/soak.sh" "$@"
+    ;;
 --all | --sanitize | --threads | --memory | --coverage)
     mode=$1
     shift
@@ -67,7 +72,7 @@ case ${1--} in
 esac
 for argument; do
     case $argument in
-    --all | --sanitize | --threads | --memory | --coverage | --fuzz) unknown "$argument must come first" ;;
+    --all | --sanitize | --threads | --memory | --coverage | --fuzz | --soak) unknown "$argument must come first" ;;
     --*) ! command -v ctest >/dev/null || ctest --help | grep -qE -e "(^|[ ,])${argument%%=*}([ ,=<]|\$)" ||
         unknown "\"$argument\" is neither a mode nor an option of ctest" ;;
     esac

@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-enum { SCENE_FLOATS = 1 << 15, SCENE_BYTES = 1 << 18, SCENE_IDS = 512 };
+enum { SCENE_FLOATS = 1 << 15, SCENE_BYTES = 1 << 20, SCENE_IDS = 512 };
 enum { SCENE_VARIANTS = 28 };
 enum { ATTENTION_ROWS = 20, ATTENTION_WIDTH = 8, ATTENTION_FLOATS = 20 * 8 };
 
