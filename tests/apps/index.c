@@ -1,6 +1,7 @@
 /* index.c - compares the index that several threads make of a part's segments with the pairs read
    in order by one reader: lengths, ids, places and digests, seen words and skipped pairs, for any
-   number of held ids. Also changes pairs between survey and index. */
+   number of held ids. Also changes pairs between survey and index, and checks which pairs are held
+   out for validation. */
 #define _POSIX_C_SOURCE 200809L
 #include "data/index.h"
 #include "kit/random.h"
@@ -14,7 +15,7 @@
 
 const char program_name[] = "index";
 
-enum { PAIRS = 3000, LONGEST = 24 };
+enum { PAIRS = 6000, LONGEST = 24 };
 
 struct fixture {
     char *bytes; /* the corpus, owned by data */
@@ -70,29 +71,43 @@ static struct examples create(const struct fixture *f, size_t max_ids, int threa
                              .threads = threads};
 }
 
+/* Returns whether a pair of the files belongs to the part. */
+static bool has_pair(const struct part *part, size_t pair)
+{
+    bool held_out = false;
+    for (size_t i = 0; i < part->segments; i++) {
+        const struct mark *mark = &part->marks[i];
+        if (mark->pair == pair && part->single) return true;
+        held_out = held_out || (mark->pair == pair && mark->held_out);
+    }
+    return !part->single && !held_out;
+}
+
 /* Checks every pair of the part in order. Returns how many are not too long. */
 static size_t check_pairs(const struct part *part, struct examples *examples)
 {
     struct pair_reader reader;
     struct encoded pair = {0};
     int32_t source[LONGEST], target[LONGEST];
-    size_t n = 0;
+    size_t n = 0, members = 0;
     bool more = true;
     assert_int_equal(reader_open(&reader, part->inputs, 1 << 16), EXIT_OK);
-    reader_seek(&reader, part->marks[0].position);
-    for (size_t i = 0; i < part->count; i++) {
+    for (size_t i = 0; i < part->pairs; i++) {
         assert_int_equal(reader_next(&reader, &more), EXIT_OK);
         assert_true(more);
+        if (!has_pair(part, i)) continue;
+        members++;
         if (!encode_pair(&pair, examples, &reader)) continue;
         assert_int_equal(examples->source[n], pair.source.count);
         assert_int_equal(examples->target[n], pair.target.count);
-        assert_int_equal(examples->digests[n], pair_digest(&reader));
+        assert_int_equal(examples->digests[n], reader_digest(&reader));
         if (n >= examples->held) assert_int_equal(examples->where[0][n], reader.position.at[0]);
         assert_int_equal(examples_get(examples, n, source, target), EXIT_OK);
         assert_memory_equal(source, pair.source.ids, pair.source.count * sizeof *source);
         assert_memory_equal(target, pair.target.ids, pair.target.count * sizeof *target);
         n++;
     }
+    assert_int_equal(members, part->count);
     encoded_free(&pair);
     reader_close(&reader);
     return n;
@@ -114,7 +129,8 @@ static void any_threads(void **state)
     struct fixture *f = *state;
     static const size_t held[] = {0, 5, 3000, 1 << 20};
     char *words = NULL;
-    assert_true(f->data.train.segments > 20);
+    assert_in_range(f->data.train.segments, SEGMENTS / 2, SEGMENTS);
+    assert_true(f->data.train.segments < f->data.train.pairs);
     for (int threads = 0; threads < 6; threads++)
         for (size_t h = 0; h < sizeof held / sizeof *held; h++) {
             struct seen seen = {0};
@@ -138,14 +154,62 @@ static void any_threads(void **state)
     free(words);
 }
 
-/* Validation takes the last pairs of the same file. */
+/* Validation takes pairs that are not too long from the whole file. */
 static void valid(void **state)
 {
     struct fixture *f = *state;
+    const struct part *part = &f->data.valid;
     struct examples examples = create(f, 100, 3);
-    assert_int_equal(examples_make(&examples, &f->data.valid, NULL), EXIT_OK);
-    assert_int_equal(examples.count, check_pairs(&f->data.valid, &examples));
+    size_t pairs = f->data.train.pairs;
+    assert_int_equal(split_settle(&f->data, &examples), EXIT_OK);
+    assert_int_equal(part->count, pairs / 100);
+    assert_int_equal(f->data.train.count, pairs - pairs / 100);
+    for (size_t i = 0; i < part->count; i++) /* evenly over the bytes of the file */
+        assert_in_range(part->marks[i].position.at[0] + f->size / part->count,
+                        i * f->size / part->count, (i + 3) * f->size / part->count);
+    assert_int_equal(examples_make(&examples, part, NULL), EXIT_OK);
+    assert_int_equal(examples.count, part->count);
+    assert_int_equal(examples.count, check_pairs(part, &examples));
     examples_free(&examples);
+}
+
+/* Splits `pairs` pairs, of which only first .. end - 1 have no more than LONGEST tokens. Returns
+   the number of validation pairs, or 0 if splitting fails. */
+static size_t split_some(const struct fixture *f, size_t pairs, size_t first, size_t end)
+{
+    struct data data;
+    struct examples examples = create(f, 0, 1);
+    char *bytes = NULL;
+    size_t size = 0, count = 0;
+    FILE *file = open_memstream(&bytes, &size);
+    for (size_t i = 0; i < pairs; i++)
+        fprintf(file, "%zu\t%*zu\n", i, i >= first && i < end ? 1 : LONGEST, i);
+    fclose(file);
+    assert_int_equal(data_over(&data, "numbers", bytes, size, 1000), EXIT_OK);
+    if (split_settle(&data, &examples) == EXIT_OK) {
+        count = data.valid.count;
+        assert_int_equal(examples_make(&examples, &data.valid, NULL), EXIT_OK);
+        assert_int_equal(examples.count, count);
+        assert_int_equal(data.train.count + count, pairs);
+        examples_free(&examples);
+    }
+    data_close(&data);
+    return count;
+}
+
+/* Wherever the pairs are that can be used, validation gets some. */
+static void too_long(void **state)
+{
+    const struct fixture *f = *state;
+    assert_int_equal(split_some(f, 1000, 0, 990), 10); /* the last 1 % are too long */
+    assert_int_equal(split_some(f, 1000, 10, 1000), 10);
+    assert_int_equal(split_some(f, 1000, 0, 100), 1);
+    assert_int_equal(split_some(f, 1000, 499, 501), 2);
+    assert_int_equal(split_some(f, 199, 198, 199), 1);
+    for (size_t i = 0; i < 3; i++) assert_int_equal(split_some(f, 3, i, i + 1), 1);
+    assert_in_range(split_some(f, 50000, 0, 50000), 500, 500);
+    assert_in_range(split_some(f, 50000, 20000, 20100), 1, 2);
+    assert_int_equal(split_some(f, 1000, 0, 0), 0);
 }
 
 /* Changes a letter in each segment. */
@@ -166,6 +230,6 @@ static void changed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(any_threads), cmocka_unit_test(valid),
-                                       cmocka_unit_test(changed)};
+                                       cmocka_unit_test(changed), cmocka_unit_test(too_long)};
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -140,6 +140,22 @@ LC_ALL=C sed 's/\(seconds..:0\).0/\1/; s/\(seed 1\)\(..}\)/\1 \2 /' stopped.chec
 code 1 timeout -s KILL 60 "$program" train $options --average 1 --out damaged --steps $end --resume
 check "options that differ only in spaces" grep -q "the list of options is damaged" err
 
+# Without validation files, validation takes pairs of the whole file. A checkpoint of a version that took the last
+# ones is refused.
+code 0 "$program" train --data train.tsv $small --out held_out --steps 3
+code 0 "$program" train --resume --out held_out --steps 5
+code 0 "$program" train --data train.tsv $small --out held_out_whole --steps 5
+check "the same pairs are held out" cmp held_out held_out_whole
+LC_ALL=C sed 's/ split spread/             /' held_out.checkpoint >before
+mv before held_out.checkpoint
+code 1 "$program" train --resume --out held_out --steps 9
+says "held_out.checkpoint is from a version of toy_translate that took the last pairs for validation"
+check "the model stays" cmp held_out held_out_whole
+awk -F'\t' '{ if (NR > 277) for (i = 0; i < 8; i++) $1 = $1 " " $1; print $1 "\t" $2 }' train.tsv >long_end.tsv
+code 0 "$program" train --data long_end.tsv $small --out long_end --steps 3
+says "3 such pairs are skipped"
+says "275 training pairs, 2 validation pairs"
+
 # A checkpoint without OUT: the best model is written again, with the same bytes, if the last epoch gave it or
 # OUT.checkpoint.best exists; otherwise no run begins and nothing changes.
 number() { # FIELD: of the state in lone.checkpoint

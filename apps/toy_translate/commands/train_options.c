@@ -68,7 +68,7 @@ static int add_data(struct training *t, struct option_row *rows, int count)
         {"Data", OPTION_GROUP, NULL, "", "", 0, 0, 0},
     };
     const struct option_row validation[] = {
-        {"valid", OPTION_INPUT, &valid->data, "FILE", "validation pairs, tab-separated [the last 1 % of the pairs, at most 1000]", 0, 0, 0},
+        {"valid", OPTION_INPUT, &valid->data, "FILE", "validation pairs, tab-separated [1 % of the pairs, at most 1000, evenly spread over them]", 0, 0, 0},
         {"valid-source", OPTION_INPUT, &valid->source, "FILE", "instead of --valid: validation sources, one per line,", 0, 0, 0},
         {"valid-target", OPTION_INPUT, &valid->target, "FILE", "and their translations", 0, 0, 0},
     };

@@ -184,8 +184,8 @@ static int add_example(struct alignments *a, const struct pair_reader *reader,
     return add_line(a, reader_lines(reader), &source, &target);
 }
 
-/* Reads the files of pairs to their end. The alignments may also cover the pairs at the end that
-   are taken for validation, but have no further lines. */
+/* Reads the files of pairs to their end. The alignments have lines for the pairs that are held out,
+   too, but no further lines. */
 static int check_end(struct alignments *a, struct pair_reader *reader)
 {
     bool more = true;
@@ -194,16 +194,26 @@ static int check_end(struct alignments *a, struct pair_reader *reader)
     return code == EXIT_OK ? no_more(a, reader_lines(reader)) : code;
 }
 
+/* Returns whether pair number `pair` of the files is held out. *segment: initially 0; pairs must be
+   asked for in order. */
+static bool is_held_out(const struct part *part, size_t *segment, size_t pair)
+{
+    while (*segment < part->segments && part->marks[*segment].pair < pair) ++*segment;
+    const struct mark *mark = &part->marks[*segment];
+    return *segment < part->segments && mark->pair == pair && mark->held_out;
+}
+
 int alignments_make(struct alignments *a, const struct examples *examples, const struct part *part)
 {
     struct pair_reader reader;
     struct encoded pair = {0};
+    size_t segment = 0;
     bool more = true;
     int code = reader_open(&reader, part->inputs, IN_ORDER);
-    if (code == EXIT_OK) reader_seek(&reader, part->marks[0].position);
-    for (size_t i = 0; i < part->count && more && code == EXIT_OK; i++) {
+    for (size_t i = 0; i < part->pairs && more && code == EXIT_OK; i++) {
         code = reader_next(&reader, &more);
-        if (code == EXIT_OK && more && encode_pair(&pair, examples, &reader))
+        if (code == EXIT_OK && more && !is_held_out(part, &segment, i) &&
+            encode_pair(&pair, examples, &reader))
             code = add_example(a, &reader, &pair);
     }
     if (code == EXIT_OK && a->count != examples->count)

@@ -6,13 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 18, TAIL = 1000, SEGMENT_BYTES = 1 << 10 };
+enum { CHUNK = 1 << 18 };
 enum { ENDS = 2 }; /* bytes of a pair besides its sentences: a tab and a line feed */
-
-/* The positions at which the last pairs begin. */
-struct tail {
-    struct mark marks[TAIL]; /* pair i is at marks[i % TAIL] */
-};
 
 static void add_to_sample(struct data *data, const struct pair_reader *reader, size_t index)
 {
@@ -32,39 +27,45 @@ static uint64_t bytes_before(const struct mark *mark)
     return mark->position.at[0] + mark->position.at[1];
 }
 
-/* Adds a mark. If there are too many, every second one is dropped. */
-static void add_mark(struct part *part, const struct mark *mark)
+/* Adds a mark for the pair last read if it is at part->next or later. Marks are part->spacing bytes
+   apart on average, at first no more than a pair. If there are too many, every second one is
+   dropped and new ones get the distance of those that are left. */
+static void add_mark(struct part *part, const struct pair_reader *reader, uint64_t hash)
 {
-    if (part->segments > 0 &&
-        bytes_before(mark) - bytes_before(&part->marks[part->segments - 1]) < part->spacing)
-        return;
-    if (part->segments == 0) part->marks = xcalloc(SEGMENTS, sizeof *part->marks);
-    if (part->segments == SEGMENTS) {
-        for (size_t i = 0; i < SEGMENTS / 2; i++) part->marks[i] = part->marks[2 * i];
-        part->segments = SEGMENTS / 2;
-        part->spacing *= 2;
+    struct mark mark = {.position = reader->position, .pair = part->pairs, .hash = hash};
+    uint64_t at = bytes_before(&mark);
+    if (part->segments == 0) {
+        part->marks = xcalloc(SEGMENTS, sizeof *part->marks);
+        part->spacing = 1;
     }
-    part->marks[part->segments++] = *mark;
+    if (at < part->next) return;
+    if (part->segments == SEGMENTS) {
+        part->segments = SEGMENTS / 2;
+        for (size_t i = 0; i < part->segments; i++) part->marks[i] = part->marks[2 * i];
+        part->spacing = (at - bytes_before(part->marks)) / part->segments;
+        part->next = at;
+    }
+    part->next += (at - part->next) / part->spacing * part->spacing + part->spacing;
+    mark.digest = reader_digest(reader);
+    part->marks[part->segments++] = mark;
 }
 
-/* tail: NULL, or gets the positions of the last pairs. data: NULL, or gets a sample. */
-static int survey(struct part *part, uint64_t *hash, struct tail *tail, struct data *data)
+/* data: NULL, or gets a sample. */
+static int survey(struct part *part, uint64_t *hash, struct data *data)
 {
     struct pair_reader reader;
     bool more = true;
-    part->spacing = SEGMENT_BYTES;
     int code = reader_open(&reader, part->inputs, CHUNK);
     while (code == EXIT_OK) {
         code = reader_next(&reader, &more);
         if (code != EXIT_OK || !more) break;
-        struct mark mark = {reader.position, part->count, *hash};
-        add_mark(part, &mark);
-        if (tail != NULL) tail->marks[part->count % TAIL] = mark;
-        if (data != NULL) add_to_sample(data, &reader, part->count);
+        add_mark(part, &reader, *hash);
+        if (data != NULL) add_to_sample(data, &reader, part->pairs);
         *hash = reader_hash(*hash, &reader);
         part->bytes += reader.source.size + reader.target.size + ENDS;
-        part->count++;
+        part->pairs++;
     }
+    part->count = part->pairs;
     part->end = *hash;
     if (code == EXIT_OK) reader_report(&reader);
     if (code == EXIT_OK && part->count == 0)
@@ -76,7 +77,7 @@ static int survey(struct part *part, uint64_t *hash, struct tail *tail, struct d
 int part_survey(struct part *part, const struct pair_inputs *inputs, uint64_t *hash)
 {
     *part = (struct part){.inputs = inputs};
-    return survey(part, hash, NULL, NULL);
+    return survey(part, hash, NULL);
 }
 
 void part_free(struct part *part)
@@ -88,38 +89,39 @@ void part_free(struct part *part)
 
 /* ---- training and validation ---- */
 
-/* Takes the last pairs of train for valid. */
-static int take_tail(struct data *data, const struct tail *tail, size_t max)
+/* Chooses the pairs of train that are held out. */
+static int hold_out(struct data *data, size_t max)
 {
-    struct part *train = &data->train, *valid = &data->valid;
+    const struct part *train = &data->train;
     if (train->count < 2)
         return failed("%s: one pair is not enough for training and validation",
                       train->inputs->side[0].name);
     size_t count = train->count / 100;
-    if (max > TAIL) max = TAIL;
     if (count > max) count = max;
-    if (count == 0) count = 1;
-    train->count -= count;
-    *valid = (struct part){train->inputs, .count = count, .segments = 1, .end = train->end};
-    valid->marks = xcalloc(1, sizeof *valid->marks);
-    valid->marks[0] = tail->marks[train->count % TAIL];
-    valid->marks[0].pair = 0;
-    train->end = valid->marks[0].hash;
-    while (train->marks[train->segments - 1].pair >= train->count) train->segments--;
+    split_choose(data, count > 0 ? count : 1);
     return EXIT_OK;
 }
 
-static int survey_all(struct data *data, bool separate, size_t max)
+/* Removes the pairs that are held out from the sample. */
+static void clean_sample(struct data *data)
 {
-    struct tail *tail = separate ? NULL : xcalloc(1, sizeof *tail);
-    int code = survey(&data->train, &data->hash, tail, data);
+    const struct part *train = &data->train;
+    bool *drop = xcalloc(data->sample->count, sizeof *drop);
+    for (size_t i = 0; i < train->segments; i++) {
+        const struct mark *mark = &train->marks[i];
+        if (mark->held_out && mark->pair % data->sample_spacing == 0)
+            drop[mark->pair / data->sample_spacing] = true;
+    }
+    pairs_drop(data->sample, drop);
+    free(drop);
+}
+
+static int survey_all(struct data *data, size_t max)
+{
+    int code = survey(&data->train, &data->hash, data);
     if (code == EXIT_OK)
-        code =
-            separate ? survey(&data->valid, &data->hash, NULL, NULL) : take_tail(data, tail, max);
-    free(tail);
-    size_t spacing = data->sample_spacing;
-    if (code == EXIT_OK && data->sample != NULL)
-        pairs_cut(data->sample, (data->train.count + spacing - 1) / spacing);
+        code = data->separate ? survey(&data->valid, &data->hash, NULL) : hold_out(data, max);
+    if (code == EXIT_OK && data->sample != NULL) clean_sample(data);
     return code;
 }
 
@@ -134,18 +136,18 @@ static void begin_data(struct data *data, bool sample)
 int data_open(struct data *data, const struct pair_files *train, const struct pair_files *valid,
               size_t max, bool sample)
 {
-    bool separate = valid->data != NULL || valid->source != NULL;
     begin_data(data, sample);
+    data->separate = valid->data != NULL || valid->source != NULL;
     int code = pair_inputs_open(&data->train_inputs, train);
-    if (code == EXIT_OK && separate) code = pair_inputs_open(&data->valid_inputs, valid);
-    return code == EXIT_OK ? survey_all(data, separate, max) : code;
+    if (code == EXIT_OK && data->separate) code = pair_inputs_open(&data->valid_inputs, valid);
+    return code == EXIT_OK ? survey_all(data, max) : code;
 }
 
 int data_over(struct data *data, const char *name, char *bytes, size_t size, size_t max)
 {
     begin_data(data, true);
     data->train_inputs.side[0] = input_over(name, bytes, size);
-    return survey_all(data, false, max);
+    return survey_all(data, max);
 }
 
 void data_forget_sample(struct data *data)

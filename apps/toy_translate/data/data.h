@@ -75,6 +75,7 @@ void reader_close(struct pair_reader *reader);
 /* Continues the hash of the pairs before (initially HASH_EMPTY, kit/hash.h) with this one. Sizes
    are hashed too, so that moving a boundary changes the hash. */
 uint64_t reader_hash(uint64_t hash, const struct pair_reader *reader);
+uint32_t reader_digest(const struct pair_reader *reader); /* of the pair that was read last */
 
 /* ---- pairs.c: pairs in memory, and the options that name files of pairs ---- */
 struct pairs {
@@ -91,42 +92,48 @@ void pair_rows(struct pair_files *files, struct option_row rows[PAIR_ROWS]);
 int pair_files_check(const struct pair_files *files, const char *command);
 int pairs_read(struct pairs *pairs, const struct pair_files *files);
 void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line); /* copies */
-void pairs_thin(struct pairs *pairs);              /* drops every second pair */
-void pairs_cut(struct pairs *pairs, size_t count); /* keeps the first `count` */
+void pairs_drop(struct pairs *pairs, const bool *drop); /* drop: [count] */
+void pairs_thin(struct pairs *pairs);                   /* drops every second pair */
 void pairs_free(struct pairs *pairs);
 
 /* ---- data.c: training and validation pairs in their files ---- */
 /* The place of a pair that is not skipped. */
 struct mark {
     struct position position;
-    size_t pair;   /* its number in the part */
-    uint64_t hash; /* of all pairs before it */
+    size_t pair;     /* its number in the files */
+    uint64_t hash;   /* of all pairs before it */
+    uint32_t digest; /* of the pair (reader_digest) */
+    bool held_out;   /* for validation: not in this part */
 };
-/* Consecutive pairs, in segments of about equal size that can be read independently. */
+/* Pairs of the files, in segments that can be read independently. */
 struct part {
     const struct pair_inputs *inputs;
-    size_t count; /* pairs from the first mark on, without skipped ones */
+    size_t count; /* pairs of the part, without skipped ones */
+    size_t pairs; /* of the files, without skipped ones */
     struct mark *marks;
-    size_t segments; /* segment i: pairs marks[i].pair .. marks[i + 1].pair - 1 */
-    size_t spacing;  /* approximate bytes per segment */
-    uint64_t end;    /* the hash after the last pair */
-    uint64_t bytes;  /* of all pairs as lines, including validation pairs taken from its end */
+    size_t segments;        /* segment i: pairs marks[i].pair .. marks[i + 1].pair - 1 */
+    bool single;            /* segment i is only the pair marks[i].pair */
+    uint64_t spacing, next; /* bytes per segment, and where the next one may begin */
+    uint64_t end;           /* the hash after the last pair */
+    uint64_t bytes;         /* of all pairs as lines, including those that are held out */
 };
 enum { SEGMENTS = 1 << 12 }; /* at most, per part */
 /* Reads the files once and continues *hash with every pair. Fails if there are no pairs. */
 int part_survey(struct part *part, const struct pair_inputs *inputs, uint64_t *hash);
 void part_free(struct part *part); /* keeps count */
 
+struct examples;
 struct data {
     struct pair_inputs train_inputs, valid_inputs;
     struct part train, valid;
+    bool separate;         /* valid has files of its own */
     uint64_t hash;         /* of all pairs of both */
     struct pairs *sample;  /* evenly spaced training pairs, or NULL */
     size_t sample_spacing; /* 1: the sample is all of them */
 };
 enum { SAMPLE_BYTES = 1 << 26 }; /* a sample is at most this and one pair */
-/* Reads the files once. Without files of its own, valid takes the last pairs of train: one in a
-   hundred, at least 1 and at most `max`. */
+/* Reads the files once. Without files of its own, valid takes pairs of train (split.c): one in a
+   hundred, at least 1 and at most `max`, which must not exceed SEGMENTS / 2. */
 int data_open(struct data *data, const struct pair_files *train, const struct pair_files *valid,
               size_t max, bool sample);
 /* Does the same for text in memory, with a source, a tab and a target on each line; takes the bytes
@@ -134,6 +141,14 @@ int data_open(struct data *data, const struct pair_files *train, const struct pa
 int data_over(struct data *data, const char *name, char *bytes, size_t size, size_t max);
 void data_forget_sample(struct data *data);
 void data_close(struct data *data);
+
+/* ---- split.c: which training pairs are held out for validation ---- */
+/* Holds out `count` pairs, evenly spread over the files. */
+void split_choose(struct data *data, size_t count);
+/* Replaces those that examples_make would skip as too long by neighbors that it would not. Fails if
+   there are none. examples: with the fields that examples_make needs. Does nothing if valid has
+   files of its own. */
+int split_settle(struct data *data, const struct examples *examples);
 
 /* ---- vocabulary.c ---- */
 struct vocabulary {

@@ -1,7 +1,6 @@
-/* encode.c - the pair that a reader read last as token ids, and its digest. A source is x1 .. xn
+/* encode.c - the pair that a reader read last as token ids. A source is x1 .. xn
    end, a target is begin y1 .. ym end. */
 #include "index.h"
-#include "kit/hash.h"
 #include <stdlib.h>
 
 /* Encodes one side, with the end token and, unless it is -1, `begin`. Tokens beyond max_tokens are
@@ -39,10 +38,4 @@ void encoded_free(struct encoded *pair)
     free(pair->target.ids);
     free(pair->target.ends);
     *pair = (struct encoded){0};
-}
-
-uint32_t pair_digest(const struct pair_reader *reader)
-{
-    uint64_t hash = reader_hash(HASH_EMPTY, reader);
-    return (uint32_t)(hash ^ hash >> 32);
 }

@@ -27,7 +27,7 @@ static int read_one(struct examples *examples, size_t index, int32_t *source, in
     if (examples->where[1] != NULL) position.at[1] = examples->where[1][index];
     int code = reader_again(&examples->reader, position, &same);
     if (code != EXIT_OK) return code;
-    same = same && pair_digest(&examples->reader) == examples->digests[index];
+    same = same && reader_digest(&examples->reader) == examples->digests[index];
     same = same && encode_pair(&pair, examples, &examples->reader) &&
            pair.source.count == sources && pair.target.count == targets;
     if (same) {

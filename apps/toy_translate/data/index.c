@@ -54,7 +54,7 @@ static void add_entry(struct made *made, const struct pair_reader *reader,
         (struct entry){.where = {reader->position.at[0], reader->position.at[1]},
                        .source = (uint32_t)pair->source.count,
                        .target = (uint32_t)pair->target.count,
-                       .digest = pair_digest(reader)};
+                       .digest = reader_digest(reader)};
 }
 
 struct worker {
@@ -85,8 +85,8 @@ static int make_segment(const struct job *job, struct worker *w, size_t segment,
 {
     const struct part *part = job->part;
     const struct mark *mark = &part->marks[segment];
-    bool last = segment + 1 == part->segments, more = true;
-    size_t end = last ? part->count : mark[1].pair;
+    bool last = segment + 1 == part->segments, more = true, same = true;
+    size_t end = part->single ? mark->pair + 1 : last ? part->pairs : mark[1].pair;
     uint64_t hash = mark->hash;
     int code = EXIT_OK;
     w->made.count = w->made.ids.count = 0;
@@ -96,9 +96,11 @@ static int make_segment(const struct job *job, struct worker *w, size_t segment,
         code = reader_next(&w->reader, &more);
         if (code != EXIT_OK || !more) break;
         hash = reader_hash(hash, &w->reader);
-        make_pair(job, w, keep);
+        if (part->single) same = reader_digest(&w->reader) == mark->digest;
+        if (i > mark->pair || !mark->held_out) make_pair(job, w, keep);
     }
-    if (code == EXIT_OK && hash != (last ? part->end : mark[1].hash))
+    if (!part->single) same = hash == (last ? part->end : mark[1].hash);
+    if (code == EXIT_OK && !(same && more))
         code = failed("%s changed while it was being read", part->inputs->side[0].name);
     return code;
 }

@@ -19,7 +19,6 @@ struct encoded { /* {0} before the first use */
 bool encode_pair(struct encoded *pair, const struct examples *examples,
                  const struct pair_reader *reader);
 void encoded_free(struct encoded *pair);
-uint32_t pair_digest(const struct pair_reader *reader); /* of the pair that was read last */
 
 /* ---- index.c ---- */
 struct skipped_pairs {

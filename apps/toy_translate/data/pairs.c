@@ -41,19 +41,20 @@ void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t l
     pairs->line[pairs->count++] = line;
 }
 
-void pairs_thin(struct pairs *pairs)
+void pairs_drop(struct pairs *pairs, const bool *drop)
 {
     size_t count = pairs->count;
     pairs->count = pairs->used = 0;
-    for (size_t i = 0; i < count; i += 2)
-        pairs_add(pairs, pairs->source[i], pairs->target[i], pairs->line[i]);
+    for (size_t i = 0; i < count; i++)
+        if (!drop[i]) pairs_add(pairs, pairs->source[i], pairs->target[i], pairs->line[i]);
 }
 
-void pairs_cut(struct pairs *pairs, size_t count)
+void pairs_thin(struct pairs *pairs)
 {
-    if (count >= pairs->count) return;
-    pairs->count = count;
-    pairs->used = (size_t)(pairs->source[count].bytes - pairs->bytes);
+    bool *drop = xcalloc(pairs->count, sizeof *drop);
+    for (size_t i = 1; i < pairs->count; i += 2) drop[i] = true;
+    pairs_drop(pairs, drop);
+    free(drop);
 }
 
 void pair_rows(struct pair_files *files, struct option_row rows[PAIR_ROWS])

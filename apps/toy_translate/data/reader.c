@@ -104,10 +104,15 @@ void reader_seek(struct pair_reader *reader, struct position position)
 {
     for (int i = 0; i < 2; i++) {
         struct line_reader *lines = &reader->side[i];
-        lines->from = position.at[i];
+        uint64_t at = position.at[i];
+        lines->number = position.line;
+        if (at >= lines->from && at - lines->from <= lines->size) {
+            lines->at = (size_t)(at - lines->from); /* what was read stays */
+            continue;
+        }
+        lines->from = at;
         lines->size = lines->at = 0;
         lines->ended = false;
-        lines->number = position.line;
     }
 }
 
@@ -246,4 +251,10 @@ static uint64_t hash_text(uint64_t hash, rapt_text text)
 uint64_t reader_hash(uint64_t hash, const struct pair_reader *reader)
 {
     return hash_text(hash_text(hash, reader->source), reader->target);
+}
+
+uint32_t reader_digest(const struct pair_reader *reader)
+{
+    uint64_t hash = reader_hash(HASH_EMPTY, reader);
+    return (uint32_t)(hash ^ hash >> 32);
 }

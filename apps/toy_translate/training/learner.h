@@ -97,7 +97,7 @@ double time_left(const struct learner *learner);  /* seconds; -1: unknown */
 double rate_now(const struct learner *learner);
 
 /* ---- state.c ---- */
-char *options_text(const struct recipe *recipe);
+char *options_text(const struct recipe *recipe, bool split);
 /* Returns the first difference of two such lists, as "with rate 1, not 2" or "without shards 4", or
    NULL. The caller frees it. */
 char *options_difference(const char *was, const char *is);

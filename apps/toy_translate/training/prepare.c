@@ -168,7 +168,7 @@ int prepare(struct learner *learner, struct data *data)
     const struct recipe *recipe = learner->recipe;
     learner->valid_loss = NAN;
     learner->path = xasprintf("%s.checkpoint", recipe->out);
-    learner->options = options_text(recipe);
+    learner->options = options_text(recipe, !data->separate);
     int code =
         recipe->guided != NULL ? alignments_open(&learner->alignments, recipe->guided) : EXIT_OK;
     learner->state = (struct state){
@@ -179,6 +179,7 @@ int prepare(struct learner *learner, struct data *data)
     if (code != EXIT_OK) return code;
     average_create(&learner->average, learner->model, recipe->average);
     code = plan_examples(learner, data);
+    if (code == EXIT_OK) code = split_settle(data, &learner->train);
     if (recipe->ranks != NULL) code = agree(recipe->ranks, code, learner);
     if (code == EXIT_OK) code = create_examples(learner, data);
     if (code == EXIT_OK) code = create_batches(learner);

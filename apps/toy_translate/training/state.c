@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Present if validation pairs were taken from the training pairs by split.c. */
+#define SPLIT " split spread"
+
 /* Returns the options that a resumed run must repeat: "name value name value ...". */
-char *options_text(const struct recipe *recipe)
+char *options_text(const struct recipe *recipe, bool split)
 {
     rapt_config config;
     recipe_config(recipe, &config);
@@ -19,11 +22,11 @@ char *options_text(const struct recipe *recipe)
                  recipe->guided_weight, config.alignment_layer);
     char *text = xasprintf(
         "layers %d width %d heads %d ffn-width %d vocab %d separate %d dropout %.9g smoothing "
-        "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s%s%s%s%s",
+        "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s%s%s%s%s%s",
         config.encoder_layers, config.width, config.heads, config.ffn_width, recipe->vocab,
         recipe->separate, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup,
         recipe->schedule, recipe->batch_tokens, recipe->average, (unsigned long long)recipe->seed,
-        shards, products, guided, variant, hard);
+        split ? SPLIT : "", shards, products, guided, variant, hard);
     free(variant);
     free(hard);
     return text;
@@ -61,6 +64,12 @@ char *options_difference(const char *was, const char *is)
 /* Reports how two lists differ. The difference may be only in spaces. */
 static int report_difference(const char *path, const char *was, const char *is)
 {
+    if (strstr(is, SPLIT) != NULL && strstr(was, SPLIT) == NULL)
+        return failed(
+            "--resume: %s is from a version of toy_translate that took the last pairs for "
+            "validation; this one takes pairs from the whole file. Finish that run with "
+            "the earlier version, or begin a new one",
+            path);
     char *how = options_difference(was, is);
     int code = how != NULL ? failed("--resume: %s was made %s", path, how)
                            : failed("--resume: %s: the list of options is damaged", path);
