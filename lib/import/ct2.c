@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POSITIONS = 1024 }; /* our table size for sinusoids, which CTranslate2 does not limit */
+enum { POSITIONS = 1024 }; /* size of our table of sinusoids; CTranslate2 has no limit */
 
 /* ---- version 1 ---- */
 
@@ -59,7 +59,8 @@ static rapt_status read_scaled(struct import *i, const char *name, int otherwise
 
 typedef rapt_status read_attribute(struct import *i, const char *name, int otherwise, int *value);
 
-/* Reads an attribute that encoder and decoder may store separately or together; they must agree. */
+/* Reads an attribute that encoder and decoder may store separately or together; if separately, the
+   values must agree. */
 static rapt_status attribute(struct import *i, const char *name, read_attribute *read,
                              int otherwise, int *value)
 {
@@ -215,8 +216,8 @@ static rapt_status read_config(struct import *i)
 
 /* ---- special tokens and vocabularies ---- */
 
-/* Reads whether sources begin and end with special tokens, and what targets begin with. Files up to
-   version 5 store this in model.bin. */
+/* Reads whether sources begin and end with special tokens, and which token targets begin with.
+   Files up to version 5 store this in model.bin. */
 static rapt_status read_tokens(struct import *i)
 {
     rapt_config *c = &i->config;
@@ -233,7 +234,7 @@ static rapt_status read_tokens(struct import *i)
     return RAPT_OK;
 }
 
-/* Checks that a special token has its usual name, by which tokenizers find it. */
+/* Checks that a special token has the usual name, by which tokenizers find it. */
 static rapt_status check_name(struct import *i, const struct import_settings *s, const char *key,
                               const char *name)
 {
@@ -242,9 +243,9 @@ static rapt_status check_name(struct import *i, const struct import_settings *s,
     return rapt__import_bad(i, "config.json: %s is \"%.60s\", not \"%s\"", key, text, name);
 }
 
-/* Sets the first input of the decoder. If it is zeros, the token is not used. But "</s>" then shows
-   that the model was converted from Hugging Face's MarianMT, whose callers must append the end
-   token to sources themselves, as our translators do. */
+/* Sets the first input of the decoder. If that is zeros, the token itself is not used. But "</s>"
+   then indicates that the model was converted from Hugging Face's MarianMT, whose callers must
+   append the end token to sources themselves, as our translators do. */
 static rapt_status use_start(struct import *i, const char *start)
 {
     rapt_config *c = &i->config;
@@ -295,8 +296,8 @@ static rapt_status read_settings(struct import *i)
     return status;
 }
 
-/* Reads the vocabulary `name`, a text or JSON file. spm: a SentencePiece model that a converter may
-   have copied beside it. */
+/* Reads the vocabulary `name`, a text or JSON file. `spm` is the name of a SentencePiece model that
+   a converter may have copied to the same folder. */
 static rapt_status read_vocabulary(struct import *i, const char *name, const char *spm, int vocab,
                                    rapt_tokenizer **tokenizer)
 {

@@ -4,21 +4,21 @@
 
 #include "import/parts.h"
 
-/* Fills in the tables of names for a configuration. Returns their number. */
+/* Fills in the tables of names for a configuration. Returns the number of tables. */
 enum { CT2_TABLES = 3 };
 int rapt__ct2_tables(const rapt_config *c, struct import_table tables[CT2_TABLES]);
 
-/* Integer attributes of the file, by their meaning for the configuration. */
+/* Integer attributes of the file, named after their meaning for the configuration. */
 enum ct2_use {
     CT2_HEADS,
     CT2_PRE_NORM,
     CT2_ACTIVATION,
     CT2_SCALED,
     CT2_ZERO_START,
-    CT2_ALIGNMENT_LAYER, /* layer of the attention that is returned; -1 means the last */
-    CT2_ALIGNMENT_HEADS, /* number of its heads to average, from the first on */
+    CT2_ALIGNMENT_LAYER, /* layer of the attention that is returned; -1 means the last one */
+    CT2_ALIGNMENT_HEADS, /* number of its heads to average, starting with the first */
     CT2_USES,
-    CT2_ANY, /* ignored: has no effect here */
+    CT2_ANY, /* ignored, because it has no effect here */
     CT2_ONLY /* must have the value `otherwise` */
 };
 enum {
@@ -28,15 +28,16 @@ enum {
 }; /* values of activation; 1 is GELU approximated by tanh */
 enum { CT2_ATTRIBUTES = 14 };
 extern const struct ct2_attribute {
-    const char *name, *dtype;    /* name: after "encoder/" or "decoder/"; dtype NULL: not written */
+    const char *name, *dtype;    /* name: what follows "encoder/" or "decoder/"; dtype: NULL if not
+                                    written */
     bool of_encoder, of_decoder; /* written for this side */
-    int otherwise;               /* value if the file does not have it */
+    int otherwise;               /* value if the file does not contain it */
     enum ct2_use use;
 } rapt__ct2_attributes[CT2_ATTRIBUTES];
 /* Returns the value of an attribute for a configuration. */
 int rapt__ct2_value(const rapt_config *c, const struct ct2_attribute *a);
 
-/* Optional table of positions, one row each, after "encoder" or "decoder". */
+/* Optional table of positions, one row each; what follows "encoder" or "decoder". */
 #define CT2_POSITIONS "/position_encodings/encodings"
 
 #endif

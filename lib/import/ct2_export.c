@@ -1,7 +1,7 @@
-/* ct2_export.c - exports a model to a folder of CTranslate2, with the names of ct2_names.c:
+/* ct2_export.c - exports a model to a folder of CTranslate2, with the names in ct2_names.c:
    model.bin of version 6, config.json and the vocabularies. The SentencePiece models are also
    written, although CTranslate2 does not read them, because they are needed to tokenize text.
-   Source: as ct2.c, and model_spec.py. */
+   Source: as in ct2.c, and model_spec.py. */
 #include "import/ct2.h"
 #include "import/export.h"
 
@@ -10,7 +10,7 @@
 
 enum { REVISION = 7 };
 
-/* ---- what CTranslate2 can hold ---- */
+/* ---- what CTranslate2 can represent ---- */
 
 static rapt_status check_ct2_config(const struct exporting *e)
 {
@@ -89,8 +89,8 @@ static rapt_status write_model(struct exporting *e)
 
 /* ---- the texts ---- */
 
-/* Returns whether the decoder's first input is a separate begin token. A vocabulary without one
-   uses the end token instead. */
+/* Returns whether the decoder's first input is a separate begin token. A vocabulary without a begin
+   token uses the end token instead. */
 static bool begins(const struct exporting *e)
 {
     return e->config->decoder_start == RAPT_DECODER_START_BEGIN &&
@@ -99,7 +99,7 @@ static bool begins(const struct exporting *e)
 }
 
 /* Returns the token with which targets begin. If the decoder starts from zeros, only our own import
-   reads it: "</s>" marks a model whose caller ends the sources. */
+   reads it: "</s>" indicates a model whose caller appends the end token to sources. */
 static const char *start_of(const struct exporting *e)
 {
     if (e->config->decoder_start == RAPT_DECODER_START_ZERO)

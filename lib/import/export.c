@@ -1,5 +1,5 @@
-/* export.c - shared by the exports to all projects: checks of the configuration, tensors under the
-   other project's names, and tokenizers. */
+/* export.c - functions shared by the exports to all projects: checks of the configuration, tensors
+   under the other project's names, and tokenizers. */
 #include "import/export.h"
 
 #include <stdio.h>
@@ -66,7 +66,7 @@ static void fill_tensor(const struct tensor_source *source, size_t first, size_t
     memset(data + held, 0, (count - held) * sizeof *data);
 }
 
-/* Adds a tensor of zeros; only counts it if memory has not been allocated yet. */
+/* Adds a tensor of zeros. If memory has not been allocated yet, only counts the tensor. */
 static struct export_tensor *add_tensor(struct exporting *e, const char *name, int rank,
                                         size_t rows, size_t columns)
 {
@@ -253,7 +253,7 @@ rapt_status rapt__export_is_pieces(const struct exporting *e, const rapt_tokeniz
     return RAPT_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the complete export ---- */
 
 rapt_status rapt__export(const rapt_model *model, enum export_format format, const char *folder,
                          rapt_message *why)

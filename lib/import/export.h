@@ -1,15 +1,15 @@
-/* export.h - shared by the exports to other projects: checks of a configuration, tensors (using the
-   tables of the imports in reverse), JSON texts, tokenizers. */
+/* export.h - declarations shared by the exports to other projects: checks of a configuration,
+   tensors (using the tables of the imports in reverse), JSON texts, tokenizers. */
 #ifndef RAPT_LIB_IMPORT_EXPORT_H
 #define RAPT_LIB_IMPORT_EXPORT_H
 
 #include "import/parts.h"
 
 struct export_tensor {
-    const struct parameter *p;    /* NULL means data or zeros */
-    const struct import_row *row; /* tells which part of p it is */
+    const struct parameter *p;    /* NULL for data or zeros */
+    const struct import_row *row; /* says which part of p this is */
     const float *block, *data;
-    size_t count; /* elements of p or data; zeros follow */
+    size_t count; /* number of elements of p or data; zeros follow */
     float alpha;  /* for Marian: alpha of the matrix; 0 if unknown */
     char name[IMPORT_NAME];
 };
@@ -23,53 +23,56 @@ struct export_plan { /* names of the files that an export writes */
 struct exporting {
     const rapt_model *model;
     enum export_format format;
-    const rapt_config *config; /* of the model */
+    const rapt_config *config; /* configuration of the model */
     const char *project;       /* name of the other project, for messages */
     const char *folder;
-    struct export_plan *plan;        /* not NULL: only collect names of files, write nothing */
-    rapt_tokenizer *source, *target; /* of the model; equal if it has only one */
-    struct export_tensor *tensors;   /* [count]; sources has one entry for each */
+    struct export_plan *plan;        /* if not NULL, only the names of files are collected, and
+                                        nothing is written */
+    rapt_tokenizer *source, *target; /* tokenizers of the model; equal if it has only one */
+    struct export_tensor *tensors;   /* [count] tensors; sources has one entry for each */
     struct tensor_source *sources;
     int count, capacity;
     float none_alpha; /* alpha of Marian's output layer */
     rapt_message *why;
 };
 
-/* ---- what the project can hold ---- */
+/* ---- what the project can represent ---- */
 
-/* Fails with RAPT_BAD_ARGUMENT: "PROJECT cannot hold this model: FIELD must be NEEDED". */
+/* Returns RAPT_BAD_ARGUMENT with the message "PROJECT cannot hold this model: FIELD must be
+   NEEDED". */
 rapt_status rapt__export_refuse(const struct exporting *e, const char *field, const char *needed);
 /* Checks that the model is an encoder-decoder with feed-forward layers and as many key heads as
-   heads, and that all fields except its sizes and free_fields[count] are 0. The sizes of its
-   vocabularies were compared with the tokenizers before. */
+   heads, and that all fields are 0 except its sizes and free_fields[count]. The sizes of its
+   vocabularies must already have been compared with the tokenizers. */
 rapt_status rapt__export_check(const struct exporting *e, const enum config_field *free_fields,
                                int count);
 
 /* ---- tensors ---- */
 
-/* Returns whether the writer wants a row of a table. pattern: our name of the parameter, with '#'
-   for the layer. */
+/* Returns whether the writer wants a row of a table. `pattern` is our name of the parameter, with
+   '#' for the layer. */
 typedef bool export_takes(const struct exporting *e, const struct import_row *row,
                           const char *pattern);
 struct export_rows {
-    const struct import_table *tables; /* [count] the first row for a part is used */
+    const struct import_table *tables; /* [count] rows; the first row that matches a part is used */
     int count;
-    export_takes *takes; /* NULL means all rows are wanted */
-    int vector_rank;     /* 2 means vectors become matrices of one row */
-    int more;            /* maximum number of tensors that the writer adds itself */
+    export_takes *takes; /* NULL if all rows are wanted */
+    int vector_rank;     /* if 2, vectors become matrices of one row */
+    int more;            /* maximum number of tensors that the writer itself adds */
 };
 /* Fills e->tensors and e->sources from all parameters of the model. */
 rapt_status rapt__export_tensors(struct exporting *e, const struct export_rows *rows);
-/* Adds a tensor [rows][columns] of the writer. data belongs to the caller; NULL means zeros. */
+/* Adds a tensor [rows][columns] made by the writer. data belongs to the caller; NULL means
+   zeros. */
 void rapt__export_add(struct exporting *e, const char *name, int rows, int columns,
                       const float *data);
-/* Appends a row (or, to a vector, an element) of zeros to the tensor of that name. */
+/* Appends a row of zeros to the tensor with this name, or an element 0 if it is a vector. */
 void rapt__export_extend(struct exporting *e, const char *name);
-/* Returns the source with that name, or NULL. */
+/* Returns the source of the tensor with this name, or NULL. */
 struct tensor_source *rapt__export_find(const struct exporting *e, const char *name);
 
 /* ---- marian_scales.c ---- */
-/* Sets the scales of the tensors, and appends alphas, if the model was imported with them. */
+/* Sets the scales of the tensors and adds their alphas, if the model was imported with them. */
 rapt_status rapt__export_scales(struct exporting *e);
 
 /* ---- files ---- */
@@ -81,8 +84,8 @@ struct composer { /* a growing text */
     bool failed; /* out of memory */
 };
 void rapt__compose(struct composer *c, const char *format, ...)
-    __attribute__((format(RAPT__PRINTF, 2, 3)));               /* at most 1000 bytes */
-void rapt__compose_string(struct composer *c, rapt_text text); /* as a JSON string, UTF-8 */
+    __attribute__((format(RAPT__PRINTF, 2, 3)));               /* appends at most 1000 bytes */
+void rapt__compose_string(struct composer *c, rapt_text text); /* appends UTF-8 as a JSON string */
 /* Writes the text to a file of the folder and frees it. */
 rapt_status rapt__compose_write(const struct exporting *e, struct composer *c, const char *name);
 rapt_status rapt__export_file(const struct exporting *e, const char *name, const void *data,
@@ -99,11 +102,11 @@ const char *rapt__export_key(const struct exporting *e, const rapt_tokenizer *t)
 /* Writes the SentencePiece model of a tokenizer, which must have one. */
 rapt_status rapt__export_pieces(const struct exporting *e, const rapt_tokenizer *t,
                                 const char *name);
-/* The same, but does nothing if the tokenizer has none. */
+/* The same, but does nothing if the tokenizer has no such model. */
 rapt_status rapt__export_pieces_if(const struct exporting *e, const rapt_tokenizer *t,
                                    const char *name);
-/* Sets *is if the tokenizer has the ids of its SentencePiece model. Otherwise they come from a list
-   of names. */
+/* Sets *is if the ids of the tokenizer are those of its SentencePiece model. Otherwise they come
+   from a list of names. */
 rapt_status rapt__export_is_pieces(const struct exporting *e, const rapt_tokenizer *t, bool *is);
 /* Fails with RAPT_BAD_ARGUMENT if a special token is missing or has another name. */
 rapt_status rapt__export_special(const struct exporting *e, const rapt_tokenizer *t, int which,
@@ -111,14 +114,14 @@ rapt_status rapt__export_special(const struct exporting *e, const rapt_tokenizer
 bool rapt__same_names(const rapt_tokenizer *a, const rapt_tokenizer *b);
 
 /* ---- others.c ---- */
-/* Checks the folder before files are written. RAPT_BAD_ARGUMENT: it has a file of another model
-   that would not be replaced and would be read together with the new files, or an export would
-   replace a model of another format. */
+/* Checks the folder before files are written. Returns RAPT_BAD_ARGUMENT if the folder has a file of
+   another model that would not be replaced and would be read together with the new files, or if the
+   export would replace a model of another format. */
 rapt_status rapt__export_check_folder(const struct exporting *e, const struct export_plan *plan);
 
-/* ---- the whole ---- */
+/* ---- the complete export ---- */
 
-/* Writes the files of a project, after the tokenizers have been opened. Called twice, first with a
+/* Writes the files of a project. The tokenizers must have been opened. Called twice, first with a
    plan. */
 typedef rapt_status export_write(struct exporting *e);
 export_write rapt__export_hf, rapt__export_ct2, rapt__export_marian, rapt__export_bergamot;

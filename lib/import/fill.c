@@ -1,5 +1,5 @@
 /* fill.c - fills the parameters of a model with the tensors of another project's file, according to
-   tables of names. Shapes and values are checked, and no tensor may be left over. */
+   tables of names. Shapes and values are checked, and every tensor must be used. */
 #include "import/parts.h"
 
 #include <stdio.h>
@@ -47,10 +47,10 @@ rapt_status rapt__import_number(struct import *i, const char *name, int otherwis
 
 /* ---- one tensor ---- */
 
-/* The destination: part `part` of `parts` of a parameter's rows. */
+/* The destination: part `part` of `parts` parts of a parameter's rows. */
 struct target {
     const struct parameter *p;
-    size_t rows, columns, first; /* rows of the part; index of its first element */
+    size_t rows, columns, first; /* rows of the part, and index of its first element */
 };
 
 static struct target target_of(const struct parameter *p, const struct import_row *row)
@@ -90,8 +90,8 @@ static rapt_status check_finite(struct import *i, const char *name, const float 
                             (double)x[good]);
 }
 
-/* Reads an entry in our layout. data has memory for 2 * e->count floats; the result is in the first
-   half. */
+/* Reads an entry and converts it to our layout. data has memory for 2 * e->count floats; the result
+   is in the first half. */
 static rapt_status read_part(struct import *i, const struct tensor_entry *e, const struct target *t,
                              bool transposed, float *data)
 {
@@ -103,7 +103,7 @@ static rapt_status read_part(struct import *i, const struct tensor_entry *e, con
     return status;
 }
 
-/* Checks that another tensor for a part that is already filled has equal values. */
+/* Checks that another tensor for a part that has already been filled contains equal values. */
 static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
                                const struct target *t, const float *data)
 {
@@ -153,8 +153,8 @@ void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *laye
     snprintf(pattern + front, IMPORT_NAME - front, "#%s", at);
 }
 
-/* Fills one parameter with the tensors in a table. *found collects the parts that were found, out
-   of *parts. */
+/* Fills one parameter with the tensors in a table. *found collects the parts found so far, *parts
+   is their total number. */
 static rapt_status take_rows(struct import *i, const struct import_table *table,
                              const struct parameter *p, unsigned *found, int *parts)
 {

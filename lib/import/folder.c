@@ -1,19 +1,19 @@
-/* folder.c - chooses the model of a folder and its decoding settings, and reports what every file
-   of the folder is for.
+/* folder.c - chooses the model of a folder and its decoding settings, and reports the purpose of
+   every file in the folder.
 
-   The first of these rules that applies chooses the model: a usual name of Hugging Face, unless
-   there is a model.bin; the only model; the only one that `models:` of decoding settings names;
-   model.bin or model.npz; the model whose name the others extend (ende.npz beside
+   The model is chosen by the first of these rules that applies: a usual name of Hugging Face,
+   unless there is a model.bin; the only model; the only one that `models:` of decoding settings
+   names; model.bin or model.npz; the model whose name the others extend (ende.npz if the other is
    ende.npz.best-bleu.npz). Of two names that differ only in ".alphas", the one with alphas is
-   considered. Settings are decoder.yml, *.decoder.yml and config*.yml, as Marian and Bergamot write
-   them. */
+   considered. Settings are decoder.yml, *.decoder.yml and config*.yml, as written by Marian and
+   Bergamot. */
 #include "import/parts.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CANDIDATES = 64 }; /* maximum number of models, and of settings, considered */
+enum { CANDIDATES = 64 }; /* maximum number of models, and of settings, that are considered */
 
 struct names {
     int count;
@@ -24,7 +24,7 @@ struct names {
 struct survey {
     struct import *i;
     struct names models, settings;
-    bool voted[CANDIDATES]; /* models that are the only one in some settings */
+    bool voted[CANDIDATES]; /* models that are the only one named by some settings */
 };
 
 /* ---- the meaning of names ---- */
@@ -53,7 +53,8 @@ static bool begins(const char *name, const char *begin)
     return strncmp(name, begin, strlen(begin)) == 0;
 }
 
-/* Files that are found beside models but are not models, by the begin and end of their names. */
+/* Files that are found next to models but are not models, by the beginning and end of their
+   names. */
 static const struct {
     const char *begin, *end;
     rapt_file_use use;
@@ -82,7 +83,7 @@ static bool may_hold(const char *name)
            known_as(name) < 0;
 }
 
-/* Usual names of the tensors in a folder; the first that exists is chosen, except that model.bin
+/* Usual names of the tensors in a folder. The first that exists is chosen, except that model.bin
    and model.npz may be among several models of Marian. */
 static const char *const usual[] = {"model.bin",
                                     "model.safetensors",
@@ -139,8 +140,8 @@ static bool goes_before(const char *a, const char *b)
     return x != y ? x < y : strcmp(a, b) < 0;
 }
 
-/* Inserts a name in order. If the list is full, the longest name is dropped: models saved during
-   training have longer names than the final one. */
+/* Inserts a name in order. If the list is full, the longest name is dropped, because models saved
+   during training have longer names than the final one. */
 static void insert(struct names *names, const char *name)
 {
     if (strlen(name) >= IMPORT_FILE) return;
@@ -190,8 +191,8 @@ static bool is_path_of(const char *path, const char *name)
     return size == plain_size(name) && strncmp(base, name, size) == 0;
 }
 
-/* Opens settings. *yaml becomes NULL if they cannot be parsed, as those of another program; but
-   errors in Marian's decoder.yml are reported. */
+/* Opens settings. If they cannot be parsed, *yaml becomes NULL, since they may belong to another
+   program. Errors in Marian's decoder.yml, however, are reported. */
 static rapt_status open_settings(struct import *i, const char *name, struct yaml **yaml)
 {
     char *bytes;
@@ -205,8 +206,8 @@ static rapt_status open_settings(struct import *i, const char *name, struct yaml
     return status == RAPT_BAD_FILE && !strict ? RAPT_OK : status;
 }
 
-/* Rates how well settings match a model, by their own name or because they name it. 0 if not at
-   all. */
+/* Rates how well settings match a model, either by their own name or because they name it. Returns
+   0 if they do not match. */
 static int suits(const char *settings, const struct yaml *y, const char *model)
 {
     size_t size = plain_size(model);

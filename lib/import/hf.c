@@ -9,8 +9,9 @@
 
 /* ---- positions ---- */
 
-/* Compares a table of positions, of the right shape, with the sinusoids of the configuration. The
-   result is in *equal; the last bit is ignored, because mathematical libraries differ in it. */
+/* Compares a table of positions, whose shape is right, with the sinusoids of the configuration. The
+   result is stored in *equal. The last bit is ignored, because mathematical libraries differ in
+   it. */
 static rapt_status compare_sinusoids(struct import *i, const struct tensor_entry *e, bool *equal)
 {
     size_t bytes = 2 * e->count * sizeof(float);
@@ -25,7 +26,7 @@ static rapt_status compare_sinusoids(struct import *i, const struct tensor_entry
 }
 
 /* Chooses the kind of positions. transformers uses the tables in the file and computes sinusoids
-   only if there are none. A 16-bit file has rounded tables, which become learned positions. */
+   only if there are none. The tables of a 16-bit file are rounded and become learned positions. */
 static rapt_status choose_positions(struct import *i)
 {
     static const char *const names[] = {HF_ENCODER_POSITIONS, HF_DECODER_POSITIONS};
@@ -155,8 +156,8 @@ static rapt_status check_id(struct import *i, const rapt_tokenizer *t, int which
                             (int)own);
 }
 
-/* Excludes the pad token from translations. The logit of its row of zeros would be 0, often the
-   largest, so its bias is set low enough that its probability becomes 0. */
+/* Excludes the pad token from translations. The logit of its row of zeros would be 0, which is
+   often the largest. Its bias is therefore set so low that its probability becomes 0. */
 static void exclude_pad(struct import *i, int pad)
 {
     static const float never = -1e9f;

@@ -13,13 +13,13 @@ extern const int rapt__hf_row_count;
 extern const struct import_row rapt__hf_tied_rows[1]; /* also used with RAPT_TIE_OUTPUT */
 
 enum { HF_SIZES = 8, HF_FLAGS = 4, HF_ACTIVATIONS = 4 };
-/* Integers of config.json. Two keys with the same field must have equal values. */
+/* Integers of config.json. Two keys for the same field must have equal values. */
 extern const struct hf_size {
     const char *key;
     enum config_field field;
     int otherwise; /* value if the key is missing */
 } rapt__hf_sizes[HF_SIZES];
-/* Flags of which only one value is supported, which is also their default. */
+/* Flags for which only one value is supported, which is also their default. */
 extern const struct hf_flag {
     const char *key;
     bool good;

@@ -1,10 +1,10 @@
 /* hf_export.c - exports a model to a folder of MarianMT for Hugging Face's transformers, with the
-   names of hf_names.c: model.safetensors, config.json, generation_config.json, vocab.json and the
+   names in hf_names.c: model.safetensors, config.json, generation_config.json, vocab.json and the
    SentencePiece models.
 
-   MarianMT needs a pad token that never occurs in a translation. If the vocabulary has none, it is
-   added, with a row of zeros, which also serves as the first input of a decoder that starts from
-   zeros. Source: as hf.c, and convert_marian_to_pytorch.py. */
+   MarianMT needs a pad token that never occurs in a translation. If the vocabulary has no such
+   token, it is added, with a row of zeros, and also serves as the first input of a decoder that
+   starts from zeros. Source: as in hf.c, and convert_marian_to_pytorch.py. */
 #include "import/export.h"
 #include "import/hf.h"
 
@@ -15,7 +15,7 @@ struct hf_ids {
     int32_t pad, end, start;
 };
 
-/* ---- what MarianMT can hold ---- */
+/* ---- what MarianMT can represent ---- */
 
 static rapt_status check_hf_config(const struct exporting *e)
 {
@@ -29,8 +29,8 @@ static rapt_status check_hf_config(const struct exporting *e)
     return rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
-/* Finds the ids of the special tokens. MarianMT uses one id of the pad token for both sides; it
-   masks the padding after shorter sources. */
+/* Finds the ids of the special tokens. MarianMT has one id for the pad token of both sides, and
+   masks the padding of shorter sources. */
 static rapt_status find_ids(const struct exporting *e, struct hf_ids *ids)
 {
     const rapt_tokenizer *t = e->target;
@@ -154,7 +154,7 @@ static rapt_status write_vocabularies(const struct exporting *e, const struct hf
 
 /* ---- its tensors ---- */
 
-/* Writes the tensors; biases that the model lacks are written as zeros. */
+/* Writes the tensors. Biases that the model does not have are written as zeros. */
 static rapt_status write_model(struct exporting *e, const struct hf_ids *ids)
 {
     static const char *const tables[] = {"model.shared.weight", "model.encoder.embed_tokens.weight",

@@ -17,7 +17,7 @@ static bool same(rapt_text name, const char *text)
     return name.size == strlen(text) && memcmp(name.bytes, text, name.size) == 0;
 }
 
-/* Enters the added tokens in names[vocab]. */
+/* Stores the added tokens in names[vocab]. */
 static rapt_status take_added(struct import *i, const struct import_settings *s, rapt_text *names,
                               int vocab)
 {
@@ -37,7 +37,7 @@ static rapt_status take_added(struct import *i, const struct import_settings *s,
     return RAPT_OK;
 }
 
-/* Makes a tokenizer from the tokens in a vocabulary and the added tokens. names has memory for
+/* Makes a tokenizer from the tokens of a vocabulary and the added tokens. names has memory for
    vocab entries. */
 static rapt_status make_list(struct import *i, const char *file, const struct vocabulary *v,
                              const struct import_settings *added, rapt_text *names, int vocab,

@@ -34,7 +34,7 @@ static bool is_folder(const char *path)
     return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-/* Finds the folder that the path is, or that contains the file. */
+/* Finds the folder: the path itself, or the one that contains the file. */
 static rapt_status find_folder(struct import *i, const char *path)
 {
     size_t size = strlen(path);
@@ -50,8 +50,8 @@ static rapt_status find_folder(struct import *i, const char *path)
     return RAPT_OK;
 }
 
-/* Returns whether a file is a safetensors file of Hugging Face: without our configuration, and with
-   a config.json beside it. */
+/* Returns whether a file is a safetensors file of Hugging Face, that is, without our configuration
+   and with a config.json in the same folder. */
 static bool is_hf(const char *path, const rapt_allocator *allocator)
 {
     struct import i = {.folder = ""};

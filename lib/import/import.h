@@ -1,34 +1,35 @@
 /* import.h - interface of the import layer, which knows how other projects name and lay out a
-   Transformer. It turns a folder or file as downloaded into a model with its tokenizers as
-   metadata, as if it had been loaded from a model file of our own. A model that cannot be
-   represented exactly is refused, with a message that names the reason.
+   Transformer. It turns a downloaded folder or file into a model with its tokenizers as metadata,
+   as if it had been loaded from a model file of our own. A model that cannot be represented exactly
+   is rejected with a message that states the reason.
 
-   This layer knows other projects' files; it does not know how models compute. */
+   This layer knows other projects' files. It does not know how models compute. */
 #ifndef RAPT_LIB_IMPORT_H
 #define RAPT_LIB_IMPORT_H
 
 #include "model/model.h"
 #include <rapt/file.h>
 
-/* Returns whether a path must be imported instead of loaded: a folder, a file that does not begin
-   as a safetensors file, or a safetensors file without our configuration that has a config.json
-   beside it. Returns false if the path cannot be read. */
+/* Returns whether a path must be imported rather than loaded: a folder, a file that does not begin
+   like a safetensors file, or a safetensors file without our configuration and with a config.json
+   in the same folder. Returns false if the path cannot be read. */
 bool rapt__import_wants(const char *path, const rapt_allocator *allocator);
-/* Imports a model, which the caller frees. `file` is called with every file of the folder once the
-   model is complete; NULL if not needed. RAPT_BAD_FILE: the files are damaged or use a feature that
-   this library does not have; *why names it. */
+/* Imports a model, which the caller must free. `file`, unless NULL, is called for every file of the
+   folder once the model is complete. Returns RAPT_BAD_FILE if the files are damaged or use a
+   feature that this library does not have; *why names it. */
 rapt_status rapt__import(rapt_model **model, const char *path, rapt_file_fn *file, void *user,
                          const rapt_allocator *allocator, rapt_message *why);
 
 /* ---- export.c ---- */
 enum export_format {
     EXPORT_MARIAN,
-    EXPORT_BERGAMOT, /* Marian's with 8-bit matrices */
+    EXPORT_BERGAMOT, /* Marian's format with 8-bit matrices */
     EXPORT_HF,
     EXPORT_CT2
 };
-/* Writes a model and its tokenizers to an existing folder. RAPT_BAD_ARGUMENT: the other project
-   cannot represent the model; *why names the field of the configuration or the tokenizer. */
+/* Writes a model and its tokenizers to an existing folder. Returns RAPT_BAD_ARGUMENT if the other
+   project cannot represent the model; *why names the field of the configuration or the
+   tokenizer. */
 rapt_status rapt__export(const rapt_model *model, enum export_format format, const char *folder,
                          rapt_message *why);
 

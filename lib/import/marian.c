@@ -1,14 +1,14 @@
 /* marian.c - imports a model of Marian: model.bin or model.npz, which contains its configuration,
-   and the vocabularies beside it. This includes the models of OPUS-MT and Firefox (Bergamot).
-   Matrices are [in][out], and layers count from 1. An option that changes what is computed and is
-   not supported is refused by name. Source: marian-nmt/marian-dev 1.12, transformer.h,
+   and the vocabularies in the same folder. This includes the models of OPUS-MT and Firefox
+   (Bergamot). Matrices are [in][out], and layers count from 1. An unsupported option that changes
+   what is computed is rejected by name. Source: marian-nmt/marian-dev 1.12, transformer.h,
    layers/generic.h, rnn/cells.h; browsermt/marian-dev. */
 #include "import/parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { POSITIONS = 1024 }; /* our table size for sinusoids, which Marian does not limit */
+enum { POSITIONS = 1024 }; /* size of our table of sinusoids; Marian has no limit */
 
 #define PART(ours, theirs, part, parts)                                                            \
     {                                                                                              \
@@ -75,7 +75,7 @@ const int rapt__marian_row_count = sizeof rapt__marian_rows / sizeof *rapt__mari
 
 /* ---- the configuration ---- */
 
-/* Options of the architecture with the values that are supported. All other options concern
+/* Options of the architecture, with the values that are supported. All other options concern
    training and search. */
 static const struct {
     const char *key, *good, *too; /* too: second supported value, or NULL */
@@ -94,7 +94,7 @@ static const struct {
     {"transformer-decoder-ffn-depth", "0", "2"},
     {"transformer-postprocess-emb", "d", ""},
     {"layer-normalization", "false", NULL},
-    {"right-left", "false", NULL}, /* true: targets are generated from right to left */
+    {"right-left", "false", NULL}, /* true if targets are generated from right to left */
     {"lemma-dim-emb", "0", NULL},
     {"factors-dim-emb", "0", NULL},
     {"ulr", "false", NULL},
@@ -102,7 +102,7 @@ static const struct {
 };
 
 /* Returns the value of a key. YAML's other spellings of true and false, such as True, are
-   unified. */
+   normalized. */
 static const char *option(const struct yaml *y, const char *key)
 {
     static const char *const words[][3] = {{"true", "True", "TRUE"}, {"false", "False", "FALSE"}};
@@ -133,7 +133,7 @@ static rapt_status check_options(struct import *i, const struct yaml *y)
     return option(y, "type") ? RAPT_OK : rapt__import_bad(i, "special:model.yml has no type");
 }
 
-/* Reads an integer, which must be present if `otherwise` is negative. */
+/* Reads an integer. If `otherwise` is negative, it must be present. */
 static rapt_status number(struct import *i, const struct yaml *y, const char *key, int otherwise,
                           int *value)
 {
@@ -154,7 +154,7 @@ static bool is_true(const struct yaml *y, const char *key)
     return value && strcmp(value, "true") == 0;
 }
 
-/* Returns the operations around a sublayer, without dropout (d), which inference does not use. */
+/* Returns the operations around a sublayer, except dropout (d), which inference does not use. */
 static const char *operations(const struct yaml *y, const char *key, const char *otherwise,
                               char text[16])
 {
@@ -166,7 +166,8 @@ static const char *operations(const struct yaml *y, const char *key, const char 
     return text;
 }
 
-/* Reads where the norms are: after each sublayer, or before it and at the end of the stack. */
+/* Reads where the norms are: either after each sublayer, or before each sublayer and at the end of
+   the stack. */
 static rapt_status read_norms(struct import *i, const struct yaml *y)
 {
     static const struct {
@@ -217,15 +218,15 @@ static rapt_status read_activation(struct import *i, const struct yaml *y)
     return strcmp(name, "relu") == 0 ? RAPT_OK : refuse(i, "transformer-ffn-activation", name);
 }
 
-/* Returns the number of rows of a table, or 0 if the file lacks it. */
+/* Returns the number of rows of a table, or 0 if it is not in the file. */
 static int rows_of(const struct import *i, const char *name)
 {
     const struct tensor_entry *e = rapt__tensors_find(i->file, name);
     return e && e->rank == 2 && e->shape[0] <= 1 << 24 ? (int)e->shape[0] : 0;
 }
 
-/* Reads which tables are tied. The output matrix is Wemb if all are, decoder_Wemb if only the
-   decoder's are. */
+/* Reads which tables are tied. The output matrix is Wemb if all of them are, decoder_Wemb if only
+   the decoder's are. */
 static rapt_status read_tables(struct import *i, const struct yaml *y)
 {
     rapt_config *c = &i->config;
@@ -240,7 +241,7 @@ static rapt_status read_tables(struct import *i, const struct yaml *y)
     return rapt__import_bad(i, "tensor Wemb is missing");
 }
 
-/* Reads the layer of alignments. Like ours, they are the weights of its first head. */
+/* Reads the layer of alignments. As in this library, they are the weights of its first head. */
 static rapt_status read_alignment(struct import *i, const struct yaml *y)
 {
     static const char key[] = "transformer-guided-alignment-layer";
@@ -293,8 +294,8 @@ static rapt_status read_settings(struct import *i)
     return status;
 }
 
-/* Marks the alphas as used, since they are attached to their tensors. The alpha of "none", which
-   belongs to the output layer with a shortlist, is kept under that name. */
+/* Marks the alphas as used, since they have been attached to their tensors. The alpha of "none",
+   which belongs to the output layer with a shortlist, is kept under that name. */
 static rapt_status take_alphas(struct import *i)
 {
     static const char suffix[] = "_QuantMultA", none[] = "none_QuantMultA";

@@ -1,12 +1,12 @@
 /* marian_export.c - exports a model to a folder of Marian: model.bin, which includes the
    configuration, using the table of marian.c in reverse, and the SentencePiece models of the
-   tokenizers. A model that Marian cannot compute is refused by the name of its field. */
+   tokenizers. If Marian cannot compute a model, it is rejected, and the message names the field. */
 #include "import/export.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what Marian can hold ---- */
+/* ---- what Marian can represent ---- */
 
 static rapt_status check_marian_config(const struct exporting *e)
 {
@@ -25,9 +25,9 @@ static rapt_status check_marian_config(const struct exporting *e)
     return rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
-/* Checks the sizes for products in 8 bits. Their engine works in blocks of 8 outputs and 16 inputs
-   and ends the process for other sizes. A separate source vocabulary is only a table, so its size
-   is free. */
+/* Checks the sizes for products in 8 bits. Marian's engine works in blocks of 8 outputs and 16
+   inputs, and terminates the process for other sizes. A separate source vocabulary is only a table,
+   so its size is not restricted. */
 static rapt_status check_narrow(const struct exporting *e)
 {
     const rapt_config *c = e->config;
@@ -94,7 +94,7 @@ static void write_settings(const rapt_config *c, char text[SETTINGS])
 
 /* ---- its tensors ---- */
 
-/* Selects, from the names that a norm may have, those for its type and position. */
+/* Selects, among the names that a norm may have, those for its type and position. */
 static bool takes(const struct exporting *e, const struct import_row *row, const char *pattern)
 {
     const rapt_config *c = e->config;

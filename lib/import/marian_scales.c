@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Returns the value that all rows share; 0 if they differ. */
+/* Returns the value that all rows share, or 0 if they differ. */
 static float common(const float *of_rows, size_t count)
 {
     for (size_t i = 1; i < count; i++)
@@ -12,8 +12,8 @@ static float common(const float *of_rows, size_t count)
     return of_rows[0];
 }
 
-/* Assigns the scales and alphas of parameter n to its parts among the first `count` tensors.
-   memory: 2 floats for each row of the parameter. */
+/* Assigns the scales and alphas of parameter n to its parts among the first `count` tensors. memory
+   holds 2 floats for each row of the parameter. */
 static rapt_status take_scales(struct exporting *e, int n, int count, float *memory)
 {
     const struct parameter *p = &e->model->layout.parameters[n];

@@ -9,7 +9,7 @@
 
 struct found_other {
     const struct export_plan *plan;
-    char name[256]; /* "": none found */
+    char name[256]; /* "" if none was found */
 };
 
 static bool is_planned(const struct export_plan *plan, const char *name)
@@ -28,7 +28,7 @@ static bool visit(void *user, const char *name)
     return false;
 }
 
-/* Returns the format of the tensors; -1 means a model file of our own. */
+/* Returns the format of the tensors, or -1 for a model file of our own. */
 static int format_of(const struct tensor_file *file)
 {
     if (rapt__tensors_container(file) == CONTAINER_CTRANSLATE2) return EXPORT_CT2;
@@ -36,8 +36,8 @@ static int format_of(const struct tensor_file *file)
     return rapt__tensors_metadata(file, "rapt.config") ? -1 : EXPORT_HF;
 }
 
-/* Checks whether a file that will be replaced is a model of another format. A missing or unreadable
-   file is not. */
+/* Checks that a file that will be replaced is not a model of another format. Ignores a file that is
+   missing or cannot be read. */
 static rapt_status check_replaced(const struct exporting *e, const char *name,
                                   struct found_other *found)
 {
@@ -61,7 +61,9 @@ rapt_status rapt__export_check_folder(const struct exporting *e, const struct ex
     struct found_other found = {plan, ""};
     rapt_status status = RAPT_OK;
     if (!rapt__disk_list(e->folder, visit, &found)) {
-        if (errno == ENOENT || errno == ENOTDIR) return RAPT_OK; /* writing reports it */
+        if (errno == ENOENT || errno == ENOTDIR)
+            return RAPT_OK; /* reported when the file is
+                               written */
         return rapt__fail(e->why, errno == ENOMEM ? RAPT_NO_MEMORY : RAPT_NO_FILE,
                           "%.200s: the folder cannot be listed", e->folder);
     }

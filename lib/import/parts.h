@@ -1,5 +1,5 @@
-/* parts.h - shared by the files of this layer: the state of an import, tensors by tables of names,
-   JSON settings, vocabularies. */
+/* parts.h - declarations shared by the files of this layer: the state of an import, tensors by
+   tables of names, JSON settings, vocabularies. */
 #ifndef RAPT_LIB_IMPORT_PARTS_H
 #define RAPT_LIB_IMPORT_PARTS_H
 
@@ -7,7 +7,8 @@
 #include "import/import.h"
 #include <rapt/text.h>
 
-/* Bytes of a path; bytes of the name of a file in the folder; files that one model consists of. */
+/* Maximum size in bytes of a path and of the name of a file in the folder, and maximum number of
+   files that make up one model. */
 enum { IMPORT_PATH = 4096, IMPORT_FILE = 256, IMPORT_READ_FILES = 24 };
 
 struct import_read_file { /* a file that was read */
@@ -16,58 +17,62 @@ struct import_read_file { /* a file that was read */
 };
 
 struct import {
-    char folder[IMPORT_PATH];     /* of its files, ending in '/'; or "" */
+    char folder[IMPORT_PATH];     /* folder of the files, ending in '/', or "" */
     char model_name[IMPORT_FILE]; /* name of the file of tensors in the folder */
     const char *model_reason;     /* why this file was chosen */
-    struct yaml *decoder;         /* decoding settings beside a Marian model; NULL if none */
+    struct yaml *decoder;         /* decoding settings in the folder of a Marian model; NULL if
+                                     none */
     char decoder_name[IMPORT_FILE];
     struct import_read_file read_files[IMPORT_READ_FILES];
     int read_count;
     rapt_allocator allocator;
     struct tensor_file *file;
-    bool *used; /* [entries of the file] whether it was read or can be ignored */
+    bool *used; /* [entries of the file] true if the entry was read or can be ignored */
     rapt_config config;
     rapt_model *model;
-    rapt_tokenizer *source, *target; /* target NULL: source serves both sides */
+    rapt_tokenizer *source, *target; /* if target is NULL, source serves both sides */
     char origin[160];                /* description of the original, for human readers */
-    float max_length_factor;         /* maximum target tokens per source token; 0 if unknown */
+    float max_length_factor;         /* maximum number of target tokens per source token; 0 if
+                                        unknown */
     char *scales; /* [scales_capacity] 0-terminated metadata SCALES_KEY; NULL if none */
     size_t scales_size, scales_capacity;
-    void (*spell)(char *name); /* changes name [160] to its spelling in the file; NULL if none */
+    void (*spell)(char *name); /* changes name [160] to its spelling in the file; may be NULL */
     rapt_message *why;
 };
 
-/* ---- fill.c: tensors of the file by name; '#' in a name stands for the number of a layer ---- */
+/* ---- fill.c: reads tensors of the file by name; '#' in a name stands for the number of a layer
+   ---- */
 enum import_flags {
     IMPORT_OPTIONAL = 1,  /* filled with 0 if missing */
     IMPORT_TRANSPOSED = 2 /* stored as [columns][rows] */
 };
-struct import_row { /* names of one parameter, or of part `part` of `parts` of its rows */
+struct import_row { /* names of one parameter, or of part `part` of `parts` parts of its rows */
     const char *ours, *theirs;
     int part, parts, flags;
 };
 struct import_table {
     const struct import_row *rows;
     int count;
-    int first_layer; /* their number of our layer 0 */
+    int first_layer; /* the other project's number of our layer 0 */
 };
 const struct tensor_entry *rapt__import_find(const struct import *i, const char *name, int layer);
 void rapt__import_use(struct import *i, const struct tensor_entry *entry); /* NULL is allowed */
 /* Fills every parameter of the model from the tables. If several rows for the same part name
-   existing tensors, the first is used and the others must be equal to it. RAPT_BAD_FILE: a tensor
-   is missing or has the wrong shape, or a tensor was not used by any row. */
+   existing tensors, the first is used and the others must be equal to it. Returns RAPT_BAD_FILE if
+   a tensor is missing, has the wrong shape, or was not used by any row. */
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
-/* Replaces the number of the layer in a parameter's name by '#', and returns it in *layer; and the
-   reverse. */
+/* The first replaces the number of the layer in a parameter's name by '#' and returns it in *layer;
+   the second does the reverse. */
 enum { IMPORT_NAME = 160 };
 void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *layer);
 void rapt__import_name(char to[IMPORT_NAME], const char *pattern, int layer);
-/* Reads a tensor of one integer and marks it as used; `otherwise` if it is missing. */
+/* Reads a tensor of one integer and marks it as used. If it is missing, the value is
+   `otherwise`. */
 rapt_status rapt__import_number(struct import *i, const char *name, int otherwise, int *value);
 
 /* ---- scales.c: metadata SCALES_KEY ---- */
-/* Keep the scale and alpha of rows [first, first + rows) of a parameter, from an entry or given
-   directly. An entry without scales is ignored. */
+/* Keep the scale and alpha of rows [first, first + rows) of a parameter, which come from an entry
+   or are given directly. An entry without scales is ignored. */
 rapt_status rapt__import_keep_scales(struct import *i, const char *name, size_t first, size_t rows,
                                      const struct tensor_entry *entry);
 rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t first, size_t rows,
@@ -76,31 +81,32 @@ rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t f
 /* ---- settings.c: a JSON object by key ---- */
 struct import_setting {
     const char *key;
-    const char *text; /* of a string, number, true, false or null, or of a list of one number; NULL
-                         means an object or another array */
+    const char *text; /* text of a string, number, true, false or null, or of a list of one number;
+                         NULL for an object or another array */
     bool string, list;
-    int length; /* elements of a list */
+    int length; /* number of elements of a list */
 };
 struct import_settings {
-    char *bytes; /* [size + 1] of the file; the texts point into them */
+    char *bytes; /* [size + 1] contents of the file; the texts point into them */
     size_t size;
     struct import_setting *all; /* [count], allocated for [capacity] */
     size_t count, capacity;
 };
-/* Reads the settings in a file of the folder. RAPT_NO_FILE: it does not exist. After a failure
-   there is nothing to free. */
+/* Reads the settings in a file of the folder. Returns RAPT_NO_FILE if it does not exist. After a
+   failure there is nothing to free. */
 rapt_status rapt__import_settings(struct import *i, const char *name, struct import_settings *s);
 void rapt__import_settings_free(struct import *i, struct import_settings *s);
-/* Returns the text of a setting; NULL if it is missing, null, a list or an object. */
+/* Returns the text of a setting, or NULL if it is missing, null, a list or an object. */
 const char *rapt__import_setting(const struct import_settings *s, const char *key);
-/* Reads an integer that is not negative; `otherwise` if the key is missing. RAPT_BAD_FILE: it is
-   something else. */
+/* Reads an integer that is not negative. If the key is missing, the value is `otherwise`. Returns
+   RAPT_BAD_FILE if the value is anything else. */
 rapt_status rapt__import_whole(struct import *i, const struct import_settings *s, const char *key,
                                int otherwise, int *value);
-/* Reads the id of a token, which may be a list of one; `otherwise` if the key is missing. */
+/* Reads the id of a token, which may be in a list of one element. If the key is missing, the value
+   is `otherwise`. */
 rapt_status rapt__import_id(struct import *i, const struct import_settings *s, const char *key,
                             int otherwise, int *value);
-/* Reads true or false; `otherwise` if the key is missing. */
+/* Reads true or false. If the key is missing, the value is `otherwise`. */
 rapt_status rapt__import_flag(struct import *i, const struct import_settings *s, const char *key,
                               bool otherwise, bool *value);
 
@@ -108,23 +114,23 @@ rapt_status rapt__import_flag(struct import *i, const struct import_settings *s,
 /* Reads a file of the folder into memory that the caller frees, [*size + 1] bytes with a 0 at the
    end. */
 rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);
-/* Makes a tokenizer from the names in a file, whose number must be that of the table's rows. If
-   there is one fewer, the last row becomes <unk>. pieces: a SentencePiece tokenizer, or NULL.
-   RAPT_NO_FILE: the file does not exist. */
+/* Makes a tokenizer from the names in a file. Their number must be that of the table's rows; if
+   there is one name less, the last row becomes <unk>. pieces is a SentencePiece tokenizer, or NULL.
+   Returns RAPT_NO_FILE if the file does not exist. */
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
 rapt_status rapt__import_pieces(struct import *i, const char *name,
                                 rapt_tokenizer **tokenizer); /* from a SentencePiece model */
-/* Opens the vocabularies beside a Marian model: one for both sides, or two. i->decoder names them,
-   or they are recognized by their own names. */
+/* Opens the vocabularies in the folder of a Marian model: one for both sides, or two. Either
+   i->decoder names them, or they are recognized by their own names. */
 rapt_status rapt__import_vocabularies(struct import *i);
-/* Returns whether the name is that of a vocabulary: a SentencePiece model, a list of names with
-   "vocab" in its name, or decoder.yml. */
+/* Returns whether this is the name of a vocabulary or of its settings: a SentencePiece model, a
+   list of names with "vocab" in its name, or decoder.yml. */
 bool rapt__import_is_vocabulary(const char *name);
 
 /* ---- folder.c ---- */
-/* Visits the names in a folder. Fails with RAPT_NO_MEMORY or, if it cannot be listed,
-   RAPT_BAD_FILE. */
+/* Visits the names in a folder. Returns RAPT_NO_MEMORY, or RAPT_BAD_FILE if the folder cannot be
+   listed. */
 rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_fn *visit,
                               void *user);
 /* Returns whether a name ends with `end` or with `end` and ".gz". */
@@ -132,30 +138,31 @@ bool rapt__import_ends(const char *name, const char *end);
 /* Returns whether a name ends with ".gz" and the folder has the same file uncompressed. */
 bool rapt__import_is_twin(const struct import *i, const char *name);
 /* Finds the file that a path names in the model's folder, plain or compressed, and sets `found` to
-   its name. The folders in the path, of any system, are ignored. */
+   its name. Folders in the path are ignored, in the syntax of any operating system. */
 bool rapt__import_locate(const struct import *i, const char *path, char found[IMPORT_FILE]);
-/* Returns whether a file with this name, in the folder of a model, may be read as its tensors or
+/* Returns whether a file with this name in the folder of a model may be read as its tensors or
    vocabulary. */
 bool rapt__import_reads(const char *name);
-/* Chooses the file of tensors in a folder, i->model_name. */
+/* Chooses the file of tensors in a folder and stores its name in i->model_name. */
 rapt_status rapt__import_choose(struct import *i, const char *path);
 /* Opens i->decoder, if the folder has decoding settings for the model. */
 rapt_status rapt__import_decoder(struct import *i);
-/* Record a file that was read, and report every file of the folder to `file` (NULL means do
-   nothing). */
+/* The first records a file that was read; the second reports every file of the folder to `file`,
+   unless that is NULL. */
 void rapt__import_record(struct import *i, const char *name, rapt_file_use use);
 rapt_status rapt__import_report(struct import *i, rapt_file_fn *file, void *user);
 
 /* ---- import.c ---- */
-/* Fails with RAPT_BAD_FILE and a message, to which rapt__import adds the path. */
+/* Returns RAPT_BAD_FILE and sets the message, to which rapt__import adds the path. */
 rapt_status rapt__import_bad(struct import *i, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 2, 3)));
-/* Returns whether the folder has a file of that name. */
+/* Returns whether the folder has a file with this name. */
 bool rapt__import_has(const struct import *i, const char *name);
 /* Creates the model for i->config. */
 rapt_status rapt__import_make(struct import *i);
 
-/* ---- one file per project: i->file is open; makes config, model and tokenizers ---- */
+/* ---- one function per project: i->file is open; creates configuration, model and tokenizers
+   ---- */
 rapt_status rapt__import_ct2(struct import *i);
 rapt_status rapt__import_marian(struct import *i);
 extern const struct import_row rapt__marian_rows[]; /* [rapt__marian_row_count] */

@@ -7,7 +7,8 @@
 
 enum { SETTINGS_MAX = 4096 }; /* maximum number of keys in a file */
 
-/* Takes a list: keeps the number of a list [number], skips the elements of any other. */
+/* Processes a list: keeps the number of a list [number], and skips the elements of any other
+   list. */
 static bool take_list(struct json *j, struct import_setting *s)
 {
     s->list = true;
@@ -94,7 +95,7 @@ void rapt__import_settings_free(struct import *i, struct import_settings *s)
     *s = (struct import_settings){0};
 }
 
-/* Returns the setting with this key; NULL if it is missing or null. */
+/* Returns the setting with this key, or NULL if it is missing or null. */
 static const struct import_setting *find(const struct import_settings *s, const char *key)
 {
     for (size_t n = 0; n < s->count; n++)

@@ -1,5 +1,5 @@
-/* vocabulary.c - makes tokenizers of vocabularies and SentencePiece models, either given by name or
-   found beside a Marian model. */
+/* vocabulary.c - makes tokenizers from vocabularies and SentencePiece models, which are either
+   given by name or found in the folder of a Marian model. */
 #include "import/parts.h"
 
 #include <stdio.h>
@@ -37,9 +37,9 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
 
 /* ---- names ---- */
 
-/* How many names a vocabulary must have: one for each row of the table, with the last one optional
-   if it is <unk>; or any number, as in Marian, where names beyond the table are dropped and rows
-   without a name are never produced. */
+/* How many names a vocabulary must have: either one for each row of the table, where the last may
+   be missing if it is <unk>; or any number, as in Marian, where names beyond the table are dropped
+   and rows without a name are never generated. */
 enum fit { FIT_EXACT, FIT_ANY };
 
 static rapt_status make_list(struct import *i, const char *file, const struct vocabulary *v,
@@ -97,7 +97,7 @@ rapt_status rapt__import_pieces(struct import *i, const char *name, rapt_tokeniz
 
 enum { FILES_MAX = 3 };
 
-struct found_files { /* possible vocabularies */
+struct found_files { /* files that may be vocabularies */
     const struct import *i;
     int count;
     char names[FILES_MAX][IMPORT_FILE];
@@ -117,8 +117,8 @@ bool rapt__import_is_vocabulary(const char *name)
     return false;
 }
 
-/* Returns whether a file can be a vocabulary on its own. The others are the SentencePiece models
-   that belong to lists of names, and settings. */
+/* Returns whether a file can be a vocabulary on its own. The others are settings, and SentencePiece
+   models that belong to lists of names. */
 static bool is_alone(const char *name)
 {
     return strcmp(name, "source.spm") != 0 && strcmp(name, "target.spm") != 0 &&
@@ -148,8 +148,8 @@ static rapt_status find_files(struct import *i, struct found_files *files)
                             files->names[0], files->names[1], files->names[2]);
 }
 
-/* Returns which of two files is the target's, by "trg", "tgt" or "target" in its name; -1 means the
-   names do not say. */
+/* Returns which of two files is the target's, according to "trg", "tgt" or "target" in its name, or
+   -1 if the names do not say. */
 static int target_of(const struct found_files *files)
 {
     static const char *const words[] = {"trg", "tgt", "target"};
@@ -163,9 +163,10 @@ static int target_of(const struct found_files *files)
     return found;
 }
 
-/* Takes the vocabularies that the settings name, the source's first; there may be none. The files
+/* Chooses the vocabularies that the settings name, the source's first; there may be none. The files
    that a decoder.yml names must exist, because it comes with the model. Settings written by a
-   training run may name files of another machine; then the names in the folder decide. */
+   training run may name files of another machine; in that case the vocabularies are chosen by their
+   names in the folder. */
 static rapt_status take_names(struct import *i, struct found_files *files)
 {
     files->count = 0;
@@ -184,8 +185,8 @@ static rapt_status take_names(struct import *i, struct found_files *files)
     return RAPT_OK;
 }
 
-/* Opens one vocabulary as a tokenizer. side: "source" or "target", the name of the SentencePiece
-   model that belongs to a list of names. */
+/* Opens one vocabulary as a tokenizer. side is "source" or "target", which is the name of the
+   SentencePiece model that belongs to a list of names. */
 static rapt_status open_vocabulary(struct import *i, const char *name, const char *side, int vocab,
                                    rapt_tokenizer **tokenizer)
 {
