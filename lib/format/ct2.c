@@ -7,7 +7,7 @@
        from version 3 on: u32 aliases, each: string alias, string variable
        string = u16 number of bytes including the 0, bytes, 0
 
-   A quantized weight has value = q x (1 / scale). The scales are in the variable "<name>_scale":
+   A quantized weight has the value q x (1 / scale). The scales are in the variable "<name>_scale":
    F32, either a single number or one per row. An int16 weight without that variable has the scale
    1000. Source: CTranslate2 4.8, model_spec.py (_serialize), model.cc, dequantize_cpu.cc. */
 #include "cursor.h"
@@ -20,8 +20,8 @@
 
 enum {
     VERSION_MAX = 6,
-    VARIABLE_MIN = 11, /* bytes of the shortest variable: a scalar with a name of one letter */
-    ALIAS_MIN = 8,     /* bytes of the shortest alias */
+    VARIABLE_MIN = 11, /* size of the shortest variable: a scalar with a name of one letter */
+    ALIAS_MIN = 8,     /* size of the shortest alias */
     INT16_SCALE = 1000 /* default scale of int16 weights */
 };
 
@@ -50,7 +50,7 @@ static rapt_status bad_variable(const struct ct2_reading *r, const struct tensor
     return rapt__tensors_bad(r->file, entry->name, what, r->why);
 }
 
-/* Reads a string into the file's pool. Returns NULL on error; the cursor's status has the
+/* Reads a string into the file's pool. Returns NULL on error; the cursor's status holds the
    reason. */
 static const char *take_string(struct ct2_reading *r, const char *what)
 {
@@ -193,7 +193,7 @@ static rapt_status take_aliases(struct ct2_reading *r)
         const char *name = take_string(r, "the variable of an alias");
         if (c->status != RAPT_OK) break;
         size_t all = file->count;
-        file->count = variables; /* search only the variables, which are sorted */
+        file->count = variables; /* only the variables are searched, which are sorted */
         const struct tensor_entry *of = rapt__tensors_find(file, name);
         file->count = all;
         if (!of)
@@ -208,7 +208,7 @@ static rapt_status take_aliases(struct ct2_reading *r)
     return c->status;
 }
 
-/* ---- the whole file ---- */
+/* ---- the file ---- */
 
 static rapt_status add_number(struct ct2_reading *r, const char *key, unsigned number)
 {

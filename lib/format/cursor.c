@@ -1,5 +1,5 @@
-/* cursor.c - reads numbers and bytes from a source; every read is checked against the bytes
-   left. */
+/* cursor.c - reads numbers and bytes from a source, and checks every read against the number of
+   bytes left. */
 #include "cursor.h"
 
 uint64_t rapt__cursor_left(const struct cursor *cursor)

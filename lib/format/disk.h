@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include <rapt/file.h>
 
-/* A name or path in the form that messages use: printable, and if it is long only its end. */
+/* A name or path as shown in messages: printable, and if it is long, only its end. */
 struct shown {
     char text[120];
 };
@@ -22,10 +22,10 @@ rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, 
 
 /* A regular file, bytes in memory, or a reader that the caller supplied. */
 struct disk_source {
-    int file;                   /* open file; -1 means the source is not a file */
+    int file;                   /* open file, or -1 if the source is not a file */
     const unsigned char *bytes; /* [size] bytes in memory; NULL if it is not in memory */
     rapt_reader reader;         /* used if there is neither a file nor bytes */
-    uint64_t size;              /* when the source was opened */
+    uint64_t size;              /* time at which the source was opened */
     struct shown label;
     const char *path;      /* path given to open, owned by the caller; NULL if none */
     unsigned char *memory; /* [memory_size] bytes owned by the source; NULL if none */
@@ -33,8 +33,9 @@ struct disk_source {
     rapt_allocator allocator; /* allocated memory */
 };
 rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why);
-/* Opens a file like rapt__disk_open, but inflates a gzip file into memory. RAPT_BAD_FILE: it is
-   damaged, or inflates to more than four times the file's size plus 4 MB. Defined in inflate.c. */
+/* Opens a file like rapt__disk_open, but inflates a gzip file into memory. Returns RAPT_BAD_FILE if
+   it is damaged, or inflates to more than four times the file's size plus 4 MB. Defined in
+   inflate.c. */
 rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 void rapt__disk_close(struct disk_source *source);
@@ -43,23 +44,24 @@ struct disk_view {
     const unsigned char *bytes; /* [size]; NULL if nothing is mapped */
     size_t size;
 };
-/* Maps an open file, which stays open. RAPT_NO_FILE: it cannot be mapped, or is empty. */
+/* Maps an open file, which stays open. Returns RAPT_NO_FILE if it cannot be mapped or is empty. */
 rapt_status rapt__disk_view(const struct disk_source *source, struct disk_view *view,
                             rapt_message *why);
 void rapt__disk_unmap(struct disk_view *view); /* an empty view is allowed */
-/* RAPT_BAD_FILE: bytes [at, at + count) are not (or no longer) in the file. */
+/* Returns RAPT_BAD_FILE if bytes [at, at + count) are not, or no longer, in the file. */
 rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
 
 /* ---- targets: posix/replace.c or windows/replace.c ---- */
 
-enum { DISK_NAME = 4096 }; /* bytes of a path including its 0 */
+enum { DISK_NAME = 4096 }; /* maximum size of a path, including its 0 */
 
-/* A file that is being written. Call begin, write any number of times, then commit; or cancel at
-   any time, which leaves the folder as it was. After a failed begin or commit there is nothing to
+/* A file that is being written. Call begin, write any number of times, then commit. Call cancel at
+   any time to leave the folder unchanged. After a failed begin or commit there is nothing to
    cancel. Begin removes temporary files that killed writers left in the folder. */
 struct disk_target {
-    int file, folder; /* open; -1 if closed. On Windows folder is unused, names are full paths */
+    int file, folder; /* open; -1 if closed. On Windows `folder` is unused, and names are full
+                         paths */
     int mode;         /* permissions of the old file, or -1 */
     char name[DISK_NAME], temporary[DISK_NAME];
     struct shown label;
@@ -77,17 +79,17 @@ void rapt__disk_unname(struct disk_target *target);
 
 /* Receives one name in a folder (UTF-8 on Windows). Returns false to stop. */
 typedef bool disk_visit_fn(void *user, const char *name);
-/* Visits every name in a folder except . and .. in unspecified order. "" is the current folder.
-   Returns false if the folder cannot be listed; errno has the reason. */
+/* Visits every name in a folder, except . and .., in unspecified order. "" is the current folder.
+   Returns false if the folder cannot be listed; errno holds the reason. */
 bool rapt__disk_list(const char *folder, disk_visit_fn *visit, void *user);
 
 /* ---- helpers for disk.c, file.c and the folders posix/ and windows/ ---- */
 void rapt__disk_free(struct disk_source *source);           /* frees source->memory */
-void rapt__error_text(int number, char *text, size_t size); /* of an errno value */
-/* Reads bytes [at, at + count) of a source whose file is open; they must lie within the file. */
+void rapt__error_text(int number, char *text, size_t size); /* describes an errno value */
+/* Reads bytes [at, at + count) of a source whose file is open. They must be within the file. */
 rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
-/* Predicts whether a file of max_size bytes can be written, and files of total_size bytes in all.
+/* Predicts whether a file of max_size bytes, and files of total_size bytes in all, can be written.
    Returns 0 or the errno value with which writing would fail. */
 int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size);
 

@@ -50,7 +50,7 @@ static void from_f16(const unsigned char *bytes, size_t count, float *data)
     for (size_t i = 0; i < count; i++) data[i] = half(little(bytes + 2 * i, 2));
 }
 
-/* Rounds to nearest; values too large for float become infinite. */
+/* Rounds to nearest. Values too large for a float become infinite. */
 static void from_f64(const unsigned char *bytes, size_t count, float *data)
 {
     for (size_t i = 0; i < count; i++) {

@@ -9,11 +9,11 @@
 struct dtype {
     const char *name;
     unsigned bits; /* bits of one element */
-    /* Conversions; NULL: not supported. Integers are converted to float only if the tensor has
+    /* Conversions, or NULL if not supported. Integers are converted to float only if the tensor has
        scales. */
     void (*to_float)(const unsigned char *bytes, size_t count, float *data);
     void (*to_integer)(const unsigned char *bytes, size_t count, int64_t *data);
 };
-const struct dtype *rapt__dtype_find(const char *name); /* NULL if unknown name */
+const struct dtype *rapt__dtype_find(const char *name); /* returns NULL for an unknown name */
 
 #endif

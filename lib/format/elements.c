@@ -53,7 +53,7 @@ rapt_status rapt__tensors_scales(const struct tensor_file *file, const struct te
     return status;
 }
 
-/* A few consecutive scales, cached by a call that goes through an entry in order. */
+/* A few consecutive scales, cached by a call that reads an entry in order. */
 struct scale_window {
     float scales[SCALES_AT_ONCE];
     size_t first, count;
@@ -100,7 +100,7 @@ static rapt_status apply_scales(const struct tensor_file *file, const struct ten
 
 /* ---- elements, as float or integers ---- */
 
-/* One call. The output is either floats or integers; the other is NULL. */
+/* The arguments of one call. The output is either floats or integers; the other pointer is NULL. */
 struct element_reading {
     const struct tensor_file *file;
     const struct tensor_entry *entry;
@@ -123,7 +123,7 @@ static void reverse(unsigned char *bytes, size_t count, size_t size)
 }
 
 /* Converts the stored elements [first, first + count) and writes them to every `step`-th element of
-   the output, from element `to` on. */
+   the output, starting at element `to`. */
 static rapt_status convert(struct element_reading *r, size_t first, size_t count, size_t to,
                            size_t step)
 {

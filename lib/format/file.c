@@ -1,4 +1,4 @@
-/* file.c - the public calls that replace a file and check whether one could be written. */
+/* file.c - the public functions that replace a file or check whether one could be written. */
 #include "disk.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
-/* format.h - interface of the file layer. One set of calls reads files of named tensors in every
+/* format.h - interface of the file layer. The same functions read files of named tensors in every
    supported format (safetensors, CTranslate2, Marian, npz, PyTorch). Safetensors, Marian and
    CTranslate2 files are also written; Protocol Buffers, JSON, YAML and plain files are read.
    Nothing in a file is trusted. Files are replaced atomically.
 
-   This layer knows files, names and numbers; it does not know what a model is. */
+   This layer knows files, names and numbers. It does not know what a model is. */
 #ifndef RAPT_LIB_FORMAT_H
 #define RAPT_LIB_FORMAT_H
 
@@ -20,18 +20,19 @@ enum { TENSOR_RANK = 8 }; /* maximum number of dimensions of a tensor */
 enum tensor_use {
     TENSOR_VALUES,
     TENSOR_ALIAS,  /* another name for the bytes of another entry */
-    TENSOR_SCALES, /* scales of another entry, already attached to it */
-    TENSOR_ALPHA   /* alpha of another entry, already attached to it */
+    TENSOR_SCALES, /* scales of another entry, to which they are already attached */
+    TENSOR_ALPHA   /* alpha of another entry, to which it is already attached */
 };
 
-/* A tensor with elements in row-major order. A stored integer q has the value q if scales is 0.
-   Otherwise it is quantized, and its value is computed in float as the engine that the file was
-   written for does:
+/* A tensor with elements in row-major order. If scales is 0, a stored integer q has the value q.
+   Otherwise the tensor is quantized, and its value is computed in float in the same way as in the
+   engine that the file was written for:
 
        value = q x (1 / scale),   with one scale for each run of count / scales elements */
 struct tensor_entry {
     const char *name;  /* UTF-8, not empty; owned by the file */
-    const char *dtype; /* of the stored elements: "F32", "F16", "BF16", "F64", "I8", "I16", ... */
+    const char *dtype; /* type of the stored elements: "F32", "F16", "BF16", "F64", "I8", "I16",
+                          ... */
     int rank;
     size_t shape[TENSOR_RANK];
     size_t count;       /* product of the shape */
@@ -39,11 +40,13 @@ struct tensor_entry {
     size_t scales;      /* number of scales, a divisor of count; 0 if not quantized */
     size_t scale_begin; /* if scales > 1: offset of the F32 scales in the data */
     float scale;        /* if scales == 1 */
-    float alpha;        /* quantization scale of the rows multiplied by this matrix; 0 if unknown */
-    unsigned part;      /* number of the part of the file that has its bytes; 0 means main */
+    float alpha;        /* quantization scale of the rows that are multiplied by this matrix; 0 if
+                           unknown */
+    unsigned part;      /* number of the part of the file that contains its bytes; 0 is the main
+                           part */
     enum tensor_use use;
-    bool transposed; /* rank 2, stored column by column; reading undoes it */
-    bool big_endian; /* elements are big-endian; reading undoes it */
+    bool transposed; /* matrix stored column by column; it is transposed when it is read */
+    bool big_endian; /* elements are big-endian; they are converted when they are read */
 };
 struct tensor_metadata {
     const char *key, *value; /* UTF-8 */
@@ -51,8 +54,8 @@ struct tensor_metadata {
 
 /* An open file. Names, shapes and metadata are in memory; elements are read on demand. It is
    immutable once open, so threads may share it. After opening, names and metadata keys are unique,
-   and shapes and offsets are consistent and lie within the file. Its memory is proportional to the
-   size of the file. */
+   and shapes and offsets are consistent and within the file. Its memory is proportional to the size
+   of the file. */
 struct tensor_file;
 
 enum tensor_container {
@@ -60,8 +63,9 @@ enum tensor_container {
     CONTAINER_CTRANSLATE2, /* metadata: binary_version, spec, revision */
     CONTAINER_MARIAN,      /* model.bin; metadata: special:model.yml */
     CONTAINER_NPZ,         /* NumPy arrays in a zip file; metadata: special:model.yml */
-    CONTAINER_PYTORCH,     /* a state dict as torch.save writes it, read without Python */
-    CONTAINER_SHARDS       /* index of files beside it (safetensors, PyTorch); needs a path */
+    CONTAINER_PYTORCH,     /* a state dict written by torch.save, read without Python */
+    CONTAINER_SHARDS       /* index of files in the same folder (safetensors, PyTorch); needs a
+                              path */
 };
 
 /* ---- safetensors_read.c: u64 n (little-endian), n bytes of JSON, data ---- */
@@ -71,8 +75,8 @@ enum tensor_container {
    The entries cover the data from the first to the last byte without holes or overlaps. The header
    has at most 100 MB. Source: the format section of the safetensors README (Hugging Face, 0.5).
 
-   path: a regular file. RAPT_NO_FILE: it cannot be opened or read. RAPT_BAD_FILE: it breaks a rule
-   of the format; *why says which. */
+   path must name a regular file. Returns RAPT_NO_FILE if it cannot be opened or read, and
+   RAPT_BAD_FILE if it violates a rule of the format; *why says which. */
 rapt_status rapt__tensors_open(struct tensor_file **file, const char *path,
                                const rapt_allocator *allocator, rapt_message *why);
 /* The bytes belong to the caller and must outlive the file. */
@@ -93,35 +97,38 @@ bool rapt__tensors_other(const char *path);
 enum tensor_container rapt__tensors_container(const struct tensor_file *file);
 /* Maps the data of a file on disk; an entry's bytes are at offset `begin` of the result. The view
    remains valid after the file is closed. Until it is unmapped, the file must not be modified or
-   truncated (replacing it is safe), or a signal may end the process. Returns NULL if the file is in
+   truncated, or a signal may end the process; replacing it is safe. Returns NULL if the file is in
    memory, comes from a reader, has several parts, or cannot be mapped. */
 const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_view *view);
-const char *rapt__container_name(enum tensor_container container); /* for messages */
+const char *rapt__container_name(enum tensor_container container); /* returns the name of the file
+                                                                      for messages */
 
 /* ---- tensors.c ---- */
 void rapt__tensors_close(struct tensor_file *file); /* NULL is allowed */
 
 int rapt__tensors_count(const struct tensor_file *file);
-/* Entries are sorted by name (strcmp order). NULL means no such index or name. */
+/* Entries are sorted by name (strcmp order). Both functions return NULL if there is no such index
+   or name. */
 const struct tensor_entry *rapt__tensors_entry(const struct tensor_file *file, int index);
 const struct tensor_entry *rapt__tensors_find(const struct tensor_file *file, const char *name);
 
-/* Metadata strings, sorted by key and owned by the file. NULL means no such index or key. */
+/* Metadata strings, sorted by key and owned by the file. Both functions return NULL if there is no
+   such index or key. */
 int rapt__tensors_metadata_count(const struct tensor_file *file);
 const struct tensor_metadata *rapt__tensors_metadata_at(const struct tensor_file *file, int index);
 const char *rapt__tensors_metadata(const struct tensor_file *file, const char *key);
 
 /* ---- elements.c: reads elements [first, first + count) of an entry of this file, without
-   allocating. RAPT_BAD_ARGUMENT: the entry has fewer. Reading part of a transposed entry costs as
-   much as reading all of it, so read it in one call. ---- */
+   allocating ---- Returns RAPT_BAD_ARGUMENT if the entry has fewer. Reading part of a transposed
+   entry costs as much as reading all of it, so read it in one call. */
 
-/* Reads F32, F16, BF16, F64 (including NaN and infinity) and quantized integers as float.
-   RAPT_BAD_FILE: integers without scales or another dtype, which the message names; a scale that is
-   not positive and finite. */
+/* Reads F32, F16, BF16, F64 (including NaN and infinity) and quantized integers as float. Returns
+   RAPT_BAD_FILE for integers without scales or another dtype, which the message names, and for a
+   scale that is not positive and finite. */
 rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tensor_entry *entry,
                                size_t first, size_t count, float *data, rapt_message *why);
-/* Reads stored integers of up to 64 bits, signed or unsigned, and BOOL; scales are not applied.
-   RAPT_BAD_FILE: any other dtype. */
+/* Reads stored integers of up to 64 bits, signed or unsigned, and BOOL, without applying scales.
+   Returns RAPT_BAD_FILE for any other dtype. */
 rapt_status rapt__tensors_integers(const struct tensor_file *file, const struct tensor_entry *entry,
                                    size_t first, size_t count, int64_t *data, rapt_message *why);
 /* Reads scales [first, first + count) of an entry. */
@@ -139,15 +146,16 @@ struct tensor_source { /* one F32 tensor to write; fill is called once per chunk
     float scale; /* quantization scale: elements x scale are integers; 0 if unknown */
 };
 
-/* Writes path atomically: a temporary file beside it, fsync, rename, fsync of the folder. On
-   failure the temporary file is removed and the old file at path is untouched. The only exception
-   is a failure of the last fsync, when the new file is already in place; *why says so. A symbolic
-   link at path is followed, the permissions of the old file are kept, and anything but a regular
-   file is refused. RAPT_BAD_ARGUMENT: names or metadata that a reader would refuse. */
+/* Writes path atomically: a temporary file in the same folder, fsync, rename, fsync of the folder.
+   On failure the temporary file is removed and the old file at path is unchanged. The only
+   exception is a failure of the last fsync, when the new file is already in place; *why says so. A
+   symbolic link at path is followed, the permissions of the old file are kept, and anything other
+   than a regular file is an error. Returns RAPT_BAD_ARGUMENT for names or metadata that a reader
+   would reject. */
 rapt_status rapt__tensors_write(const char *path, const struct tensor_source *sources, int count,
                                 const struct tensor_metadata *metadata, int metadata_count,
                                 const rapt_allocator *allocator, rapt_message *why);
-/* Sends the same bytes to a writer, in order. */
+/* Passes the same bytes to a writer, in order. */
 rapt_status rapt__tensors_write_to(const rapt_writer *writer, const struct tensor_source *sources,
                                    int count, const struct tensor_metadata *metadata,
                                    int metadata_count, const rapt_allocator *allocator,
@@ -160,11 +168,11 @@ enum marian_precision {
     MARIAN_INTGEMM8_BERGAMOT /* as Bergamot and Firefox store it */
 };
 /* Writes a Marian model.bin atomically, like rapt__tensors_write. model_yml is the text of
-   special:model.yml; NULL if none. A source's scale is used if all its elements are multiples of 1
-   / scale in the range of the integers. With intgemm8, matrices whose names end in _W or _Wx or
-   contain Wemb are stored in 8 bits; alphas are tensors that the caller adds, "<name>_QuantMultA"
-   [1]. For those matrices fill is called once, for all elements. RAPT_BAD_ARGUMENT: something that
-   a reader would refuse. */
+   special:model.yml, or NULL if there is none. A source's scale is used if all its elements are
+   multiples of 1 / scale within the range of the integers. With intgemm8, matrices whose names end
+   in _W or _Wx or contain Wemb are stored in 8 bits; their alphas are tensors "<name>_QuantMultA"
+   [1], which the caller adds. For these matrices fill is called once, for all elements. Returns
+   RAPT_BAD_ARGUMENT for anything that a reader would reject. */
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);
@@ -174,13 +182,13 @@ struct ct2_scalar { /* an integer; dtype is "I8", "I16" or "I32" */
     const char *name, *dtype;
     int value;
 };
-struct ct2_alias { /* another name for the tensor `of` */
+struct ct2_alias { /* another name for the tensor named by `of` */
     const char *name, *of;
 };
 struct ct2_contents {
     const char *spec;
     int revision;
-    const struct tensor_source *sources; /* [source_count] less than 4 GB each */
+    const struct tensor_source *sources; /* [source_count] tensors of less than 4 GB each */
     int source_count;
     const struct ct2_scalar *scalars; /* [scalar_count] */
     int scalar_count;

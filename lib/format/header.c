@@ -170,7 +170,7 @@ static rapt_status read_metadata(struct header_reading *r)
     return rapt__json_want(json, '}') ? RAPT_OK : bad_json(r);
 }
 
-/* ---- the whole header ---- */
+/* ---- the header ---- */
 
 static rapt_status read_all(struct header_reading *r)
 {

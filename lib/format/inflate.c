@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* Models shrink by a quarter, vocabularies and shortlists to a half or a third. A gzip file may
-   inflate to RATIO times its size plus GZIP_MORE bytes. */
-enum { RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* bytes of header and trailer */ };
+/* A gzip file may inflate to RATIO times its size plus GZIP_MORE bytes. Compression shrinks models
+   by a quarter, and vocabularies and shortlists to a half or a third. */
+enum { RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* size of header and trailer */ };
 
 #ifdef RAPT_HAVE_ZLIB
 
@@ -15,9 +15,11 @@ enum { RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* bytes of header and trai
 #include <stddef.h>
 #include <zlib.h>
 
-enum { AT_ONCE = 16384, INFLATED_MAX = 1 << 30 }; /* bytes per call of zlib: input, output */
+/* Bytes of input and of output per call of zlib. */
+enum { AT_ONCE = 16384, INFLATED_MAX = 1 << 30 };
 
-/* Allocates for zlib, which frees without a size: the size is stored before the memory. */
+/* Allocates memory for zlib, which frees without a size. The size is therefore stored before the
+   memory. */
 static void *zlib_allocate(void *user, unsigned items, unsigned size)
 {
     size_t bytes;
@@ -36,8 +38,8 @@ static void zlib_release(void *user, void *memory)
 }
 
 /* Deflated bytes [begin, begin + stored) of a source, which declares that they inflate to `size`
-   bytes. The memory for these grows while they appear, so that a damaged stream with a large size
-   costs little. It starts with what most streams need. */
+   bytes. The memory for the result starts with what most streams need and grows with the output, so
+   that a damaged stream that declares a large size costs little. */
 struct deflated {
     const struct disk_source *source;
     uint64_t begin, stored, size;
@@ -57,7 +59,7 @@ static void drop(struct deflated *d)
     d->data = NULL, d->capacity = 0;
 }
 
-/* Makes space for more of the declared bytes; at least one byte even if they are 0. */
+/* Makes room for more of the declared bytes; for at least one byte even if 0 are declared. */
 static rapt_status grow(struct deflated *d, rapt_message *why)
 {
     enum { START = 1 << 16 };
@@ -103,7 +105,8 @@ static rapt_status feed(z_stream *stream, struct deflated *d, const char **wrong
     return *wrong = "has a different size than it declares", RAPT_BAD_FILE;
 }
 
-/* Inflates to d->data, or sets it to NULL. window: the windowBits of inflateInit2. */
+/* Inflates to d->data, or on failure sets it to NULL. `window` is the windowBits argument of
+   inflateInit2. */
 static rapt_status inflate_all(struct deflated *d, int window, const char **wrong,
                                rapt_message *why)
 {

@@ -101,7 +101,7 @@ static size_t copy_digits(struct json *json)
     return json->at - start;
 }
 
-/* Copies the next byte to the front of the text if it is a or b. */
+/* If the next byte is a or b, copies it to the front of the text. */
 static bool copy_one(struct json *json, char a, char b)
 {
     int c = peek(json);
@@ -110,7 +110,7 @@ static bool copy_one(struct json *json, char a, char b)
     return true;
 }
 
-/* The comma, colon or bracket before a number leaves space for the 0 after its copy. */
+/* The comma, colon or bracket before a number leaves room for the 0 after its copy. */
 const char *rapt__json_number_text(struct json *json)
 {
     if (json->error) return NULL;
@@ -150,7 +150,7 @@ static bool take_hex(struct json *json, uint32_t *value)
     return true;
 }
 
-/* Reads what follows \u: one unit, or a surrogate pair, which stands for a code point above
+/* Reads what follows \u: one unit, or a surrogate pair, which represents a code point above
    0xFFFF. */
 static bool take_unicode(struct json *json, uint32_t *code)
 {

@@ -10,24 +10,25 @@
    is never longer than its source, so used <= at always holds. */
 struct json {
     unsigned char *text; /* [size] */
-    size_t size, at;     /* at: offset of the next byte to read */
+    size_t size, at;     /* `at` is the offset of the next byte to read */
     size_t used;
-    const char *error; /* what is wrong at offset `at`; NULL means no error so far */
+    const char *error; /* what is wrong at offset `at`; NULL if there has been no error */
 };
 
 bool rapt__json_next(struct json *json, char wanted); /* takes `wanted` if it is the next token */
-bool rapt__json_want(struct json *json, char wanted); /* the same, but an error if it is not */
-bool rapt__json_end(struct json *json);               /* checks that only white space is left */
+bool rapt__json_want(struct json *json,
+                     char wanted);      /* the same, but any other token is an error */
+bool rapt__json_end(struct json *json); /* checks that only white space is left */
 
-/* Returns the first byte of the next token without taking it, or -1 at the end. */
+/* Returns the first byte of the next token without consuming the token, or -1 at the end. */
 int rapt__json_peek(struct json *json);
-/* Takes a string: UTF-8, 0-terminated, without a 0 inside. Returns NULL on error. */
+/* Reads a string: UTF-8, 0-terminated, without a 0 inside. Returns NULL on error. */
 const char *rapt__json_string(struct json *json);
-/* Takes an integer from 0 to 2^64 - 1, written only in digits. */
+/* Reads an integer from 0 to 2^64 - 1, which consists only of digits. */
 bool rapt__json_number(struct json *json, uint64_t *value);
-/* Takes any number as it is written. Returns its 0-terminated text, or NULL on error. */
+/* Reads any number without converting it. Returns its 0-terminated text, or NULL on error. */
 const char *rapt__json_number_text(struct json *json);
-/* Takes true, false or null. Returns its text, or NULL on error. */
+/* Reads true, false or null. Returns its text, or NULL on error. */
 const char *rapt__json_word(struct json *json);
 /* Skips a value of any kind. Arrays and objects may be nested 64 deep. */
 bool rapt__json_skip(struct json *json);

@@ -1,7 +1,7 @@
 /* marian.c - the type codes and special names of Marian's files.
 
-   A code is a sum of class and size; Bergamot's fork, which Firefox uses, has classes of its own.
-   Source: src/common/types.h and src/tensors/cpu/expression_graph_packable.h of
+   A code is the sum of a class and a size. Bergamot's fork, which Firefox uses, has classes of its
+   own. Source: src/common/types.h and src/tensors/cpu/expression_graph_packable.h of
    marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
 #include "marian.h"
 
@@ -57,8 +57,8 @@ bool rapt__marian_transposed(const char *name)
 }
 
 /* Returns whether an entry can be an alpha. Marian's converter stores everything with "Wemb" in its
-   name as intgemm8, including the alpha m of the embeddings: as the integer 127 with the scale 127
-   / m. */
+   name as intgemm8. This includes the alpha m of the embeddings, which it stores as the integer 127
+   with the scale 127 / m. */
 static bool is_alpha(const struct tensor_entry *entry)
 {
     return entry->count == 1 && (strcmp(entry->dtype, "F32") == 0 || entry->scales == 1);

@@ -1,5 +1,5 @@
-/* marian.h - shared by the reader and the writer of Marian's files: type codes, the names of
-   quantized matrices, names with a special meaning. */
+/* marian.h - declarations shared by the reader and the writer of Marian's files: type codes, the
+   names of quantized matrices, and names with a special meaning. */
 #ifndef RAPT_LIB_FORMAT_MARIAN_H
 #define RAPT_LIB_FORMAT_MARIAN_H
 
@@ -9,17 +9,17 @@
 
 enum {
     MARIAN_VERSION = 1,
-    MARIAN_ALIGNMENT = 256, /* of the data, and of every tensor that the writer stores */
-    MARIAN_HEADER = 32      /* bytes of an item's four numbers */
+    MARIAN_ALIGNMENT = 256, /* alignment of the data, and of every tensor that the writer stores */
+    MARIAN_HEADER = 32      /* size of an item's four numbers */
 };
 
 struct marian_type {
     uint64_t code;
-    const char *dtype; /* NULL means a memory layout for one kind of processor */
+    const char *dtype; /* NULL for a memory layout that is specific to one kind of processor */
     const char *name;  /* Marian's name of the type */
     bool scaled;       /* the elements are followed by their scale, a float */
 };
-const struct marian_type *rapt__marian_type(uint64_t code); /* NULL if unknown code */
+const struct marian_type *rapt__marian_type(uint64_t code); /* returns NULL for an unknown code */
 
 /* Return whether Marian's converter quantizes a matrix of this name, and whether it then stores it
    column by column. */
@@ -29,7 +29,8 @@ bool rapt__marian_transposed(const char *name);
 /* Attaches the alphas to the matrices of a sorted file. */
 rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why);
 
-/* Suffix of the name of a matrix: the scale by which the rows multiplied with it are quantized. */
+/* Suffix that, added to the name of a matrix, names the scale with which the rows multiplied by it
+   are quantized. */
 #define MARIAN_ALPHA "_QuantMultA"
 /* Prefix of the name of a text that is not a tensor. */
 #define MARIAN_SPECIAL "special:"

@@ -23,7 +23,7 @@ struct marian_reading {
     rapt_message *why;
 };
 
-/* One item while it is read. */
+/* One item while it is being read. */
 struct marian_item {
     struct tensor_entry entry;
     const struct marian_type *type;
@@ -92,7 +92,7 @@ static rapt_status take_item(struct marian_reading *r, struct marian_item *item)
                       (unsigned long long)code);
 }
 
-/* Finds the bytes and the scale of an item and adds it to the file, as an entry or as metadata. */
+/* Finds the bytes and the scale of an item, and adds it to the file as an entry or as metadata. */
 static rapt_status locate_item(struct marian_reading *r, struct marian_item *item)
 {
     struct tensor_entry *entry = &item->entry;

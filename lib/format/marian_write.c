@@ -17,10 +17,10 @@ enum { CHUNK = 65536 }; /* floats that fill writes per call, unless a tensor is 
 struct marian_writing {
     const struct tensor_source *sources;
     int count;
-    const char *text; /* of model.yml; NULL if none */
+    const char *text; /* text of model.yml; NULL if none */
     enum marian_precision precision;
     struct disk_target target;
-    uint64_t at; /* bytes written */
+    uint64_t at; /* number of bytes written */
     float *data; /* [capacity] */
     size_t capacity;
     rapt_message *why;
@@ -123,7 +123,7 @@ static rapt_status put_floats(struct marian_writing *w, const struct tensor_sour
     return status == RAPT_OK ? put_zeros(w, padded(w->at) - w->at) : status;
 }
 
-/* Rounds x to the nearest integer in -127 .. 127, ties to even, in any rounding mode; NaN gives
+/* Rounds x to the nearest integer in -127 .. 127, ties to even, in any rounding mode. NaN becomes
    0. */
 static signed char round_narrow(float x)
 {
@@ -135,7 +135,7 @@ static signed char round_narrow(float x)
     return (signed char)whole;
 }
 
-/* Returns whether x[count] are multiples of 1 / scale, with factors in -127 .. 127. */
+/* Returns whether all x[count] are multiples of 1 / scale, with factors in -127 .. 127. */
 static bool are_multiples(const float *x, size_t count, float scale)
 {
     if (!(scale > 0 && scale < INFINITY)) return false;
@@ -181,7 +181,7 @@ static rapt_status put_all(struct marian_writing *w)
     return status == RAPT_OK ? put_zeros(w, padded(w->at) - w->at) : status;
 }
 
-/* Checks that the file can hold the tensors, and sets the number of floats needed at once. */
+/* Checks that the file can hold the tensors, and determines the number of floats needed at once. */
 static rapt_status check_tensors(struct marian_writing *w)
 {
     rapt_status status = rapt__sources_check(w->sources, w->count, w->why);

@@ -17,7 +17,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { HEADER_MAX = 1024 }; /* maximum bytes of a header: a shape has at most 8 dimensions */
+enum { HEADER_MAX = 1024 }; /* maximum size of a header: a shape has at most 8 dimensions */
 
 static const char suffix[] = ".npy";
 
@@ -28,12 +28,12 @@ static const struct {
     {"u2", "U16"}, {"i4", "I32"}, {"u4", "U32"}, {"i8", "I64"}, {"u8", "U64"}, {"b1", "BOOL"},
 };
 
-/* State while the header of one array is read. */
+/* State while the header of one array is being read. */
 struct npy_reading {
     struct tensor_file *file;
     struct tensor_entry *entry;
     bool special;     /* one of Marian's texts, not a parameter */
-    size_t text_size; /* bytes of an element of kind S or V; 0 means another kind */
+    size_t text_size; /* size of an element of kind S or V; 0 for other kinds */
     bool fortran;
     char text[HEADER_MAX + 1];
     char *at;
@@ -60,7 +60,7 @@ static bool take_token(struct npy_reading *r, const char *wanted)
     return true;
 }
 
-/* Takes a quoted text and terminates it in place. Returns NULL if the next token is something
+/* Reads a quoted text and terminates it in place. Returns NULL if the next token is something
    else. */
 static const char *take_text(struct npy_reading *r)
 {
@@ -74,7 +74,7 @@ static const char *take_text(struct npy_reading *r)
     return start;
 }
 
-/* Takes the digits at *at. Returns false unless there is at least one and the number fits. */
+/* Reads the digits at *at. Returns false unless there is at least one and the number fits. */
 static bool take_size(const char **at, size_t *size)
 {
     const char *start = *at;

@@ -1,5 +1,5 @@
 /* open.c - opens a file of tensors: identifies its format by its first bytes and calls the reader
-   of that format.
+   for that format.
 
        safetensors   n as u64, '{'                    2 <= n <= 10^8
        Git LFS       "version h"                      of "https://git-lfs.github.com/spec/v1"
@@ -14,8 +14,9 @@
 #include <string.h>
 
 enum {
-    FIRST_BYTES = 9, /* bytes examined */
-    VERSION_MAX = 64 /* of CTranslate2; its reader rejects versions that it does not know */
+    FIRST_BYTES = 9, /* number of bytes examined */
+    VERSION_MAX = 64 /* largest version of CTranslate2; its reader rejects versions that it does not
+                        know */
 };
 
 static const char *const names[] = {
@@ -29,7 +30,7 @@ const char *rapt__container_name(enum tensor_container container)
     return names[container];
 }
 
-/* Reads a zip file: PyTorch's if it contains a pickle, otherwise an npz file. */
+/* Reads a zip file as PyTorch's if it contains a pickle, otherwise as an npz file. */
 static rapt_status read_zip(struct tensor_file *file, rapt_message *why)
 {
     struct zip zip;

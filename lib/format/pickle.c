@@ -1,6 +1,6 @@
-/* pickle.c - runs the opcodes of a pickle on a stack of values. The result is the object that they
-   build, a state dict. Nothing is imported or called: a global is only an index into a table of
-   known names, and only those that rebuild tensors, parameters and ordered dictionaries may be
+/* pickle.c - executes the opcodes of a pickle on a stack of values. The result is the object that
+   they build, a state dict. Nothing is imported or called: a global is only an index into a table
+   of known names, and only globals that rebuild tensors, parameters and ordered dictionaries may be
    applied.
 
    Source: pickletools.py of CPython 3.11 (opcodes), torch/serialization.py and torch/_utils.py of
@@ -10,13 +10,14 @@
 #include <string.h>
 
 enum {
-    TENSOR_ARGUMENTS = 6,    /* metadata may follow, added by later versions */
+    TENSOR_ARGUMENTS = 6,    /* may be followed by metadata, which later versions add */
     PARAMETER_ARGUMENTS = 3, /* _rebuild_parameter_with_state adds a state */
     STORAGE_ARGUMENTS = 5,   /* PyTorch before 1.6 adds a view */
-    KEY_MAX = 128 /* maximum bytes of a storage's key, a number: keys are compared often */
+    KEY_MAX = 128 /* maximum size of a storage's key, which is a number, because keys are compared
+                     often */
 };
 
-/* The names that a pickle may use. dtype: the element type, if the name is the type of a
+/* The names that a pickle may use. dtype is the element type if the name is the type of a
    storage. */
 static const struct {
     const char *module, *name, *dtype;
@@ -116,7 +117,7 @@ static rapt_status take_frame(struct pickle_reading *r)
     return size > r->size - r->at ? rapt__pickle_fail(r, "it ends within a frame") : RAPT_OK;
 }
 
-/* Takes a name that ends with a newline, which is not part of the name. */
+/* Reads a name that ends with a line feed, which is not part of the name. */
 static rapt_status take_line(struct pickle_reading *r, struct pickle_value *line)
 {
     line->text = (const char *)r->bytes + r->at;
@@ -151,7 +152,7 @@ static rapt_status push_known(struct pickle_reading *r, const struct pickle_valu
                       r->p->label, r->opcode, of, what);
 }
 
-/* Pushes a global named by two lines, its module and its name in the module. */
+/* Pushes a global named by two lines: its module, and its name in the module. */
 static rapt_status push_global(struct pickle_reading *r)
 {
     struct pickle_value module = {0}, name = {0};

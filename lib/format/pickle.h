@@ -1,5 +1,5 @@
-/* pickle.h - interprets the subset of Python's pickle that PyTorch state dicts use, up to protocol
-   5. All other opcodes and names are refused. */
+/* pickle.h - interprets the subset of Python's pickle, up to protocol 5, that PyTorch's state dicts
+   use. All other opcodes and names are errors. */
 #ifndef RAPT_LIB_FORMAT_PICKLE_H
 #define RAPT_LIB_FORMAT_PICKLE_H
 
@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PICKLE_MAX = 1 << 22 }; /* bytes of a pickle: 16,000 tensors take less */
+enum { PICKLE_MAX = 1 << 22 }; /* maximum size of a pickle; 16,000 tensors take less */
 
 enum pickle_kind {
     PICKLE_NONE,
     PICKLE_MARK,
     PICKLE_NUMBER, /* integer or boolean: number */
     PICKLE_LONG,  /* an integer of more than 64 bits, text[size]: two's complement, little-endian */
-    PICKLE_FLOAT, /* the value is discarded: no state dict needs it */
+    PICKLE_FLOAT, /* a value that is discarded, because no state dict needs it */
     PICKLE_TEXT,  /* text[size], without a terminating 0 */
     PICKLE_TUPLE, /* items[first .. first + size) */
     PICKLE_LIST,  /* the pairs whose `of` equals first, in order; their keys are PICKLE_NONE */
@@ -29,7 +29,7 @@ struct pickle_value {
     enum pickle_kind kind;
     uint32_t first, size; /* 32 bits suffice because of PICKLE_MAX */
     int64_t number;
-    const char *text; /* in the bytes of the pickle */
+    const char *text; /* offset in the bytes of the pickle */
 };
 struct pickle_pair { /* an item of the dict or list number `of` */
     uint32_t of;
@@ -52,17 +52,17 @@ struct pickle { /* initialized as {allocator, label, why} */
     size_t at; /* offset where the pickle begins; after a run, where it ended */
 };
 
-/* Runs the pickle that begins at pickle->at in bytes[size], size <= PICKLE_MAX. The bytes must
-   outlive all values. Several pickles in the same bytes may be run one after another; pairs, items
-   and storages accumulate. RAPT_BAD_FILE: an opcode or name that no state dict needs, or damage.
-   Memory is proportional to size and stays below 16 MB. */
+/* Executes the pickle that begins at pickle->at in bytes[size], where size <= PICKLE_MAX. The bytes
+   must outlive all values. Several pickles in the same bytes may be executed one after another;
+   pairs, items and storages accumulate. Returns RAPT_BAD_FILE for damage and for an opcode or name
+   that no state dict needs. Memory is proportional to size and stays below 16 MB. */
 rapt_status rapt__pickle_run(struct pickle *pickle, const unsigned char *bytes, size_t size);
 void rapt__pickle_free(struct pickle *pickle);
 
-/* Returns the value assigned last to a key of a dict; NULL if none. */
+/* Returns the last value that was assigned to a key of a dict, or NULL if there is none. */
 const struct pickle_value *rapt__pickle_get(const struct pickle *pickle,
                                             const struct pickle_value *dict, const char *key);
-/* Returns the dtype of a storage type; NULL means the global is not a storage type. */
+/* Returns the dtype of a storage type, or NULL if the global is not a storage type. */
 const char *rapt__pickle_dtype(size_t global);
 
 #endif

@@ -1,9 +1,13 @@
-/* pickle_stack.c - the values of a running pickle: stack, memo, tuples, lists and dictionaries. */
+/* pickle_stack.c - the values of a pickle during its execution: stack, memo, tuples, lists and
+   dictionaries. */
 #include "pickle_stack.h"
 
 #include <string.h>
 
-enum { VALUES_MAX = 1 << 16 }; /* limit of the stack, the memo, ...: 4,000 tensors need fewer */
+enum {
+    VALUES_MAX = 1 << 16
+}; /* maximum size of the stack, the memo and so on; 4,000 tensors need
+      less */
 
 rapt_status rapt__pickle_fail(const struct pickle_reading *r, const char *what)
 {
@@ -75,7 +79,7 @@ rapt_status rapt__pickle_store(struct pickle_reading *r, uint64_t index)
 
 /* ---- tuples, lists and dictionaries ---- */
 
-/* Replaces the stack from `below` on by a tuple of its values from `first` on. */
+/* Replaces the stack above `below` by a tuple of its values from `first` on. */
 static rapt_status make_tuple(struct pickle_reading *r, size_t first, size_t below)
 {
     struct pickle *p = r->p;

@@ -1,13 +1,14 @@
-/* pool.c - allocates strings from blocks, each as large as all earlier blocks together. */
+/* pool.c - allocates strings from blocks, each of which is as large as all earlier blocks
+   together. */
 #include "pool.h"
 
 #include "base/base.h"
 
-enum { FIRST = 256 }; /* bytes of the first block */
+enum { FIRST = 256 }; /* size of the first block */
 
 struct string_block {
     struct string_block *before;
-    size_t size, used; /* bytes of the block, including this header */
+    size_t size, used; /* size of the block, including this header */
 };
 
 void *rapt__pool_take(struct string_pool *pool, size_t size, const rapt_allocator *allocator)

@@ -9,11 +9,11 @@
 struct string_block;
 struct string_pool { /* initialize with {0} */
     struct string_block *last;
-    size_t total; /* bytes of all blocks */
+    size_t total; /* size of all blocks */
 };
 
 void *rapt__pool_take(struct string_pool *pool, size_t size,
-                      const rapt_allocator *allocator); /* NULL means out of memory */
+                      const rapt_allocator *allocator); /* returns NULL if out of memory */
 void rapt__pool_free(struct string_pool *pool, const rapt_allocator *allocator);
 
 #endif

@@ -1,12 +1,12 @@
 /* protobuf.c - reads a Protocol Buffers message field by field: a varint with number and wire type,
-   then a value. Every length is checked against the bytes left. Groups (wire types 3 and 4), a
-   deprecated feature, are refused; only they would need recursion. Source: protobuf.dev,
-   "Encoding". */
+   followed by a value. Every length is checked against the number of bytes left. Groups (wire types
+   3 and 4), a deprecated feature and the only one that would need recursion, are rejected. Source:
+   protobuf.dev, "Encoding". */
 #include "format/protobuf.h"
 
 #include <string.h>
 
-enum { VARINT_MAX = 10 }; /* bytes: 64 bits, 7 in each byte */
+enum { VARINT_MAX = 10 }; /* maximum size: 64 bits, 7 in each byte */
 
 static bool fail_protobuf(struct protobuf *message, const char *error)
 {

@@ -9,8 +9,8 @@
 
 struct protobuf { /* a message; initialize with {bytes, size} */
     const void *bytes;
-    size_t size, at;   /* at: offset of the next field */
-    const char *error; /* what is wrong at offset `at`; NULL means no error so far */
+    size_t size, at;   /* `at` is the offset of the next field */
+    const char *error; /* what is wrong at offset `at`; NULL if there has been no error */
 };
 
 enum protobuf_wire {
@@ -22,13 +22,13 @@ enum protobuf_wire {
 struct protobuf_field {
     uint32_t number; /* 1 to 2^29 - 1 */
     enum protobuf_wire wire;
-    uint64_t value;    /* of a varint, or the bits of a fixed32 or fixed64 */
+    uint64_t value;    /* value of a varint, or the bits of a fixed32 or fixed64 */
     const char *bytes; /* [size], within the message; NULL unless PROTOBUF_BYTES */
     size_t size;
 };
 
-/* Takes the next field. Returns false at the end of the message, or if it is damaged; then `error`
-   is set. */
+/* Reads the next field. Returns false at the end of the message, or if the message is damaged; then
+   `error` is set. */
 bool rapt__protobuf_next(struct protobuf *message, struct protobuf_field *field);
 
 /* Returns the value of a fixed32 field as float. */

@@ -1,14 +1,19 @@
-/* safetensors_write.c - writes F32 tensors and metadata as a safetensors file, atomically to a path
-   or in order to a writer that the caller supplied.
+/* safetensors_write.c - writes F32 tensors and metadata as a safetensors file, either atomically to
+   a path or in order to a writer that the caller supplies.
 
-   Spaces after the JSON make n + 8 a multiple of 64, so that the data begin on a cache line. The
-   reader parses the header before the first byte is written: whatever is written can be read. */
+   Spaces after the JSON make n + 8 a multiple of 64, so that the data begins on a cache line. The
+   reader's parser checks the header before the first byte is written, so that every file that is
+   written can be read. */
 #include "tensors.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { CHUNK = 65536, ALIGNMENT = 64 }; /* floats that fill writes per call; bytes */
+enum {
+    CHUNK = 65536,
+    ALIGNMENT = 64
+}; /* number of floats that fill writes per call, and their
+      size in bytes */
 
 /* Text that is composed twice: first with bytes NULL, to measure it, then into memory. */
 struct text {
@@ -69,7 +74,7 @@ struct tensor_writing {
     int count;
     const struct tensor_metadata *metadata;
     int metadata_count;
-    size_t data_size; /* bytes of all tensors */
+    size_t data_size; /* size of all tensors */
     const rapt_allocator *allocator;
     rapt_message *why;
 };
@@ -165,7 +170,7 @@ static rapt_status compose(const struct tensor_writing *w, struct text *text, co
 
 /* Destination of the bytes: a file that is being replaced, or a writer. */
 struct tensor_sink {
-    struct disk_target *target; /* NULL means use the writer */
+    struct disk_target *target; /* NULL if the writer is used */
     const rapt_writer *writer;
 };
 

@@ -1,5 +1,5 @@
 /* scalar.c - decodes a YAML scalar of one line in place. A decoded escape is never longer than its
-   source, except \L and \P, for which the opening quote leaves one byte. Source: YAML 1.2.2,
+   source, except \L and \P, for which the opening quote leaves one more byte. Source: YAML 1.2.2,
    sections 5.7, 7.3 and 7.3.3. */
 #include "yaml.h"
 

@@ -3,14 +3,15 @@
 
        {"metadata": {"total_size": number, ..} or anything else, "weight_map": {tensor: file, ..}}
 
-   A file is named without a folder and lies beside the index. It must contain exactly the tensors
-   that the index lists for it. Source: save_pretrained of transformers 4 (Hugging Face). */
+   A file is named without a folder and is in the same folder as the index. It must contain exactly
+   the tensors that the index lists for it. Source: save_pretrained of transformers 4 (Hugging
+   Face). */
 #include "json.h"
 #include "tensors.h"
 
 #include <string.h>
 
-enum { PATH = 4096 }; /* bytes of a path including its 0 */
+enum { PATH = 4096 }; /* maximum size of a path, including its 0 */
 
 struct shard_entry {
     const char *tensor, *file;
@@ -90,7 +91,7 @@ static int by_file(const void *context, const void *a, const void *b)
 
 /* ---- the files ---- */
 
-/* Composes the path of a file beside the index. */
+/* Composes the path of a file in the folder of the index. */
 static rapt_status make_path(const struct shards_reading *r, const char *name, char path[PATH])
 {
     const struct disk_source *source = &r->file->main.source;
@@ -157,8 +158,8 @@ static rapt_status take_shard(struct shards_reading *r, struct tensor_file *shar
     return status;
 }
 
-/* Returns the reader for a shard by its suffix. Never the reader of an index, so that an index
-   cannot name another one. */
+/* Returns the reader for a shard, according to its suffix. It is never the reader of an index, so
+   that an index cannot name another one. */
 static tensor_reader *reader_of(const char *name)
 {
     size_t size = strlen(name);

@@ -32,7 +32,7 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
     return RAPT_OK;
 }
 
-/* Compares every pair of names; there are few. */
+/* Compares every pair of names, since there are few. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why)
 {
     size_t total = 0;

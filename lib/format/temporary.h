@@ -1,6 +1,6 @@
 /* temporary.h - names of temporary files, which are in the same folder as the file that they will
    replace: .rapt-RC.tmp, where R are 64 random bits, and C is a hash of R and the folder's key.
-   Because of C a name that somebody else chose, or a copy of the file in another folder, is not
+   Because of C, a name that somebody else chose, or a copy of the file in another folder, is not
    mistaken for one of ours. */
 #ifndef RAPT_LIB_FORMAT_TEMPORARY_H
 #define RAPT_LIB_FORMAT_TEMPORARY_H
@@ -9,13 +9,13 @@
 #include <stdint.h>
 
 enum {
-    TEMPORARY_NAME = 48,     /* bytes of a name including its 0 */
-    TEMPORARY_ATTEMPTS = 100 /* random names tried before giving up */
+    TEMPORARY_NAME = 48,     /* maximum size of a name, including its 0 */
+    TEMPORARY_ATTEMPTS = 100 /* number of random names tried before giving up */
 };
 
-/* key: hash of folder, host and user. */
+/* `key` is a hash of folder, host and user. */
 void rapt__temporary_name(char name[TEMPORARY_NAME], uint64_t random, uint64_t key);
-/* Returns whether rapt__temporary_name made this name with this key. */
+/* Returns whether rapt__temporary_name generated this name with this key. */
 bool rapt__temporary_is_ours(const char *name, uint64_t key);
 
 #endif

@@ -70,7 +70,7 @@ void rapt__tensors_close(struct tensor_file *file)
     release(file);
 }
 
-/* ---- filling, by the readers ---- */
+/* ---- functions for readers, which fill in the file ---- */
 
 rapt_status rapt__tensors_reserve(struct tensor_file *file, size_t count, rapt_message *why)
 {

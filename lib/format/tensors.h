@@ -1,5 +1,5 @@
-/* tensors.h - the representation of an open file of tensors. The reader of a format fills a struct
-   tensor_file; tensors.c, elements.c and open.c handle it from then on. */
+/* tensors.h - the representation of an open file of tensors. The reader of a format fills in a
+   struct tensor_file; tensors.c, elements.c and open.c use it from then on. */
 #ifndef RAPT_LIB_FORMAT_TENSORS_H
 #define RAPT_LIB_FORMAT_TENSORS_H
 
@@ -7,12 +7,16 @@
 #include "format.h"
 #include "pool.h"
 
-enum { HEADER_LIMIT = 100000000, PREFIX = 8 }; /* maximum bytes of JSON; bytes before the JSON */
+enum {
+    HEADER_LIMIT = 100000000,
+    PREFIX = 8
+}; /* maximum size of the JSON, and number of bytes
+      before it */
 
 /* A source of bytes that entries refer to. */
 struct tensor_part {
     struct disk_source source;
-    uint64_t data_at; /* offset of the data: entries count their bytes from here */
+    uint64_t data_at; /* offset of the data, relative to which entries count their bytes */
     void *memory;     /* [memory_size] bytes of the source, owned by the part; NULL if none */
     size_t memory_size;
 };
@@ -21,19 +25,19 @@ struct tensor_file {
     rapt_allocator allocator;
     enum tensor_container container;
     struct tensor_part main;
-    struct tensor_part *parts; /* [part_count] for entry->part 1, 2, ..; 0 is main */
+    struct tensor_part *parts; /* [part_count] parts for entry->part 1, 2, ..; 0 is main */
     size_t part_count, part_capacity;
-    char *header; /* [header_size] the JSON, then the strings decoded in it */
+    char *header; /* [header_size] the JSON, followed by the strings decoded from it */
     size_t header_size;
     struct string_pool pool; /* all other strings */
-    size_t count, capacity;  /* of entries, sorted by name */
+    size_t count, capacity;  /* size of entries, which are sorted by name */
     struct tensor_entry *entries;
-    size_t metadata_count, metadata_capacity; /* of metadata, sorted by key */
+    size_t metadata_count, metadata_capacity; /* size of metadata, which are sorted by key */
     struct tensor_metadata *metadata;
 };
 
-/* Fills a file whose main source is open and which is otherwise empty. If it fails, the caller
-   frees the file. */
+/* Fills in a file whose main source is open and which is otherwise empty. If it fails, the caller
+   must free the file. */
 typedef rapt_status tensor_reader(struct tensor_file *file, rapt_message *why);
 tensor_reader rapt__safetensors_read, rapt__ct2_read, rapt__marian_read, rapt__shards_read,
     rapt__torch_legacy_read;
@@ -52,8 +56,7 @@ rapt_status rapt__tensors_add(struct tensor_file *file, const struct tensor_entr
 /* Appends a part, which the file then owns. *number becomes the value of `part` in its entries. */
 rapt_status rapt__tensors_add_part(struct tensor_file *file, const struct tensor_part *part,
                                    unsigned *number, rapt_message *why);
-/* Adds the bytes of an entry, up to the first 0, as a metadata text with the entry's name as
-   key. */
+/* Adds the bytes of an entry, up to the first 0, as metadata whose key is the entry's name. */
 rapt_status rapt__tensors_add_text(struct tensor_file *file, const struct tensor_entry *entry,
                                    rapt_message *why);
 rapt_status rapt__tensors_add_metadata(struct tensor_file *file, const char *key, const char *value,
@@ -61,12 +64,12 @@ rapt_status rapt__tensors_add_metadata(struct tensor_file *file, const char *key
 /* Returns the part that contains the entry's bytes. */
 const struct tensor_part *rapt__tensors_part(const struct tensor_file *file,
                                              const struct tensor_entry *entry);
-/* Copies text[size] to the pool and appends a 0. NULL means out of memory; *why says so. */
+/* Copies text[size] to the pool and appends a 0. If out of memory, returns NULL and sets *why. */
 char *rapt__tensors_text(struct tensor_file *file, const char *text, size_t size,
                          rapt_message *why);
-/* Sorts entries and metadata. RAPT_BAD_FILE: a name is empty or occurs twice. */
+/* Sorts entries and metadata. Returns RAPT_BAD_FILE if a name is empty or occurs twice. */
 rapt_status rapt__tensors_sort(struct tensor_file *file, rapt_message *why);
-/* Finds the entry named name[size] in a sorted file. Returns NULL if the file lacks it. */
+/* Finds the entry named name[size] in a sorted file. Returns NULL if there is none. */
 struct tensor_entry *rapt__tensors_named(const struct tensor_file *file, const char *name,
                                          size_t size);
 /* Computes entry->count from the shape. Returns false if the count or count x bits overflows. */
@@ -80,8 +83,9 @@ bool rapt__is_utf8(const char *text);
 rapt_status rapt__tensors_no_memory(const struct tensor_file *file, rapt_message *why);
 
 /* ---- sources.c ---- */
-size_t rapt__source_elements(const struct tensor_source *source); /* of a checked source */
-/* Checks name, rank and size of a source and adds its bytes to *total. Fails with
+size_t rapt__source_elements(const struct tensor_source *source); /* returns the number of elements
+                                                                     of a checked source */
+/* Checks name, rank and size of a source and adds its size in bytes to *total. Fails with
    RAPT_BAD_ARGUMENT. */
 rapt_status rapt__source_check(const struct tensor_source *source, size_t *total,
                                rapt_message *why);
@@ -90,20 +94,22 @@ rapt_status rapt__sources_check(const struct tensor_source *sources, int count, 
 void rapt__to_little(float *data, size_t count); /* converts to the byte order of files, in place */
 
 /* ---- ct2.c ---- */
-int rapt__ct2_type(const char *dtype); /* code of a type in model.bin from version 4 on; -1 if
-                                          none */
+int rapt__ct2_type(const char *dtype); /* returns the code of a type in model.bin from version 4 on,
+                                          or -1 if there is none */
 
 /* ---- open.c ---- */
 tensor_reader rapt__torch_file_read; /* reads only files of torch.save */
 
-/* Opens the file at a path. read: its reader; NULL means identified by the first bytes. */
+/* Opens the file at a path with the given reader, or if that is NULL, with the one that the first
+   bytes of the file identify. */
 rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
                                     tensor_reader *read, const rapt_allocator *allocator,
                                     rapt_message *why);
 
 /* ---- header.c ---- */
 
-/* Parses file->header into entries and metadata. data_size: bytes after the header. */
+/* Parses file->header into entries and metadata. data_size is the number of bytes after the
+   header. */
 rapt_status rapt__header_parse(struct tensor_file *file, size_t data_size, rapt_message *why);
 
 #endif

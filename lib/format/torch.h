@@ -1,5 +1,5 @@
-/* torch.h - shared by the readers of both forms of torch.save, which differ in where the bytes of a
-   storage are. */
+/* torch.h - declarations shared by the readers of both forms of torch.save, which differ in where
+   the bytes of a storage are. */
 #ifndef RAPT_LIB_FORMAT_TORCH_H
 #define RAPT_LIB_FORMAT_TORCH_H
 
@@ -8,7 +8,7 @@
 #include "tensors.h"
 
 struct torch_reading;
-/* Finds the bytes of a storage and checks their number. Returns the part in entry->part and the
+/* Finds the bytes of a storage and checks their number. Stores the part in entry->part, and the
    offset in the part in *begin. */
 typedef rapt_status torch_find_fn(struct torch_reading *r, const struct pickle_value *storage,
                                   const struct dtype *dtype, struct tensor_entry *entry,
@@ -17,14 +17,14 @@ struct torch_reading {
     struct tensor_file *file;
     struct pickle pickle;
     torch_find_fn *find;
-    void *form; /* data of the find function */
+    void *form; /* argument of the find function */
     rapt_message *why;
 };
 
 struct torch_reading rapt__torch_reading(struct tensor_file *file, torch_find_fn *find, void *form,
                                          rapt_message *why);
 /* Adds the tensors of the state dict, which is the result of the pickle or its item "model",
-   "state_dict" or "model_state_dict". size: bytes of the pickle. */
+   "state_dict" or "model_state_dict". `size` is the size of the pickle in bytes. */
 rapt_status rapt__torch_add(struct torch_reading *r, size_t size);
 /* Fails with RAPT_BAD_FILE and "file: tensor "name": what". */
 rapt_status rapt__torch_bad(const struct torch_reading *r, const char *name, const char *what);

@@ -21,7 +21,7 @@ static const unsigned char magic[] = {0x6C, 0xFC, 0x9C, 0x46, 0xF9, 0x20, 0x6A, 
 enum { VERSION = 1001 };
 
 struct torch_storage {
-    struct pickle_value is; /* as referenced in the state dict */
+    struct pickle_value is; /* the storage, as the state dict refers to it */
     bool listed;
     uint64_t begin;
 };
@@ -66,7 +66,7 @@ static struct torch_storage *find_key(const struct torch_legacy *form,
     return NULL;
 }
 
-/* Fills form->all, which has space for all references. Tensors that share a storage must agree on
+/* Fills in form->all, which has room for all references. Tensors that share a storage must agree on
    its type and size. */
 static rapt_status collect_storages(const struct torch_reading *r, struct torch_legacy *form)
 {
@@ -89,7 +89,7 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
                                 const struct dtype *dtype, struct tensor_entry *entry,
                                 uint64_t *begin)
 {
-    const struct torch_storage *found = find_key(r->form, storage); /* all were collected */
+    const struct torch_storage *found = find_key(r->form, storage); /* all have been collected */
     (void)dtype;
     if (!found->listed) return rapt__torch_bad(r, entry->name, "its storage is not in the file");
     *begin = found->begin;
@@ -128,7 +128,7 @@ static rapt_status locate_all(struct torch_reading *r, const struct pickle_value
 
 /* ---- the pickles ---- */
 
-/* Runs the three pickles before the state dict and checks that the format is supported. */
+/* Executes the three pickles before the state dict and checks that the format is supported. */
 static rapt_status check_head(struct torch_reading *r, const unsigned char *bytes, size_t size)
 {
     struct pickle *p = &r->pickle;
@@ -148,8 +148,8 @@ static rapt_status check_head(struct torch_reading *r, const unsigned char *byte
     return bad_torch_file(r, "its little_endian is not True");
 }
 
-/* Reads the state dict and locates the storages. form->all is allocated here, after the state dict
-   has shown how many there are. */
+/* Reads the state dict and locates the storages. form->all is allocated here, because only the
+   state dict shows how many there are. */
 static rapt_status read_dict(struct torch_reading *r, const unsigned char *bytes, size_t size)
 {
     const rapt_allocator *allocator = &r->file->allocator;

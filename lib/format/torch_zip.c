@@ -12,15 +12,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATH = 512 }; /* maximum bytes of a member's name */
+enum { PATH = 512 }; /* maximum size of a member's name */
 
 static const char pickle_name[] = "data.pkl";
 
 struct torch_zip {
     const struct zip *zip;
-    const char *folder; /* [folder_size] including its slash */
+    const char *folder; /* [folder_size] name including its slash */
     size_t folder_size;
-    unsigned *parts; /* [zip->count] part of an inflated member; 0 if not inflated yet */
+    unsigned *parts; /* [zip->count] part of each inflated member; 0 if not inflated yet */
 };
 
 const struct zip_member *rapt__torch_pickle(const struct zip *zip)

@@ -1,6 +1,6 @@
-/* vocabulary.c - reads a vocabulary file and maps tokens to numbers and back. In YAML a token is a
-   line "token: number", split at the last ':', or two lines, "? token" and ": number". Tokens are
-   plain or quoted. */
+/* vocabulary.c - reads a vocabulary file and maps tokens to numbers and back. In YAML a token takes
+   one line "token: number", which is split at the last ':', or two lines, "? token" and ": number".
+   Tokens are plain or quoted. */
 #include "format/vocabulary.h"
 
 #include "base/base.h"
@@ -18,7 +18,7 @@ struct vocabulary_word {
 
 struct vocabulary {
     rapt_allocator allocator;
-    char *text; /* [size + 1] the file; tokens are decoded in place */
+    char *text; /* [size + 1] contents of the file; tokens are decoded in place */
     size_t size;
     struct vocabulary_word *words; /* [count] sorted by token */
     size_t count, capacity;
@@ -28,7 +28,7 @@ struct vocabulary {
 struct vocabulary_reading {
     struct vocabulary *vocabulary;
     struct shown label;
-    size_t line; /* counted from 1 */
+    size_t line; /* counts from 1 */
     rapt_message *why;
 };
 
@@ -173,7 +173,7 @@ static rapt_status read_vocabulary_lines(struct vocabulary_reading *r, bool yaml
     return status;
 }
 
-/* ---- the whole file ---- */
+/* ---- the file ---- */
 
 static int by_token(const void *context, const void *a, const void *b)
 {
@@ -248,7 +248,7 @@ static rapt_status open_source(struct vocabulary **vocabulary, const struct disk
     return status;
 }
 
-/* Returns whether a path ends with `end` or with `end` and .gz. */
+/* Returns whether a path ends with `end` or with `end` and ".gz". */
 static bool has_ending(const char *path, const char *end)
 {
     size_t length = strlen(path), tail = strlen(end);

@@ -1,5 +1,5 @@
 /* vocabulary.h - reads the tokens and numbers of a vocabulary file: Marian's vocab.yml, vocab.json
-   of Hugging Face and CTranslate2, or one token per line. */
+   of Hugging Face and CTranslate2, or a file with one token per line. */
 #ifndef RAPT_LIB_FORMAT_VOCABULARY_H
 #define RAPT_LIB_FORMAT_VOCABULARY_H
 
@@ -7,14 +7,15 @@
 #include <stddef.h>
 
 enum vocabulary_form {
-    VOCABULARY_LINES, /* token number i is in line i + 1 */
+    VOCABULARY_LINES, /* the token with number i is in line i + 1 */
     VOCABULARY_YAML,  /* one "token: number" per line */
     VOCABULARY_JSON   /* {token: number, ..}, or [token, ..] */
 };
 struct vocabulary;
 
-/* RAPT_BAD_FILE: the file is damaged; a token occurs twice, is empty, is not UTF-8 or contains a 0;
-   the numbers are not 0 .. count - 1, each once. Memory is proportional to the size of the file. */
+/* Returns RAPT_BAD_FILE if the file is damaged; if a token occurs twice, is empty, is not UTF-8 or
+   contains a 0; or if the numbers are not 0 .. count - 1, each once. Memory is proportional to the
+   size of the file. */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);
 /* The same for a file in memory. A YAML file that begins with '{' or '[' is read as JSON. */
@@ -25,8 +26,8 @@ void rapt__vocabulary_close(struct vocabulary *vocabulary); /* NULL is allowed *
 
 int rapt__vocabulary_count(const struct vocabulary *vocabulary);
 const char *rapt__vocabulary_token(const struct vocabulary *vocabulary,
-                                   int id); /* NULL means no such id */
+                                   int id); /* returns NULL if there is no such id */
 int rapt__vocabulary_find(const struct vocabulary *vocabulary,
-                          const char *token); /* -1 means no such token */
+                          const char *token); /* returns -1 if there is no such token */
 
 #endif

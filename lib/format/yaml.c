@@ -15,7 +15,7 @@
 
 struct yaml {
     rapt_allocator allocator;
-    char *text; /* [size + 1] strings are decoded in place */
+    char *text; /* [size + 1] contents; strings are decoded in place */
     size_t size;
     struct yaml_item *items;
     size_t count, capacity;
@@ -24,9 +24,10 @@ struct yaml {
 struct yaml_reading {
     struct yaml *yaml;
     struct shown label;
-    size_t line, head; /* line counts from 1; head: index of the last key's item, plus 1 */
+    size_t line, head; /* `line` counts from 1; `head` is the index of the last key's item, plus
+                          1 */
     bool closed;       /* the last key's list was in brackets */
-    bool ended;        /* after "...": only blank lines and comments may follow */
+    bool ended;        /* after "...", where only blank lines and comments may follow */
     rapt_message *why;
 };
 
@@ -72,7 +73,7 @@ static bool ends_here(char *at, const char *end)
     return at == end || *at == '#';
 }
 
-/* Returns the end of a plain scalar: a comment or the end of the line. */
+/* Returns the end of a plain scalar, which is at a comment or at the end of the line. */
 static char *end_of_plain(char *at, char *end)
 {
     for (char *c = at; c + 1 < end; c++)
@@ -80,8 +81,8 @@ static char *end_of_plain(char *at, char *end)
     return end;
 }
 
-/* Returns the colon that would make a plain scalar a key: before a blank or at the end. NULL if
-   none. */
+/* Returns the colon that would make a plain scalar a key, which is before a blank or at the end, or
+   NULL if there is none. */
 static char *find_colon(char *at, char *end)
 {
     for (char *c = at; c < end; c++)
@@ -112,8 +113,8 @@ static rapt_status take_scalar(struct yaml_reading *r, char *at, char *end, char
     return *value ? RAPT_OK : fail_yaml(r, error);
 }
 
-/* Reads one element of a list in brackets and the ',' or ']' after it, which may be overwritten by
-   the 0 of a plain element. *more is set if it was a ','. */
+/* Reads one element of a list in brackets and the ',' or ']' after it, which the 0 of a plain
+   element may overwrite. *more is set if it was a ','. */
 static rapt_status take_flow_element(struct yaml_reading *r, char **at, char *end, bool *more)
 {
     const char *error = NULL;
@@ -251,8 +252,8 @@ static rapt_status take_lines(struct yaml_reading *r)
     return RAPT_OK;
 }
 
-/* Orders by key, then index. The elements of a list share the pointer to its key, which spares
-   comparing the text. */
+/* Orders by key, then by index. The elements of a list share the pointer to its key, which makes it
+   unnecessary to compare the text. */
 static int by_key(const void *context, const void *a, const void *b)
 {
     (void)context;

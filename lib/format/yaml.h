@@ -9,35 +9,36 @@
 
 /* A key with a scalar, the head of a list, or an element of a list. */
 struct yaml_item {
-    const char *key, *value; /* UTF-8; the value of a head is NULL */
-    int index;               /* of an element in its list; -1 if not an element */
-    int length;              /* of a head: number of elements, which follow it */
-    bool quoted;             /* in quotes: a string, even if it looks like a number */
+    const char *key, *value; /* UTF-8; the value of a list's head is NULL */
+    int index;               /* index of an element in its list; -1 if not an element */
+    int length;              /* for the head of a list: number of elements, which follow it */
+    bool quoted;             /* in quotes, and therefore a string even if it looks like a number */
 };
 struct yaml;
 
-/* bytes are copied. label names the text in messages, "label: line N: what is wrong".
-   RAPT_BAD_FILE: the text is damaged, is not UTF-8, has a key twice, or contains something that
-   Marian does not write: anchors, aliases, tags, nested mappings or lists, texts of several lines.
-   Memory is proportional to size. */
+/* The bytes are copied. label names the text in messages, "label: line N: what is wrong". Returns
+   RAPT_BAD_FILE if the text is damaged, is not UTF-8, has a key twice, or contains something that
+   Marian does not write: anchors, aliases, tags, nested mappings or lists, or texts of several
+   lines. Memory is proportional to size. */
 rapt_status rapt__yaml_open(struct yaml **yaml, const void *bytes, size_t size, const char *label,
                             const rapt_allocator *allocator, rapt_message *why);
 void rapt__yaml_close(struct yaml *yaml); /* NULL is allowed */
 
-/* Items are sorted by key (strcmp order), then by index. NULL means no such index. */
+/* Items are sorted by key (strcmp order), then by index. Returns NULL if there is no such index. */
 int rapt__yaml_count(const struct yaml *yaml);
 const struct yaml_item *rapt__yaml_at(const struct yaml *yaml, int index);
-/* Returns the scalar or the head of the list of a key; NULL means no such key. The elements of a
-   list follow their head. */
+/* Returns the scalar, or the head of the list, of a key, or NULL if there is no such key. The
+   elements of a list follow their head. */
 const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key);
 
 /* ---- scalar.c: for readers of lines ---- */
 
-/* Reads the quoted scalar at *at, decodes it in place, appends a 0, and moves *at after it. Returns
+/* Reads the quoted scalar at *at, decodes it in place, appends a 0, and moves *at past it. Returns
    NULL and sets *error if it does not end before `end`, has an unknown escape or contains a 0. */
 char *rapt__yaml_quoted(char **at, char *end, const char **error);
-/* Trims the plain scalar at .. end and writes a 0 after it, so *end must be writable. Returns NULL
-   and sets *error if it begins with a character that is not allowed, or spans several lines. */
+/* Trims the plain scalar from at to end and writes a 0 after it, so *end must be writable. Returns
+   NULL and sets *error if it begins with a character that is not allowed, or spans several
+   lines. */
 char *rapt__yaml_plain(char *at, char *end, const char **error);
 
 #endif

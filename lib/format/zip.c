@@ -1,10 +1,10 @@
 /* zip.c - reads the directory of a zip file. Every offset and length is checked against the file,
    and no two members may share a byte.
 
-   The file ends with a record of 22 bytes and a comment. If numbers exceed 32 bits, or always
-   (PyTorch), a zip64 record and its locator come before it. The directory has 46 bytes plus name,
-   extra fields and comment for each member. Before a member's bytes are 30 bytes, its name and
-   extra fields. Source: APPNOTE.TXT 6.3.10 (PKWARE), sections 4.3 and 4.5.3. */
+   The file ends with a record of 22 bytes and a comment. This is preceded by a zip64 record and its
+   locator if numbers exceed 32 bits, or always (PyTorch). The directory has 46 bytes plus name,
+   extra fields and comment for each member. The bytes of a member are preceded by a header of 30
+   bytes, its name and extra fields. Source: APPNOTE.TXT 6.3.10 (PKWARE), sections 4.3 and 4.5.3. */
 #include "zip.h"
 
 #include "cursor.h"
@@ -15,8 +15,8 @@ enum {
     END_SIZE = 22,
     LOCATOR_SIZE = 20,
     END64_SIZE = 56,
-    HEAD_SIZE = 46,  /* of a member in the directory */
-    LOCAL_SIZE = 30, /* of a member before its bytes */
+    HEAD_SIZE = 46,  /* size of a member's fixed part in the directory */
+    LOCAL_SIZE = 30, /* size of the fixed part of the header before a member's bytes */
     COMMENT_MAX = 65535,
     GROWTH_MAX = 1032 /* maximum expansion by deflate: 258 bytes from 2 bits */
 };
@@ -26,7 +26,7 @@ struct zip_reading {
     struct string_pool *pool;
     const rapt_allocator *allocator;
     struct cursor cursor;
-    uint64_t members, begin, size; /* of the directory */
+    uint64_t members, begin, size; /* number of members, and offset and size of the directory */
     rapt_message *why;
 };
 
@@ -58,7 +58,7 @@ static rapt_status find_end(struct zip_reading *r, uint64_t *at)
     unsigned char block[1024];
     uint64_t last = source->size < END_SIZE ? 0 : source->size - END_SIZE;
     uint64_t first = last > COMMENT_MAX ? last - COMMENT_MAX : 0;
-    /* blocks overlap by the fixed part of a record less one byte, so that no record is missed */
+    /* blocks overlap by the fixed part of a record minus one byte, so that no record is missed */
     for (uint64_t to = source->size; source->size >= END_SIZE && to >= first + END_SIZE;) {
         uint64_t from = to > first + sizeof block ? to - sizeof block : first;
         rapt_status status = rapt__disk_read(source, from, block, (size_t)(to - from), r->why);

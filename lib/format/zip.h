@@ -21,30 +21,32 @@ struct zip {
     size_t count;
 };
 
-/* Reads the directory. RAPT_BAD_FILE: a member is encrypted, is neither stored nor deflated, grows
-   more than deflate allows, or overlaps another one; a name occurs twice. */
+/* Reads the directory. Returns RAPT_BAD_FILE if a member is encrypted, is neither stored nor
+   deflated, expands more than deflate allows, or overlaps another one, or if a name occurs
+   twice. */
 rapt_status rapt__zip_read(struct zip *zip, const struct disk_source *source,
                            struct string_pool *pool, const rapt_allocator *allocator,
                            rapt_message *why);
 void rapt__zip_free(struct zip *zip, const rapt_allocator *allocator);
 const struct zip_member *rapt__zip_find(const struct zip *zip, const char *name);
 
-/* Makes the bytes of a member available as a part of the file. If they are stored, *part is 0
+/* Makes the bytes of a member available as a part of the file. If they are stored, *part becomes 0
    (main) and *begin their offset in it. If they are deflated, they are inflated to memory, which
-   becomes a new part, and *begin is 0. */
+   becomes a new part, and *begin becomes 0. */
 rapt_status rapt__zip_part(struct tensor_file *file, const struct zip_member *member,
                            unsigned *part, uint64_t *begin, rapt_message *why);
 
 /* ---- npz.c, torch_zip.c: readers of formats based on zip ---- */
 rapt_status rapt__npz_read(struct tensor_file *file, const struct zip *zip, rapt_message *why);
-const struct zip_member *rapt__torch_pickle(const struct zip *zip); /* NULL if it has no pickle */
+const struct zip_member *rapt__torch_pickle(const struct zip *zip); /* returns NULL if there is no
+                                                                       pickle */
 rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
                              const struct zip_member *pickle, rapt_message *why);
 
 /* ---- inflate.c ---- */
 
 /* Inflates a deflated member to memory that the caller frees, *data [max(member->size, 1)].
-   RAPT_BAD_FILE: it is damaged, has another size or checksum than the directory says, or the
+   Returns RAPT_BAD_FILE if it is damaged, differs from the directory in size or checksum, or the
    library was built without zlib. */
 rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip_member *member,
                               unsigned char **data, const rapt_allocator *allocator,

@@ -1,8 +1,9 @@
 /* folder.c - creates temporary files in an open folder and removes abandoned ones.
 
    A writer holds a shared lock (flock) on the folder while the folder is open, and the kernel
-   releases the lock when a process dies. Whoever gets the lock exclusively knows that nobody is
-   writing there, so all temporary files in the folder were left by killed writers. */
+   releases the lock when a process dies. A process that gets the exclusive lock therefore knows
+   that nobody is writing there, so that all temporary files in the folder were left by killed
+   writers. */
 #define _DEFAULT_SOURCE
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
@@ -21,9 +22,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAITS = 50 }; /* of 2 ms each: another process may be removing abandoned files */
+enum {
+    WAITS = 50
+}; /* number of waits of 2 ms each, since another process may be removing
+      abandoned files */
 
-/* Returns the key that the names of temporary files in this folder are derived from. 0 means the
+/* Returns the key from which the names of temporary files in this folder are derived, or 0 if the
    folder cannot be examined. */
 static uint64_t folder_key(int folder)
 {
@@ -56,7 +60,7 @@ static void remove_abandoned(int folder)
     closedir(list);
 }
 
-/* Calls flock() without blocking, again if it is interrupted. */
+/* Calls flock() without blocking, and again if it is interrupted. */
 static bool lock(int folder, int operation)
 {
     int result;
@@ -86,6 +90,6 @@ int rapt__folder_create(int folder, mode_t permissions, char name[TEMPORARY_NAME
             openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions);
         if (file < 0 && errno != EEXIST && errno != EINTR) break;
     }
-    if (file < 0) name[0] = 0; /* no file was created: never remove this name */
+    if (file < 0) name[0] = 0; /* no file was created, so this name must never be removed */
     return file;
 }

@@ -10,11 +10,11 @@
    ours. Errors are ignored. */
 void rapt__folder_enter(int folder);
 
-/* Creates an empty file in the folder with a unique name. Returns its descriptor, or -1; errno has
-   the reason. */
+/* Creates an empty file with a unique name in the folder. Returns its descriptor, or -1; errno
+   holds the reason. */
 int rapt__folder_create(int folder, mode_t permissions, char name[TEMPORARY_NAME]);
 
-/* Returns what a file that is not regular is, for messages: "a folder", "a pipe", ... */
+/* Describes, for messages, a file that is not a regular one: "a folder", "a pipe", ... */
 const char *rapt__file_kind(mode_t mode);
 
 #endif

@@ -149,7 +149,7 @@ static rapt_status finish(struct disk_target *target, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Renames the temporary file to its final name. An interrupted call may have done it already; the
+/* Renames the temporary file to its final name. An interrupted call may already have done so; the
    next call then fails with ENOENT. */
 static int rename_over(const struct disk_target *target)
 {

@@ -1,4 +1,4 @@
-/* reserve.c - checks whether the disk has space for a file, before it is written. */
+/* reserve.c - checks whether the disk has space for a file before it is written. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 
@@ -26,8 +26,8 @@ static int allocate(int file, off_t size)
 }
 #endif
 
-/* Checks the limit on file sizes and the free blocks, then allocates the space, because only an
-   allocation takes quotas and reserved blocks into account. */
+/* Checks the limit on file sizes and the number of free blocks, then allocates the space, because
+   only an allocation takes quotas and reserved blocks into account. */
 int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size)
 {
     struct rlimit limit;

@@ -1,4 +1,4 @@
-/* folder.c - creates temporary files beside a file and removes abandoned ones. */
+/* folder.c - creates temporary files in the folder of a file and removes abandoned ones. */
 
 #include "format/temporary.h"
 #include "format/windows/system.h"
@@ -26,8 +26,8 @@ static bool join_path(const wchar_t *folder, const wchar_t *name, wchar_t path[D
     return true;
 }
 
-/* Returns the key that the names of temporary files in this folder are derived from, a hash of
-   disk, folder and host. 0 means the folder cannot be examined. */
+/* Returns the key from which the names of temporary files in this folder are derived, a hash of
+   disk, folder and host. Returns 0 if the folder cannot be examined. */
 static uint64_t folder_key(const wchar_t *folder)
 {
     BY_HANDLE_FILE_INFORMATION about = {0};
@@ -61,8 +61,8 @@ void rapt__folder_enter(const char *path)
     FindClose(list);
 }
 
-/* Creates a file that others may read, because it gets its final name while it is open, but not
-   remove. DELETE access allows us to rename it or to mark it for removal. */
+/* Creates a file that other processes may read, because it gets its final name while it is open,
+   but not remove. DELETE access allows us to rename it or to mark it for removal. */
 static int create_temporary(const wchar_t *path)
 {
     HANDLE handle = CreateFileW(path, GENERIC_WRITE | DELETE, FILE_SHARE_READ, NULL, CREATE_NEW,
@@ -95,6 +95,6 @@ int rapt__folder_create(const char *path, char temporary[DISK_NAME])
         file = create_temporary(wide);
         if (file < 0 && errno != EEXIST) break;
     }
-    if (file < 0) temporary[0] = 0; /* no file was created: never remove this name */
+    if (file < 0) temporary[0] = 0; /* no file was created, so this name must never be removed */
     return file;
 }

@@ -1,7 +1,7 @@
 /* replace.c - replaces a file atomically. A temporary file in the same folder is written, flushed
-   and renamed over the old file. It stays open until then, so that no other writer takes it for an
-   abandoned file. At any time the path names either the old file or the complete new one. The new
-   file gets the folder's default permissions. */
+   and renamed over the old file. It stays open until then, so that no other writer mistakes it for
+   an abandoned file. At any time the path names either the old file or the complete new one. The
+   new file gets the folder's default permissions. */
 #include "format/windows/system.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 enum { AT_ONCE = 1 << 30 }; /* maximum bytes written in one call */
 
-/* Checks that `wide` is a regular file, and replaces it by its path without links, or that nothing
-   is there. */
+/* Checks that `wide` names a regular file, and replaces it by its path without links; or checks
+   that there is no such file. */
 static rapt_status examine(const struct disk_target *target, wchar_t wide[DISK_NAME],
                            rapt_message *why)
 {

@@ -1,4 +1,4 @@
-/* system.c - conversion between UTF-8 and UTF-16, and from Windows errors to errno values. */
+/* system.c - converts between UTF-8 and UTF-16, and from Windows errors to errno values. */
 #include "format/windows/system.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* system.h - converts the paths and errors of Windows to those of the rest of the library, UTF-8
-   and errno; temporary files. */
+/* system.h - converts the paths and errors of Windows to those used by the rest of the library,
+   UTF-8 and errno; also declares the functions for temporary files. */
 #ifndef RAPT_LIB_FORMAT_WINDOWS_SYSTEM_H
 #define RAPT_LIB_FORMAT_WINDOWS_SYSTEM_H
 
@@ -11,16 +11,17 @@
    DISK_NAME. */
 bool rapt__path_wide(const char *text, wchar_t wide[DISK_NAME]);
 bool rapt__path_narrow(const wchar_t *wide, char text[DISK_NAME]);
-int rapt__last_error(void); /* GetLastError() as an errno value */
+int rapt__last_error(void); /* returns GetLastError() as an errno value */
 HANDLE rapt__handle(int file);
 
-/* ---- folder.c: temporary files in the folder of a file. path: the file's full path ---- */
+/* ---- folder.c: temporary files in the folder of a file; path is the file's full path ---- */
 /* Removes temporary files that killed writers left in the folder. A file that is still being
-   written cannot be removed, because writers do not share deletion. Errors are ignored. */
+   written cannot be removed, because writers do not share the right to delete it. Errors are
+   ignored. */
 void rapt__folder_enter(const char *path);
 
 /* Creates an empty file in the folder with a unique name, returned as a full path. Returns its
-   descriptor, or -1; errno has the reason. */
+   descriptor, or -1; errno holds the reason. */
 int rapt__folder_create(const char *path, char temporary[DISK_NAME]);
 
 #endif
