@@ -100,8 +100,8 @@ bool rapt__locality_centered(const rapt_attention *a);
 struct learned_shape {
     int64_t rows, columns;
 };
-bool rapt__learned_read(const rapt_attention *a, int i); /* whether the score or locality reads
-                                                            array i */
+/* Returns true if the score or locality reads array i. */
+bool rapt__learned_read(const rapt_attention *a, int i);
 /* Returns the shape of array i. Reads the widths, heads and score of a. */
 struct learned_shape rapt__learned_shape(const rapt_attention *a, int i);
 

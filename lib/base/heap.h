@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 
-typedef int rapt__order(const void *context, const void *a, const void *b); /* returns < 0 if a
-                                                                               comes before b */
+/* Returns a negative number if a comes before b. */
+typedef int rapt__order(const void *context, const void *a, const void *b);
 
 static inline void rapt__swap_words(char *a, char *b, size_t size) /* size must be 1, 4 or 8 */
 {

@@ -100,8 +100,8 @@ enum tensor_container rapt__tensors_container(const struct tensor_file *file);
    truncated, or a signal may end the process; replacing it is safe. Returns NULL if the file is in
    memory, comes from a reader, has several parts, or cannot be mapped. */
 const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_view *view);
-const char *rapt__container_name(enum tensor_container container); /* returns the name of the file
-                                                                      for messages */
+/* Returns the name of a format, for messages. */
+const char *rapt__container_name(enum tensor_container container);
 
 /* ---- tensors.c ---- */
 void rapt__tensors_close(struct tensor_file *file); /* NULL is allowed */

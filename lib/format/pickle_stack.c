@@ -4,10 +4,8 @@
 
 #include <string.h>
 
-enum {
-    VALUES_MAX = 1 << 16
-}; /* maximum size of the stack, the memo and so on; 4,000 tensors need
-      less */
+/* Maximum size of the stack, the memo and so on; 4,000 tensors need less. */
+enum { VALUES_MAX = 1 << 16 };
 
 rapt_status rapt__pickle_fail(const struct pickle_reading *r, const char *what)
 {

@@ -10,10 +10,9 @@
 #include <string.h>
 
 enum {
-    CHUNK = 65536,
-    ALIGNMENT = 64
-}; /* number of floats that fill writes per call, and their
-      size in bytes */
+    CHUNK = 65536, /* number of floats that fill writes per call */
+    ALIGNMENT = 64 /* of the data, in bytes */
+};
 
 /* Text that is composed twice: first with bytes NULL, to measure it, then into memory. */
 struct text {

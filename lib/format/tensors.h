@@ -7,11 +7,8 @@
 #include "format.h"
 #include "pool.h"
 
-enum {
-    HEADER_LIMIT = 100000000,
-    PREFIX = 8
-}; /* maximum size of the JSON, and number of bytes
-      before it */
+/* Maximum size of the JSON, and number of bytes before it. */
+enum { HEADER_LIMIT = 100000000, PREFIX = 8 };
 
 /* A source of bytes that entries refer to. */
 struct tensor_part {
@@ -83,8 +80,8 @@ bool rapt__is_utf8(const char *text);
 rapt_status rapt__tensors_no_memory(const struct tensor_file *file, rapt_message *why);
 
 /* ---- sources.c ---- */
-size_t rapt__source_elements(const struct tensor_source *source); /* returns the number of elements
-                                                                     of a checked source */
+/* Returns the number of elements of a checked source. */
+size_t rapt__source_elements(const struct tensor_source *source);
 /* Checks name, rank and size of a source and adds its size in bytes to *total. Fails with
    RAPT_BAD_ARGUMENT. */
 rapt_status rapt__source_check(const struct tensor_source *source, size_t *total,

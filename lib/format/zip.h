@@ -38,8 +38,8 @@ rapt_status rapt__zip_part(struct tensor_file *file, const struct zip_member *me
 
 /* ---- npz.c, torch_zip.c: readers of formats based on zip ---- */
 rapt_status rapt__npz_read(struct tensor_file *file, const struct zip *zip, rapt_message *why);
-const struct zip_member *rapt__torch_pickle(const struct zip *zip); /* returns NULL if there is no
-                                                                       pickle */
+/* Returns the pickle of a state dict, or NULL if there is none. */
+const struct zip_member *rapt__torch_pickle(const struct zip *zip);
 rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
                              const struct zip_member *pickle, rapt_message *why);
 

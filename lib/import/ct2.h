@@ -21,11 +21,8 @@ enum ct2_use {
     CT2_ANY, /* ignored, because it has no effect here */
     CT2_ONLY /* must have the value `otherwise` */
 };
-enum {
-    CT2_RELU = 0,
-    CT2_SWISH = 2,
-    CT2_GELU = 3
-}; /* values of activation; 1 is GELU approximated by tanh */
+/* Values of activation. 1 is GELU approximated by tanh, which is not supported. */
+enum { CT2_RELU = 0, CT2_SWISH = 2, CT2_GELU = 3 };
 enum { CT2_ATTRIBUTES = 14 };
 extern const struct ct2_attribute {
     const char *name, *dtype;    /* name: what follows "encoder/" or "decoder/"; dtype: NULL if not

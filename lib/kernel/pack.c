@@ -100,10 +100,7 @@ static void pack_columns(const float *x, ptrdiff_t ld, int columns, int depth, f
     }
 }
 
-enum {
-    STEPS_AHEAD = 4
-}; /* steps of a, which are far apart, are prefetched this many steps
-      ahead */
+enum { STEPS_AHEAD = 4 }; /* a, whose steps are far apart, is prefetched this many steps ahead */
 
 /* Copies `count` tiles side by side, each [depth][height]; height is a constant where this is
    inlined. */

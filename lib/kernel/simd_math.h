@@ -95,8 +95,7 @@ static inline vf vf_log(vf x)
     vf n, m = vf_frexp(vf_select(small, vf_mul(x, vf_splat(0x1p23f)), x), &n);
     vf p = vf_log_parts(m, vf_sub(n, vf_select(small, vf_splat(23), vf_zero())));
 
-    p = vf_select(vf_less(x, vf_splat(INFINITY)), p, x); /* infinity and NaN are returned as they
-                                                            are */
+    p = vf_select(vf_less(x, vf_splat(INFINITY)), p, x); /* keeps infinity and NaN */
     p = vf_select(vf_less(x, vf_zero()), vf_splat(NAN), p);
     return vf_select(vf_equal(x, vf_zero()), vf_splat(-INFINITY), p);
 }

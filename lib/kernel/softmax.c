@@ -153,8 +153,8 @@ static int top_insert(int count, int k, int *index, float *value, int new_index,
 
 static int top_more(const float *x, int n, int first, int k, int count, int *index, float *value)
 {
-    vf bar = vf_splat(count == k && k > 0 ? value[k - 1] : -INFINITY); /* the value that others must
-                                                                          exceed */
+    /* the value that others must exceed */
+    vf bar = vf_splat(count == k && k > 0 ? value[k - 1] : -INFINITY);
 
     for (int i = 0; i < n && k > 0; i += 16) {
         unsigned bits = vm_bits(vf_less(bar, vf_load_partial(x + i, (size_t)(n - i), -INFINITY)));

@@ -91,8 +91,7 @@ static rapt_status begin_call(struct block_call *c, rapt_block *b, const float *
                               .attention_workspace = b->attention_workspace,
                               .threads = b->limits.threads};
     c->pass = (struct pass){.rows = rapt__rows(r.batch, r.starts),
-                            .states = r.source ? r.source : b->dsource, /* must not be NULL, but is
-                                                                           not read */
+                            .states = r.source ? r.source : b->dsource, /* only to be not NULL */
                             .learning = r.learning != 0,
                             .reward = r.reward,
                             .baseline = r.baseline};

@@ -121,8 +121,7 @@ static rapt_status read_arguments(rapt_block *own, rapt_block_kind kind, const r
         status = rapt__int_check("ffn_width", c->ffn_width, 1, INT32_MAX, why);
     if (!status) status = check_block_limits(own, why);
     if (!status)
-        own->limits.threads = rapt__team_size(own->limits.threads); /* fixed now, because memory
-                                                                       depends on it */
+        own->limits.threads = rapt__team_size(own->limits.threads); /* memory depends on it */
     return status;
 }
 

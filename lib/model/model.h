@@ -97,9 +97,9 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, struct 
 /* Does the same for a single layer, without embedding, last norm and output. */
 void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
                              const struct layer_parts *parts, struct arena *arena);
-size_t rapt__parameter_count(const struct parameter *p);  /* rows * columns */
-size_t rapt__parameter_floats(const struct parameter *p); /* number of floats in the block, padded
-                                                             to whole vectors */
+size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
+/* Returns the number of floats in the block, padded to whole vectors. */
+size_t rapt__parameter_floats(const struct parameter *p);
 /* Copy elements [first, first + count) of a parameter, counted as in a plain matrix
    [rows][columns], from a block to data, or from data to a block. */
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
@@ -123,8 +123,7 @@ enum config_field {
 int rapt__config_get(const rapt_config *config,
                      int field); /* for a float field, returns its bits */
 float rapt__config_get_float(const rapt_config *config, int field);
-void rapt__config_set(rapt_config *config, int field, const void *value); /* for int and float
-                                                                             fields */
+void rapt__config_set(rapt_config *config, int field, const void *value); /* int or float */
 /* Return the value of a field or, if it is 0, the value that 0 stands for. */
 int rapt__config_int(const rapt_config *config, enum config_field field);
 float rapt__config_float(const rapt_config *config, enum config_field field);
@@ -290,8 +289,7 @@ struct stack_memory {
     struct norm_saved first_saved;
     /* for backward only: */
     float *dout, *dstream;                             /* [rows][D] */
-    float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive is for gated feed-forward layers
-                                                          only */
+    float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only if gated */
 };
 
 /* The rows of a pass. */

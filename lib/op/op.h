@@ -29,16 +29,17 @@ enum { WIDE = 4 * LANES };
 struct linear; /* declared below */
 
 /* ---- products.c: decides whether OpenBLAS or the built-in kernels compute a product ---- */
-enum product { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT, PRODUCTS }; /* y, dx and dW below */
-struct product_shape {                                                     /* shape of the weights
-                                                                              [out][in] */
+/* The three products of a layer: y, dx and dW (linear.c). */
+enum product { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT, PRODUCTS };
+/* Which products of layers with weights [out][in] OpenBLAS computes. */
+struct product_shape {
     int out, in;
     bool openblas[PRODUCTS];
 };
 enum { PRODUCT_SHAPES = 16 };
 struct products {
-    bool all; /* OpenBLAS computes either all products that are worth it, or the marked ones of
-                 these shapes: */
+    /* If all, OpenBLAS computes every product that is worth it, else the marked ones of shapes. */
+    bool all;
     int count;
     struct product_shape shapes[PRODUCT_SHAPES];
 };

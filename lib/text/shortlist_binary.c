@@ -11,11 +11,8 @@
 #include <rapt/file.h>
 #include <string.h>
 
-enum {
-    HEAD = 48,
-    COVERED = 16
-}; /* number of bytes before the starts, and before the data that the
-      checksum covers */
+/* Number of bytes before the starts, and before the data that the checksum covers. */
+enum { HEAD = 48, COVERED = 16 };
 static const uint64_t magic = 0xF11A48D5013417F5;
 
 static uint64_t number(const unsigned char *bytes, int size)

@@ -113,8 +113,7 @@ static void choose_by_measuring(rapt_trainer *t)
     int rows = rapt__max(t->limits.source_tokens, t->limits.target_tokens);
     struct measurement m = {t, rapt__min(rows, ROWS_MAX)};
     rapt__team_run(t->limits.threads, measure_all, &m);
-    memset(t->m, 0, t->model->layout.floats * sizeof *t->m); /* because some zeros may have become
-                                                                -0 */
+    memset(t->m, 0, t->model->layout.floats * sizeof *t->m); /* some may be -0 now */
     memset(t->gradients, 0, t->model->layout.floats * sizeof *t->gradients);
     t->state.products = product_bits(&t->products);
 }

@@ -7,11 +7,8 @@
    Backward rotates by the negative angle. Angles are computed in double precision. */
 #include "attention/score/score.h"
 
-enum {
-    BLOCK_ROWS = 16,
-    CHUNK = 64
-}; /* rows that a member takes, and pairs that it rotates at a
-      time */
+/* Rows that a member takes, and pairs that it rotates at a time. */
+enum { BLOCK_ROWS = 16, CHUNK = 64 };
 
 int rapt__rotary_pairs(const rapt_attention *a)
 {

@@ -137,8 +137,8 @@ void rapt__projection_gradient(struct team *team, const struct projection *p,
                                const struct score_rows *r);
 
 /* ---- score.c ---- */
-float rapt__score_scale(rapt_score score, float scale, int key_width); /* a scale of 0 selects the
-                                                                          score's default */
+/* Returns the scale, or the default of the score if it is 0. */
+float rapt__score_scale(rapt_score score, float scale, int key_width);
 
 /* ---- rotary.c ---- */
 int rapt__rotary_pairs(const rapt_attention *a); /* 0 if there are no rotary positions */

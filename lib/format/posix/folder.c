@@ -22,10 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    WAITS = 50
-}; /* number of waits of 2 ms each, since another process may be removing
-      abandoned files */
+/* Number of waits of 2 ms each, while another process may be removing abandoned files. */
+enum { WAITS = 50 };
 
 /* Returns the key from which the names of temporary files in this folder are derived, or 0 if the
    folder cannot be examined. */
