@@ -43,7 +43,7 @@ typedef enum rapt_score {
    static. */
 RAPT_API const char *rapt_score_name(rapt_score score);
 
-/* Which keys a query can see. Masks can hide more of them. Positions and keys count from 0. */
+/* The keys that a query can see. Masks can hide more of them. Positions and keys count from 0. */
 typedef enum rapt_locality {
     RAPT_LOCALITY_GLOBAL,  /* all keys */
     RAPT_LOCALITY_LOCAL_M, /* keys within `radius` of the query's own position, which is defined by
@@ -59,7 +59,7 @@ typedef enum rapt_locality {
    static. */
 RAPT_API const char *rapt_locality_name(rapt_locality locality);
 
-/* How scores x become weights, with p = softmax(x). Ties go to the lowest key. */
+/* Normalizers, which turn scores x into weights. p is softmax(x). Ties go to the lowest key. */
 typedef enum rapt_normalizer {
     RAPT_NORMALIZER_SOFTMAX, /* p; weights below 2^-100 of the query's largest may become 0 */
     RAPT_NORMALIZER_ARGMAX,  /* 1 for the largest x, 0 for the rest; no gradient reaches the
@@ -86,7 +86,7 @@ typedef struct rapt_stride {
     ptrdiff_t row;   /* from one row to the next */
 } rapt_stride;
 
-/* Where the queries are positioned among the keys. This is required by causality, windows, local-m,
+/* The positions of queries among the keys, which are required by causality, windows, local-m,
    slopes, tables and rotary embeddings. There is no default, because the two alignments agree only
    if there are as many queries as keys, and differ with a cache. */
 typedef enum rapt_causal_alignment {
@@ -158,14 +158,14 @@ typedef struct rapt_attention_parameters {
     uint64_t reserved[4];
 } rapt_attention_parameters;
 
-/* How a rotary embedding pairs the elements of a head. */
+/* The pairs of elements in a head that a rotary embedding rotates. */
 typedef enum rapt_rotary {
     RAPT_ROTARY_NONE,  /* no rotation */
     RAPT_ROTARY_PAIRS, /* elements 2i and 2i + 1 */
     RAPT_ROTARY_HALVES /* elements i and i + rotary_width/2 */
 } rapt_rotary;
 /* Effects of the distance between a query's position and a key s. All of them require
-   mask.causal_alignment. If everything is 0, there are none. */
+   mask.causal_alignment. If every field is 0, there are no such effects. */
 typedef struct rapt_relative {
     const float *slopes; /* [H]: adds -slope |position - s| to scores (ALiBi: Press, Smith and Lewis
                             2022); may be NULL */

@@ -13,10 +13,10 @@
 extern "C" {
 #endif
 
-/* What a block computes, from x [rows][width] to y [rows][width]. A layer adds the result of each
-   of its functions to x and normalizes as config.norm_order says; with RAPT_NORM_ORDER_PRE the last
-   sum is not normalized. The kinds after the layers are single functions, without residual sum and
-   norm. */
+/* The kinds of blocks. Each computes y [rows][width] from x [rows][width]. A layer adds the result
+   of each of its functions to x and normalizes according to config.norm_order; with
+   RAPT_NORM_ORDER_PRE the last sum is not normalized. The kinds after the layers are single
+   functions, without residual sum and norm. */
 typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_ENCODER,      /* layer: self-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER,      /* layer: causal self-attention, cross-attention, feed-forward */

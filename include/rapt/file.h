@@ -59,7 +59,7 @@ typedef struct rapt_writer {
     void *user;                                               /* passed to write */
 } rapt_writer;
 
-/* How rapt_model_import_files used a file. */
+/* What rapt_model_import_files uses a file for. */
 typedef enum rapt_file_use {
     RAPT_FILE_USE_NONE,       /* it was not used */
     RAPT_FILE_USE_MODEL,      /* it contains tensors */

@@ -68,7 +68,7 @@ typedef enum rapt_search_rules {
     RAPT_SEARCH_RULES_CT2     /* CTranslate2's */
 } rapt_search_rules;
 
-/* How to generate. rapt_generate_options_default fills them in for greedy search. */
+/* Options of rapt_generate. rapt_generate_options_default sets them for greedy search. */
 typedef struct rapt_generate_options { /* size-first, see base.h */
     size_t size;
     int32_t begin;  /* first input of the decoder */
@@ -136,9 +136,9 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
        [max_length + 1][S], where S is the number of tokens of its source. The nbest hypotheses of a
        source are adjacent. Requires limits.alignments. May be NULL. */
     float *alignments;
-    /* [B * nbest][max_length] log-probabilities in nats of each token, followed by that of the end,
-       given the preceding tokens; 0 for tokens of the prefix. Normalized over the tokens that no
-       option suppresses or forbids, or over all tokens with RAPT_SEARCH_RULES_MARIAN and HF. May be
+    /* [B * nbest][max_length] log-probabilities in nats of each token and finally of the end, given
+       the preceding tokens; 0 for tokens of the prefix. Normalized over the tokens that no option
+       suppresses or forbids, or over all tokens with RAPT_SEARCH_RULES_MARIAN and HF. May be
        NULL. */
     float *log_probabilities;
     int *ended; /* [B * nbest] 1 if the model ended the sequence, 0 if a limit or a callback did;

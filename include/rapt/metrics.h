@@ -19,7 +19,7 @@ extern "C" {
    returns RAPT_NO_MEMORY, or RAPT_BAD_ARGUMENT for NULL, a text that is too long or an unknown
    enumerator. */
 
-/* How a text is split into words. */
+/* Methods of splitting a text into words. */
 typedef enum rapt_bleu_tokens {
     RAPT_BLEU_TOKENS_13A, /* mteval-v13a tokenization, the default of sacreBLEU */
     RAPT_BLEU_TOKENS_NONE /* white space only, for text that is tokenized already */

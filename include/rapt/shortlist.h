@@ -50,7 +50,7 @@ RAPT_API rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, cons
 typedef struct rapt_lexical_pair {
     int32_t source;    /* id in the source vocabulary */
     int32_t target;    /* id in the target vocabulary */
-    float probability; /* of target given source; pairs with 0 or less are ignored */
+    float probability; /* probability of target given source; pairs with 0 or less are ignored */
 } rapt_lexical_pair;
 /* Makes a shortlist from pairs [count] in any order. It lists the `best` (1 or more) most likely
    target tokens of each source token, and the `first` (0 or more) tokens of the target vocabulary.

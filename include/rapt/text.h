@@ -149,7 +149,7 @@ RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, cons
                                            size_t count, char *bytes, size_t capacity, size_t *size,
                                            rapt_message *why);
 
-/* How to normalize text before it is split into tokens. */
+/* Normalization of text before tokenization. */
 typedef enum rapt_preprocess {
     RAPT_PREPROCESS_NONE, /* leave it unchanged */
     RAPT_PREPROCESS_OPUS  /* do what OPUS-MT's scripts do before SentencePiece: full-width and

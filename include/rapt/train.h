@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* How the learning rate changes. It rises linearly from 0 to `rate` during the warm-up, and then
+/* Schedules of the learning rate. It rises linearly from 0 to `rate` during the warm-up, and then
    follows one of these rules: */
 typedef enum rapt_schedule {
     RAPT_SCHEDULE_INVERSE_SQRT, /* rate * sqrt(warmup / step) */
@@ -44,7 +44,7 @@ typedef enum rapt_baseline {
                               with the mean field instead of the greedy choice) */
 } rapt_baseline;
 
-/* How to train. Start from rapt_train_options_default. */
+/* Options of a trainer. Start from rapt_train_options_default. */
 typedef struct rapt_train_options { /* size-first, see base.h */
     size_t size;
     float rate;             /* peak learning rate, at most 1e30 */
@@ -236,8 +236,8 @@ RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int
    RAPT_PRODUCTS_AUTO each trainer makes its own measurements, so that bits may differ between
    machines. */
 
-/* What other machines need to know about a shard in addition to its gradient. A program may send it
-   as raw bytes to another one that runs the same library. */
+/* The results of a shard that other machines need besides its gradient. A program may send the
+   struct as raw bytes to another one that runs the same library. */
 typedef struct rapt_shard { /* size-first, see base.h */
     size_t size;
     int shard; /* number of the shard */

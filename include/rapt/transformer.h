@@ -13,13 +13,13 @@ extern "C" {
 
 /* ---- configuration ---- */
 
-/* Which halves a model has, and the functions that run it. */
+/* The halves of a model, and the functions that run it. */
 typedef enum rapt_kind {
     RAPT_KIND_ENCODER_DECODER, /* source to target: rapt_encode, rapt_decode, rapt_generate */
     RAPT_KIND_ENCODER_ONLY,    /* source to classes or vectors: rapt_classify, rapt_embed */
     RAPT_KIND_DECODER_ONLY     /* language model: rapt_decode, rapt_generate */
 } rapt_kind;
-/* Where the norm of a sublayer f is applied. */
+/* The position of the norm of a sublayer f. */
 typedef enum rapt_norm_order {
     RAPT_NORM_ORDER_POST, /* x = norm(x + f(x))   Vaswani et al. 2017 */
     RAPT_NORM_ORDER_PRE   /* x = x + f(norm(x)), with a norm after the last layer */
@@ -30,7 +30,8 @@ typedef enum rapt_activation {
     RAPT_ACTIVATION_GELU, /* x Phi(x), where Phi is the normal distribution function */
     RAPT_ACTIVATION_SILU  /* x / (1 + exp(-x)) */
 } rapt_activation;
-/* What is added to the embedding of the token at position p, counted from first_position. */
+/* Positional embeddings, which are added to the embedding of the token at position p, counted from
+   first_position. */
 typedef enum rapt_position {
     /* Sinusoids with angle(p, i) = p / 10000^(2i / width) for i = 0 .. width/2 - 1: */
     RAPT_POSITION_INTERLEAVED,     /* columns sin cos sin cos ...      Vaswani et al. 2017, 3.5 */
@@ -39,8 +40,8 @@ typedef enum rapt_position {
     RAPT_POSITION_LEARNED,         /* a row of a learned table */
     RAPT_POSITION_NONE             /* nothing */
 } rapt_position;
-/* Which of the source embeddings, the target embeddings and the output matrix share their
-   parameters. */
+/* Tied parameters: which of the source embeddings, the target embeddings and the output matrix are
+   the same. */
 typedef enum rapt_tie {
     RAPT_TIE_NONE,   /* all three differ */
     RAPT_TIE_OUTPUT, /* the target embeddings are the output matrix */
@@ -51,8 +52,8 @@ typedef enum rapt_norm_type {
     RAPT_NORM_TYPE_LAYER, /* layer norm           Ba, Kiros and Hinton 2016 */
     RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
 } rapt_norm_type;
-/* What is added to the scores of self-attention, depending on the distance between key and query.
-   All layers of a stack share it. */
+/* Terms added to the scores of self-attention that depend on the distance between key and query.
+   All layers of a stack share them. */
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
     RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slopes 2^(-8 h / heads) for h = 1, 2, ... If
@@ -65,9 +66,9 @@ typedef enum rapt_relative_bias {
                                          "decoder.relative_bias.weight". In the encoder, half of the
                                          buckets are for keys after the query. Raffel et al. 2020 */
 } rapt_relative_bias;
-/* How the rows of a sequence are reduced to one. */
+/* Methods of reducing the rows of a sequence to one row. */
 typedef enum rapt_pooling {
-    RAPT_POOLING_NONE,  /* they are not */
+    RAPT_POOLING_NONE,  /* no reduction */
     RAPT_POOLING_FIRST, /* the first row */
     RAPT_POOLING_MEAN   /* the mean of all rows */
 } rapt_pooling;
@@ -459,8 +460,8 @@ RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *pare
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 
-/* Which attention rapt_session_weights returns. There is one row per query; the rows of all
-   sequences are stored back to back. */
+/* The attention whose weights rapt_session_weights returns. There is one row per query; the rows of
+   all sequences are stored back to back. */
 typedef enum rapt_weights {
     RAPT_WEIGHTS_ENCODER, /* self-attention of the source tokens of the last rapt_encode; each row
                              is as long as its source */

@@ -25,7 +25,7 @@ extern "C" {
    "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and "rapt.target_tokenizer". */
 typedef struct rapt_translator rapt_translator;
 
-/* How to translate. */
+/* Options of a translator. */
 typedef struct rapt_translator_options { /* size-first, see base.h */
     size_t size;
     int beams;                      /* width of the beam; 0 means 5 */
@@ -251,8 +251,8 @@ typedef struct rapt_text_score {
                            nats */
     const int32_t *target; /* [target_count] tokens, without the end */
     int target_count;
-    const float *log_probabilities; /* [target_count + 1] log-probabilities, ending with that of the
-                                       end */
+    const float *log_probabilities; /* [target_count + 1] log-probabilities of the tokens, followed
+                                       by the end's */
 } rapt_text_score;
 /* Receives a score. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);

@@ -154,7 +154,7 @@ void rapt__cache_reorder(struct team *team, struct cache *cache, const int *pare
 
 /* ---- history.c: the attention weights of the last query, for recurrent scores ---- */
 struct attention_history {
-    int sequences, heads;     /* of queries */
+    int sequences, heads;     /* number of query sequences and of heads */
     size_t *offsets;          /* [sequences + 1] floats before each sequence, per head */
     int *counts, *old_counts; /* [sequences][heads] number of weights; 0 means no query yet */
     float *weights, *old; /* per sequence [heads][capacity]: after the last query, and before the
@@ -181,8 +181,8 @@ struct cached_queries {
                                    NULL means the same index */
     const int *positions; /* [count] position of the first row among the keys; NULL means that the
                              last query has the position of the last key */
-    const float *q;       /* projected queries: head h of row r is at q + r*q_row + h*width, where
-                             width is that of the cache's keys, which are projected, too */
+    const float *q;       /* projected queries: head h of row r is at q + r*q_row + h*width. width
+                             is the key width of the cache, whose keys are also projected */
     ptrdiff_t q_row;
     const float *centers;  /* [heads][rows] for local-p */
     const float *relative; /* result of rapt__relative_fill for all distances; NULL means no

@@ -11,7 +11,7 @@
 
 enum {
     CHUNK = 65536, /* number of floats that fill writes per call */
-    ALIGNMENT = 64 /* of the data, in bytes */
+    ALIGNMENT = 64 /* alignment of the data in bytes */
 };
 
 /* Text that is composed twice: first with bytes NULL, to measure it, then into memory. */

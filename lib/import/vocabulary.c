@@ -37,9 +37,9 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
 
 /* ---- names ---- */
 
-/* How many names a vocabulary must have: either one for each row of the table, where the last may
-   be missing if it is <unk>; or any number, as in Marian, where names beyond the table are dropped
-   and rows without a name are never generated. */
+/* The number of names that a vocabulary must have: either one for each row of the table, where the
+   last may be missing if it is <unk>; or any number, as in Marian, where names beyond the table are
+   dropped and rows without a name are never generated. */
 enum fit { FIT_EXACT, FIT_ANY };
 
 static rapt_status make_list(struct import *i, const char *file, const struct vocabulary *v,

@@ -178,8 +178,8 @@ rapt_status rapt__model_take_block(rapt_model *model, rapt_message *why);
 rapt_status rapt__model_own_block(rapt_model *model, rapt_message *why);
 
 /* ---- attention_config.c: the attention of a sublayer, derived from a configuration ---- */
-/* Which attention, and where its parameters are. `learning` means as in training; otherwise nothing
-   is drawn at random. If offset is NULL, the learned arrays are left out, to compute sizes. */
+/* Selects an attention and its parameters. `learning` means as in training; otherwise nothing is
+   drawn at random. If offset is NULL, the learned arrays are left out, to compute sizes. */
 struct attention_use {
     bool decoder, cross, learning;
     const struct score_offsets *offset;
@@ -355,9 +355,10 @@ struct pass {
                                   config.alignment_layer; may be NULL */
 };
 
-/* What a pass keeps. CROSS keeps the queries of every layer, for the weights of cross-attention.
-   SELF also keeps those of self-attention and, in an encoder, which has no caches, its keys. ALL
-   keeps everything for backward: every sublayer has its own memory, and there are no caches. */
+/* The results that a pass keeps. CROSS keeps the queries of every layer, for the weights of
+   cross-attention. SELF also keeps the queries of self-attention and, in an encoder, which has no
+   caches, its keys. ALL keeps everything for backward: every sublayer has its own memory, and there
+   are no caches. */
 enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
 /* Lays out the memory of a pass of `rows` rows over `source_rows`, which is 0 without
    cross-attention. */
@@ -462,7 +463,7 @@ struct linear rapt__linear_at(const struct linear_offsets *offset, const float *
 /* Key of the metadata for the maximum number of target tokens per source token, from the settings
    of an imported model. */
 #define LENGTH_KEY "rapt.max_length_factor"
-/* Works like rapt_model_scales for a name that is not that of a parameter, with one row. */
+/* Does the same as rapt_model_scales for a name that is not a parameter, with one row. */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
                                float *alpha, rapt_message *why);
 

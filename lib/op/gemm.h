@@ -43,10 +43,11 @@ enum {
     GEMM_COPY_DEPTH = 256, /* depth of a member's copy of a, which takes 53 KB of its stack */
 };
 
-/* How the tiles of a unit read a: in place, as a copy, or with its rows packed tile by tile. */
+/* The ways in which the tiles of a unit read a: in place, as a copy, or with its rows packed tile
+   by tile. */
 enum gemm_left { GEMM_LEFT_IN_PLACE, GEMM_LEFT_COPY, GEMM_LEFT_TILES };
 
-/* How a block of c is divided into units, and how each unit reads a. */
+/* The division of a block of c into units, and the way in which each unit reads a. */
 struct gemm_partition {
     int rows, row_parts, panels, panel_parts;
     enum gemm_left left;

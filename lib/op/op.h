@@ -31,7 +31,7 @@ struct linear; /* declared below */
 /* ---- products.c: decides whether OpenBLAS or the built-in kernels compute a product ---- */
 /* The three products of a layer: y, dx and dW (linear.c). */
 enum product { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT, PRODUCTS };
-/* Which products of layers with weights [out][in] OpenBLAS computes. */
+/* The products of layers with weights [out][in] that OpenBLAS computes. */
 struct product_shape {
     int out, in;
     bool openblas[PRODUCTS];

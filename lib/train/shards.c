@@ -36,10 +36,7 @@ rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_messa
 rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
                               rapt_message *why)
 {
-    enum {
-        PIECES = 8
-    }; /* minimum number of multiples per machine, if there are that many
-          shards */
+    enum { PIECES = 8 }; /* multiples per machine, at least, if there are enough shards */
     if (!first || !end)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", first ? "end" : "first");
     rapt_status status = rapt__shards_check("shards", shards, 1, why);

@@ -127,7 +127,7 @@ void rapt__shards_forget(rapt_trainer *t);
 void rapt__shards_final(struct team *team, void *argument, size_t from);
 
 /* ---- reward.c ---- */
-/* Returns the initial mean loss per token, which is that of a uniform guess. */
+/* Returns the initial mean loss per token: the loss of a uniform guess. */
 double rapt__mean_loss_first(const rapt_model *model);
 /* Computes the rewards and baselines of all rows from the losses of the rows with labels. Must be
    called by one member of the team. */

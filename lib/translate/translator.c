@@ -1,5 +1,5 @@
-/* translator.c - creates translators, which consist of a session, a model and tokenizers; the
-   latter two belong to the caller or come from a model file. */
+/* translator.c - creates translators. A translator has a session, a model and tokenizers. The model
+   and the tokenizers belong to the caller or come from a model file. */
 #include "translate/translate.h"
 
 #include "import/import.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* if the window has more than one sentence */
+enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* limit for windows of more than one sentence */
 
 /* Returns the limits on the translations of a call. */
 static struct target_limit rule_of(const struct window *w)

@@ -57,8 +57,8 @@ struct backward_row {
     int head, t;
     const float *dout_dots; /* element s is dout.v of key s; NULL if not computed yet */
     float *dz;              /* dw, then dz, then dx */
-    float *dnext; /* for recurrent scores: on entry the gradient of this query's weights from the
-                     next query, on return that of the previous query's weights */
+    float *dnext; /* for recurrent scores: on entry, the gradient of this query's weights from the
+                     next query; on return, the gradient of the previous query's weights */
     struct head_sums sums;         /* sums of the head and sequence */
     const struct row_block *block; /* keeps the weights and dx of this row at `index`, for products
                                       of all rows; if NULL, the row itself adds to all gradients */
