@@ -49,9 +49,9 @@ typedef struct rapt_message {
 } rapt_message;
 
 /* The functions from which the library gets its memory. Memory is allocated only by functions named
-   *_create, *_load or *_learn and by those whose comments say so or list RAPT_NO_MEMORY. Encoding,
-   decoding and training never allocate. If several threads call the library at the same time, alloc
-   and free must be safe to call concurrently.
+   *_create, *_load or *_learn and by those whose comments say so or list RAPT_NO_MEMORY.
+   rapt_encode, rapt_decode and the steps of training never allocate. If several threads call the
+   library at the same time, alloc and free must be safe to call concurrently.
 
    A NULL allocator, or one whose members are all 0, means aligned_alloc and free. If only one of
    the two functions is set, every allocation fails. The struct is copied and will not grow. */

@@ -177,9 +177,9 @@ static int ask_for(int threads, int capacity)
     return rapt__min(size, rapt__max(wanted, capacity));
 }
 
-/* Returns true if OpenMP's threads have the stack that a member needs (measured: 55 KB, most of it
-   in multiply_unit of op/gemm_builtin.c). OMP_STACKSIZE applies to the whole process, so this is
-   checked only once, on one thread. */
+/* The stack that a member needs (measured: 55 KB, most of it in multiply_unit of
+   op/gemm_builtin.c). OMP_STACKSIZE applies to the whole process, so the stack of OpenMP's threads
+   is checked only once, on one thread. */
 enum { STACK_NEEDED = 57 << 10 };
 enum { STACK_UNKNOWN, STACK_ENOUGH, STACK_SMALL };
 static atomic_int workers_stack;

@@ -41,8 +41,8 @@ static int key_blocks_of(const struct backward_pair *p)
     return rapt__ceil_div(p->b.existing, ATTEND_BLOCK);
 }
 
-/* Returns the number of register tiles of a block: first those for the scores, their gradients and
-   the gradients of queries, then those for the gradients of keys and values. */
+/* Returns the number of register tiles of a pair: those for the scores, their gradients and the
+   gradients of queries, plus those for the gradients of keys and values. */
 static int64_t tiles_of_pair(const struct backward_pair *p)
 {
     int rows = p->f->kernels->tile_rows;

@@ -237,7 +237,7 @@ float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b
     return rapt__arena_floats(arena, b->heads, rows);
 }
 
-/* Returns the arena after the statistics, as workspace that is needed only to compute them. */
+/* Returns an arena of the memory after the statistics, for the workspace that computes them. */
 static struct arena arena_after(const struct arena *arena)
 {
     struct arena rest = *arena;

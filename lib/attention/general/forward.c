@@ -159,7 +159,7 @@ static void attend_block(const struct general_forward *f, const struct sequence 
     if (sums) sum_values(f, &block, &keys, out);
 }
 
-/* Computes rows [first, first + rows) of a head. With a recurrent score, it starts from row 0. */
+/* Computes rows [first, first + rows) of a head. With a recurrent score, first must be 0. */
 static void attend_general_rows(const struct general_forward *f, const struct sequence *b, int h,
                                 int first, int rows)
 {
