@@ -87,8 +87,8 @@ typedef struct rapt_stride {
 } rapt_stride;
 
 /* The positions of queries among the keys, which are required by causality, windows, local-m,
-   slopes, tables and rotary embeddings. There is no default, because the two alignments agree only
-   if there are as many queries as keys, and differ with a cache. */
+   slopes, tables and rotary embeddings. There is no default, because the two alignments differ
+   unless there are as many queries as keys, which is not the case when decoding with a cache. */
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
     RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */

@@ -18,9 +18,9 @@ extern "C" {
 #endif
 
 /* CMakeLists.txt reads these three lines. */
-#define RAPT_VERSION_MAJOR 0 /* the version of these headers */
-#define RAPT_VERSION_MINOR 3 /* a new one may break programs while MAJOR is 0 */
-#define RAPT_VERSION_PATCH 0 /* a new one never changes an interface */
+#define RAPT_VERSION_MAJOR 0 /* version of these headers */
+#define RAPT_VERSION_MINOR 3 /* a change may break programs while MAJOR is 0 */
+#define RAPT_VERSION_PATCH 0 /* a change never affects the interface */
 
 /* Returns the version of the library that the program is linked with, such as "0.3.0". The string
    is static. */

@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* rapt_generate makes these callbacks on the thread that called it, outside of any parallel region.
-   They must not use the session. */
+/* rapt_generate calls the functions below on the thread that called it, outside of any parallel
+   region. They must not use the session. */
 
 /* Receives each token of a source's best sequence once it is final, in order, with its
    log-probability in nats. The end is included, the prefix is not. Greedy search and sampling
@@ -32,9 +32,9 @@ typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int coun
    stop a call from another thread, return an atomic flag that the other thread sets. */
 typedef int rapt_stop_fn(void *user);
 
-/* Which project's search rules to follow: when a hypothesis ends, which ones survive, when a search
-   stops. Each step ranks the continuations of all live hypotheses by their sums of
-   log-probabilities. B is `beams`, and n is the number of tokens of a hypothesis, including its
+/* The search rules of several projects, which define when a hypothesis ends, which ones survive,
+   and when a search stops. Each step ranks the continuations of all live hypotheses by their sums
+   of log-probabilities. B is `beams`, and n is the number of tokens of a hypothesis, including its
    end:
 
                an end finishes its   survivors       a source is finished

@@ -57,7 +57,7 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
                        pytorch_model.bin (any version of PyTorch), possibly in shards
 
    Quantized numbers become floats in the same way as in the file's own engine. The metadata
-   "rapt.origin" names the format. MarianMT's bias of the pad token is replaced by -1e9, since no
+   "rapt.origin" names the format. The bias of MarianMT's pad token is set to -1e9, since no
    translation contains that token. MarianMT's sinusoids are computed, unless the file contains
    tables of sinusoids that differ, as 16-bit files do. The model then has RAPT_POSITION_LEARNED
    with these tables.
