@@ -118,10 +118,10 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
 RAPT_API void rapt_generate_options_default(rapt_generate_options *options, size_t size,
                                             int32_t begin, int32_t end);
 
-/* The caller's arrays for the results of B sources. They are ordered by source, then from best to
-   worst: the hypothesis of rank r < nbest of source b has index b * nbest + r. When the search
-   ranks continuations, ties go to the earlier hypothesis, then to the lower token. Hypotheses of
-   equal score are ordered as they finished. */
+/* The caller's arrays for the results of B sources. The results are ordered by source, then from
+   best to worst: the hypothesis of rank r < nbest of source b has index b * nbest + r. When the
+   search ranks continuations, ties go to the earlier hypothesis, then to the lower token.
+   Hypotheses of equal score are in the order in which they finished. */
 typedef struct rapt_generate_outputs { /* size-first, see base.h */
     size_t size;
     int32_t *ids;  /* [B * nbest][max_length] tokens without begin and end; if the option max_length
@@ -152,8 +152,8 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
    rapt_decode must be preceded by rapt_encode.
 
    Returns RAPT_BAD_ARGUMENT if an option, a token or a count is out of range, or if an output
-   requires a feature that the session lacks; *why names it. Returns RAPT_NO_MEMORY only with a
-   shortlist. The encoder has run by then, so that rapt_encode is required in this case too. */
+   requires a feature that the session lacks; *why names it. RAPT_NO_MEMORY is only possible with a
+   shortlist. The encoder has already run by then, so rapt_encode is required in this case, too. */
 RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
                                    const rapt_generate_options *options,
                                    const rapt_generate_outputs *outputs, rapt_message *why);
@@ -171,8 +171,8 @@ RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *sou
    including its end may be as long as rapt_generate allows max_length to be. As after
    rapt_generate, the next rapt_decode must be preceded by rapt_encode.
 
-   Returns RAPT_BAD_ARGUMENT if a token is outside the vocabulary, there are more tokens than fit,
-   or the numbers of targets and sources differ. */
+   Returns RAPT_BAD_ARGUMENT if a token is outside the vocabulary, there are more tokens than the
+   limits allow, or the numbers of targets and sources differ. */
 RAPT_API rapt_status rapt_score_targets(rapt_session *session, const rapt_tokens *source,
                                         const rapt_tokens *target, int32_t begin, int32_t end,
                                         float *log_probabilities, double *sums, rapt_message *why);

@@ -224,9 +224,9 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
        translation may have, the status of its translation is RAPT_BAD_ARGUMENT. */
     const rapt_text *prefixes;
     /* Callbacks as in rapt_generate_options, on the calling thread. `source` is the index into
-       texts, of which there are at most INT_MAX. Calls for the sentences of a batch alternate in no
-       particular order. If token or stop stops the call, callback receives only the translations
-       that have begun, as far as they have been generated. */
+       texts, of which there are at most INT_MAX. Calls for different sentences of a batch are
+       interleaved in no particular order. If token or stop stops the call, callback receives only
+       the translations that have begun, as far as they have been generated. */
     rapt_token_fn *token;   /* reports tokens of each sentence's best translation once they are
                                final */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
@@ -262,9 +262,9 @@ typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);
    receives user. Allocates memory for the duration of the call. Errors are the same as for
    rapt_translate_many.
 
-   Here probabilities are normalized over all tokens. While translating (except with the rules of
-   MARIAN and HF), they are normalized only over the tokens that a translation may contain, without
-   padding, the begin token and what min_length or no_repeat_ngram forbids. The score of a
+   This function normalizes probabilities over all tokens. Translation (except with the rules of
+   MARIAN and HF) normalizes them only over the tokens that a translation may contain, which exclude
+   padding, the begin token and those that min_length or no_repeat_ngram forbids. The score of a
    translation without length_penalty is therefore at least as high as its sum here. */
 RAPT_API rapt_status rapt_translator_score(rapt_translator *translator, const rapt_text *sources,
                                            const rapt_text *targets, size_t count,
