@@ -190,9 +190,9 @@ struct feed {
     const rapt_tokens *tokens; /* one sequence per source */
     int32_t begin, end;        /* put around each sequence; end is -1 if there is no end */
 };
-/* Returns the number of next rows of all sequences, at most limits.target_tokens. The rows are in
-   search.starts and search.inputs, and the token that follows each row in search.wanted. Returns 0
-   once all sequences have been fed. */
+/* Returns the next rows of all sequences, at most limits.target_tokens. They are stored in
+   search.starts and search.inputs, and the token that follows each row in search.wanted. There are
+   no rows left once all sequences have been fed. */
 rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *feed);
 
 #endif

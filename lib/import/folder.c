@@ -1,12 +1,16 @@
 /* folder.c - chooses the model of a folder and its decoding settings, and reports the purpose of
    every file in the folder.
 
-   The model is chosen by the first of these rules that applies: a usual name of Hugging Face,
-   unless there is a model.bin; the only model; the only one that `models:` of decoding settings
-   names; model.bin or model.npz; the model whose name the others extend (ende.npz if the other is
-   ende.npz.best-bleu.npz). Of two names that differ only in ".alphas", the one with alphas is
-   considered. Settings are decoder.yml, *.decoder.yml and config*.yml, as written by Marian and
-   Bergamot. */
+   The first of these that exists is the model:
+
+       - a usual name of Hugging Face, unless there is a model.bin
+       - the only model in the folder
+       - the only model that `models:` of decoding settings names
+       - model.bin or model.npz
+       - the model whose name the others extend, as ende.npz.best-bleu.npz extends ende.npz
+
+   Of two names that differ only in ".alphas", only the one with alphas is considered. Settings are
+   decoder.yml, *.decoder.yml, config.yml and config.*.yml, as written by Marian and Bergamot. */
 #include "import/parts.h"
 
 #include <errno.h>

@@ -70,7 +70,7 @@ void rapt__general_backward_layout(struct arena *arena, const struct bounds *b)
     lay_out_backward_rows(arena, b, &mine);
 }
 
-/* Zeroes and returns the sums of a head and sequence, n floats. */
+/* Zeroes and returns the sums of head and sequence number n, or NULL if their size is 0. */
 static float *zeroed(float *all, size_t n, size_t size)
 {
     return size ? memset(all + n * size, 0, size * sizeof *all) : NULL;
@@ -250,7 +250,7 @@ static void backward_keys(const struct general_backward *f, int index, int g)
     if (c->vector && p.dkeys) add_dkeys(&p);
 }
 
-/* Adds the sums of head h over the sequences to d, n floats. */
+/* Adds the sums of head h, n floats, over all sequences to d. */
 static void add_sums(const struct general_backward *f, int h, float *d, size_t n, const float *sums,
                      size_t size)
 {
