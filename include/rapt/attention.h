@@ -268,16 +268,16 @@ typedef struct rapt_attention { /* size-first, see base.h */
 RAPT_API rapt_status rapt_attention_init(rapt_attention *a, size_t size, int batch, int heads,
                                          int queries, int keys, int width);
 /* Does the same for arrays [batch][rows][heads][width], in which a row of all heads is contiguous.
-   RAPT_BAD_ARGUMENT: as for rapt_attention_init. */
+   Errors are the same as for rapt_attention_init. */
 RAPT_API rapt_status rapt_attention_init_rows(rapt_attention *a, size_t size, int batch, int heads,
                                               int queries, int keys, int width);
 /* Does the same for self-attention on the output x of a single projection: q is x, k is x + heads *
    width, and v is x + (heads + key_heads) * width. Gradients have the same layout. key_heads may be
-   0 for one per query head. RAPT_BAD_ARGUMENT: as for rapt_attention_init. */
+   0 for one per query head. Errors are the same as for rapt_attention_init. */
 RAPT_API rapt_status rapt_attention_init_packed(rapt_attention *a, size_t size, int batch,
                                                 int heads, int key_heads, int rows, int width);
 /* Does the same for a ragged batch. Both arrays of starts have [batch + 1] elements and are not
-   copied. For self-attention key_starts may be NULL, which means query_starts. RAPT_BAD_ARGUMENT:
+   copied. For self-attention, key_starts may be NULL, which means query_starts. Errors are the same
    as for rapt_attention_init. */
 RAPT_API rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, int batch,
                                                 int heads, const int *query_starts,

@@ -267,8 +267,8 @@ RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, in
    rapt_shards_range, in ascending order. A loss that is not finite is reported in record->loss and
    is not an error here.
 
-   RAPT_BAD_ARGUMENT: as for rapt_train_gradient; also if gradients of that function wait for a
-   step. */
+   Errors are the same as for rapt_train_gradient. Returns RAPT_BAD_ARGUMENT also if gradients of
+   that function have not been applied by a step yet. */
 RAPT_API rapt_status rapt_train_shard(rapt_trainer *trainer, int shard, const rapt_tokens *source,
                                       const rapt_tokens *target, rapt_shard *record,
                                       rapt_message *why);
