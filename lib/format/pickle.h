@@ -13,15 +13,16 @@ enum { PICKLE_MAX = 1 << 22 }; /* maximum size of a pickle; 16,000 tensors take 
 enum pickle_kind {
     PICKLE_NONE,
     PICKLE_MARK,
-    PICKLE_NUMBER, /* integer or boolean: number */
-    PICKLE_LONG,  /* an integer of more than 64 bits, text[size]: two's complement, little-endian */
+    PICKLE_NUMBER, /* number is the integer or boolean */
+    PICKLE_LONG,  /* an integer of more than 64 bits, in text[size]: two's complement, little-endian
+                   */
     PICKLE_FLOAT, /* a value that is discarded, because no state dict needs it */
     PICKLE_TEXT,  /* text[size], without a terminating 0 */
     PICKLE_TUPLE, /* items[first .. first + size) */
     PICKLE_LIST,  /* the pairs whose `of` equals first, in order; their keys are PICKLE_NONE */
     PICKLE_DICT,  /* the pairs whose `of` equals first */
-    PICKLE_GLOBAL,  /* first: index into the table of known names */
-    PICKLE_STORAGE, /* number: elements; text[size]: its key; first: the global of its type */
+    PICKLE_GLOBAL,  /* first is the index in the table of known names */
+    PICKLE_STORAGE, /* of `number` elements; text[size] is its key, first the global of its type */
     PICKLE_TENSOR   /* items[first .. first + 4): storage, offset, shape, strides; the last two are
                        tuples */
 };
@@ -29,7 +30,7 @@ struct pickle_value {
     enum pickle_kind kind;
     uint32_t first, size; /* 32 bits suffice because of PICKLE_MAX */
     int64_t number;
-    const char *text; /* offset in the bytes of the pickle */
+    const char *text; /* points into the bytes of the pickle */
 };
 struct pickle_pair { /* an item of the dict or list number `of` */
     uint32_t of;
@@ -44,7 +45,7 @@ struct pickle { /* initialized as {allocator, label, why} */
     rapt_allocator allocator;
     const char *label;
     rapt_message *why;
-    struct pickle_values stack, memo, items, storages; /* storages: one per reference */
+    struct pickle_values stack, memo, items, storages; /* storages has one item per reference */
     struct pickle_pair *pairs;                         /* [pair_count] in the order of assignment */
     size_t pair_count, pair_capacity;
     uint32_t containers; /* number of dicts and lists so far */

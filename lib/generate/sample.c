@@ -139,7 +139,7 @@ static float bound_of_k(const struct urn *urn, int top_k)
     return urn->greatest[block];
 }
 
-/* Returns a logit such that all tokens below it have a probability of less than 1 - top_p together:
+/* Returns a logit such that all tokens below it together have a probability of less than 1 - top_p:
    even `vocab` tokens with the share computed here would not exceed that. The factors with 1e-3 and
    1e-6 allow for rounding. */
 static float bound_of_p(const struct urn *urn, double top_p)

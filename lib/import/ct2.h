@@ -25,8 +25,8 @@ enum ct2_use {
 enum { CT2_RELU = 0, CT2_SWISH = 2, CT2_GELU = 3 };
 enum { CT2_ATTRIBUTES = 14 };
 extern const struct ct2_attribute {
-    const char *name, *dtype;    /* name: what follows "encoder/" or "decoder/"; dtype: NULL if not
-                                    written */
+    const char *name,
+        *dtype; /* name follows "encoder/" or "decoder/"; dtype is NULL if not written */
     bool of_encoder, of_decoder; /* written for this side */
     int otherwise;               /* value if the file does not contain it */
     enum ct2_use use;
@@ -34,7 +34,7 @@ extern const struct ct2_attribute {
 /* Returns the value of an attribute for a configuration. */
 int rapt__ct2_value(const rapt_config *c, const struct ct2_attribute *a);
 
-/* Optional table of positions, one row each; what follows "encoder" or "decoder". */
+/* Name of the optional table of positions, one row each, after "encoder" or "decoder". */
 #define CT2_POSITIONS "/position_encodings/encodings"
 
 #endif
