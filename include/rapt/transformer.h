@@ -440,9 +440,8 @@ RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source
 
 /* Appends tokens to the batch * beams targets of the last rapt_encode. A target may get no tokens.
    *logits becomes [tokens][target_vocab], owned by the session and valid until its next call. A
-   call with n tokens gives the same bits as n calls with one token each. Errors
-   are the same as for rapt_encode. Returns RAPT_BAD_ARGUMENT also if rapt_encode has not been
-   called. */
+   call with n tokens gives the same bits as n calls with one token each. Errors are the same as for
+   rapt_encode. Returns RAPT_BAD_ARGUMENT also if rapt_encode has not been called. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 

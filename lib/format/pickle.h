@@ -13,14 +13,13 @@ enum { PICKLE_MAX = 1 << 22 }; /* maximum size of a pickle; 16,000 tensors take 
 enum pickle_kind {
     PICKLE_NONE,
     PICKLE_MARK,
-    PICKLE_NUMBER, /* number is the integer or boolean */
-    PICKLE_LONG,  /* an integer of more than 64 bits, in text[size]: two's complement, little-endian
-                   */
-    PICKLE_FLOAT, /* a value that is discarded, because no state dict needs it */
-    PICKLE_TEXT,  /* text[size], without a terminating 0 */
-    PICKLE_TUPLE, /* items[first .. first + size) */
-    PICKLE_LIST,  /* the pairs whose `of` equals first, in order; their keys are PICKLE_NONE */
-    PICKLE_DICT,  /* the pairs whose `of` equals first */
+    PICKLE_NUMBER,  /* number is the integer or boolean */
+    PICKLE_LONG,    /* more than 64 bits in text[size]: two's complement, little-endian */
+    PICKLE_FLOAT,   /* a value that is discarded, because no state dict needs it */
+    PICKLE_TEXT,    /* text[size], without a terminating 0 */
+    PICKLE_TUPLE,   /* items[first .. first + size) */
+    PICKLE_LIST,    /* the pairs whose `of` equals first, in order; their keys are PICKLE_NONE */
+    PICKLE_DICT,    /* the pairs whose `of` equals first */
     PICKLE_GLOBAL,  /* first is the index in the table of known names */
     PICKLE_STORAGE, /* of `number` elements; text[size] is its key, first the global of its type */
     PICKLE_TENSOR   /* items[first .. first + 4): storage, offset, shape, strides; the last two are

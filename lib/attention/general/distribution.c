@@ -1,5 +1,5 @@
-/* distribution.c - normalizers: from scores x to weights z and back, one row of the table each;
-   p = softmax(x).
+/* distribution.c - normalizers, which turn scores x into weights z, and their gradients. Each has a
+   row in the table at the end. p is softmax(x).
 
    SOFTMAX            z = p                          dx = p (dz - p.dz)
    ARGMAX             z = 1 at the max of x          dx = 0
