@@ -12,7 +12,7 @@ static int limit_of(const struct search *s, int source_length)
     if (o->max_ratio <= 0) return s->max_length;
     double limit = (double)o->max_ratio * source_length;
     if (s->search_rules == RAPT_SEARCH_RULES_MARIAN) {
-        /* Marian compares the product in float with the length, and ends when that is reached. */
+        /* Marian computes the product in float, and ends a sequence when its length reaches it. */
         const float product = o->max_ratio * (float)source_length;
         limit = ceil((double)product);
     }

@@ -78,7 +78,7 @@ const int rapt__marian_row_count = sizeof rapt__marian_rows / sizeof *rapt__mari
 /* Options of the architecture, with the values that are supported. All other options concern
    training and search. */
 static const struct {
-    const char *key, *good, *too; /* too: second supported value, or NULL */
+    const char *key, *good, *too; /* `too` is a second supported value, or NULL */
 } options[] = {
     {"type", "transformer", NULL},
     {"transformer-no-projection", "false", NULL},

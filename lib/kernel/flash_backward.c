@@ -188,7 +188,7 @@ static void score_gradients(const struct attend_block *b, const struct attend_we
             score_gradient(b, from->scale, d, s, r, false, NULL, w + at, ds + at);
 }
 
-/* Adds a x to y, `width` floats; does nothing if a is 0. */
+/* Adds a x to y, both of `width` floats. Does nothing if a is 0. */
 static void add_scaled(float *y, float a, const float *x, int width)
 {
     for (int n = 0; n < width && a != 0; n += LANES)

@@ -1,5 +1,5 @@
-/* flash_head_scores.c - which keys the queries of a short head see, and the scores of these keys,
-   with queries in the lanes of vectors. Used by flash_head.c and flash_head_backward.c. */
+/* flash_head_scores.c - finds the keys that the queries of a short head see, and computes their
+   scores, with queries in the lanes of vectors. Used by flash_head.c and flash_head_backward.c. */
 #include "kernel/flash.h"
 
 #include <math.h>

@@ -45,7 +45,7 @@ static bool collides(const struct gemm *g)
 
 static enum gemm_left left_of(const struct exec_context *exec, const struct gemm *g)
 {
-    /* A low tile would use less than half of each line that it reads of adjacent rows. */
+    /* If rows are adjacent floats, a low tile uses less than half of each line that it reads. */
     bool low = 2 * exec->kernels->tile_rows < LANES;
     if (g->rows < GEMM_FEW_ROWS) return GEMM_LEFT_IN_PLACE;
     if (g->a_row == 1 && low) return GEMM_LEFT_TILES;

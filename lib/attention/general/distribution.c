@@ -15,8 +15,8 @@
    query's number (kernel/random.c), so it depends only on seed, sequence, head, query and key. Ties
    go to the lowest key. Hidden keys have x = -infinity and get weight and gradient 0.
 
-   A temperature so low that y would be infinite gives the limit of z, all weight at the maximum. If
-   its inverse is infinite, dx takes its limit, 0. */
+   If the temperature is so low that y would be infinite, z is its limit, with all weight at the
+   maximum. If the inverse of the temperature is infinite, dx is its limit, 0. */
 #include "attention/general/general.h"
 
 #include <float.h>
