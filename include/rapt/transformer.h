@@ -93,14 +93,14 @@ typedef enum rapt_recurrence {
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
    SAMPLE takes the most likely key and GUMBEL_SOFTMAX adds no noise. rapt_config_field_at returns
    the name, range and default of every field. */
-enum { RAPT_CONFIG_FIELDS = 47 };
+enum { RAPT_CONFIG_FIELDS = 50 };
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
     rapt_kind kind;          /* which halves the model has */
     int source_vocab;   /* size of the source vocabulary, 0 to 2^24; 0 if there is no encoder or it
                            reads vectors (source_width) */
     int target_vocab;   /* size of the target vocabulary, or number of classes of an encoder-only
-                           model, 1 to 2^24 */
+                           model, 0 to 2^24; 0 for an encoder that only embeds */
     int positions;      /* length of the longest sequence in tokens, 1 to 2^24 */
     int width;          /* elements of a token's vector, 1 to 2^16; 512 in Vaswani et al. */
     int heads;          /* attention heads, 1 to 2^16; must divide width */
@@ -172,7 +172,13 @@ typedef struct rapt_config { /* size-first, see base.h */
     int alignment_layer; /* decoder layer, counted from 1, whose first head of cross-attention gives
                             the alignment of translations, 0 to 2^10; 0 means the mean of all layers
                             and heads */
-    int reserved[1];     /* must be 0 */
+    int embedding_norm;  /* 1: a norm follows the embedding and its position (Devlin et al. 2019) */
+    int token_types;     /* types of source tokens, each with a learned vector, 0 to 2^4. The id of
+                            token     t of type k is t + k source_vocab (Devlin et al. 2019). 0 means no
+                            types */
+    int pooler;      /* 1: pooled rows pass a dense layer with tanh before the output matrix (Devlin
+                        et al. 2019); rapt_embed ignores it */
+    int reserved[2]; /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */

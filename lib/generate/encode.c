@@ -81,6 +81,11 @@ static void answer(const struct exec_context *c, const struct reading *r, const 
         rapt__pool_forward(c, &pool, states, pooled);
         states = pooled, rows = end - first, at = first;
     }
+    if (r->classify && s->model->config.pooler) {
+        float *hidden = s->hidden + (ptrdiff_t)first * D;
+        rapt__pooler_forward(c, s->model, states, rows, hidden);
+        states = hidden;
+    }
     if (r->classify)
         rapt__linear_forward(c, &output, states, D, rows, s->logits + (ptrdiff_t)at * output.out,
                              output.out, ACTIVATION_NONE, NULL);
@@ -180,7 +185,7 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
 {
     const rapt_config *config = &s->model->config;
     const struct token_limits limits = {.what = "source",
-                                        .vocab = config->source_vocab,
+                                        .vocab = rapt__source_ids(config),
                                         .vectors = config->source_width > 0,
                                         .batch = s->limits.batch,
                                         .tokens = s->limits.source_tokens,
@@ -254,6 +259,9 @@ rapt_status rapt_classify(rapt_session *s, const rapt_tokens *source, const floa
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
             "this model has a target, and only an encoder-only model classifies: use rapt_decode");
+    if (!c->target_vocab)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "this model has no output matrix: use rapt_embed");
     struct reading r = {.pooling = c->pooling, .classify = true};
     rapt_status status = encode_source(&r, s, source, s->limits.target_length, why);
     if (!status) *logits = s->logits;

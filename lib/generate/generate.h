@@ -155,6 +155,7 @@ struct rapt_session {
     float *logits;        /* [target_tokens][N]; in encoder-only models [source_tokens][N], or
                              [batch][N] with pooling */
     float *pooled;        /* [batch][D] */
+    float *hidden;        /* [batch][D] after the pooler; NULL without one */
     int sources, targets; /* number of sequences of the last rapt_encode, and of their targets */
     int target_rows;      /* rows of the last rapt_decode; 0 if there were none or targets have
                              moved since */

@@ -181,6 +181,7 @@ static void lay_out_session(rapt_session *s, struct arena *arena)
     int answers = c->kind != RAPT_KIND_ENCODER_ONLY ? target : c->pooling ? l->batch : source;
     s->logits = rapt__arena_floats(arena, (size_t)answers, (size_t)c->target_vocab);
     s->pooled = rapt__arena_floats(arena, source ? batch : 0, (size_t)c->width);
+    s->hidden = rapt__arena_floats(arena, c->pooler ? batch : 0, (size_t)c->width);
     s->group_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
     s->source_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
     s->target_starts = rapt__arena_take(arena, slots + 1, sizeof(int));

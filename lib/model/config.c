@@ -90,6 +90,9 @@ static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
         status = check_half("an encoder", encoder, "encoder_layers", c->encoder_layers, why);
     if (!status)
         status = check_half("a decoder", decoder, "decoder_layers", c->decoder_layers, why);
+    if (!status && !c->target_vocab && (decoder || c->output_bias))
+        status = rapt__fail(why, RAPT_BAD_ARGUMENT, "target_vocab is 0, but the model has %s",
+                            decoder ? "a decoder" : "an output bias");
     for (size_t i = 0; !status && i < sizeof c->reserved / sizeof *c->reserved; i++)
         if (c->reserved[i])
             status = rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved of rapt_config must be 0");
@@ -153,6 +156,13 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
     if (c->pooling && c->kind != RAPT_KIND_ENCODER_ONLY)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "pooling is %s, but the model has a decoder",
                           rapt_config_field_at(CONFIG_pooling)->word((int)c->pooling));
+    if (c->pooler && !(c->pooling && c->target_vocab))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "pooler is 1, but the model does not pool, or has no output");
+    if (c->token_types && !c->source_vocab)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "token_types is %d, but the model reads no source tokens",
+                          c->token_types);
     if (c->position <= RAPT_POSITION_CONCATENATED_N1 && c->width % 2 != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "width is %d, but sinusoids need an even width",
                           c->width);

@@ -47,16 +47,19 @@ struct layer_offsets {
 struct stack_offsets {       /* one half of the model */
     size_t table, positions; /* [vocab][D] in panels, and [positions][D] in rows for learned
                                 positions only */
+    size_t types;            /* [token_types][D] in rows; 0 without types */
     struct linear_offsets
         source;      /* replaces the table in an encoder that reads vectors; otherwise its `in` is
                         0 */
     size_t relative; /* learned relative biases: table [H][buckets] or slopes [H] */
     struct layer_offsets *layers;
     int count;
-    struct norm_offsets last; /* pre-norm only: norm after the last layer */
+    struct norm_offsets embedded; /* with embedding_norm only: norm after the embedding */
+    struct norm_offsets last;     /* pre-norm only: norm after the last layer */
 };
 struct layout {
     struct stack_offsets encoder, decoder;
+    struct linear_offsets pooler; /* see pooler.c; in is 0 without one */
     struct linear_offsets output; /* projection to logits; weight may be one of the tables */
     struct parameter *parameters;
     int count;
@@ -284,9 +287,10 @@ struct sublayer {
 struct stack_memory {
     struct sublayer *sublayers; /* [count] layer by layer, in the order of parts */
     int count;
+    float *raw;      /* with embedding_norm: [rows][D] embedded, before that norm */
     float *embedded; /* [rows][D] */
     float *first;    /* pre-norm: [rows][D] embedded, normalized */
-    struct norm_saved first_saved;
+    struct norm_saved embedded_saved, first_saved;
     /* for backward only: */
     float *dout, *dstream;                             /* [rows][D] */
     float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only if gated */
@@ -429,7 +433,19 @@ void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
                            const struct stack_caches *caches, bool cross, int layer, int head,
                            int sequence, int row, float share, float *weights);
 
+/* ---- pooler.c: y = tanh(W x + b) of pooled rows x [rows][D] ---- */
+void rapt__pooler_forward(const struct exec_context *c, const rapt_model *model, const float *x,
+                          int rows, float *y);
+/* Overwrites dy with the gradient before tanh, sets dx, and adds the gradients of W and b. */
+void rapt__pooler_backward(const struct exec_context *c, const rapt_model *model, const float *x,
+                           const float *y, int rows, float *dy, float *dx, float *gradients);
+
 /* ---- tokens.c ---- */
+/* Returns the number of ids that a source may have: token + type * source_vocab. */
+static inline int rapt__source_ids(const rapt_config *c)
+{
+    return c->source_vocab * rapt__max(c->token_types, 1);
+}
 struct token_limits {
     const char *what; /* "source" or "target", for messages and for names of limits such as
                          "source_tokens" */

@@ -46,13 +46,17 @@ static void lay_out_once(struct layout_pass *w, const rapt_config *c)
     bool learned = c->position == RAPT_POSITION_LEARNED,
          pre_norm = c->norm_order == RAPT_NORM_ORDER_PRE;
     bool shared_table = c->tie == RAPT_TIE_ALL;
-    int vectors = c->source_width;
+    int vectors = c->source_width, types = c->token_types;
+    bool source_types = types > 0, pooler = c->pooler != 0;
     bool source_vectors = encoder && vectors > 0;
     bool source_table = encoder && !shared_table && !source_vectors,
          target_table = decoder && !shared_table;
     bool source_positions = encoder && learned, target_positions = decoder && learned;
     bool encoder_last = encoder && pre_norm, decoder_last = decoder && pre_norm;
-    bool output_matrix = c->tie == RAPT_TIE_NONE || (c->tie == RAPT_TIE_OUTPUT && !decoder);
+    bool encoder_embedded = encoder && c->embedding_norm,
+         decoder_embedded = decoder && c->embedding_norm;
+    bool own_output = c->tie == RAPT_TIE_NONE || (c->tie == RAPT_TIE_OUTPUT && !decoder);
+    bool output_matrix = own_output && target > 0;
     bool output_bias = c->output_bias != 0, centered = c->norm_type == RAPT_NORM_TYPE_LAYER;
     bool table = c->relative_bias == RAPT_RELATIVE_BIAS_T5;
     bool slopes = c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI_LEARNED;
@@ -65,8 +69,9 @@ static void lay_out_once(struct layout_pass *w, const rapt_config *c)
 #include "model/parameters.def"
 #undef ONCE
     if (shared_table) l->decoder.table = l->encoder.table;
-    if (!output_matrix) l->output.weight = l->decoder.table;
+    if (!own_output) l->output.weight = l->decoder.table;
     l->encoder.source.in = vectors, l->encoder.source.out = D;
+    l->pooler.in = l->pooler.out = pooler ? D : 0;
     l->output.in = D;
     l->output.out = target;
 }

@@ -87,6 +87,7 @@ static struct embedding embedding_of(const struct chain *chain, const struct sta
     bool learned = c->position == RAPT_POSITION_LEARNED;
     return (struct embedding){
         .table = s->block + chain->offset->table,
+        .types = chain->offset->types ? s->block + chain->offset->types : NULL,
         .positions = learned ? s->block + chain->offset->positions : s->model->sinusoids,
         .vocab = s->decoder ? c->target_vocab : c->source_vocab,
         .width = c->width,
@@ -106,47 +107,83 @@ static struct dropout residual_site(const struct stack *s, const struct pass *p,
     return rapt__site(&p->drop, p->drop.share, s->decoder, i, SITE_RESIDUAL);
 }
 
-/* Embeds tokens, or projects vectors, then adds positions and applies dropout. */
-static void embed(const struct exec_context *c, const struct chain *chain, const struct stack *s,
-                  const struct pass *p)
+/* Embeds tokens, or projects vectors, then adds positions and applies dropout (d NULL: none). */
+static void embed_rows(const struct exec_context *c, const struct chain *chain,
+                       const struct stack *s, const struct pass *p, const struct dropout *d,
+                       float *y)
 {
     const struct embedding e = embedding_of(chain, s);
-    const struct dropout d = residual_site(s, p, -1);
-    float *y = s->memory->embedded;
-    if (chain->bare) {
-        rapt__copy(c, p->vectors, (size_t)p->rows.count * (size_t)chain->config->width, y);
-        return;
-    }
     if (!p->vectors) {
         rapt__embed_forward(c, &e, p->rows.batch, p->ids, p->rows.starts,
-                            p->caches ? p->caches->past : NULL, &d, y);
+                            p->caches ? p->caches->past : NULL, d, y);
         return;
     }
     const struct linear source = rapt__linear_at(&chain->offset->source, s->block);
     const struct positioning positioning = {e.positions, e.width};
     rapt__linear_forward(c, &source, p->vectors, source.in, p->rows.count, y, source.out,
                          ACTIVATION_NONE, NULL);
-    rapt__positions_add(c, &positioning, p->rows.batch, p->rows.starts, &d, y);
+    rapt__positions_add(c, &positioning, p->rows.batch, p->rows.starts, d, y);
 }
 
-static void embed_backward(const struct exec_context *c, const struct chain *chain,
-                           const struct stack *s, const struct pass *p, float *dy, float *gradients)
+/* Computes the input of the first sublayer, which a norm may follow. Dropout comes last. */
+static void embed(const struct exec_context *c, const struct chain *chain, const struct stack *s,
+                  const struct pass *p)
+{
+    struct stack_memory *m = s->memory;
+    const struct dropout d = residual_site(s, p, -1);
+    const int rows = p->rows.count, D = chain->config->width;
+    if (chain->bare) {
+        rapt__copy(c, p->vectors, (size_t)rows * (size_t)D, m->embedded);
+    } else if (!chain->config->embedding_norm) {
+        embed_rows(c, chain, s, p, &d, m->embedded);
+    } else {
+        struct norm n = norm_at(chain, &chain->offset->embedded, s->block);
+        embed_rows(c, chain, s, p, NULL, m->raw);
+        rapt__residual_norm_forward(c, &n, NULL, m->raw, NULL, rows, D, NULL, m->embedded,
+                                    &m->embedded_saved);
+        if (d.below) rapt__dropout_rows(c, &d, m->embedded, rows, D, m->embedded);
+    }
+}
+
+static void embed_rows_backward(const struct exec_context *c, const struct chain *chain,
+                                const struct stack *s, const struct pass *p,
+                                const struct dropout *d, float *dy, float *gradients)
 {
     const struct embedding e = embedding_of(chain, s);
-    const struct dropout d = residual_site(s, p, -1);
     bool learned = chain->config->position == RAPT_POSITION_LEARNED;
     float *dpositions = learned ? gradients + chain->offset->positions : NULL;
     if (!p->vectors) {
-        rapt__embed_backward(c, &e, p->rows.batch, p->ids, p->rows.starts, &d, dy,
-                             gradients + chain->offset->table, dpositions);
+        const struct embedding_gradients to = {gradients + chain->offset->table,
+                                               gradients + chain->offset->types, dpositions};
+        rapt__embed_backward(c, &e, p->rows.batch, p->ids, p->rows.starts, d, dy, &to);
         return;
     }
     const struct linear_offsets *offset = &chain->offset->source;
     const struct linear source = rapt__linear_at(offset, s->block);
     const struct positioning positioning = {e.positions, e.width};
-    rapt__positions_backward(c, &positioning, p->rows.batch, p->rows.starts, &d, dy, dpositions);
+    rapt__positions_backward(c, &positioning, p->rows.batch, p->rows.starts, d, dy, dpositions);
     rapt__linear_backward_weight(c, &source, p->vectors, source.in, dy, source.out, p->rows.count,
                                  gradients + offset->weight, gradients + offset->bias);
+}
+
+/* Given dy, the gradient of the first sublayer's input, which it overwrites. */
+static void embed_backward(const struct exec_context *c, const struct chain *chain,
+                           const struct stack *s, const struct pass *p, float *dy, float *gradients,
+                           float *partial)
+{
+    const struct norm_offsets *offset = &chain->offset->embedded;
+    const struct dropout d = residual_site(s, p, -1);
+    const int rows = p->rows.count, D = chain->config->width;
+    if (!chain->config->embedding_norm) {
+        embed_rows_backward(c, chain, s, p, &d, dy, gradients);
+        return;
+    }
+    const struct norm n = norm_at(chain, offset, s->block);
+    if (d.below) rapt__dropout_rows(c, &d, dy, rows, D, dy);
+    rapt__norm_backward(c, &n, &s->memory->embedded_saved, s->memory->raw, dy, NULL, rows, dy,
+                        gradients + offset->gain, offset->bias ? gradients + offset->bias : NULL,
+                        partial);
+    embed_rows_backward(c, chain, s, p, NULL, dy, gradients);
 }
 
 const float *rapt__stack_forward(const struct exec_context *c, const struct stack *s,
@@ -251,6 +288,6 @@ const float *rapt__stack_backward(const struct exec_context *c, const struct sta
         dembedded = m->dstream;
     }
     if (chain.bare) return dembedded;
-    embed_backward(c, &chain, s, p, dembedded, gradients);
+    embed_backward(c, &chain, s, p, dembedded, gradients, partial);
     return NULL;
 }

@@ -159,6 +159,11 @@ static void chain_layout(struct stack_memory *m, const rapt_config *c, const enu
     m->sublayers = rapt__arena_take(arena, (size_t)m->count, sizeof *m->sublayers);
     m->embedded = rapt__arena_floats(arena, rows, D);
     m->first = rapt__arena_floats(arena, rows, D);
+    if (c->embedding_norm) {
+        m->raw = rapt__arena_floats(arena, rows, D);
+        m->embedded_saved.mean = rapt__arena_floats(arena, rows, 1);
+        m->embedded_saved.inverse = rapt__arena_floats(arena, rows, 1);
+    }
     m->first_saved.mean = rapt__arena_floats(arena, rows, 1);
     m->first_saved.inverse = rapt__arena_floats(arena, rows, 1);
     for (int i = 0; i < own; i++) {

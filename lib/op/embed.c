@@ -1,19 +1,21 @@
-/* embed.c - embeddings, which are rows of a table selected by token plus rows of another selected
-   by position, and their gradients:
+/* embed.c - embeddings, which are rows of a table selected by token plus rows of others selected by
+   type and position, and their gradients:
 
-       y[r] = scale E[ids[r]] + P[position of r],  then dropout   (first_is_zero: 0 + P[0])
+       y[r] = scale E[ids[r] % vocab] + T[ids[r] / vocab] + P[position of r],  then dropout
+       (first_is_zero: 0 + P[0])
 
-   Vaswani et al. 2017, "Attention is all you need", sections 3.4 (the scale) and 3.5 (P). E
-   [vocab][width] is in panels: element j of token t is at (t/16) 16 width + 16 j + t%16. Backward
-   divides the columns among the members, so that each element of the table is updated by one
-   member, in the order of the rows. */
+   Vaswani et al. 2017, "Attention is all you need", sections 3.4 (the scale) and 3.5 (P); Devlin et
+   al. 2019 (T). E [vocab][width] is in panels: element j of token t is at (t/16) 16 width + 16 j +
+   t%16. Backward divides the columns among the members, so that each element of the table is
+   updated by one member, in the order of the rows. */
 #include "op/op.h"
 
 #include <assert.h>
 
 static const float *table_row(const struct embedding *e, int32_t id)
 {
-    assert(id >= 0 && id < e->vocab);
+    assert(id >= 0 && (e->types || id < e->vocab));
+    id %= e->vocab;
     return e->table + (ptrdiff_t)(id / LANES) * e->width * LANES + id % LANES;
 }
 
@@ -22,7 +24,9 @@ static void embed_row(const struct embedding *e, int32_t id, int position, float
     const float *from = table_row(e, id);
     const float *at = e->positions ? e->positions + (ptrdiff_t)position * e->width : NULL;
     bool zero = e->first_is_zero && position == 0;
+    const float *type = e->types ? e->types + (ptrdiff_t)(id / e->vocab) * e->width : NULL;
     for (int j = 0; j < e->width; j++) y[j] = zero ? 0 : e->scale * from[(ptrdiff_t)j * LANES];
+    for (int j = 0; type && j < e->width; j++) y[j] += type[j];
     if (!at) return;
     for (int j = 0; j < e->width; j++) y[j] += at[j];
 }
@@ -48,28 +52,30 @@ void rapt__embed_forward(const struct exec_context *c, const struct embedding *e
 
 /* Adds columns [begin, end) of the rows of one sequence. */
 static void scatter(const struct embedding *e, const int32_t *ids, int rows, const float *dy,
-                    size_t begin, size_t end, float *dtable, float *dpositions)
+                    size_t begin, size_t end, const struct embedding_gradients *to)
 {
     size_t width = (size_t)e->width;
     for (int r = 0; r < rows; r++, dy += width) {
-        float *to = dtable + (table_row(e, ids[r]) - e->table);
+        float *row = to->table + (table_row(e, ids[r]) - e->table);
         bool zero = e->first_is_zero && r == 0;
-        for (size_t j = begin; j < end && !zero; j++) to[j * LANES] += e->scale * dy[j];
-        if (!dpositions) continue;
-        for (size_t j = begin; j < end; j++) dpositions[(size_t)r * width + j] += dy[j];
+        for (size_t j = begin; j < end && !zero; j++) row[j * LANES] += e->scale * dy[j];
+        float *type = e->types ? to->types + (size_t)(ids[r] / e->vocab) * width : NULL;
+        for (size_t j = begin; type && j < end; j++) type[j] += dy[j];
+        float *position = to->positions ? to->positions + (size_t)r * width : NULL;
+        for (size_t j = begin; position && j < end; j++) position[j] += dy[j];
     }
 }
 
 void rapt__embed_backward(const struct exec_context *c, const struct embedding *e, int batch,
                           const int32_t *ids, const int *starts, const struct dropout *d, float *dy,
-                          float *dtable, float *dpositions)
+                          const struct embedding_gradients *to)
 {
     size_t begin, end;
     if (d && d->below) rapt__dropout_rows(c, d, dy, starts[batch], e->width, dy);
     while (rapt__team_part(c->team, (size_t)e->width, WIDE, &begin, &end))
         for (int b = 0; b < batch; b++)
             scatter(e, ids + starts[b], starts[b + 1] - starts[b],
-                    dy + (ptrdiff_t)starts[b] * e->width, begin, end, dtable, dpositions);
+                    dy + (ptrdiff_t)starts[b] * e->width, begin, end, to);
     rapt__team_barrier(c->team);
 }
 

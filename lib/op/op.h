@@ -83,12 +83,13 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                   const float *x, ptrdiff_t x_row, const float *dy,
                                   ptrdiff_t dy_row, int rows, float *dweight, float *dbias);
 
-/* ---- embed.c: y[r] = scale * E[ids[r]] + P[position of r], then dropout ---- d may be NULL for no
-   dropout. E is [vocab][width] in panels; P is [positions][width] in plain rows, or NULL. Sequence
-   b consists of rows starts[b] .. starts[b+1]-1, the first of which has position past[b], or 0 if
-   past is NULL. With first_is_zero, scale * E[ids[r]] is replaced by 0 at position 0. */
+/* ---- embed.c: y[r] = scale * E[token] + T[type] + P[position of r], then dropout ----
+   ids[r] is token + type * vocab. d may be NULL for no dropout. E is [vocab][width] in panels; T is
+   [types][width] and P [positions][width] in plain rows, or NULL. Sequence b consists of rows
+   starts[b] .. starts[b+1]-1, the first of which has position past[b], or 0 if past is NULL. With
+   first_is_zero, scale * E[token] is replaced by 0 at position 0. */
 struct embedding {
-    const float *table, *positions;
+    const float *table, *types, *positions;
     int vocab, width;
     float scale;
     bool first_is_zero;
@@ -96,11 +97,13 @@ struct embedding {
 void rapt__embed_forward(const struct exec_context *c, const struct embedding *e, int batch,
                          const int32_t *ids, const int *starts, const int *past,
                          const struct dropout *d, float *y);
-/* Adds to dtable (in panels) and, if it is not NULL, to dpositions. Overwrites dy with its gradient
-   before dropout. */
+struct embedding_gradients { /* gradients of E, T and P; types and positions may be NULL */
+    float *table, *types, *positions;
+};
+/* Adds to the gradients. Overwrites dy with its gradient before dropout. */
 void rapt__embed_backward(const struct exec_context *c, const struct embedding *e, int batch,
                           const int32_t *ids, const int *starts, const struct dropout *d, float *dy,
-                          float *dtable, float *dpositions);
+                          const struct embedding_gradients *to);
 
 /* Do the same for rows that are not tokens. Forward computes y[r] += P[position of r], then
    dropout. Backward reverses the dropout of dy and adds the gradient to dpositions. */

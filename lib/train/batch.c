@@ -60,7 +60,15 @@ static void pooled_loss(const struct exec_context *c, struct batch *b, const str
     const struct pool pool = {config->pooling == RAPT_POOLING_MEAN, rows->batch, config->width,
                               rows->starts};
     rapt__pool_forward(c, &pool, states, t->pooled);
-    loss_of_rows(c, b, aim, t->pooled, rows->batch, t->dpooled);
+    if (config->pooler) {
+        rapt__pooler_forward(c, t->model, t->pooled, rows->batch, t->hidden);
+        loss_of_rows(c, b, aim, t->hidden, rows->batch, t->dhidden);
+        if (aim->gradient)
+            rapt__pooler_backward(c, t->model, t->pooled, t->hidden, rows->batch, t->dhidden,
+                                  t->dpooled, t->gradients);
+    } else {
+        loss_of_rows(c, b, aim, t->pooled, rows->batch, t->dpooled);
+    }
     if (aim->gradient) rapt__pool_backward(c, &pool, t->dpooled, t->encoder.dout);
 }
 

@@ -6,7 +6,7 @@ static rapt_status check_sources(const rapt_trainer *t, const rapt_tokens *sourc
 {
     const rapt_config *c = &t->model->config;
     const struct token_limits limits = {.what = "source",
-                                        .vocab = c->source_vocab,
+                                        .vocab = rapt__source_ids(c),
                                         .vectors = c->source_width > 0,
                                         .batch = t->limits.batch,
                                         .tokens = t->limits.source_tokens,

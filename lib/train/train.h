@@ -52,6 +52,7 @@ struct rapt_trainer {
     int32_t *labels;         /* [target rows], or [source rows] of an encoder-only model */
     int *input_starts;       /* [batch + 1] */
     float *pooled, *dpooled; /* [batch][D]; NULL unless the model pools */
+    float *hidden, *dhidden; /* [batch][D] after the pooler; NULL unless the model has one */
     /* The next eight arrays are NULL unless the model samples keys. */
     float *losses;                          /* [rows with labels] */
     float *expected_losses;                 /* [rows with labels] losses if all weights are expected

@@ -66,6 +66,8 @@ static void lay_out_trainer(rapt_trainer *t, struct arena *arena)
     size_t pooled = c->pooling ? batch : 0;
     t->pooled = rapt__arena_floats(arena, pooled, (size_t)c->width);
     t->dpooled = rapt__arena_floats(arena, pooled, (size_t)c->width);
+    t->hidden = rapt__arena_floats(arena, c->pooler ? pooled : 0, (size_t)c->width);
+    t->dhidden = rapt__arena_floats(arena, c->pooler ? pooled : 0, (size_t)c->width);
     lay_out_rewards(t, source, target, arena);
     if (c->alignment_layer) t->guided = rapt__arena_take(arena, (size_t)target, sizeof *t->guided);
     t->attention_workspace = rapt__arena_take(arena, 1, workspace_of(t, source, target));
@@ -225,6 +227,9 @@ static rapt_status check_train_limits(const rapt_train_limits *l, const rapt_con
     rapt_kind kind = c->kind;
     int max = rapt__tokens_max(c);
     bool decodes = kind != RAPT_KIND_ENCODER_ONLY, reads = kind != RAPT_KIND_DECODER_ONLY;
+    if (!c->target_vocab)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "target_vocab is 0: the model has no output, so there is no loss");
     rapt_status status = rapt__int_check("limits.batch", l->batch, 1, rapt__batch_max(c), why);
     if (!status)
         status = rapt__int_check("limits.source_tokens", l->source_tokens, reads, max, why);
@@ -267,8 +272,8 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
     if (!trainer || !model)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", trainer ? "model" : "trainer");
     rapt_status status = rapt__struct_read(&o, sizeof o, options, "rapt_train_options", why);
-    if (!status) status = check_options(&o, model, why);
     if (!status) status = read_limits(&l, model, limits, why);
+    if (!status) status = check_options(&o, model, why);
     if (!status) status = rapt__model_own_block(model, why);
     if (status) return status;
     rapt_trainer *t = rapt__alloc(allocator, sizeof *t);

@@ -40,7 +40,7 @@ static void judge_logits(const rapt_config *c)
     struct small_batch source;
     const float *logits;
     double wanted[MAX * 16];
-    small_fill(&source, c->source_vocab, lengths, BATCH, 5);
+    small_fill(&source, small_source_ids(c), lengths, BATCH, 5);
     assert_int_equal(rapt_classify(session, &source.tokens, &logits, NULL), RAPT_OK);
     for (int b = 0; b < BATCH; b++) {
         struct oracle_sentence s = sentence(&source.tokens, b);
@@ -62,19 +62,23 @@ static void test_logits(void **state)
             assert_int_equal(c.kind, RAPT_KIND_ENCODER_ONLY);
             c.pooling = (rapt_pooling)pooling;
             judge_logits(&c);
+            c.pooler = pooling != RAPT_POOLING_NONE, c.token_types = 2, c.tie = RAPT_TIE_NONE;
+            judge_logits(&c);
         }
 }
 
 static void test_embeddings(void **state)
 {
     (void)state;
-    for (int i = 0; i < 10; i++) {
-        const rapt_config *c = &small_configs[i];
+    for (int i = 0; i < 11; i++) {
+        rapt_config bare = small_configs[7];
+        bare.target_vocab = bare.output_bias = 0, bare.embedding_norm = 1, bare.token_types = 2;
+        const rapt_config *c = i < 10 ? &small_configs[i] : &bare;
         rapt_model *model = small_model(c, 31);
         struct oracle_model *oracle = oracle_model_read(model);
         rapt_session *session = asked_session(model, 2);
         struct small_batch source;
-        small_fill(&source, c->source_vocab, lengths, BATCH, 5);
+        small_fill(&source, small_source_ids(c), lengths, BATCH, 5);
         for (int mean = 0; mean < 2; mean++) {
             const float *rows;
             rapt_pooling pooling = mean ? RAPT_POOLING_MEAN : RAPT_POOLING_FIRST;
@@ -270,12 +274,39 @@ static void test_refusals(void **state)
     rapt_model_free(model);
 }
 
+/* An encoder without an output embeds, but it neither classifies nor learns from labels. */
+static void test_no_output(void **state)
+{
+    (void)state;
+    rapt_config c = small_configs[7];
+    c.target_vocab = c.output_bias = 0;
+    rapt_model *model = small_model(&c, 1);
+    rapt_session *session = asked_session(model, 1);
+    struct small_batch source;
+    const float *rows = NULL;
+    rapt_message why = {""};
+    small_fill(&source, 5, lengths, BATCH, 5);
+    assert_int_equal(rapt_model_find(model, "output.weight"), -1);
+    assert_int_equal(rapt_classify(session, &source.tokens, &rows, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "no output matrix"));
+    assert_null(rows);
+    rapt_trainer *trainer = NULL;
+    rapt_train_options o;
+    rapt_train_options_default(&o, sizeof o);
+    const rapt_train_limits limits = {.size = sizeof limits, .batch = 9, .source_tokens = 99};
+    assert_int_equal(rapt_trainer_create(&trainer, model, &o, &limits, NULL, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "target_vocab is 0"));
+    rapt_session_free(session);
+    rapt_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_logits),   cmocka_unit_test(test_embeddings),
         cmocka_unit_test(test_bits),     cmocka_unit_test(test_learning),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_no_output),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void generate_all(rapt_session *session, const rapt_tokens *source,
 static rapt_tokens sources(const rapt_config *c, struct small_batch *b, uint64_t seed)
 {
     const int lengths[BATCH] = {6, 3, 9, 1};
-    small_fill(b, c->source_vocab ? c->source_vocab : 1, lengths, BATCH, seed);
+    small_fill(b, small_source_ids(c), lengths, BATCH, seed);
     return c->kind == RAPT_KIND_DECODER_ONLY ? (rapt_tokens){.batch = BATCH} : b->tokens;
 }
 

@@ -29,7 +29,7 @@ static void fill(const rapt_config *c, uint64_t seed, struct small_batch *source
                  struct small_batch *target)
 {
     const int lengths[BATCH] = {3, 7, 1, 5}, targets[BATCH] = {5, 0, 11, 2};
-    small_fill(source, c->source_vocab ? c->source_vocab : 1, lengths, BATCH, seed);
+    small_fill(source, small_source_ids(c), lengths, BATCH, seed);
     small_fill(target, c->target_vocab, targets, BATCH, seed + 1);
     if (c->kind == RAPT_KIND_DECODER_ONLY) source->tokens = (rapt_tokens){.batch = BATCH};
 }

@@ -21,7 +21,7 @@ struct pair {
 
 static void fill(struct pair *p, const rapt_config *c, uint64_t seed)
 {
-    small_fill(&p->source, c->source_vocab ? c->source_vocab : 1, source_lengths, BATCH, seed);
+    small_fill(&p->source, small_source_ids(c), source_lengths, BATCH, seed);
     small_fill(&p->target, c->target_vocab ? c->target_vocab : 1, target_lengths, BATCH, seed + 9);
 }
 
@@ -239,7 +239,7 @@ static void test_one_by_one(void **state)
         size_t row = (size_t)c->target_vocab;
         struct small_batch source, target;
         const float *logits;
-        small_fill(&source, c->source_vocab ? c->source_vocab : 1, sources, 2, 3);
+        small_fill(&source, small_source_ids(c), sources, 2, 3);
         small_fill(&target, c->target_vocab, lengths, 2, 4);
         const rapt_tokens read = small_source(c, &source.tokens);
         assert_int_equal(rapt_encode(session, &read, NULL, NULL), RAPT_OK);

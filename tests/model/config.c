@@ -65,6 +65,8 @@ static void test_combinations(void **state)
         refused(c, #field);                                                                        \
     } while (0)
     REFUSE(0, source_vocab, 0);
+    REFUSE(0, target_vocab, 0);
+    REFUSE(7, target_vocab, 0); /* has an output bias */
     REFUSE(0, width, 7);
     REFUSE(0, heads, 3);
     REFUSE(0, key_heads, 3);
@@ -86,6 +88,9 @@ static void test_combinations(void **state)
     REFUSE(11, rotary, 3);
     REFUSE(10, encoder_layers, 1);
     REFUSE(10, source_vocab, 5);
+    REFUSE(0, pooler, 1);
+    REFUSE(7, pooler, 1);       /* does not pool */
+    REFUSE(10, token_types, 2); /* has no source */
     REFUSE(0, source_width, 4);
     REFUSE(10, source_width, 4);
     REFUSE(2, first_position, 1); /* position is learned */

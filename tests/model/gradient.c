@@ -28,8 +28,7 @@ static void begin(struct trial *t, const rapt_config *config, uint64_t seed)
     if (rapt_trainer_create(&t->trainer, t->model, &t->options, &limits, NULL, &why))
         fail_msg("%s", why.text);
     t->oracle = oracle_model_read(t->model);
-    small_fill(&t->source, config->source_vocab ? config->source_vocab : 1, source_lengths, 3,
-               seed);
+    small_fill(&t->source, small_source_ids(config), source_lengths, 3, seed);
     small_fill(&t->target, config->target_vocab,
                config->pooling                          ? ones
                : config->kind == RAPT_KIND_ENCODER_ONLY ? source_lengths
@@ -193,6 +192,7 @@ static void test_pooled(void **state)
         rapt_config c = i < 4 ? small_configs[7 + i / 2]
                               : variant_half(RAPT_NORMALIZER_SAMPLE, RAPT_KIND_ENCODER_ONLY);
         c.pooling = i % 2 ? RAPT_POOLING_MEAN : RAPT_POOLING_FIRST;
+        c.pooler = i % 3 == 0, c.embedding_norm = i % 4 == 0, c.token_types = i;
         judge_variant(&c, i);
     }
 }

@@ -99,8 +99,22 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 4, .heads = 1,
      .ffn_width = 6, .decoder_layers = 2, .position = RAPT_POSITION_NONE, .self_normalizer = RAPT_NORMALIZER_SAMPLE,
      .decoder_recurrence = RAPT_RECURRENCE_SSRU},
+    /* a norm after the embedding, types of tokens */
+    {.size = sizeof(rapt_config), .source_vocab = 8, .target_vocab = 7, .positions = 12, .width = 6, .heads = 2, .ffn_width = 5,
+     .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_LEARNED, .activation = RAPT_ACTIVATION_GELU,
+     .embedding_norm = 1, .token_types = 3, .norm_epsilon = 1e-12f},
+    {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 9, .positions = 12, .width = 8, .heads = 2, .ffn_width = 4,
+     .encoder_layers = 1, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .norm_type = RAPT_NORM_TYPE_RMS,
+     .tie = RAPT_TIE_OUTPUT, .decoder_start = RAPT_DECODER_START_ZERO, .embedding_norm = 1},
 };
 /* clang-format on */
+
+/* Returns the number of ids of source tokens; 1 if the source has none. */
+static inline int small_source_ids(const rapt_config *c)
+{
+    int types = c->token_types ? c->token_types : 1;
+    return c->source_vocab ? c->source_vocab * types : 1;
+}
 
 static inline uint64_t small_random(uint64_t seed,
                                     uint64_t i) /* splitmix64 of Steele et al. 2014 */

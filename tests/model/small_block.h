@@ -16,6 +16,7 @@ static inline rapt_config around(const rapt_config *given)
     rapt_config c = *given;
     bool encoder = c.kind != RAPT_KIND_DECODER_ONLY;
     c.source_vocab = 0, c.source_width = encoder ? c.width : 0;
+    c.token_types = c.embedding_norm = 0;
     c.target_vocab = c.width;
     c.encoder_layers = encoder, c.decoder_layers = c.kind != RAPT_KIND_ENCODER_ONLY;
     c.position = RAPT_POSITION_NONE, c.first_position = 0;

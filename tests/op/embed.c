@@ -74,8 +74,9 @@ static void run_backward(const struct exec_context *exec, void *argument)
     const struct problem *p = argument;
     if (exec->team->rank == 0) memcpy(p->y, p->dy, outputs(p) * sizeof(float));
     rapt__team_barrier(exec->team);
-    rapt__embed_backward(exec, &p->e, BATCH, p->ids, p->starts, &p->d, p->y, p->dtable,
-                         p->e.positions ? p->dpositions : NULL);
+    const struct embedding_gradients to = {.table = p->dtable,
+                                           .positions = p->e.positions ? p->dpositions : NULL};
+    rapt__embed_backward(exec, &p->e, BATCH, p->ids, p->starts, &p->d, p->y, &to);
 }
 
 struct reference { /* sum of dy * y */

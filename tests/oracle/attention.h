@@ -64,4 +64,7 @@ struct oracle_results {
 double oracle_attention(const rapt_attention *a, const struct oracle_inputs *in, const double *dout,
                         struct oracle_fixed *fixed, int hold, const struct oracle_results *r);
 
+/* Returns the ALiBi slope of a head, counted from 0. */
+double oracle_slope(int heads, int head);
+
 #endif

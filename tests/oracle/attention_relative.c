@@ -53,3 +53,19 @@ void oracle_rotate(const rapt_attention *a, int position, double *x)
         *second = f * sin(angle) + g * cos(angle);
     }
 }
+
+static int power_of_two(int n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+/* Press, Smith and Lewis 2022: for n heads, n a power of two, the slopes are the geometric sequence
+   that begins with 2^(-8/n) and has this ratio. Otherwise they are those of the power of two below,
+   then every other one of those of the power above, for the remaining heads. */
+double oracle_slope(int heads, int head)
+{
+    int below = heads;
+    while (!power_of_two(below)) below--;
+    if (head < below) return pow(pow(2, -8.0 / below), head + 1);
+    return pow(pow(2, -4.0 / below), 2 * (head - below) + 1);
+}

@@ -68,31 +68,41 @@ static double projected(const struct side *s, int r, int j)
     return sum;
 }
 
-static void embed(struct side *s)
-{
-    const rapt_config *c = &s->m->config;
-    const double *table = oracle_find(s->m, "embedding.weight");
-    if (!table)
-        table =
-            oracle_find(s->m, s->decoder ? "decoder.embedding.weight" : "encoder.embedding.weight");
-    double scale = c->plain_embedding ? 1 : sqrt(c->width);
-    int zero = s->decoder && c->decoder_start == RAPT_DECODER_START_ZERO;
-    s->sublayer = -1;
-    for (int r = 0; r < s->rows->count; r++)
-        for (int j = 0; j < c->width; j++) {
-            double y = c->source_width && !s->decoder ? projected(s, r, j)
-                       : zero && r == 0               ? 0
-                                        : scale * table[s->rows->ids[r] * c->width + j];
-            s->x[r * c->width + j] = kept(s, r, j) * (y + sinusoid(s, r, j));
-        }
-    s->sublayer = 0;
-}
-
 static void normalize(const struct side *s, double *const pair[2], const double *x, double *y)
 {
     const rapt_config *c = &s->m->config;
     double epsilon = c->norm_epsilon > 0 ? (double)c->norm_epsilon : 1e-5;
     oracle_norm(s->rows->count, c->width, x, pair[0], pair[1], epsilon, y);
+}
+
+static void embed(struct side *s)
+{
+    const rapt_config *c = &s->m->config;
+    const double *table = oracle_find(s->m, "embedding.weight");
+    const char *own = s->decoder ? "decoder.embedding.weight" : "encoder.embedding.weight";
+    if (!table) table = oracle_find(s->m, own);
+    double scale = c->plain_embedding ? 1 : sqrt(c->width);
+    int zero = s->decoder && c->decoder_start == RAPT_DECODER_START_ZERO;
+    s->sublayer = -1;
+    const double *types = s->decoder ? NULL : oracle_find(s->m, "encoder.types.weight");
+    for (int r = 0; r < s->rows->count; r++) {
+        int id = s->rows->ids ? s->rows->ids[r] : 0, token = types ? id % c->source_vocab : id;
+        const double *type = types ? types + id / c->source_vocab * c->width : NULL;
+        for (int j = 0; j < c->width; j++) {
+            double y = c->source_width && !s->decoder ? projected(s, r, j)
+                       : zero && r == 0               ? 0
+                                                      : scale * table[token * c->width + j];
+            s->x[r * c->width + j] = y + (type ? type[j] : 0) + sinusoid(s, r, j);
+        }
+    }
+    if (c->embedding_norm) {
+        double *pair[2];
+        oracle_find_pair(s->m, s->decoder ? "decoder." : "encoder.", "embedding_norm", pair);
+        normalize(s, pair, s->x, s->x);
+    }
+    for (int r = 0; r < s->rows->count; r++)
+        for (int j = 0; j < c->width; j++) s->x[r * c->width + j] *= kept(s, r, j);
+    s->sublayer = 0;
 }
 
 /* Heads of self- or cross-attention: q has [T] rows of q_row numbers, k and v have [S] rows of
@@ -115,22 +125,6 @@ static rapt_attention_parameters learned_of(const rapt_config *c)
         .center_hidden = c->center_hidden > 0 ? c->center_hidden : K};
 }
 
-static int power_of_two(int n)
-{
-    return n > 0 && (n & (n - 1)) == 0;
-}
-
-/* Returns a slope of Press, Smith and Lewis 2022. For n heads, n a power of two, these are the
-   geometric sequence that begins with 2^(-8/n) and has this ratio. Otherwise they are those of the
-   power of two below, then every other one of those of the power above, for the remaining heads. */
-static double slope_of(int heads, int head)
-{
-    int below = heads;
-    while (!power_of_two(below)) below--;
-    if (head < below) return pow(pow(2, -8.0 / below), head + 1);
-    return pow(pow(2, -4.0 / below), 2 * (head - below) + 1);
-}
-
 /* Returns the numbers that are added by distance, [heads] or [heads][buckets], or NULL if there are
    none; to: space for 64. */
 static const double *distances_of(const struct side *s, double *to)
@@ -141,7 +135,7 @@ static const double *distances_of(const struct side *s, double *to)
     const char *slopes = s->decoder ? "decoder.slopes" : "encoder.slopes";
     if (c->relative_bias == RAPT_RELATIVE_BIAS_T5) return oracle_find(s->m, table);
     if (c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI_LEARNED) return oracle_find(s->m, slopes);
-    for (int h = 0; h < c->heads; h++) to[h] = (double)(float)slope_of(c->heads, h);
+    for (int h = 0; h < c->heads; h++) to[h] = (double)(float)oracle_slope(c->heads, h);
     return c->relative_bias ? to : NULL;
 }
 
@@ -411,6 +405,13 @@ void oracle_classify(struct oracle_model *m, const struct oracle_drop *drop,
             one[j] += c->pooling == RAPT_POOLING_MEAN ? states[r * D + j] / S
                       : r == 0                        ? states[j]
                                                       : 0;
+    if (c->pooler) {
+        double *hidden = oracle_zeros(1, D);
+        oracle_linear(1, D, D, one, oracle_find(m, "pooler.weight"), oracle_find(m, "pooler.bias"),
+                      hidden);
+        for (int j = 0; j < D; j++) one[j] = tanh(hidden[j]);
+        free(hidden);
+    }
     if (c->pooling)
         output(m, 1, one, logits);
     else

@@ -50,7 +50,7 @@ static inline void batch_of(const rapt_config *c, int number, struct small_batch
 {
     uint64_t seed = 100 + (uint64_t)number % BATCHES;
     bool labels = c->kind == RAPT_KIND_ENCODER_ONLY;
-    small_fill(source, c->source_vocab ? c->source_vocab : 1, source_lengths, BATCH, seed);
+    small_fill(source, small_source_ids(c), source_lengths, BATCH, seed);
     small_fill(target, c->target_vocab, labels ? source_lengths : target_lengths, BATCH, seed + 7);
 }
 
