@@ -81,6 +81,29 @@ RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, cons
                                                 int count, const rapt_tokenizer *pieces,
                                                 const rapt_allocator *allocator, rapt_message *why);
 
+/* How WordPiece prepares text. The defaults are those of uncased BERT models. */
+typedef struct rapt_wordpiece_options { /* size-first, see base.h */
+    size_t size;                        /* sizeof(rapt_wordpiece_options) */
+    int keep_case;                      /* 1: capitals stay capitals */
+    int keep_accents;                   /* 1: accents and other nonspacing marks stay */
+    int keep_han;                       /* 1: Chinese characters are not words by themselves */
+    int reserved;                       /* must be 0 */
+} rapt_wordpiece_options;
+/* Creates a WordPiece tokenizer (Devlin et al. 2019) from the lines of a vocab.txt, names [count],
+   whose indices are the ids. It gives the same ids as the BERT tokenizers of Hugging Face, without
+   [CLS] and [SEP], which are RAPT_TOKEN_BEGIN and RAPT_TOKEN_END. The name of a special token in a
+   text, such as [MASK], becomes that token. options may be NULL for the defaults. The caller must
+   free *tokenizer.
+
+   Returns RAPT_BAD_ARGUMENT if two names are equal, there is no [UNK], or for the reasons that
+   rapt_tokenizer_create_list gives; RAPT_BAD_FILE if the library was built without utf8proc; or
+   RAPT_NO_MEMORY. */
+RAPT_API rapt_status rapt_tokenizer_create_wordpiece(rapt_tokenizer **tokenizer,
+                                                     const rapt_text *names, int count,
+                                                     const rapt_wordpiece_options *options,
+                                                     const rapt_allocator *allocator,
+                                                     rapt_message *why);
+
 /* Returns the bytes of the SentencePiece model file that the tokenizer was loaded from, or that a
    list uses to split text. The size is 0 if there is no such file. Owned by the tokenizer. */
 RAPT_API rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer);

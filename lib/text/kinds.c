@@ -78,15 +78,14 @@ static rapt_status join_names(const rapt_text *names, int count, const rapt_allo
     return RAPT_OK;
 }
 
-rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const char *names, size_t size,
-                                 int count, rapt_text pieces, const rapt_allocator *allocator,
-                                 rapt_message *why)
+rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const struct list_source *source,
+                                 const rapt_allocator *allocator, rapt_message *why)
 {
     rapt_allocator memory = rapt__allocator(allocator);
     struct rapt_tokenizer *t = rapt__alloc(&memory, sizeof *t);
     if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
-    *t = (struct rapt_tokenizer){.allocator = memory, .vocab = count};
-    rapt_status status = rapt__list_create(&t->list, names, size, count, pieces, &memory, why);
+    *t = (struct rapt_tokenizer){.allocator = memory, .vocab = source->count};
+    rapt_status status = rapt__list_create(&t->list, source, &memory, why);
     if (status)
         rapt_tokenizer_free(t);
     else
@@ -94,23 +93,48 @@ rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const char *names, 
     return status;
 }
 
+/* Joins the names and creates a list; `source` has the rest. */
+static rapt_status create_joined(rapt_tokenizer **tokenizer, const rapt_text *names, int count,
+                                 struct list_source source, const rapt_allocator *allocator,
+                                 rapt_message *why)
+{
+    char *joined = NULL;
+    rapt_status status = rapt__int_check("count", count, 1, 1 << 24, why);
+    if (!status) status = join_names(names, count, allocator, &joined, &source.size, why);
+    if (status) return status;
+    source.names = joined, source.count = count;
+    status = rapt__tokenizer_list(tokenizer, &source, allocator, why);
+    rapt__free(allocator, joined, source.size);
+    return status;
+}
+
 rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, const rapt_text *names,
                                        int count, const rapt_tokenizer *pieces,
                                        const rapt_allocator *allocator, rapt_message *why)
 {
-    char *joined = NULL;
-    size_t size = 0;
     if (!tokenizer || !names) return null(tokenizer ? "names" : "tokenizer", why);
-    rapt_status status = rapt__int_check("count", count, 1, 1 << 24, why);
-    if (!status && pieces && !pieces->spm)
-        status = rapt__fail(why, RAPT_BAD_ARGUMENT, "pieces is not a SentencePiece tokenizer");
-    if (!status) status = join_names(names, count, allocator, &joined, &size, why);
+    if (pieces && !pieces->spm)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "pieces is not a SentencePiece tokenizer");
+    const struct list_source source = {.pieces = rapt_tokenizer_file(pieces)};
+    return create_joined(tokenizer, names, count, source, allocator, why);
+}
+
+rapt_status rapt_tokenizer_create_wordpiece(rapt_tokenizer **tokenizer, const rapt_text *names,
+                                            int count, const rapt_wordpiece_options *options,
+                                            const rapt_allocator *allocator, rapt_message *why)
+{
+    rapt_wordpiece_options o = {.size = sizeof o};
+    if (!tokenizer || !names) return null(tokenizer ? "names" : "tokenizer", why);
+    rapt_status status = RAPT_OK;
+    if (options) status = rapt__struct_read(&o, sizeof o, options, "rapt_wordpiece_options", why);
+    if (!status) status = rapt__int_check("keep_case", o.keep_case, 0, 1, why);
+    if (!status) status = rapt__int_check("keep_accents", o.keep_accents, 0, 1, why);
+    if (!status) status = rapt__int_check("keep_han", o.keep_han, 0, 1, why);
+    if (!status) status = rapt__int_check("reserved", o.reserved, 0, 0, why);
     if (status) return status;
-    const struct spm *spm = pieces ? pieces->spm : NULL;
-    const rapt_text file = {spm ? spm->file : NULL, spm ? spm->file_size : 0};
-    status = rapt__tokenizer_list(tokenizer, joined, size, count, file, allocator, why);
-    rapt__free(allocator, joined, size);
-    return status;
+    const struct list_source source = {
+        .wordpiece = {true, o.keep_case != 0, o.keep_accents != 0, o.keep_han != 0}};
+    return create_joined(tokenizer, names, count, source, allocator, why);
 }
 
 void rapt_tokenizer_free(rapt_tokenizer *tokenizer)

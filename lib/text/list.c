@@ -1,6 +1,6 @@
 /* list.c - a vocabulary given as a list of names, one per id. Text consists of names separated by
-   spaces, or is split into pieces by a SentencePiece model. Names are found through a hash table
-   with linear probing. */
+   spaces, or is split by a SentencePiece model or by WordPiece (list_words.c). Names are found
+   through a hash table with linear probing. */
 #include "text/list.h"
 
 #include <string.h>
@@ -8,9 +8,13 @@
 static const struct {
     int which; /* a RAPT_TOKEN_ constant */
     const char *name;
+    bool wordpiece; /* the name that WordPiece uses */
 } special_names[] = {
-    {RAPT_TOKEN_UNKNOWN, "<unk>"}, {RAPT_TOKEN_PAD, "<pad>"}, {RAPT_TOKEN_PAD, "<blank>"},
-    {RAPT_TOKEN_BEGIN, "<s>"},     {RAPT_TOKEN_END, "</s>"},
+    {RAPT_TOKEN_UNKNOWN, "<unk>", false}, {RAPT_TOKEN_PAD, "<pad>", false},
+    {RAPT_TOKEN_PAD, "<blank>", false},   {RAPT_TOKEN_BEGIN, "<s>", false},
+    {RAPT_TOKEN_END, "</s>", false},      {RAPT_TOKEN_UNKNOWN, "[UNK]", true},
+    {RAPT_TOKEN_PAD, "[PAD]", true},      {RAPT_TOKEN_BEGIN, "[CLS]", true},
+    {RAPT_TOKEN_END, "[SEP]", true},
 };
 
 static rapt_text name_of(const struct list *l, int32_t id)
@@ -71,6 +75,13 @@ static int32_t byte_piece(const struct list *l, int32_t id)
     return piece >= 0 && l->spm->pieces[piece].type == SPM_BYTE ? piece : -1;
 }
 
+/* Returns whether a token continues a word, as "##" at the beginning of its name says. */
+static bool continues(const struct list *l, int32_t id)
+{
+    const rapt_text name = name_of(l, id);
+    return l->wordpiece.used && name.size > 2 && memcmp(name.bytes, "##", 2) == 0;
+}
+
 /* Writes a token as it appears in text and sets byte[id]. With a SentencePiece model, U+2581
    becomes a space, a byte piece becomes its byte, and special tokens become nothing. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
@@ -79,14 +90,15 @@ static size_t put_surface(struct list *l, int32_t id, char *to)
     size_t size = 0;
     bool unknown = id == l->special[0];
     l->byte[id] = false;
-    if (l->spm ? is_special(l, id) : is_special(l, id) && !unknown) return 0;
+    if (is_special(l, id) && (l->spm || !unknown)) return 0;
     int32_t piece = byte_piece(l, id);
     l->byte[id] = piece >= 0;
     if (piece >= 0) {
         *to = *rapt__spm_surface(l->spm, piece).bytes;
         return 1;
     }
-    for (size_t i = 0; i < name.size;) {
+    const size_t first = continues(l, id) ? 2 : 0; /* without "##" */
+    for (size_t i = first; i < name.size;) {
         bool space = l->spm && name.size - i >= SPM_SPACE_SIZE &&
                      memcmp(name.bytes + i, spm_space, SPM_SPACE_SIZE) == 0;
         to[size++] = space ? ' ' : name.bytes[i];
@@ -117,7 +129,8 @@ static void find_specials(struct list *l)
     for (size_t i = 0; i < sizeof special_names / sizeof *special_names; i++) {
         const rapt_text name = {special_names[i].name, strlen(special_names[i].name)};
         int32_t *id = &l->special[special_names[i].which - RAPT_TOKEN_UNKNOWN];
-        if (*id < 0) *id = rapt__list_find(l, name);
+        if (*id < 0 && special_names[i].wordpiece == l->wordpiece.used)
+            *id = rapt__list_find(l, name);
     }
 }
 
@@ -149,16 +162,30 @@ static rapt_status fill_list(struct list *l, const char *names, size_t size, rap
     return RAPT_OK;
 }
 
-rapt_status rapt__list_create(struct list **list, const char *names, size_t size, int count,
-                              rapt_text pieces, const rapt_allocator *allocator, rapt_message *why)
+static rapt_status check_wordpiece(const struct list *l, rapt_message *why)
+{
+    if (!l->wordpiece.used) return RAPT_OK;
+    if (l->special[0] < 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a WordPiece vocabulary has to have [UNK]");
+    if (rapt__wordpiece_available()) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_FILE, "WordPiece needs utf8proc, which rapt was built without");
+}
+
+rapt_status rapt__list_create(struct list **list, const struct list_source *source,
+                              const rapt_allocator *allocator, rapt_message *why)
 {
     struct list *l = rapt__alloc(allocator, sizeof *l);
     if (!l) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a vocabulary");
-    *l = (struct list){.allocator = *allocator, .count = count, .slots = 16};
-    while (l->slots < 2 * (size_t)count) l->slots *= 2;
+    *l = (struct list){.allocator = *allocator,
+                       .count = source->count,
+                       .wordpiece = source->wordpiece,
+                       .slots = 16};
+    while (l->slots < 2 * (size_t)l->count) l->slots *= 2;
+    const rapt_text pieces = source->pieces;
     rapt_status status = RAPT_OK;
     if (pieces.bytes) status = rapt__spm_create(&l->spm, pieces.bytes, pieces.size, allocator, why);
-    if (!status) status = fill_list(l, names, size, why);
+    if (!status) status = fill_list(l, source->names, source->size, why);
+    if (!status) status = check_wordpiece(l, why);
     if (status)
         rapt__list_free(l);
     else
@@ -193,13 +220,7 @@ size_t rapt__list_bound(const struct list *l, size_t bytes)
     return bound < SIZE_MAX ? bound + 1 : bound; /* a language token precedes it */
 }
 
-struct list_output {
-    int32_t *ids;
-    size_t *ends; /* may be NULL */
-    size_t capacity, count;
-};
-
-static void put_name(struct list_output *out, int32_t id, size_t end)
+void rapt__list_put(struct list_output *out, int32_t id, size_t end)
 {
     size_t at = out->count++;
     if (at >= out->capacity) return;
@@ -221,7 +242,7 @@ static rapt_status encode_names(const struct list *l, rapt_text text, struct lis
         if (id < 0)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "\"%.*s\" is in no vocabulary",
                               (int)rapt__min_size(end - at, 60), text.bytes + at);
-        put_name(out, id, end);
+        rapt__list_put(out, id, end);
     }
     return RAPT_OK;
 }
@@ -260,7 +281,7 @@ static rapt_status put_pieces(const struct list *l, const struct spm_normalized 
             id = rapt__list_find(l, (rapt_text){text->bytes + begin, pieces.inner[i] - begin});
         if (id < 0) id = l->special[0];
         if (id < 0) return rapt__fail(why, RAPT_BAD_ARGUMENT, "piece %zu is in no vocabulary", i);
-        put_name(out, id, skip + pieces.ends[i]);
+        rapt__list_put(out, id, skip + pieces.ends[i]);
     }
     return RAPT_OK;
 }
@@ -271,7 +292,7 @@ static rapt_status encode_pieces(const struct list *l, rapt_text text, struct li
     enum { PIECE_BYTES = 2 * sizeof(size_t) + sizeof(int32_t) };
     int32_t language = -1;
     size_t skip = language_at(l, text, &language), bound;
-    if (skip) put_name(out, language, skip);
+    if (skip) rapt__list_put(out, language, skip);
     const rapt_text rest = {text.bytes + skip, text.size - skip};
     struct spm_normalized normalized = {.allocator = l->allocator};
     bound = rapt__spm_bound(l->spm, rest.size);
@@ -295,7 +316,10 @@ rapt_status rapt__list_encode(const struct list *l, rapt_text text, int32_t *ids
 {
     struct list_output out = {ids, ends, capacity, 0};
     rapt_status status = RAPT_OK;
-    if (text.size) status = (l->spm ? encode_pieces : encode_names)(l, text, &out, why);
+    if (l->wordpiece.used)
+        rapt__list_encode_words(l, text, &out);
+    else if (text.size)
+        status = (l->spm ? encode_pieces : encode_names)(l, text, &out, why);
     if (status) return status;
     *count = out.count;
     if (out.count <= capacity) return RAPT_OK;
@@ -322,11 +346,11 @@ rapt_status rapt__list_decode(const struct list *l, const int32_t *ids, size_t c
     for (size_t i = 0; i < count;) {
         char character[CHARACTER_BYTES];
         rapt_text text;
-        bool byte = l->byte[ids[i]];
+        bool byte = l->byte[ids[i]], joined = l->spm || continues(l, ids[i]);
         i += token_text(l, ids + i, count - i, character, &text);
         bool front = l->spm && !byte && at == 0;
         if (front && text.size && text.bytes[0] == ' ') text.bytes++, text.size--;
-        if (!l->spm && at > 0 && text.size) {
+        if (!joined && at > 0 && text.size) {
             if (at < capacity) bytes[at] = ' ';
             at++;
         }

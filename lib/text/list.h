@@ -1,15 +1,17 @@
-/* list.h - a vocabulary given as a list of names, as in other projects, with an optional
-   SentencePiece model that splits text into pieces. Constant after creation. */
+/* list.h - a vocabulary that is a list of names, as in other projects. Text is split into names by
+   a SentencePiece model, by WordPiece, or at spaces. Constant after creation. */
 #ifndef RAPT_LIB_TEXT_LIST_H
 #define RAPT_LIB_TEXT_LIST_H
 
 #include "text/sentencepiece/sentencepiece.h"
+#include "text/wordpiece.h"
 
 enum { LIST_SPECIALS = RAPT_TOKEN_SPECIALS - RAPT_TOKEN_UNKNOWN };
 
 struct list {
     rapt_allocator allocator;
-    struct spm *spm;    /* NULL if text consists of names separated by spaces */
+    struct spm *spm; /* NULL: none */
+    struct wordpiece wordpiece;
     struct arena arena; /* holds the arrays below */
     int count;
     char *joined; /* [joined_size] the names, each terminated by a 0 */
@@ -26,11 +28,10 @@ struct list {
                                        -1 */
 };
 
-/* Creates a list from `count` 0-terminated names, `size` bytes in all. An empty name means that
-   there is no token. pieces holds the bytes of a SentencePiece model, or is NULL. Returns
-   RAPT_BAD_ARGUMENT if two names are equal. */
-rapt_status rapt__list_create(struct list **list, const char *names, size_t size, int count,
-                              rapt_text pieces, const rapt_allocator *allocator, rapt_message *why);
+/* Creates a list. Returns RAPT_BAD_ARGUMENT if two names are equal, or RAPT_BAD_FILE if the
+   splitter cannot be used. */
+rapt_status rapt__list_create(struct list **list, const struct list_source *source,
+                              const rapt_allocator *allocator, rapt_message *why);
 void rapt__list_free(struct list *list);                          /* accepts NULL */
 int32_t rapt__list_find(const struct list *list, rapt_text name); /* returns -1 if not found */
 int32_t rapt__list_special(const struct list *list, int which);
@@ -42,5 +43,16 @@ rapt_status rapt__list_encode(const struct list *list, rapt_text text, int32_t *
                               size_t capacity, size_t *count, rapt_message *why);
 rapt_status rapt__list_decode(const struct list *list, const int32_t *ids, size_t count,
                               char *bytes, size_t capacity, size_t *size, rapt_message *why);
+
+/* Where the tokens of a text go. */
+struct list_output {
+    int32_t *ids;
+    size_t *ends; /* or NULL */
+    size_t capacity, count;
+};
+void rapt__list_put(struct list_output *out, int32_t id, size_t end);
+
+/* ---- list_words.c ---- */
+void rapt__list_encode_words(const struct list *l, rapt_text text, struct list_output *out);
 
 #endif

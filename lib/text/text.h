@@ -99,11 +99,20 @@ rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *lef
 /* Returns the merge that joins two tokens, or -1. */
 int32_t rapt__tokenizer_merge(const rapt_tokenizer *tokenizer, int32_t left, int32_t right);
 
-/* ---- kinds.c: creates a tokenizer from `count` 0-terminated names and, unless NULL, the bytes of
-   a SentencePiece model ---- */
-rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const char *names, size_t size,
-                                 int count, rapt_text pieces, const rapt_allocator *allocator,
-                                 rapt_message *why);
+/* ---- kinds.c: creates a tokenizer from a list of names ---- */
+struct wordpiece { /* see wordpiece.h */
+    bool used;     /* WordPiece splits text into names */
+    bool keep_case, keep_accents, keep_han;
+};
+struct list_source {
+    const char *names; /* [size] `count` 0-terminated names; an empty one stands for no token */
+    size_t size;
+    int count;
+    rapt_text pieces; /* the bytes of a SentencePiece model that splits text, or NULL */
+    struct wordpiece wordpiece;
+};
+rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const struct list_source *source,
+                                 const rapt_allocator *allocator, rapt_message *why);
 
 /* Implement rapt_tokenizer_encode and rapt_tokenizer_decode for byte pairs; arguments have been
    checked. */

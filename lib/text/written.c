@@ -3,18 +3,21 @@
        rapt-bpe 1 MERGES LEFT RIGHT LEFT RIGHT ... #SUM
        rapt-spm 1 SIZE BASE64 #SUM
        rapt-list 1 COUNT SIZE BASE64 SIZE BASE64 #SUM
+       rapt-wordpiece 1 COUNT SIZE BASE64 KEEP #SUM
 
-   that is, the merges of a byte-pair vocabulary, the bytes of a SentencePiece file, or COUNT
-   0-terminated names and their SentencePiece file (SIZE is 0 if there is none). Numbers are decimal
-   without leading zeros, separated by one space. SUM is the hash (rapt__hash) of everything before
-   '#' in eight lower-case hex digits, which detects any single changed byte. The string is not
-   trusted. */
+   that is, the merges of a byte-pair vocabulary, the bytes of a SentencePiece file, COUNT
+   0-terminated names and their SentencePiece file (SIZE 0 if there is none), or COUNT names of
+   WordPiece and what it keeps (the sum of 1 for case, 2 for accents and 4 for Chinese words).
+   Numbers are decimal without leading zeros, separated by one space. SUM is the hash (rapt__hash)
+   of everything before '#' in eight lower-case hex digits, and detects any single changed byte. The
+   string is untrusted input. */
 #include "text/list.h"
 #include "text/text.h"
 #include <stdio.h>
 #include <string.h>
 
-static const char head[] = "rapt-bpe 1 ", spm_head[] = "rapt-spm 1 ", list_head[] = "rapt-list 1 ";
+static const char head[] = "rapt-bpe 1 ", spm_head[] = "rapt-spm 1 ", list_head[] = "rapt-list 1 ",
+                  wordpiece_head[] = "rapt-wordpiece 1 ";
 enum { HEAD_SIZE = sizeof head - 1, SUM_SIZE = 8, SHORTEST_MERGE = 4 /* "3 3 " */ };
 
 static size_t put_text(char *text, size_t at, const char *bytes)
@@ -57,8 +60,11 @@ static size_t put_spm(const struct spm *spm, char *text)
 
 static size_t put_list(const struct list *list, char *text)
 {
-    size_t at = put_decimal(text, put_text(text, 0, list_head), list->count);
+    const struct wordpiece *w = &list->wordpiece;
+    size_t at = put_text(text, 0, w->used ? wordpiece_head : list_head);
+    at = put_decimal(text, at, list->count);
     at = put_bytes(text, at, list->joined, list->joined_size);
+    if (w->used) return put_decimal(text, at, w->keep_case + 2 * w->keep_accents + 4 * w->keep_han);
     return list->spm ? put_bytes(text, at, list->spm->file, list->spm->file_size)
                      : put_bytes(text, at, "", 0);
 }
@@ -191,27 +197,71 @@ static bool are_names(const char *bytes, size_t size, int32_t count)
     return size > 0 && ends == (size_t)count && bytes[size - 1] == 0;
 }
 
+/* Reads the number of names and the names, which the caller frees even after a failure. */
+static rapt_status take_names(const char *text, size_t body, size_t *at, struct list_source *source,
+                              char **names, const rapt_allocator *allocator, rapt_message *why)
+{
+    int32_t count = 0;
+    if (!take_number(text, body, at, 1 << 24, &count))
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's number of names is wrong");
+    rapt_status status = take_bytes(text, body, at, names, &source->size, allocator, why);
+    if (!status && !are_names(*names, source->size, count))
+        status = rapt__fail(why, RAPT_BAD_FILE,
+                            "the tokenizer does not have the %d names that it states", (int)count);
+    source->names = *names, source->count = count;
+    return status;
+}
+
+static rapt_status take_keep(const char *text, size_t body, size_t *at, struct wordpiece *w,
+                             rapt_message *why)
+{
+    int32_t keep;
+    if (!take_number(text, body, at, 7, &keep))
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's options are wrong");
+    *w = (struct wordpiece){true, keep & 1, keep & 2, keep & 4};
+    return RAPT_OK;
+}
+
+/* Creates a list whose names begin at `at`. */
+static rapt_status create_names(rapt_tokenizer **tokenizer, const char *text, size_t body,
+                                size_t at, bool wordpiece, const rapt_allocator *allocator,
+                                rapt_message *why)
+{
+    struct list_source source = {.count = 0};
+    char *names = NULL, *pieces = NULL;
+    size_t pieces_size = 0;
+    rapt_status status = take_names(text, body, &at, &source, &names, allocator, why);
+    if (!status)
+        status = wordpiece ? take_keep(text, body, &at, &source.wordpiece, why)
+                           : take_bytes(text, body, &at, &pieces, &pieces_size, allocator, why);
+    if (!status && at != body)
+        status = rapt__fail(why, RAPT_BAD_FILE, "there is more after the %d names of the tokenizer",
+                            source.count);
+    if (pieces_size) source.pieces = (rapt_text){pieces, pieces_size};
+    if (!status) status = rapt__tokenizer_list(tokenizer, &source, allocator, why);
+    if (names) rapt__free(allocator, names, source.size + 1);
+    if (pieces) rapt__free(allocator, pieces, pieces_size + 1);
+    return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
+}
+
 static rapt_status create_list(rapt_tokenizer **tokenizer, const char *text, size_t body,
                                const rapt_allocator *allocator, rapt_message *why)
 {
-    size_t at = sizeof list_head - 1;
-    char *bytes[2] = {NULL, NULL};
-    size_t sizes[2] = {0, 0};
-    int32_t count = 0;
-    rapt_status status = RAPT_OK;
-    if (!take_number(text, body, &at, 1 << 24, &count))
-        status = rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's number of names is wrong");
-    for (int i = 0; i < 2 && !status; i++)
-        status = take_bytes(text, body, &at, &bytes[i], &sizes[i], allocator, why);
-    if (!status && (at != body || !are_names(bytes[0], sizes[0], count)))
-        status = rapt__fail(why, RAPT_BAD_FILE,
-                            "the tokenizer does not have the %d names that it states", (int)count);
-    const rapt_text pieces = {sizes[1] ? bytes[1] : NULL, sizes[1]};
-    if (!status)
-        status = rapt__tokenizer_list(tokenizer, bytes[0], sizes[0], count, pieces, allocator, why);
-    for (int i = 0; i < 2; i++)
-        if (bytes[i]) rapt__free(allocator, bytes[i], sizes[i] + 1);
-    return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
+    return create_names(tokenizer, text, body, sizeof list_head - 1, false, allocator, why);
+}
+
+static rapt_status create_wordpiece(rapt_tokenizer **tokenizer, const char *text, size_t body,
+                                    const rapt_allocator *allocator, rapt_message *why)
+{
+    return create_names(tokenizer, text, body, sizeof wordpiece_head - 1, true, allocator, why);
+}
+
+typedef rapt_status create_fn(rapt_tokenizer **tokenizer, const char *text, size_t body,
+                              const rapt_allocator *allocator, rapt_message *why);
+
+static bool begins_with(const char *text, size_t size, const char *with)
+{
+    return size >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
 }
 
 rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text, size_t size,
@@ -219,17 +269,20 @@ rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text, 
 {
     if (!tokenizer || !text)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", text ? "tokenizer" : "text");
-    size_t body;
-    bool pairs = size >= HEAD_SIZE && memcmp(text, head, HEAD_SIZE) == 0;
-    bool spm = size >= HEAD_SIZE && memcmp(text, spm_head, HEAD_SIZE) == 0;
-    bool list = size >= sizeof list_head - 1 && memcmp(text, list_head, sizeof list_head - 1) == 0;
-    if (!pairs && !spm && !list)
+    static const struct {
+        const char *head;
+        create_fn *create;
+    } kinds[] = {{head, create_pairs},
+                 {spm_head, create_spm},
+                 {list_head, create_list},
+                 {wordpiece_head, create_wordpiece}};
+    size_t body, kind = 0, count = sizeof kinds / sizeof *kinds;
+    while (kind < count && !begins_with(text, size, kinds[kind].head)) kind++;
+    if (kind == count)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "the tokenizer begins with neither \"%s\" nor \"%s\" nor \"%s\"", head,
-                          spm_head, list_head);
+                          "the tokenizer begins with none of \"%s\", \"%s\", \"%s\" and \"%s\"",
+                          head, spm_head, list_head, wordpiece_head);
     if (!sum_is_right(text, size, &body))
         return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is damaged: its sum is wrong");
-    return (pairs ? create_pairs
-            : spm ? create_spm
-                  : create_list)(tokenizer, text, body, allocator, why);
+    return kinds[kind].create(tokenizer, text, body, allocator, why);
 }

@@ -43,6 +43,7 @@ static const struct {
     STRUCT(rapt_block_limits),
     STRUCT(rapt_block_rows),
     STRUCT(rapt_text),
+    STRUCT(rapt_wordpiece_options),
     STRUCT(rapt_lexical_pair),
     STRUCT(rapt_bleu),
     STRUCT(rapt_chrf),

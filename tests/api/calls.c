@@ -115,6 +115,7 @@ static const struct call {
     {"rapt_tokenizer_load", true, 3, 1u << 2, tokenizer_load},
     {"rapt_tokenizer_load_memory", true, 3, 1u << 2, tokenizer_load_memory},
     {"rapt_tokenizer_create_list", true, 4, 1u << 2 | 1u << 3, tokenizer_create_list},
+    {"rapt_tokenizer_create_wordpiece", true, 4, 1u << 2 | 1u << 3, tokenizer_create_wordpiece},
     {"rapt_tokenizer_file", false, 1, 0, tokenizer_file},
     {"rapt_tokenizer_write", true, 3, 1u << 1, tokenizer_write},
     {"rapt_tokenizer_create", true, 3, 1u << 2, tokenizer_create},

@@ -77,6 +77,19 @@ static rapt_status tokenizer_create_list(struct world *w, int null, rapt_message
     return status;
 }
 
+static rapt_status tokenizer_create_wordpiece(struct world *w, int null, rapt_message *why)
+{
+    static const rapt_text names[] = {{"[UNK]", 5}, {"a", 1}, {"##b", 3}};
+    const rapt_wordpiece_options options = {.size = sizeof options};
+    rapt_tokenizer *made = NULL;
+    rapt_status status =
+        rapt_tokenizer_create_wordpiece(arg(null, 0, &made), arg(null, 1, names), 3,
+                                        arg(null, 2, &options), arg(null, 3, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_tokenizer_free(made);
+    return status;
+}
+
 static rapt_status tokenizer_load(struct world *w, int null, rapt_message *why)
 {
     rapt_tokenizer *made = NULL;

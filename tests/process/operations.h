@@ -445,6 +445,7 @@ static const struct operation operations[] = {
     {"tokenizer_load", do_spm, true, true},
     {"tokenizer_load_memory", do_spm_memory, true, true},
     {"tokenizer_create_list", do_list, true, true},
+    {"tokenizer_create_wordpiece", do_wordpiece, true, true},
     {"file_write", do_file, true, true},
     {"shortlist", do_shortlist, true, true},
     {"translate_listed", do_translate_listed, true, false},

@@ -83,6 +83,15 @@ static rapt_status do_list(struct scene *s, uint64_t *h, rapt_message *why)
     return loaded(s, h, status, tokenizer);
 }
 
+static rapt_status do_wordpiece(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    static const rapt_text names[] = {{"[UNK]", 5}, {"the", 3}, {"##se", 4}, {"[SEP]", 5}};
+    rapt_tokenizer *tokenizer = scene_untouched;
+    rapt_status status =
+        rapt_tokenizer_create_wordpiece(&tokenizer, names, 4, NULL, s->allocator, why);
+    return loaded(s, h, status, tokenizer);
+}
+
 static rapt_status do_tokens(struct scene *s, uint64_t *h, rapt_message *why)
 {
     const rapt_text text = {"the birds do not sing \xC3\xA4\xFF", 25};

@@ -319,8 +319,8 @@ static void test_colliding(void **state)
     const rapt_allocator allocator = rapt__allocator(NULL);
     struct list *list = NULL;
     rapt_message why = {""};
-    if (rapt__list_create(&list, names, size, NAMES, (rapt_text){NULL, 0}, &allocator, &why))
-        fail_msg("%s", why.text);
+    const struct list_source source = {.names = names, .size = size, .count = NAMES};
+    if (rapt__list_create(&list, &source, &allocator, &why)) fail_msg("%s", why.text);
     assert_int_equal(list->slots, SLOTS);
     for (size_t i = 0; i < 2 * list->slots; i++) {
         run = list->table[i % list->slots] >= 0 ? run + 1 : 0;
