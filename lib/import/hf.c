@@ -1,6 +1,7 @@
-/* hf.c - imports a folder of MarianMT in the format of Hugging Face's transformers: config.json,
-   the weights, vocab.json and the SentencePiece models of both languages. Source: transformers
-   4.57, modeling_marian.py, tokenization_marian.py. */
+/* hf.c - imports a folder in the format of Hugging Face's transformers, by the model_type in its
+   config.json: here MarianMT (config.json, the weights, vocab.json and the SentencePiece models of
+   both languages), in hf_encoder.c BERT and its relatives. Source: transformers 4.57,
+   modeling_marian.py, tokenization_marian.py. */
 #include "import/hf.h"
 
 #include <math.h>
@@ -48,11 +49,12 @@ static rapt_status choose_positions(struct import *i)
 
 /* ---- the configuration ---- */
 
-static rapt_status read_sizes(struct import *i, const struct import_settings *s)
+rapt_status rapt__hf_read_sizes(struct import *i, const struct import_settings *s,
+                                const struct hf_size *sizes, int count)
 {
     rapt_config *c = &i->config;
-    for (int n = 0; n < HF_SIZES; n++) {
-        const struct hf_size *own = &rapt__hf_sizes[n], *before = n ? own - 1 : own;
+    for (int n = 0; n < count; n++) {
+        const struct hf_size *own = &sizes[n], *before = n ? own - 1 : own;
         int value;
         rapt_status status = rapt__import_whole(i, s, own->key, own->otherwise, &value);
         if (status) return status;
@@ -62,21 +64,27 @@ static rapt_status read_sizes(struct import *i, const struct import_settings *s)
                                     before->key, other, own->key, value);
         rapt__config_set(c, (int)own->field, &value);
     }
+    return RAPT_OK;
+}
+
+static rapt_status read_vocab_sizes(struct import *i, const struct import_settings *s)
+{
+    rapt_config *c = &i->config;
     rapt_status status = rapt__import_whole(i, s, "vocab_size", 58101, &c->source_vocab);
     if (status) return status;
     return rapt__import_whole(i, s, "decoder_vocab_size", c->source_vocab, &c->target_vocab);
 }
 
-static rapt_status check_flags(struct import *i, const struct import_settings *s)
+rapt_status rapt__hf_check_flags(struct import *i, const struct import_settings *s,
+                                 const struct hf_flag *flags, int count)
 {
-    for (int n = 0; n < HF_FLAGS; n++) {
-        const struct hf_flag *flag = &rapt__hf_flags[n];
+    for (int n = 0; n < count; n++) {
         bool value;
-        rapt_status status = rapt__import_flag(i, s, flag->key, flag->good, &value);
+        rapt_status status = rapt__import_flag(i, s, flags[n].key, flags[n].good, &value);
         if (status) return status;
-        if (value != flag->good)
-            return rapt__import_bad(i, "config.json: %s is %s, which is not supported", flag->key,
-                                    value ? "true" : "false");
+        if (value != flags[n].good)
+            return rapt__import_bad(i, "config.json: %s is %s, which is not supported",
+                                    flags[n].key, value ? "true" : "false");
     }
     return RAPT_OK;
 }
@@ -95,17 +103,17 @@ static rapt_status read_ties(struct import *i, const struct import_settings *s)
                                "share_encoder_decoder_embeddings is true");
 }
 
-static rapt_status read_activation(struct import *i, const struct import_settings *s)
+rapt_status rapt__hf_read_activation(struct import *i, const struct import_settings *s,
+                                     const char *key)
 {
-    const char *name = rapt__import_setting(s, "activation_function");
+    const char *name = rapt__import_setting(s, key);
     if (!name) name = "gelu";
     for (int n = 0; n < HF_ACTIVATIONS; n++)
         if (strcmp(rapt__hf_activations[n].name, name) == 0) {
             i->config.activation = rapt__hf_activations[n].activation;
             return RAPT_OK;
         }
-    return rapt__import_bad(i, "config.json: activation_function is %.60s, which is not supported",
-                            name);
+    return rapt__import_bad(i, "config.json: %s is %.60s, which is not supported", key, name);
 }
 
 struct ids { /* ids of special tokens in config.json */
@@ -115,14 +123,11 @@ struct ids { /* ids of special tokens in config.json */
 static rapt_status read_config(struct import *i, const struct import_settings *s, struct ids *ids)
 {
     rapt_config *c = &i->config;
-    const char *type = rapt__import_setting(s, "model_type");
-    if (!type || strcmp(type, "marian") != 0)
-        return rapt__import_bad(i, "config.json: model_type is %.60s, not marian",
-                                type ? type : "missing");
-    rapt_status status = read_sizes(i, s);
-    if (!status) status = check_flags(i, s);
+    rapt_status status = rapt__hf_read_sizes(i, s, rapt__hf_sizes, HF_SIZES);
+    if (!status) status = read_vocab_sizes(i, s);
+    if (!status) status = rapt__hf_check_flags(i, s, rapt__hf_flags, HF_FLAGS);
     if (!status) status = read_ties(i, s);
-    if (!status) status = read_activation(i, s);
+    if (!status) status = rapt__hf_read_activation(i, s, "activation_function");
     if (!status) status = rapt__import_id(i, s, "pad_token_id", 58100, &ids->pad);
     if (!status) status = rapt__import_id(i, s, "eos_token_id", 0, &ids->end);
     if (!status) status = rapt__import_id(i, s, "decoder_start_token_id", ids->pad, &ids->start);
@@ -182,14 +187,10 @@ static rapt_status read_vocabularies(struct import *i, const struct ids *ids)
     return status;
 }
 
-rapt_status rapt__import_hf(struct import *i)
+static rapt_status import_marianmt(struct import *i, const struct import_settings *s)
 {
-    struct import_settings s;
     struct ids ids = {0, 0, 0};
-    rapt_status status = rapt__import_settings(i, "config.json", &s);
-    if (status) return status;
-    status = read_config(i, &s, &ids);
-    rapt__import_settings_free(i, &s);
+    rapt_status status = read_config(i, s, &ids);
     snprintf(i->origin, sizeof i->origin, "MarianMT of Hugging Face, %s",
              rapt__container_name(rapt__tensors_container(i->file)));
     if (!status) status = choose_positions(i);
@@ -200,4 +201,21 @@ rapt_status rapt__import_hf(struct import *i)
     };
     if (!status) status = rapt__import_fill(i, tables, sizeof tables / sizeof *tables);
     return status ? status : read_vocabularies(i, &ids);
+}
+
+rapt_status rapt__import_hf(struct import *i)
+{
+    struct import_settings s;
+    rapt_status status = rapt__import_settings(i, "config.json", &s);
+    if (status) return status;
+    const char *type = rapt__import_setting(&s, "model_type");
+    if (type && strcmp(type, "marian") == 0)
+        status = import_marianmt(i, &s);
+    else if (type && rapt__import_is_encoder(type))
+        status = rapt__import_encoder(i, &s);
+    else
+        status = rapt__import_bad(i, "config.json: model_type is %.60s, which is not supported",
+                                  type ? type : "missing");
+    rapt__import_settings_free(i, &s);
+    return status;
 }

@@ -1,4 +1,5 @@
-/* hf.h - MarianMT's names in Hugging Face's transformers, shared by import and export. */
+/* hf.h - what the importers of Hugging Face's transformers share, and MarianMT's names, which its
+   export uses, too. */
 #ifndef RAPT_LIB_IMPORT_HF_H
 #define RAPT_LIB_IMPORT_HF_H
 
@@ -12,23 +13,56 @@ extern const struct import_row rapt__hf_rows[]; /* [rapt__hf_row_count] */
 extern const int rapt__hf_row_count;
 extern const struct import_row rapt__hf_tied_rows[1]; /* also used with RAPT_TIE_OUTPUT */
 
+/* Rows of a table of names: a whole parameter, or part `part` of `parts` of its rows. LINEAR stands
+   for a weight and a bias. */
+#define HF_PART(ours, theirs, part, parts)                                                         \
+    {                                                                                              \
+        ours, theirs, part, parts, 0                                                               \
+    }
+#define HF_WHOLE(ours, theirs) HF_PART(ours, theirs, 0, 1)
+#define HF_LINEAR_PART(ours, theirs, part, parts)                                                  \
+    HF_PART(ours ".weight", theirs ".weight", part, parts),                                        \
+        HF_PART(ours ".bias", theirs ".bias", part, parts)
+#define HF_LINEAR(ours, theirs) HF_LINEAR_PART(ours, theirs, 0, 1)
+
 enum { HF_SIZES = 8, HF_FLAGS = 4, HF_ACTIVATIONS = 4 };
-/* Integers of config.json. Two keys for the same field must have equal values. */
-extern const struct hf_size {
+/* An integer of config.json. */
+struct hf_size {
     const char *key;
     enum config_field field;
     int otherwise; /* value if the key is missing */
-} rapt__hf_sizes[HF_SIZES];
-/* Flags for which only one value is supported, which is also their default. */
-extern const struct hf_flag {
+};
+extern const struct hf_size rapt__hf_sizes[HF_SIZES];
+/* A flag of which only one value is supported, which is also its default. */
+struct hf_flag {
     const char *key;
     bool good;
-} rapt__hf_flags[HF_FLAGS];
+};
+extern const struct hf_flag rapt__hf_flags[HF_FLAGS];
 /* Values of activation_function. Exports write the first name of an activation. */
 extern const struct hf_activation {
     const char *name;
     rapt_activation activation;
 } rapt__hf_activations[HF_ACTIVATIONS];
+
+/* ---- hf.c: i->config from the settings in config.json ---- */
+/* Reads integers. Two keys with the same field, one after the other, must have equal values. */
+rapt_status rapt__hf_read_sizes(struct import *i, const struct import_settings *s,
+                                const struct hf_size *sizes, int count);
+rapt_status rapt__hf_check_flags(struct import *i, const struct import_settings *s,
+                                 const struct hf_flag *flags, int count);
+/* Reads the activation, "gelu" if the key is missing. */
+rapt_status rapt__hf_read_activation(struct import *i, const struct import_settings *s,
+                                     const char *key);
+
+/* ---- hf_encoder.c: BERT and its relatives ---- */
+rapt_status rapt__import_encoder(struct import *i, const struct import_settings *s);
+/* Returns whether it imports this model_type. */
+bool rapt__import_is_encoder(const char *type);
+
+/* ---- sentence.c: what sentence-transformers adds to an encoder ---- */
+/* Reads how a folder pools rows to i->config.pooling, and i->normalize and i->max_tokens. */
+rapt_status rapt__import_sentence(struct import *i);
 
 /* ---- hf_vocabulary.c ---- */
 /* Makes a tokenizer from the names in a file and in added_tokens.json, with the same rules as

@@ -3,57 +3,46 @@
    transformers 4.57, modeling_marian.py, configuration_marian.py. */
 #include "import/hf.h"
 
-#define WHOLE(ours, theirs)                                                                        \
-    {                                                                                              \
-        ours, theirs, 0, 1, 0                                                                      \
-    }
-#define PART(ours, theirs, part, parts)                                                            \
-    {                                                                                              \
-        ours, theirs, part, parts, 0                                                               \
-    }
-#define LINEAR(ours, theirs)                                                                       \
-    WHOLE(ours ".weight", theirs ".weight"), WHOLE(ours ".bias", theirs ".bias")
-#define LINEAR_PART(ours, theirs, part, parts)                                                     \
-    PART(ours ".weight", theirs ".weight", part, parts),                                           \
-        PART(ours ".bias", theirs ".bias", part, parts)
 #define LAYER(side)                                                                                \
-    LINEAR_PART(side ".layers.#.self_attn.qkv", "model." side ".layers.#.self_attn.q_proj", 0, 3), \
-        LINEAR_PART(side ".layers.#.self_attn.qkv", "model." side ".layers.#.self_attn.k_proj", 1, \
-                    3),                                                                            \
-        LINEAR_PART(side ".layers.#.self_attn.qkv", "model." side ".layers.#.self_attn.v_proj", 2, \
-                    3),                                                                            \
-        LINEAR(side ".layers.#.self_attn.out", "model." side ".layers.#.self_attn.out_proj"),      \
-        LINEAR(side ".layers.#.self_attn.norm", "model." side ".layers.#.self_attn_layer_norm"),   \
-        LINEAR(side ".layers.#.feedforward.in", "model." side ".layers.#.fc1"),                    \
-        LINEAR(side ".layers.#.feedforward.out", "model." side ".layers.#.fc2"),                   \
-        LINEAR(side ".layers.#.feedforward.norm", "model." side ".layers.#.final_layer_norm")
+    HF_LINEAR_PART(side ".layers.#.self_attn.qkv", "model." side ".layers.#.self_attn.q_proj", 0,  \
+                   3),                                                                             \
+        HF_LINEAR_PART(side ".layers.#.self_attn.qkv", "model." side ".layers.#.self_attn.k_proj", \
+                       1, 3),                                                                      \
+        HF_LINEAR_PART(side ".layers.#.self_attn.qkv", "model." side ".layers.#.self_attn.v_proj", \
+                       2, 3),                                                                      \
+        HF_LINEAR(side ".layers.#.self_attn.out", "model." side ".layers.#.self_attn.out_proj"),   \
+        HF_LINEAR(side ".layers.#.self_attn.norm",                                                 \
+                  "model." side ".layers.#.self_attn_layer_norm"),                                 \
+        HF_LINEAR(side ".layers.#.feedforward.in", "model." side ".layers.#.fc1"),                 \
+        HF_LINEAR(side ".layers.#.feedforward.out", "model." side ".layers.#.fc2"),                \
+        HF_LINEAR(side ".layers.#.feedforward.norm", "model." side ".layers.#.final_layer_norm")
 
 const struct import_row rapt__hf_rows[] = {
     /* tied tables may be stored under any of their names */
-    WHOLE("embedding.weight", "model.shared.weight"),
-    WHOLE("embedding.weight", "model.encoder.embed_tokens.weight"),
-    WHOLE("embedding.weight", "model.decoder.embed_tokens.weight"),
-    WHOLE("embedding.weight", "lm_head.weight"),
-    WHOLE("encoder.embedding.weight", "model.encoder.embed_tokens.weight"),
-    WHOLE("decoder.embedding.weight", "model.decoder.embed_tokens.weight"),
-    WHOLE("encoder.positions.weight", HF_ENCODER_POSITIONS),
-    WHOLE("decoder.positions.weight", HF_DECODER_POSITIONS),
-    WHOLE("output.weight", "lm_head.weight"),
-    WHOLE("output.bias", "final_logits_bias"),
+    HF_WHOLE("embedding.weight", "model.shared.weight"),
+    HF_WHOLE("embedding.weight", "model.encoder.embed_tokens.weight"),
+    HF_WHOLE("embedding.weight", "model.decoder.embed_tokens.weight"),
+    HF_WHOLE("embedding.weight", "lm_head.weight"),
+    HF_WHOLE("encoder.embedding.weight", "model.encoder.embed_tokens.weight"),
+    HF_WHOLE("decoder.embedding.weight", "model.decoder.embed_tokens.weight"),
+    HF_WHOLE("encoder.positions.weight", HF_ENCODER_POSITIONS),
+    HF_WHOLE("decoder.positions.weight", HF_DECODER_POSITIONS),
+    HF_WHOLE("output.weight", "lm_head.weight"),
+    HF_WHOLE("output.bias", "final_logits_bias"),
     LAYER("encoder"),
     LAYER("decoder"),
-    LINEAR("decoder.layers.#.cross_attn.q", "model.decoder.layers.#.encoder_attn.q_proj"),
-    LINEAR_PART("decoder.layers.#.cross_attn.kv", "model.decoder.layers.#.encoder_attn.k_proj", 0,
-                2),
-    LINEAR_PART("decoder.layers.#.cross_attn.kv", "model.decoder.layers.#.encoder_attn.v_proj", 1,
-                2),
-    LINEAR("decoder.layers.#.cross_attn.out", "model.decoder.layers.#.encoder_attn.out_proj"),
-    LINEAR("decoder.layers.#.cross_attn.norm", "model.decoder.layers.#.encoder_attn_layer_norm"),
+    HF_LINEAR("decoder.layers.#.cross_attn.q", "model.decoder.layers.#.encoder_attn.q_proj"),
+    HF_LINEAR_PART("decoder.layers.#.cross_attn.kv", "model.decoder.layers.#.encoder_attn.k_proj",
+                   0, 2),
+    HF_LINEAR_PART("decoder.layers.#.cross_attn.kv", "model.decoder.layers.#.encoder_attn.v_proj",
+                   1, 2),
+    HF_LINEAR("decoder.layers.#.cross_attn.out", "model.decoder.layers.#.encoder_attn.out_proj"),
+    HF_LINEAR("decoder.layers.#.cross_attn.norm", "model.decoder.layers.#.encoder_attn_layer_norm"),
 };
 const int rapt__hf_row_count = sizeof rapt__hf_rows / sizeof *rapt__hf_rows;
 
 const struct import_row rapt__hf_tied_rows[] = {
-    WHOLE("decoder.embedding.weight", "lm_head.weight"),
+    HF_WHOLE("decoder.embedding.weight", "lm_head.weight"),
 };
 
 const struct hf_size rapt__hf_sizes[HF_SIZES] = {

@@ -93,7 +93,8 @@ static rapt_status keep_tokenizers(struct import *i)
     char *texts[2] = {written(i, i->source, &sizes[0]), NULL};
     if (!joint) texts[1] = written(i, i->target, &sizes[1]);
     char factor[FLOAT_TEXT];
-    rapt_metadata pairs[5] = {
+    char max_tokens[16];
+    rapt_metadata pairs[8] = {
         {"rapt.origin", i->origin},
         {joint ? "rapt.tokenizer" : "rapt.source_tokenizer", texts[0]},
     };
@@ -101,6 +102,10 @@ static rapt_status keep_tokenizers(struct import *i)
     if (!joint) pairs[count++] = (rapt_metadata){"rapt.target_tokenizer", texts[1]};
     rapt__float_write(i->max_length_factor, factor);
     if (i->max_length_factor > 0) pairs[count++] = (rapt_metadata){LENGTH_KEY, factor};
+    snprintf(max_tokens, sizeof max_tokens, "%d", i->max_tokens);
+    if (i->max_tokens) pairs[count++] = (rapt_metadata){TOKENS_KEY, max_tokens};
+    if (i->source_begin) pairs[count++] = (rapt_metadata){BEGIN_KEY, "1"};
+    if (i->normalize) pairs[count++] = (rapt_metadata){NORMALIZE_KEY, "1"};
     if (i->scales) pairs[count++] = (rapt_metadata){SCALES_KEY, i->scales};
     rapt_status status = RAPT_NO_MEMORY;
     if (texts[0] && (joint || texts[1])) status = rapt__metadata_set(i->model, pairs, count);

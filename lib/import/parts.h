@@ -32,6 +32,9 @@ struct import {
     rapt_model *model;
     rapt_tokenizer *source, *target; /* if target is NULL, source serves both sides */
     char origin[160];                /* description of the original, for human readers */
+    bool source_begin;               /* the begin token precedes a text */
+    bool normalize;                  /* embeddings are divided by their L2 norm */
+    int max_tokens;                  /* tokens of a text, special ones included; 0: no limit */
     float max_length_factor;         /* maximum number of target tokens per source token; 0 if
                                         unknown */
     char *scales; /* [scales_capacity] 0-terminated metadata SCALES_KEY; NULL if none */
@@ -81,8 +84,8 @@ rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t f
 /* ---- settings.c: a JSON object by key ---- */
 struct import_setting {
     const char *key;
-    const char *text; /* text of a string, number, true, false or null, or of a list of one number;
-                         NULL for an object or another array */
+    const char *text; /* text of a string, number, true, false or null, or of a list of one number
+                         or string; NULL for an object or another array */
     bool string, list;
     int length; /* number of elements of a list */
 };
@@ -109,6 +112,11 @@ rapt_status rapt__import_id(struct import *i, const struct import_settings *s, c
 /* Reads true or false. If the key is missing, the value is `otherwise`. */
 rapt_status rapt__import_flag(struct import *i, const struct import_settings *s, const char *key,
                               bool otherwise, bool *value);
+/* Reads a finite number; `otherwise` if the key is missing. */
+rapt_status rapt__import_float(struct import *i, const struct import_settings *s, const char *key,
+                               float otherwise, float *value);
+/* Returns the text of a setting that is a list of one string; NULL if it is anything else. */
+const char *rapt__import_only(const struct import_settings *s, const char *key);
 
 /* ---- vocabulary.c ---- */
 /* Reads a file of the folder into memory that the caller frees, [*size + 1] bytes with a 0 at the
@@ -119,6 +127,11 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
    Returns RAPT_NO_FILE if the file does not exist. */
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
+/* Makes a WordPiece tokenizer from the names in a file. Names beyond the table are dropped, and
+   rows without a name are never produced. RAPT_NO_FILE if the file does not exist. */
+rapt_status rapt__import_wordpiece(struct import *i, const char *name, int vocab,
+                                   const rapt_wordpiece_options *options,
+                                   rapt_tokenizer **tokenizer);
 rapt_status rapt__import_pieces(struct import *i, const char *name,
                                 rapt_tokenizer **tokenizer); /* from a SentencePiece model */
 /* Opens the vocabularies in the folder of a Marian model: one for both sides, or two. Either

@@ -16,8 +16,9 @@ static bool take_list(struct json *j, struct import_setting *s)
     if (rapt__json_next(j, ']')) return true;
     do {
         int c = rapt__json_peek(j);
-        bool first = s->length++ == 0 && c >= '0' && c <= '9';
-        if (first) s->text = rapt__json_number_text(j);
+        bool number = c >= '0' && c <= '9', first = s->length++ == 0 && (number || c == '"');
+        if (first) s->string = !number;
+        if (first) s->text = number ? rapt__json_number_text(j) : rapt__json_string(j);
         if (first ? !s->text : !rapt__json_skip(j)) return false;
     } while (rapt__json_next(j, ','));
     if (s->length > 1) s->text = NULL;
@@ -143,7 +144,7 @@ rapt_status rapt__import_id(struct import *i, const struct import_settings *s, c
 {
     const struct import_setting *one = find(s, key);
     if (!one || !one->list) return rapt__import_whole(i, s, key, otherwise, value);
-    if (one->text) return read_whole(i, key, one->text, value);
+    if (one->text && !one->string) return read_whole(i, key, one->text, value);
     return rapt__import_bad(i, "%s is a list of %d, but only one token is supported", key,
                             one->length);
 }
@@ -155,4 +156,19 @@ rapt_status rapt__import_flag(struct import *i, const struct import_settings *s,
     *value = text ? strcmp(text, "true") == 0 : otherwise;
     if (!text || *value || strcmp(text, "false") == 0) return RAPT_OK;
     return rapt__import_bad(i, "%s is %.60s, not true or false", key, text);
+}
+
+rapt_status rapt__import_float(struct import *i, const struct import_settings *s, const char *key,
+                               float otherwise, float *value)
+{
+    const char *text = rapt__import_setting(s, key);
+    *value = otherwise;
+    if (!text || rapt__float_read(text, value)) return RAPT_OK;
+    return rapt__import_bad(i, "%s is %.60s, not a number", key, text);
+}
+
+const char *rapt__import_only(const struct import_settings *s, const char *key)
+{
+    const struct import_setting *one = find(s, key);
+    return one && one->list && one->string ? one->text : NULL;
 }

@@ -42,8 +42,24 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
    dropped and rows without a name are never generated. */
 enum fit { FIT_EXACT, FIT_ANY };
 
+/* How the tokenizer of a list splits text: by a SentencePiece model, by WordPiece, or (both NULL)
+   at spaces. */
+struct splitter {
+    const rapt_tokenizer *pieces;
+    const rapt_wordpiece_options *words;
+};
+
+static rapt_status make_tokenizer(struct import *i, const rapt_text *names, int count,
+                                  const struct splitter *by, rapt_tokenizer **tokenizer)
+{
+    if (by->words)
+        return rapt_tokenizer_create_wordpiece(tokenizer, names, count, by->words, &i->allocator,
+                                               i->why);
+    return rapt_tokenizer_create_list(tokenizer, names, count, by->pieces, &i->allocator, i->why);
+}
+
 static rapt_status make_list(struct import *i, const char *file, const struct vocabulary *v,
-                             int vocab, enum fit fit, const rapt_tokenizer *pieces,
+                             int vocab, enum fit fit, const struct splitter *by,
                              rapt_tokenizer **tokenizer)
 {
     int count = rapt__vocabulary_count(v);
@@ -55,17 +71,18 @@ static rapt_status make_list(struct import *i, const char *file, const struct vo
     rapt_text *names = rapt__alloc(&i->allocator, bytes);
     if (!names) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for a vocabulary");
     for (int id = 0; id < vocab; id++) {
-        const char *name = id < count ? rapt__vocabulary_token(v, id) : one_more ? "<unk>" : "";
+        const char *name = id < count               ? rapt__vocabulary_token(v, id)
+                           : one_more && !by->words ? "<unk>"
+                                                    : "";
         names[id] = (rapt_text){name, strlen(name)};
     }
-    rapt_status status =
-        rapt_tokenizer_create_list(tokenizer, names, vocab, pieces, &i->allocator, i->why);
+    rapt_status status = make_tokenizer(i, names, vocab, by, tokenizer);
     rapt__free(&i->allocator, names, bytes);
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
 static rapt_status read_names(struct import *i, const char *name, int vocab, enum fit fit,
-                              const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)
+                              const struct splitter *by, rapt_tokenizer **tokenizer)
 {
     char path[2 * IMPORT_PATH];
     struct vocabulary *v;
@@ -73,7 +90,7 @@ static rapt_status read_names(struct import *i, const char *name, int vocab, enu
     rapt_status status = rapt__vocabulary_open(&v, path, &i->allocator, i->why);
     if (status) return status;
     rapt__import_record(i, name, RAPT_FILE_USE_VOCABULARY);
-    status = make_list(i, name, v, vocab, fit, pieces, tokenizer);
+    status = make_list(i, name, v, vocab, fit, by, tokenizer);
     rapt__vocabulary_close(v);
     return status;
 }
@@ -81,7 +98,16 @@ static rapt_status read_names(struct import *i, const char *name, int vocab, enu
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)
 {
-    return read_names(i, name, vocab, FIT_EXACT, pieces, tokenizer);
+    const struct splitter by = {pieces, NULL};
+    return read_names(i, name, vocab, FIT_EXACT, &by, tokenizer);
+}
+
+rapt_status rapt__import_wordpiece(struct import *i, const char *name, int vocab,
+                                   const rapt_wordpiece_options *options,
+                                   rapt_tokenizer **tokenizer)
+{
+    const struct splitter by = {NULL, options};
+    return read_names(i, name, vocab, FIT_ANY, &by, tokenizer);
 }
 
 rapt_status rapt__import_pieces(struct import *i, const char *name, rapt_tokenizer **tokenizer)
@@ -204,7 +230,8 @@ static rapt_status open_vocabulary(struct import *i, const char *name, const cha
     snprintf(file, sizeof file, "%s.spm", side);
     rapt_status status = RAPT_OK;
     if (rapt__import_has(i, file)) status = rapt__import_pieces(i, file, &pieces);
-    if (!status) status = read_names(i, name, vocab, FIT_ANY, pieces, tokenizer);
+    const struct splitter by = {pieces, NULL};
+    if (!status) status = read_names(i, name, vocab, FIT_ANY, &by, tokenizer);
     rapt_tokenizer_free(pieces);
     return status;
 }

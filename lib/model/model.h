@@ -479,6 +479,11 @@ struct linear rapt__linear_at(const struct linear_offsets *offset, const float *
 /* Key of the metadata for the maximum number of target tokens per source token, from the settings
    of an imported model. */
 #define LENGTH_KEY "rapt.max_length_factor"
+/* In the metadata of an encoder of texts: that the begin token precedes a text, how many tokens of
+   a text are read, special ones included, and that embeddings are divided by their L2 norm. */
+#define BEGIN_KEY     "rapt.source_begin"
+#define TOKENS_KEY    "rapt.max_tokens"
+#define NORMALIZE_KEY "rapt.normalize"
 /* Does the same as rapt_model_scales for a name that is not a parameter, with one row. */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
                                float *alpha, rapt_message *why);

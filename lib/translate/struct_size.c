@@ -47,6 +47,7 @@ static const struct {
     STRUCT(rapt_lexical_pair),
     STRUCT(rapt_bleu),
     STRUCT(rapt_chrf),
+    STRUCT(rapt_encoder_options),
     STRUCT(rapt_translator_options),
     STRUCT(rapt_span),
     STRUCT(rapt_translation),

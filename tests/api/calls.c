@@ -3,6 +3,7 @@
    RAPT_BAD_ARGUMENT with a reason that names the pointer, or succeed if the pointer is optional.
    project/calls compares the table with the headers. */
 #include "api/calls_block.h"
+#include "api/calls_encoder.h"
 #include "api/calls_import.h"
 #include "api/calls_model.h"
 #include "api/calls_shortlist.h"
@@ -34,6 +35,14 @@ static const struct call {
     {"rapt_block_write", true, 3, 0, block_write},
     {"rapt_block_forward", true, 5, 0, block_forward},
     {"rapt_block_backward", true, 7, 1u << 4 | 1u << 5, block_backward},
+    /* encoder.h */
+    {"rapt_encoder_load", true, 4, 1u << 2 | 1u << 3, encoder_load},
+    {"rapt_encoder_create", true, 5, 1u << 2 | 1u << 3 | 1u << 4, encoder_create},
+    {"rapt_encoder_free", false, 1, 1u << 0, encoder_free},
+    {"rapt_encoder_model", false, 1, 0, encoder_model},
+    {"rapt_encoder_tokenizer", false, 1, 0, encoder_tokenizer},
+    {"rapt_encoder_embed", true, 3, 0, encoder_embed},
+    {"rapt_encoder_classify", true, 4, 1u << 2, encoder_classify},
     /* attention.h */
     {"rapt_attention_init", false, 1, 0, attention_init},
     {"rapt_attention_init_rows", false, 1, 0, attention_init_rows},

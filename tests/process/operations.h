@@ -6,9 +6,11 @@
 #define RAPT_TESTS_PROCESS_OPERATIONS_H
 
 #include "process/operations_block.h"
+#include "process/operations_encoder.h"
 #include "process/operations_folder.h"
 #include "process/operations_shortlist.h"
 #include "process/operations_text.h"
+#include "process/operations_translator.h"
 
 typedef rapt_status operation_fn(struct scene *s, uint64_t *h, rapt_message *why);
 /* ---- constants and configurations ---- */
@@ -318,116 +320,6 @@ static rapt_status do_score_targets(struct scene *s, uint64_t *h, rapt_message *
     return status;
 }
 
-/* ---- translators ---- */
-
-static rapt_status do_translator(struct scene *s, uint64_t *h, rapt_message *why)
-{
-    rapt_translator *translator = scene_untouched;
-    rapt_translator_options options = {
-        .size = sizeof options, .beams = 2, .batch = 2, .batch_tokens = 20, .threads = s->threads};
-    rapt_status status =
-        rapt_translator_load(&translator, s->translator_path, &options, s->allocator, why);
-    if (status) {
-        s->changed |= translator != scene_untouched;
-        return status;
-    }
-    int sizes[] = {rapt_model_tensors(rapt_translator_model(translator)),
-                   rapt_tokenizer_vocab(rapt_translator_source(translator)),
-                   rapt_tokenizer_vocab(rapt_translator_target(translator))};
-    add(h, sizes, sizeof sizes);
-    rapt_translator_free(translator);
-    return status;
-}
-
-static rapt_status do_translator_create(struct scene *s, uint64_t *h, rapt_message *why)
-{
-    rapt_translator *translator = scene_untouched;
-    const rapt_model *model = rapt_translator_model(s->translator);
-    rapt_status status =
-        rapt_translator_create(&translator, model, s->tokenizer, NULL, NULL, s->allocator, why);
-    if (status) {
-        s->changed |= translator != scene_untouched;
-        return status;
-    }
-    int vocab = rapt_tokenizer_vocab(rapt_translator_target(translator));
-    add(h, &vocab, sizeof vocab);
-    int32_t begin = rapt_target_begin(model, s->tokenizer);
-    add(h, &begin, sizeof begin);
-    rapt_translator_free(translator);
-    return status;
-}
-
-static int scene_take_score(void *user, const rapt_text_score *score)
-{
-    add(user, &score->sum, sizeof score->sum);
-    add(user, score->log_probabilities, sizeof(float) * (size_t)(score->target_count + 1));
-    return 0;
-}
-
-static rapt_status do_translator_score(struct scene *s, uint64_t *h, rapt_message *why)
-{
-    rapt_text texts[] = {{"the cat", 7}, {"a bird sleeps", 13}};
-    uint64_t before = *h;
-    rapt_status status =
-        rapt_translator_score(s->translator, texts, texts, 2, scene_take_score, h, why);
-    if (status) s->changed |= *h != before;
-    return status;
-}
-
-static rapt_status do_translate(struct scene *s, uint64_t *h, rapt_message *why)
-{
-    char out[1024] = "as before";
-    size_t size = 7;
-    rapt_status status =
-        rapt_translate(s->translator, "the dog sings", out, sizeof out, &size, why);
-    if (status) s->changed |= size != 7 || strcmp(out, "as before") != 0;
-    add(h, out, strlen(out));
-    return status;
-}
-
-static int scene_take(void *user, const rapt_translation *translation)
-{
-    uint64_t *h = user;
-    add(h, translation->text, translation->size);
-    add(h, &translation->score, sizeof translation->score);
-    return 0;
-}
-
-static rapt_status do_translate_many(struct scene *s, uint64_t *h, rapt_message *why)
-{
-    rapt_text texts[] = {{"the cat", 7}, {"", 0}, {"a bird sleeps", 13}};
-    uint64_t before = *h;
-    rapt_status status = rapt_translate_many(s->translator, texts, 3, 1, scene_take, h, why);
-    if (status) s->changed |= *h != before;
-    return status;
-}
-
-/* Tokens may have been delivered before a call fails, but translations may not. So they have
-   separate hashes. */
-static int scene_take_token(void *user, int source, int32_t id, float log_probability)
-{
-    uint64_t *tokens = (uint64_t *)user + 1;
-    add(tokens, &source, sizeof source);
-    add(tokens, &id, sizeof id);
-    add(tokens, &log_probability, sizeof log_probability);
-    return 0;
-}
-
-static rapt_status do_translate_many_with(struct scene *s, uint64_t *h, rapt_message *why)
-{
-    const rapt_text texts[] = {{"the cat", 7}, {"a bird sleeps", 13}};
-    const rapt_text prefixes[] = {{"a", 1}, {"", 0}};
-    const rapt_translator_options options = {.size = sizeof options, .beams = 1};
-    const rapt_translate_call call = {
-        .size = sizeof call, .options = &options, .prefixes = prefixes, .token = scene_take_token};
-    uint64_t both[2] = {*h, *h}; /* hashes of translations and of tokens */
-    rapt_status status =
-        rapt_translate_many_with(s->translator, texts, 2, &call, scene_take, both, why);
-    if (status) s->changed |= both[0] != *h;
-    add(h, both, sizeof both);
-    return status;
-}
-
 /* allocates: the operation asks for memory. exact: it computes nothing, so that its result is the
    same in every floating-point mode. */
 struct operation {
@@ -476,6 +368,8 @@ static const struct operation operations[] = {
     {"trainer_save", do_trainer_save, true, false},
     {"trainer_load", do_trainer_load, true, true},
     {"block", do_block, true, false},
+    {"encoder_load", do_encoder_load, true, true},
+    {"encoder_embed", do_encoder_embed, true, false},
     {"translator_load", do_translator, true, true},
     {"translator_create", do_translator_create, true, true},
     {"translator_score", do_translator_score, true, false},

@@ -39,7 +39,7 @@ PUBLIC = {  # public headers each layer may use
     "import": {"base.h", "file.h", "transformer.h", "text.h"},
     "generate": {"base.h", "attention.h", "transformer.h", "generate.h", "shortlist.h", "text.h"},
     "train": {"base.h", "attention.h", "transformer.h", "train.h"},
-    "translate": {"base.h", "transformer.h", "generate.h", "shortlist.h", "text.h", "translator.h", "rapt.h"},
+    "translate": {"base.h", "encoder.h", "transformer.h", "generate.h", "shortlist.h", "text.h", "translator.h", "rapt.h"},
     "text": {"base.h", "file.h", "text.h", "shortlist.h", "metrics.h"},
     "format": {"base.h", "file.h"},
 }

@@ -22,6 +22,9 @@ int command_translate(int argc, char **argv);
 int command_score(int argc, char **argv);
 int command_evaluate(int argc, char **argv);
 int command_attend(int argc, char **argv);
+int command_embed(int argc, char **argv);
+int command_similarity(int argc, char **argv);
+int command_rerank(int argc, char **argv);
 int command_tokenize(int argc, char **argv);
 int command_detokenize(int argc, char **argv);
 int command_vocab(int argc, char **argv);
@@ -82,6 +85,29 @@ enum { SEARCH_ROWS = 10 };
 extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);
+
+/* ---- encoding.c: texts that an encoder turns into vectors or scores ---- */
+struct encoding {
+    const char *model, *pooling, *normalize, *output, *query; /* NULL: not given */
+    int max_tokens, batch_tokens, threads, top;               /* 0: as the model says; all */
+    bool json, npy;
+    rapt_encoder *encoder;
+    size_t width; /* numbers of a vector */
+};
+enum { ENCODING_ROWS = 6 };
+void encoding_rows(struct encoding *job, struct option_row rows[ENCODING_ROWS]);
+/* Opens job->encoder, which the caller frees. */
+int encoding_open(struct encoding *job, const char *command);
+/* Returns the vectors of texts [count][width], or NULL after a message. The caller frees them. */
+float *encoding_embed(const struct encoding *job, const rapt_text *texts, size_t count);
+
+struct texts {      /* all lines of a file */
+    rapt_text *all; /* [count] */
+    size_t count, capacity;
+};
+/* Reads the lines of a file, or of standard input if path is NULL. */
+int texts_read(struct texts *texts, const char *path);
+void texts_free(struct texts *texts);
 
 /* ---- score.c: BLEU, chrF and exact matches ---- */
 enum { SCORE_COUNTS = 28 };

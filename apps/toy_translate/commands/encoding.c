@@ -1,0 +1,91 @@
+/* encoding.c - what embed, similarity and rerank share: the options of an encoder, and reading
+   texts from lines. */
+#define _POSIX_C_SOURCE 200809L
+#include "commands.h"
+#include "kit/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WINDOW = 1024 };
+
+void encoding_rows(struct encoding *job, struct option_row rows[ENCODING_ROWS])
+{
+    /* clang-format off */
+    const struct option_row own[ENCODING_ROWS] = {
+        {"model", OPTION_INPUT, &job->model, "FILE", "the model, a file or a folder", 0, 0, 0},
+        {"pooling", OPTION_CHOICE, &job->pooling, "mean|first", "the vector of a text is the mean of its rows or the first [as the model says]", 0, 0, 0},
+        {"normalize", OPTION_CHOICE, &job->normalize, "yes|no", "divide vectors by their norm [as the model says]", 0, 0, 0},
+        {"max-tokens", OPTION_INTEGER, &job->max_tokens, "N", "cut texts to N tokens [as the model says]", 0, 1 << 24, 0},
+        {"batch-tokens", OPTION_INTEGER, &job->batch_tokens, "N", "maximum tokens per batch", 1, 1 << 24, 0},
+        {"threads", OPTION_INTEGER, &job->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
+    };
+    /* clang-format on */
+    memcpy(rows, own, sizeof own);
+}
+
+int encoding_open(struct encoding *job, const char *command)
+{
+    const rapt_encoder_options o = {
+        .size = sizeof o,
+        .pooling = job->pooling == NULL                 ? RAPT_POOLING_NONE
+                   : strcmp(job->pooling, "first") == 0 ? RAPT_POOLING_FIRST
+                                                        : RAPT_POOLING_MEAN,
+        .normalize = job->normalize == NULL               ? RAPT_NORMALIZE_MODEL
+                     : strcmp(job->normalize, "yes") == 0 ? RAPT_NORMALIZE_YES
+                                                          : RAPT_NORMALIZE_NO,
+        .max_tokens = job->max_tokens,
+        .batch_tokens = job->batch_tokens,
+        .threads = threads_used(job->threads)};
+    rapt_message why = {""};
+    if (job->model == NULL) return usage_error("%s: --model is missing", command);
+    if (rapt_encoder_load(&job->encoder, job->model, &o, NULL, &why) != RAPT_OK)
+        return failed("%s", why.text);
+    job->width = (size_t)rapt_model_config(rapt_encoder_model(job->encoder))->width;
+    return EXIT_OK;
+}
+
+void texts_free(struct texts *texts)
+{
+    for (size_t i = 0; i < texts->count; i++) free((void *)(uintptr_t)texts->all[i].bytes);
+    free(texts->all);
+}
+
+static void texts_add(struct texts *texts, rapt_text line)
+{
+    if (texts->count == texts->capacity) {
+        texts->capacity = texts->capacity ? 2 * texts->capacity : 64;
+        texts->all = xreallocarray(texts->all, texts->capacity, sizeof *texts->all);
+    }
+    char *copy = xcalloc(line.size + 1, 1);
+    if (line.size > 0) memcpy(copy, line.bytes, line.size);
+    texts->all[texts->count++] = (rapt_text){copy, line.size};
+}
+
+int texts_read(struct texts *texts, const char *path)
+{
+    const int file = path == NULL ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct lines lines;
+    if (file < 0) return failed("%s: %s", path, strerror(errno));
+    lines_open(&lines, file);
+    for (size_t count; (count = lines_next(&lines, WINDOW)) > 0;)
+        for (size_t i = 0; i < count; i++) texts_add(texts, lines_get(&lines, i));
+    const int error = lines.error;
+    lines_close(&lines);
+    if (path != NULL) close(file);
+    if (error == 0) return EXIT_OK;
+    return failed("%s: %s", path != NULL ? path : "standard input", strerror(error));
+}
+
+float *encoding_embed(const struct encoding *job, const rapt_text *texts, size_t count)
+{
+    rapt_message why = {""};
+    float *vectors = xcalloc(count * job->width, sizeof *vectors);
+    if (rapt_encoder_embed(job->encoder, texts, count, vectors, &why) == RAPT_OK) return vectors;
+    failed("%s", why.text);
+    free(vectors);
+    return NULL;
+}
