@@ -12,7 +12,7 @@ def main(root):
         text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
         declared |= set(re.findall(r"\bRAPT_API\b(?!\s*__attribute__)[^;{]*?\b(\w+)\s*\(", text))
     folder = root / "tests/process"
-    table = "".join((folder / name).read_text() for name in ("operations_text.h", "operations_train.h", "operations_block.h", "operations_shortlist.h", "operations_folder.h", "operations.h"))
+    table = "".join(path.read_text() for path in sorted(folder.glob("operations*.h")))
     calls = re.sub(r"/\*.*?\*/", " ", table + (folder / "scene.h").read_text(), flags=re.S)
     called = set(re.findall(r"\b(rapt_\w+)\s*\(", calls))
     wrong = [f"{name}: not called by any operation of tests/process/operations*.h" for name in sorted(declared - called)]

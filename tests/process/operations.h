@@ -370,6 +370,7 @@ static const struct operation operations[] = {
     {"block", do_block, true, false},
     {"encoder_load", do_encoder_load, true, true},
     {"encoder_embed", do_encoder_embed, true, false},
+    {"encoder_classify", do_encoder_classify, true, false},
     {"translator_load", do_translator, true, true},
     {"translator_create", do_translator_create, true, true},
     {"translator_score", do_translator_score, true, false},

@@ -41,4 +41,24 @@ static rapt_status do_encoder_embed(struct scene *s, uint64_t *h, rapt_message *
     return status;
 }
 
+/* Classifies a pair of texts with a small model. */
+static rapt_status do_encoder_classify(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    static const rapt_text texts[] = {{"the birds", 9}, {"sing", 4}};
+    rapt_config c = *rapt_model_config(rapt_translator_model(s->translator));
+    rapt_model *model = NULL;
+    rapt_encoder *encoder = NULL;
+    const rapt_encoder_options options = {.size = sizeof options, .threads = s->threads};
+    c.kind = RAPT_KIND_ENCODER_ONLY, c.decoder_layers = 0, c.pooling = RAPT_POOLING_FIRST;
+    rapt_status status = rapt_model_create(&model, &c, 1, s->allocator, why);
+    if (!status)
+        status = rapt_encoder_create(&encoder, model, s->tokenizer, &options, s->allocator, why);
+    if (!status)
+        status = rapt_encoder_classify(encoder, &texts[0], &texts[1], 1, s->floats, why);
+    if (!status) add(h, s->floats, sizeof *s->floats);
+    rapt_encoder_free(encoder);
+    rapt_model_free(model);
+    return status;
+}
+
 #endif
