@@ -54,7 +54,10 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
                        by gzip. Includes OPUS-MT and the student models of Firefox
        Hugging Face    MarianMT: config.json, vocab.json, added_tokens.json if it exists,
                        source.spm, target.spm, and weights in model.safetensors or
-                       pytorch_model.bin (any version of PyTorch), possibly in shards
+                       pytorch_model.bin (any version of PyTorch), possibly in shards. BERT and
+                       DistilBERT, with or without a classifier: config.json, weights, vocab.txt,
+                       and what sentence-transformers adds (modules.json, 1_Pooling/config.json,
+                       sentence_bert_config.json)
 
    Quantized numbers become floats in the same way as in the file's own engine. The metadata
    "rapt.origin" names the format. The bias of MarianMT's pad token is set to -1e9, since no

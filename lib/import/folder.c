@@ -367,7 +367,7 @@ void rapt__import_record(struct import *i, const char *name, rapt_file_use use)
         if (strcmp(i->read_files[n].name, name) == 0) return;
     if (i->read_count == IMPORT_READ_FILES) return;
     struct import_read_file *file = &i->read_files[i->read_count++];
-    snprintf(file->name, sizeof file->name, "%s", name);
+    snprintf(file->name, sizeof file->name, "%.*s", (int)strcspn(name, "/"), name);
     file->use = use;
 }
 

@@ -1,0 +1,375 @@
+/* hf_encoder.c - folders of BERT and DistilBERT as Hugging Face and sentence-transformers lay them
+   out: every parameter is found under its name, also under older names and beside heads of
+   pre-training; how a folder pools, normalizes and cuts texts is kept; the rest is refused by name.
+   exchange/bert.py compares with models that transformers made. */
+#include "import/folder.h"
+
+enum { WIDTH = 8, FFN = 12, LAYERS = 2, VOCAB = 9, POSITIONS = 10 };
+
+static const char *const words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n\303\251\nE\n##b\ne\n";
+
+struct kind {
+    bool distil, bare, old; /* names without a prefix; names of TensorFlow */
+    int classes;
+    const char *more; /* an additional tensor, NULL: none */
+};
+
+static rapt_config config_of(const struct kind *k)
+{
+    return (rapt_config){.size = sizeof(rapt_config),
+                         .kind = RAPT_KIND_ENCODER_ONLY,
+                         .source_vocab = VOCAB,
+                         .target_vocab = k->classes,
+                         .positions = POSITIONS,
+                         .width = WIDTH,
+                         .heads = 2,
+                         .ffn_width = FFN,
+                         .encoder_layers = LAYERS,
+                         .activation = RAPT_ACTIVATION_GELU,
+                         .position = RAPT_POSITION_LEARNED,
+                         .output_bias = k->classes > 0,
+                         .plain_embedding = 1,
+                         .norm_epsilon = 1e-12f,
+                         .pooling = k->classes ? RAPT_POOLING_FIRST : RAPT_POOLING_MEAN,
+                         .embedding_norm = 1,
+                         .token_types = k->distil ? 0 : 2,
+                         .pooler = k->classes > 0};
+}
+
+/* ---- the file of tensors ---- */
+
+struct names {
+    const char *ours, *bert, *distil;
+    int part, parts;
+};
+static const struct names names[] = {
+    {"encoder.embedding.weight", "embeddings.word_embeddings.weight",
+     "embeddings.word_embeddings.weight", 0, 1},
+    {"encoder.types.weight", "embeddings.token_type_embeddings.weight", NULL, 0, 1},
+    {"encoder.positions.weight", "embeddings.position_embeddings.weight",
+     "embeddings.position_embeddings.weight", 0, 1},
+    {"encoder.embedding_norm.weight", "embeddings.LayerNorm.weight", "embeddings.LayerNorm.weight",
+     0, 1},
+    {"encoder.embedding_norm.bias", "embeddings.LayerNorm.bias", "embeddings.LayerNorm.bias", 0, 1},
+    {"self_attn.qkv", "attention.self.query", "attention.q_lin", 0, 3},
+    {"self_attn.qkv", "attention.self.key", "attention.k_lin", 1, 3},
+    {"self_attn.qkv", "attention.self.value", "attention.v_lin", 2, 3},
+    {"self_attn.out", "attention.output.dense", "attention.out_lin", 0, 1},
+    {"self_attn.norm", "attention.output.LayerNorm", "sa_layer_norm", 0, 1},
+    {"feedforward.in", "intermediate.dense", "ffn.lin1", 0, 1},
+    {"feedforward.out", "output.dense", "ffn.lin2", 0, 1},
+    {"feedforward.norm", "output.LayerNorm", "output_layer_norm", 0, 1},
+    {"pooler", "pooler.dense", NULL, 0, 1},
+    {"output", "classifier", "classifier", 0, 1},
+};
+
+struct tensors {
+    struct bytes header, data;
+    size_t count;
+};
+
+static void add_tensor(struct tensors *t, const char *name, int rows, int columns,
+                       const float *data)
+{
+    char line[400], shape[48];
+    const size_t bytes = (size_t)(rows * columns) * sizeof *data;
+    snprintf(shape, sizeof shape, rows ? "[%d, %d]" : "[%d]", rows ? rows : columns, columns);
+    const size_t size = rows ? bytes : (size_t)columns * sizeof *data;
+    snprintf(line, sizeof line,
+             "%s\"%s\": {\"dtype\": \"F32\", \"shape\": %s, \"data_offsets\": [%zu, %zu]}",
+             t->count++ ? ", " : "{", name, shape, t->data.size, t->data.size + size);
+    put_text(&t->header, line);
+    put(&t->data, data, size);
+}
+
+/* Writes the name of a tensor in the file: `theirs`, in a layer unless that is negative. */
+static void spell(const struct kind *k, const char *theirs, int layer, const char *end, char *to)
+{
+    const char *prefix = k->distil ? "distilbert." : "bert.";
+    const char *layers = k->distil ? "transformer.layer" : "encoder.layer";
+    const bool head = strcmp(theirs, "classifier") == 0;
+    to += sprintf(to, "%s", k->bare || head ? "" : prefix);
+    if (layer >= 0) to += sprintf(to, "%s.%d.", layers, layer);
+    sprintf(to, "%s%s", theirs, end);
+    char *norm = k->old ? strstr(to, "LayerNorm.") : NULL;
+    if (norm)
+        strcpy(norm, strcmp(norm, "LayerNorm.weight") == 0 ? "LayerNorm.gamma" : "LayerNorm.beta");
+}
+
+/* Adds one of our parameters under its names. */
+static void add_parameter(struct tensors *t, const struct kind *k, const rapt_model *model,
+                          int index)
+{
+    const rapt_tensor p = rapt_model_tensor(model, index);
+    static float data[4096];
+    char stem[64], name[200];
+    int layer = -1;
+    assert_int_equal(rapt_model_read(model, index, data, NULL), RAPT_OK);
+    const bool layered = sscanf(p.name, "encoder.layers.%d.", &layer) == 1;
+    snprintf(stem, sizeof stem, "%s", p.name + (layered ? strlen("encoder.layers.0.") : 0));
+    char *end = strrchr(stem, '.');
+    for (int n = 0; n < COUNT(names); n++) {
+        const struct names *row = &names[n];
+        const char *theirs = k->distil ? row->distil : row->bert;
+        const bool whole = strcmp(row->ours, p.name) == 0;
+        const size_t size = (size_t)(end - stem);
+        if (!theirs || !(whole || (strlen(row->ours) == size && !strncmp(row->ours, stem, size))))
+            continue;
+        spell(k, theirs, layered ? layer : -1, whole ? "" : end, name);
+        const bool vector = strcmp(end, ".bias") == 0 || strstr(row->ours, "norm");
+        const int rows = vector ? 0 : p.rows / row->parts;
+        const int columns = vector ? p.columns / row->parts : p.columns;
+        add_tensor(t, name, rows, columns,
+                   data + (ptrdiff_t)row->part * (rows ? rows : 1) * columns);
+    }
+}
+
+static void write_model(const char *folder, const struct kind *k, const rapt_model *model)
+{
+    static struct tensors t;
+    static struct bytes file;
+    const float some[64] = {1};
+    t.header.size = t.data.size = t.count = file.size = 0;
+    for (int i = 0; i < rapt_model_tensors(model); i++) add_parameter(&t, k, model, i);
+    if (k->more) add_tensor(&t, k->more, 0, 8, some);
+    put_text(&t.header, "}");
+    put_number(&file, t.header.size, 8);
+    put(&file, t.header.data, t.header.size);
+    put(&file, t.data.data, t.data.size);
+    folder_write(folder, "model.safetensors", &file);
+}
+
+/* line: a setting that replaces the one with its key, or is added; NULL: no change. */
+static void write_config(const char *folder, const struct kind *k, const char *line)
+{
+    static const char *const bert =
+        "\"model_type\": \"bert\"\n\"hidden_size\": 8\n\"num_attention_heads\": 2\n"
+        "\"intermediate_size\": 12\n\"num_hidden_layers\": 2\n\"max_position_embeddings\": 10\n"
+        "\"vocab_size\": 9\n\"type_vocab_size\": 2\n\"hidden_act\": \"gelu\"\n";
+    static const char *const distil =
+        "\"model_type\": \"distilbert\"\n\"dim\": 8\n\"n_heads\": 2\n\"hidden_dim\": 12\n"
+        "\"n_layers\": 2\n\"max_position_embeddings\": 10\n\"vocab_size\": 9\n";
+    static struct bytes b;
+    const size_t key = line ? strcspn(line, ":") : 0;
+    char text[600];
+    b.size = 0;
+    snprintf(text, sizeof text, "%s", k->distil ? distil : bert);
+    put_text(&b, "{\"x\": [\"y\"]");
+    for (char *at = strtok(text, "\n"); at; at = strtok(NULL, "\n")) {
+        if (line && strncmp(at, line, key) == 0) continue;
+        put_text(&b, ", ");
+        put_text(&b, at);
+    }
+    if (line) put_text(&b, ", "), put_text(&b, line);
+    put_text(&b, "}");
+    folder_write(folder, "config.json", &b);
+}
+
+static const char *const files[] = {
+    "model.safetensors",     "config.json",           "vocab.txt", "modules.json",
+    "tokenizer_config.json", "1_Pooling/config.json", "1_Pooling", "sentence_bert_config.json"};
+
+static void clear(const char *folder)
+{
+    char pooling[300];
+    snprintf(pooling, sizeof pooling, "%s/1_Pooling", folder);
+    folder_remove(pooling, (const char *const[]){"config.json"}, 1);
+    folder_remove(folder, files, COUNT(files));
+}
+
+static rapt_model *write_folder(char folder[256], const struct kind *k)
+{
+    const rapt_config c = config_of(k);
+    folder_make(folder, "encoder");
+    rapt_model *model = small_model(&c, 11);
+    write_model(folder, k, model);
+    write_config(folder, k, NULL);
+    folder_text(folder, "vocab.txt", words);
+    return model;
+}
+
+/* ---- tests ---- */
+
+static void test_parameters(void **state)
+{
+    (void)state;
+    static const struct kind kinds[] = {
+        {false, false, false, 0, NULL},
+        {false, true, false, 0, "embeddings.position_ids"},
+        {false, false, true, 0, "cls.predictions.bias"},
+        {false, true, true, 0, "pooler.dense.bias"},
+        {false, false, false, 3, "bert.embeddings.position_ids"},
+        {true, false, false, 0, "vocab_projector.bias"},
+        {true, true, false, 0, NULL},
+    };
+    for (int i = 0; i < COUNT(kinds); i++) {
+        char folder[256];
+        rapt_model *model = write_folder(folder, &kinds[i]);
+        folder_is(folder, model);
+        rapt_model *read = folder_import(folder);
+        assert_string_equal(rapt_model_metadata(read, "rapt.source_begin"), "1");
+        assert_null(rapt_model_metadata(read, "rapt.normalize"));
+        assert_null(rapt_model_metadata(read, "rapt.max_tokens"));
+        rapt_model_free(read);
+        rapt_model_free(model);
+        clear(folder);
+    }
+}
+
+/* A classifier of tokens has no pooler, whatever the file has. */
+static void test_token_classes(void **state)
+{
+    (void)state;
+    const struct kind k = {.classes = 3};
+    char folder[256];
+    rapt_model *model = write_folder(folder, &k);
+    write_config(folder, &k, "\"architectures\": [\"BertForTokenClassification\"]");
+    rapt_model *read = folder_import(folder);
+    assert_int_equal(rapt_model_config(read)->pooling, RAPT_POOLING_NONE);
+    assert_int_equal(rapt_model_config(read)->pooler, 0);
+    assert_int_equal(rapt_model_config(read)->target_vocab, 3);
+    rapt_model_free(read);
+    rapt_model_free(model);
+    clear(folder);
+}
+
+/* Encodes a text with the tokenizer of the folder. */
+static void check_words(const char *folder, const char *text, const int32_t *ids, size_t count)
+{
+    rapt_encoder *e = NULL;
+    rapt_message why = {""};
+    int32_t got[16];
+    size_t size;
+    if (rapt_encoder_load(&e, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
+    assert_int_equal(rapt_tokenizer_encode(rapt_encoder_tokenizer(e),
+                                           (rapt_text){text, strlen(text)}, got, NULL, 16, &size,
+                                           NULL),
+                     RAPT_OK);
+    assert_int_equal(size, count);
+    assert_memory_equal(got, ids, count * sizeof *ids);
+    rapt_encoder_free(e);
+}
+
+static void test_tokenizers(void **state)
+{
+    (void)state;
+    const struct kind k = {.bare = true};
+    char folder[256];
+    rapt_model *model = write_folder(folder, &k);
+    check_words(folder, "ab \303\211", (const int32_t[]){4, 7, 8}, 3);
+    folder_text(folder, "tokenizer_config.json", "{\"do_lower_case\": false}");
+    check_words(folder, "E \303\251", (const int32_t[]){6, 5}, 2);
+    folder_text(folder, "tokenizer_config.json", "{\"strip_accents\": false}");
+    check_words(folder, "E \303\211", (const int32_t[]){8, 5}, 2);
+    rapt_model_free(model);
+    clear(folder);
+}
+
+static void write_pooling(const char *folder, const char *text)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/1_Pooling", folder);
+    mkdir(path, 0700);
+    folder_text(path, "config.json", text);
+}
+
+#define MODULE(name, path)                                                                         \
+    "{\"idx\": 0, \"name\": \"0\", \"path\": \"" path                                              \
+    "\", \"type\": \"sentence_transformers.models." name "\"}"
+
+static void test_sentences(void **state)
+{
+    (void)state;
+    const struct kind k = {.bare = true};
+    char folder[256];
+    rapt_model *model = write_folder(folder, &k);
+    folder_text(folder, "modules.json",
+                "[" MODULE("Transformer", "") ", " MODULE("Pooling", "1_Pooling") ", " MODULE(
+                    "Normalize", "2_Normalize") "]");
+    write_pooling(folder, "{\"word_embedding_dimension\": 8, \"pooling_mode_cls_token\": true, "
+                          "\"pooling_mode_mean_tokens\": false}");
+    folder_text(folder, "sentence_bert_config.json",
+                "{\"max_seq_length\": 7, \"do_lower_case\": false}");
+    rapt_model *read = folder_import(folder);
+    assert_int_equal(rapt_model_config(read)->pooling, RAPT_POOLING_FIRST);
+    assert_string_equal(rapt_model_metadata(read, "rapt.normalize"), "1");
+    assert_string_equal(rapt_model_metadata(read, "rapt.max_tokens"), "7");
+    folder_without_memory(folder);
+    rapt_model_free(read);
+    rapt_model_free(model);
+    clear(folder);
+}
+
+static void test_settings_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *phrase;
+    } settings[] = {
+        {"\"model_type\": \"roberta\"", "model_type is roberta"},
+        {"\"position_embedding_type\": \"relative_key\"",
+         "position_embedding_type is relative_key"},
+        {"\"hidden_act\": \"gelu_new\"", "hidden_act is gelu_new"},
+        {"\"is_decoder\": true", "is_decoder is true"},
+        {"\"layer_norm_eps\": \"x\"", "layer_norm_eps is x"},
+        {"\"hidden_size\": 10", "shape"},
+        {"\"vocab_size\": 12", "shape"},
+    };
+    const struct kind k = {.bare = true}, distil = {.distil = true,
+                                                    .bare = true,
+                                                    .classes = 2,
+                                                    .more = "pre_classifier.weight"};
+    char folder[256];
+    rapt_model *model = write_folder(folder, &k);
+    for (int i = 0; i < COUNT(settings); i++) {
+        write_config(folder, &k, settings[i].line);
+        folder_refused(folder, settings[i].phrase);
+    }
+    rapt_model_free(model);
+    clear(folder);
+    model = write_folder(folder, &distil);
+    folder_refused(folder, "pre_classifier.weight belongs to a layer that is not supported");
+    rapt_model_free(model);
+    clear(folder);
+    struct kind shaped = distil;
+    shaped.classes = 0;
+    model = write_folder(folder, &shaped);
+    shaped.more = "unknown.weight";
+    write_model(folder, &shaped, model);
+    folder_refused(folder, "unknown.weight belongs to a layer that is not supported");
+    rapt_model_free(model);
+    clear(folder);
+}
+
+static void test_sentences_refused(void **state)
+{
+    (void)state;
+    static const char *const both =
+        "{\"pooling_mode_cls_token\": true, \"pooling_mode_mean_tokens\": true}";
+    const struct kind k = {.bare = true};
+    char folder[256];
+    rapt_model *model = write_folder(folder, &k);
+    folder_text(folder, "modules.json", "[" MODULE("Dense", "2_Dense") "]");
+    folder_refused(folder, "module sentence_transformers.models.Dense is not supported");
+    folder_text(folder, "modules.json", "{}");
+    folder_refused(folder, "modules.json is not a list of modules");
+    folder_text(folder, "modules.json", "[" MODULE("Pooling", "1_Pooling") "]");
+    write_pooling(folder, both);
+    folder_refused(folder, "more than one way");
+    write_pooling(folder, "{}");
+    folder_refused(folder, "no way");
+    write_pooling(folder, "{\"pooling_mode_max_tokens\": true}");
+    folder_refused(folder, "pooling_mode_max_tokens is true");
+    rapt_model_free(model);
+    clear(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parameters),       cmocka_unit_test(test_token_classes),
+        cmocka_unit_test(test_tokenizers),       cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_settings_refused), cmocka_unit_test(test_sentences_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
