@@ -8,13 +8,14 @@
 enum {
     BLOCK = 256,      /* the children of a unit are in one block */
     OPEN_BLOCKS = 16, /* free units are searched only in the last blocks */
+    OPEN_UNITS = OPEN_BLOCKS * BLOCK,
     MAX_UNITS = 1 << 24,
     FREE_BASE = 1, /* base, within a block, that the labels of free units refer to; no unit has this
                       base or base 0 */
     FIRST_BASE = 2
 };
 
-struct slot {                /* state of a unit while the trie is built */
+struct slot {                /* state of a unit in an open block */
     uint32_t next, previous; /* ring of free units through unit 0 */
     bool taken, is_base;
 };
@@ -25,9 +26,9 @@ struct range { /* keys [first, last) share their first `depth` bytes, which lead
 struct builder {
     const rapt_allocator *allocator;
     struct trie_unit *units;
-    struct slot *slots;
+    struct slot *slots; /* [1 + OPEN_UNITS] of the root, then of the open blocks in turn */
     struct range *stack;
-    size_t count, unit_capacity, slot_capacity, depth, stack_capacity;
+    size_t count, unit_capacity, depth, stack_capacity;
 };
 
 struct trie_key rapt__trie_key(const char *bytes, size_t size, int32_t value)
@@ -49,62 +50,70 @@ static int by_bytes(const void *context, const void *x, const void *y)
 
 /* ---- free units ---- */
 
+static struct slot *slot_of(const struct builder *b, uint32_t unit)
+{
+    return &b->slots[unit ? 1 + unit % OPEN_UNITS : 0];
+}
+
 static void unlink_slot(struct builder *b, uint32_t unit)
 {
-    struct slot *slot = &b->slots[unit];
-    b->slots[slot->next].previous = slot->previous;
-    b->slots[slot->previous].next = slot->next;
+    struct slot *slot = slot_of(b, unit);
+    slot_of(b, slot->next)->previous = slot->previous;
+    slot_of(b, slot->previous)->next = slot->next;
     slot->taken = true;
 }
 
 static bool reserve(struct builder *b)
 {
+    if (!b->slots) b->slots = rapt__alloc(b->allocator, (1 + OPEN_UNITS) * sizeof *b->slots);
+    if (!b->slots) return false;
     while (b->unit_capacity < b->count + BLOCK) {
         void *units = rapt__grown(b->allocator, b->units, &b->unit_capacity, sizeof *b->units);
         if (!units) return false;
         b->units = units;
     }
-    while (b->slot_capacity < b->count + BLOCK) {
-        void *slots = rapt__grown(b->allocator, b->slots, &b->slot_capacity, sizeof *b->slots);
-        if (!slots) return false;
-        b->slots = slots;
-    }
     return true;
+}
+
+/* Drops the free units of a block, so that a new one can have its slots. */
+static void close_block(struct builder *b, uint32_t first)
+{
+    for (uint32_t unit = first; unit < first + BLOCK; unit++)
+        if (!slot_of(b, unit)->taken) unlink_slot(b, unit);
 }
 
 static bool add_block(struct builder *b)
 {
     if (b->count + BLOCK > MAX_UNITS || !reserve(b)) return false;
+    struct slot *head = &b->slots[0];
     uint32_t first = (uint32_t)b->count;
+    if (first >= OPEN_UNITS) close_block(b, first - OPEN_UNITS);
     for (uint32_t unit = first; unit < first + BLOCK; unit++) {
         b->units[unit] = (struct trie_unit){(unit ^ FREE_BASE) & 0xFF, -1};
-        b->slots[unit] = (struct slot){.next = unit, .previous = unit};
-        if (unit == 0) continue; /* unit 0 is the ring's head */
-        b->slots[unit].previous = b->slots[0].previous;
-        b->slots[unit].next = 0;
-        b->slots[b->slots[0].previous].next = unit;
-        b->slots[0].previous = unit;
+        if (unit == 0) {
+            *head = (struct slot){.taken = true};
+            continue;
+        }
+        *slot_of(b, unit) = (struct slot){.previous = head->previous};
+        slot_of(b, head->previous)->next = unit;
+        head->previous = unit;
     }
-    b->slots[0].taken = true;
     b->count += BLOCK;
-    if (b->count <= (size_t)OPEN_BLOCKS * BLOCK) return true;
-    for (uint32_t unit = first - (OPEN_BLOCKS - 1) * BLOCK, end = unit + BLOCK; unit < end; unit++)
-        if (!b->slots[unit].taken) unlink_slot(b, unit);
     return true;
 }
 
 static bool fits(const struct builder *b, uint32_t base, const unsigned char *labels, int count)
 {
-    if (base % BLOCK < FIRST_BASE || b->slots[base].is_base) return false;
+    if (base % BLOCK < FIRST_BASE || slot_of(b, base)->is_base) return false;
     for (int i = 0; i < count; i++)
-        if (b->slots[base ^ labels[i]].taken) return false;
+        if (slot_of(b, base ^ labels[i])->taken) return false;
     return true;
 }
 
 /* Returns a base for which all these children are free, or 0 if out of memory. */
 static uint32_t find_base(struct builder *b, const unsigned char *labels, int count)
 {
-    for (uint32_t unit = b->slots[0].next; unit != 0; unit = b->slots[unit].next)
+    for (uint32_t unit = b->slots[0].next; unit != 0; unit = slot_of(b, unit)->next)
         if (fits(b, unit ^ labels[0], labels, count)) return unit ^ labels[0];
     return add_block(b) ? (uint32_t)b->count - BLOCK + FIRST_BASE : 0;
 }
@@ -139,7 +148,7 @@ static bool insert(struct builder *b, const struct trie_key *keys, struct range 
     starts[count] = range.last;
     uint32_t base = find_base(b, labels, count);
     if (base == 0) return false;
-    b->slots[base].is_base = true;
+    slot_of(b, base)->is_base = true;
     b->units[range.unit].link |= base << 8;
     for (int i = 0; i < count; i++) {
         uint32_t child = base ^ labels[i];
@@ -177,7 +186,7 @@ rapt_status rapt__trie_build(struct trie *trie, struct trie_key *keys, size_t co
         memcpy(trie->units, b.units, b.count * sizeof *trie->units);
     }
     rapt__free(allocator, b.units, b.unit_capacity * sizeof *b.units);
-    rapt__free(allocator, b.slots, b.slot_capacity * sizeof *b.slots);
+    rapt__free(allocator, b.slots, (1 + OPEN_UNITS) * sizeof *b.slots);
     rapt__free(allocator, b.stack, b.stack_capacity * sizeof *b.stack);
     if (trie->units) return RAPT_OK;
     if (b.count + BLOCK > MAX_UNITS)
