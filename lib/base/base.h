@@ -82,6 +82,25 @@ bool rapt__plus(size_t a, size_t b, size_t *sum);
    array. */
 void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t size);
 
+/* ---- budget.c: limits the memory for reading files that nobody vouches for ----
+   Until names, shapes and configuration of what is read are known to agree, no more than 8 bytes
+   per byte of all files together plus 16 MB may be allocated. The functions that a caller passes a
+   file read it with the allocator of a budget; functions that open files add their sizes. What is
+   kept afterwards is handed over by replacing the allocator that it frees itself with. */
+struct budget {
+    rapt_allocator under; /* whose memory it hands out */
+    size_t used, limit;   /* bytes */
+    bool exceeded;        /* an allocation was refused for lack of budget */
+};
+/* Returns the allocator of a budget, which must outlive its use. */
+rapt_allocator rapt__budget_begin(struct budget *budget, const rapt_allocator *under);
+/* Adds a file of `size` bytes to the budget of an allocator, and to that beneath it, if any. Does
+   nothing if the allocator is not one of a budget. */
+void rapt__budget_add(const rapt_allocator *allocator, uint64_t size);
+/* Returns `status`, unless it is RAPT_NO_MEMORY because of the budget: then returns RAPT_BAD_FILE,
+   with a message. */
+rapt_status rapt__budget_end(const struct budget *budget, rapt_status status, rapt_message *why);
+
 /* ---- sort.c: sorts in place, in n log n steps for every input, without allocating; not stable
    ---- */
 void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context);

@@ -223,7 +223,9 @@ rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *pat
     static const unsigned char gzip[2] = {0x1F, 0x8B};
     unsigned char first[2];
     rapt_status status = rapt__disk_open(source, path, why);
-    if (status != RAPT_OK || source->size < GZIP_MIN) return status;
+    if (status != RAPT_OK) return status;
+    rapt__budget_add(allocator, source->size);
+    if (source->size < GZIP_MIN) return RAPT_OK;
     status = rapt__disk_read(source, 0, first, sizeof first, why);
     if (status == RAPT_OK && memcmp(first, gzip, sizeof first) == 0)
         status = replace_by_inflated(source, allocator, why);

@@ -134,6 +134,7 @@ rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void 
     struct disk_source source = {.file = -1, .bytes = bytes, .size = size};
     source.label = rapt__shown("model in memory");
     if (!bytes) return rapt__fail(why, RAPT_BAD_ARGUMENT, "bytes is NULL");
+    rapt__budget_add(allocator, size);
     tensor_reader *read = NULL;
     rapt_status status = recognize(&source, &read, why);
     if (status != RAPT_OK) return status;

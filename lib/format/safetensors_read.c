@@ -64,6 +64,7 @@ rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *byt
     struct disk_source source = {.file = -1, .bytes = bytes, .size = size};
     source.label = rapt__shown("model in memory");
     if (!bytes) return rapt__fail(why, RAPT_BAD_ARGUMENT, "bytes is NULL");
+    rapt__budget_add(allocator, size);
     return rapt__tensors_open_source(file, &source, rapt__safetensors_read, allocator, why);
 }
 
@@ -73,5 +74,6 @@ rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_read
     struct disk_source source = {.file = -1, .reader = *reader, .size = reader->bytes};
     source.label = rapt__shown("model of a reader");
     if (!reader->read) return rapt__fail(why, RAPT_BAD_ARGUMENT, "reader.read is NULL");
+    rapt__budget_add(allocator, reader->bytes);
     return rapt__tensors_open_source(file, &source, rapt__safetensors_read, allocator, why);
 }

@@ -344,9 +344,9 @@ rapt_status rapt__import_ct2(struct import *i)
     rapt_status status = read_config(i);
     if (!status && version && strcmp(version, "6") >= 0) status = read_settings(i);
     if (!status && (!version || strcmp(version, "6") < 0)) status = read_tokens(i);
-    if (!status) status = rapt__import_make(i);
     struct import_table tables[CT2_TABLES];
     int count = rapt__ct2_tables(&i->config, tables);
-    if (!status) status = rapt__import_fill(i, tables, count);
-    return status ? status : read_vocabularies(i);
+    if (!status) status = rapt__import_match(i, tables, count);
+    if (!status) status = read_vocabularies(i);
+    return status ? status : rapt__import_fill(i, tables, count);
 }

@@ -118,27 +118,38 @@ static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
     return RAPT_OK;
 }
 
+static rapt_status match_part(struct import *i, const struct import_row *row,
+                              const struct parameter *p, const struct tensor_entry *e, bool again)
+{
+    const struct target t = target_of(p, row);
+    (void)again;
+    rapt__import_use(i, e);
+    if (fits(e, &t, row->flags & IMPORT_TRANSPOSED)) return RAPT_OK;
+    return rapt__import_bad(i, "tensor %s does not have the shape of %s, %zu x %zu", e->name,
+                            p->name, t.rows, t.columns);
+}
+
+/* Fills a part. again: it is filled already, and the tensor must be equal to it. */
 static rapt_status fill_part(struct import *i, const struct import_row *row,
                              const struct parameter *p, const struct tensor_entry *e, bool again)
 {
     const struct target t = target_of(p, row);
-    rapt__import_use(i, e);
-    if (!fits(e, &t, row->flags & IMPORT_TRANSPOSED))
-        return rapt__import_bad(i, "tensor %s does not have the shape of %s, %zu x %zu", e->name,
-                                p->name, t.rows, t.columns);
     size_t bytes = 2 * e->count * sizeof(float);
-    float *data = rapt__alloc(&i->allocator, bytes);
+    float *data = rapt__alloc(&i->lasting, bytes);
     if (!data) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to read %s", e->name);
     rapt_status status = read_part(i, e, &t, row->flags & IMPORT_TRANSPOSED, data);
     if (!status && again) status = check_equal(i, e, &t, data);
     if (!status && !again) rapt__parameter_set(p, i->model->block, t.first, e->count, data);
     if (!status && !again && p->rows > 1)
         status = rapt__import_keep_scales(i, p->name, (size_t)row->part * t.rows, t.rows, e);
-    rapt__free(&i->allocator, data, bytes);
+    rapt__free(&i->lasting, data, bytes);
     return status;
 }
 
 /* ---- the tables ---- */
+
+typedef rapt_status part_work(struct import *i, const struct import_row *row,
+                              const struct parameter *p, const struct tensor_entry *e, bool again);
 
 void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *layer)
 {
@@ -153,10 +164,11 @@ void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *laye
     snprintf(pattern + front, IMPORT_NAME - front, "#%s", at);
 }
 
-/* Fills one parameter with the tensors in a table. *found collects the parts found so far, *parts
-   is their total number. */
+/* Calls `work` with the tensors in a table for one parameter. *found collects the parts found so
+   far, *parts is their total number. */
 static rapt_status take_rows(struct import *i, const struct import_table *table,
-                             const struct parameter *p, unsigned *found, int *parts)
+                             const struct parameter *p, part_work *work, unsigned *found,
+                             int *parts)
 {
     char pattern[IMPORT_NAME];
     int layer;
@@ -168,7 +180,7 @@ static rapt_status take_rows(struct import *i, const struct import_table *table,
         const struct tensor_entry *e =
             rapt__import_find(i, row->theirs, layer + table->first_layer);
         unsigned bit = 1u << row->part;
-        rapt_status status = e ? fill_part(i, row, p, e, *found & bit) : RAPT_OK;
+        rapt_status status = e ? work(i, row, p, e, *found & bit) : RAPT_OK;
         if (status) return status;
         if (e || row->flags & IMPORT_OPTIONAL) *found |= bit;
         if (!e && row->flags & IMPORT_OPTIONAL) continue;
@@ -188,18 +200,37 @@ static rapt_status nothing_left(struct import *i)
     return RAPT_OK;
 }
 
-rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count)
+/* Calls `work` with the tensors for every parameter. */
+static rapt_status with_tensors(struct import *i, const struct import_table *tables, int count,
+                                part_work *work)
 {
     for (int n = 0; n < i->model->layout.count; n++) {
         const struct parameter *p = &i->model->layout.parameters[n];
         unsigned found = 0;
         int parts = 1;
         for (int t = 0; t < count; t++) {
-            rapt_status status = take_rows(i, &tables[t], p, &found, &parts);
+            rapt_status status = take_rows(i, &tables[t], p, work, &found, &parts);
             if (status) return status;
         }
         if (found != (1u << parts) - 1)
             return rapt__import_bad(i, "the tensor for %s is missing", p->name);
     }
-    return nothing_left(i);
+    return RAPT_OK;
+}
+
+rapt_status rapt__import_match(struct import *i, const struct import_table *tables, int count)
+{
+    rapt_status status = rapt__config_check(&i->config, i->why);
+    if (!status) status = rapt__config_backed(&i->config, i->file, false, i->why);
+    if (!status) status = rapt__model_make_bare(&i->model, &i->config, &i->allocator, i->why);
+    if (status) return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
+    i->model->allocator = i->lasting;
+    status = with_tensors(i, tables, count, match_part);
+    return status ? status : nothing_left(i);
+}
+
+rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count)
+{
+    rapt_status status = rapt__model_take_block(i->model, i->why);
+    return status ? status : with_tensors(i, tables, count, fill_part);
 }

@@ -183,7 +183,6 @@ static rapt_status read_vocabularies(struct import *i, const struct ids *ids)
     if (!status) status = check_id(i, i->target, RAPT_TOKEN_PAD, "pad_token_id", ids->pad);
     if (!status && c->decoder_start == RAPT_DECODER_START_BEGIN)
         status = check_id(i, i->target, RAPT_TOKEN_BEGIN, "decoder_start_token_id", ids->start);
-    if (!status) exclude_pad(i, ids->pad);
     return status;
 }
 
@@ -194,13 +193,16 @@ static rapt_status import_marianmt(struct import *i, const struct import_setting
     snprintf(i->origin, sizeof i->origin, "MarianMT of Hugging Face, %s",
              rapt__container_name(rapt__tensors_container(i->file)));
     if (!status) status = choose_positions(i);
-    if (!status) status = rapt__import_make(i);
     const struct import_table tables[] = {
         {rapt__hf_rows, rapt__hf_row_count, 0},
         {rapt__hf_tied_rows, i->config.tie == RAPT_TIE_OUTPUT, 0},
     };
-    if (!status) status = rapt__import_fill(i, tables, sizeof tables / sizeof *tables);
-    return status ? status : read_vocabularies(i, &ids);
+    const int count = sizeof tables / sizeof *tables;
+    if (!status) status = rapt__import_match(i, tables, count);
+    if (!status) status = read_vocabularies(i, &ids);
+    if (!status) status = rapt__import_fill(i, tables, count);
+    if (!status) exclude_pad(i, ids.pad);
+    return status;
 }
 
 rapt_status rapt__import_hf(struct import *i)

@@ -224,9 +224,9 @@ rapt_status rapt__import_encoder(struct import *i, const struct import_settings 
     rapt_status status = read_encoder_config(i, f, s);
     if (!status) status = read_head(i, f, s);
     if (!status && !i->config.target_vocab) status = rapt__import_sentence(i);
-    if (!status) status = rapt__import_make(i);
     if (status) return status;
     ignore_heads(i, i->config.pooler);
-    status = rapt__import_fill(i, &table, 1);
-    return status ? status : read_words(i);
+    status = rapt__import_match(i, &table, 1);
+    if (!status) status = read_words(i);
+    return status ? status : rapt__import_fill(i, &table, 1);
 }

@@ -56,8 +56,10 @@ static bool is_hf(const char *path, const rapt_allocator *allocator)
 {
     struct import i = {.folder = ""};
     struct tensor_file *file;
+    struct budget budget;
+    const rapt_allocator memory = rapt__budget_begin(&budget, allocator);
     if (find_folder(&i, path) || !rapt__import_has(&i, "config.json")) return false;
-    if (rapt__tensors_open(&file, path, allocator, NULL)) return false;
+    if (rapt__tensors_open(&file, path, &memory, NULL)) return false;
     bool own = rapt__tensors_metadata(file, CONFIG_KEY) != NULL;
     rapt__tensors_close(file);
     return !own;
@@ -68,20 +70,12 @@ bool rapt__import_wants(const char *path, const rapt_allocator *allocator)
     return is_folder(path) || rapt__tensors_other(path) || is_hf(path, allocator);
 }
 
-rapt_status rapt__import_make(struct import *i)
-{
-    rapt_status status = rapt__config_check(&i->config, i->why);
-    if (!status) status = rapt__config_backed(&i->config, i->file, false, i->why);
-    if (!status) status = rapt__model_make(&i->model, &i->config, &i->allocator, i->why);
-    return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
-}
-
 /* ---- the metadata of a model file ---- */
 
 static char *written(const struct import *i, const rapt_tokenizer *tokenizer, size_t *size)
 {
     rapt_tokenizer_write(tokenizer, NULL, 0, size, NULL);
-    char *text = rapt__alloc(&i->allocator, *size);
+    char *text = rapt__alloc(&i->lasting, *size);
     if (text) rapt_tokenizer_write(tokenizer, text, *size, size, NULL);
     return text;
 }
@@ -110,7 +104,7 @@ static rapt_status keep_tokenizers(struct import *i)
     rapt_status status = RAPT_NO_MEMORY;
     if (texts[0] && (joint || texts[1])) status = rapt__metadata_set(i->model, pairs, count);
     for (int n = 0; n < 2; n++)
-        if (texts[n]) rapt__free(&i->allocator, texts[n], sizes[n]);
+        if (texts[n]) rapt__free(&i->lasting, texts[n], sizes[n]);
     return status ? rapt__fail(i->why, status, "no memory for its tokenizers") : RAPT_OK;
 }
 
@@ -171,7 +165,8 @@ rapt_status rapt__import(rapt_model **model, const char *path, rapt_file_fn *fil
     rapt_message reason = {"no memory to open it"};
     struct import *i = rapt__alloc(allocator, sizeof *i);
     if (!i) return rapt__fail(why, RAPT_NO_MEMORY, "%.200s: %s", path, reason.text);
-    *i = (struct import){.allocator = rapt__allocator(allocator), .why = &reason};
+    *i = (struct import){.lasting = rapt__allocator(allocator), .why = &reason};
+    i->allocator = rapt__budget_begin(&i->budget, allocator);
     i->config.size = sizeof i->config;
     rapt_status status = find_folder(i, path);
     if (!status) status = open_tensors(i, path);
@@ -183,11 +178,13 @@ rapt_status rapt__import(rapt_model **model, const char *path, rapt_file_fn *fil
     rapt__yaml_close(i->decoder);
     rapt_tokenizer_free(i->source);
     rapt_tokenizer_free(i->target);
-    rapt__free(&i->allocator, i->scales, i->scales_capacity);
+    rapt__free(&i->lasting, i->scales, i->scales_capacity);
     if (status)
         rapt_model_free(i->model);
     else
         *model = i->model;
+    if (status == RAPT_NO_MEMORY && i->budget.exceeded) named = false;
+    status = rapt__budget_end(&i->budget, status, &reason);
     rapt__free(allocator, i, sizeof *i);
     if (!status) return RAPT_OK;
     return named ? rapt__fail(why, status, "%.500s", reason.text)

@@ -333,9 +333,8 @@ rapt_status rapt__import_marian(struct import *i)
     rapt_status status = read_settings(i);
     if (!status) status = rapt__import_decoder(i);
     if (!status) status = read_max_length(i);
-    if (!status) status = rapt__import_make(i);
     if (!status) status = take_alphas(i);
-    if (!status) status = rapt__import_fill(i, &table, 1);
+    if (!status) status = rapt__import_match(i, &table, 1);
     if (!status) status = rapt__import_vocabularies(i);
-    return status;
+    return status ? status : rapt__import_fill(i, &table, 1);
 }

@@ -46,7 +46,10 @@ static rapt_status check_replaced(const struct exporting *e, const char *name,
     struct tensor_file *file;
     enum export_format wanted = e->format == EXPORT_BERGAMOT ? EXPORT_MARIAN : e->format;
     rapt__export_path(e, name, path);
-    rapt_status status = rapt__tensors_open_any(&file, path, &e->model->allocator, NULL);
+    struct budget budget;
+    const rapt_allocator reading = rapt__budget_begin(&budget, &e->model->allocator);
+    rapt_status status = rapt__tensors_open_any(&file, path, &reading, NULL);
+    status = rapt__budget_end(&budget, status, NULL);
     errno = before;
     if (status == RAPT_NO_MEMORY)
         return rapt__fail(e->why, status, "no memory to open %.200s", path);

@@ -25,7 +25,9 @@ struct import {
     char decoder_name[IMPORT_FILE];
     struct import_read_file read_files[IMPORT_READ_FILES];
     int read_count;
-    rapt_allocator allocator;
+    struct budget budget;
+    rapt_allocator allocator; /* for reading, within the budget */
+    rapt_allocator lasting;   /* for the model, and for its values once all is known to agree */
     struct tensor_file *file;
     bool *used; /* [entries of the file] true if the entry was read or can be ignored */
     rapt_config config;
@@ -60,9 +62,13 @@ struct import_table {
 };
 const struct tensor_entry *rapt__import_find(const struct import *i, const char *name, int layer);
 void rapt__import_use(struct import *i, const struct tensor_entry *entry); /* NULL is allowed */
-/* Fills every parameter of the model from the tables. If several rows for the same part name
-   existing tensors, the first is used and the others must be equal to it. Returns RAPT_BAD_FILE if
-   a tensor is missing, has the wrong shape, or was not used by any row. */
+/* Makes a model for i->config, still without memory for its parameters, and checks that the tables
+   name a tensor of the right shape for each of them. Returns RAPT_BAD_FILE if a tensor is missing,
+   has the wrong shape, or was not used by any row. */
+rapt_status rapt__import_match(struct import *i, const struct import_table *tables, int count);
+/* Fills the parameters of a matched model. If several rows for the same part name existing tensors,
+   the first is used and the others must be equal to it. Here the budget ends, so everything else
+   about the model, such as its vocabularies, is read before. */
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
 /* The first replaces the number of the layer in a parameter's name by '#' and returns it in *layer;
    the second does the reverse. */
@@ -171,8 +177,6 @@ rapt_status rapt__import_bad(struct import *i, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 2, 3)));
 /* Returns whether the folder has a file with this name. */
 bool rapt__import_has(const struct import *i, const char *name);
-/* Creates the model for i->config. */
-rapt_status rapt__import_make(struct import *i);
 
 /* ---- one function per project: i->file is open; creates configuration, model and tokenizers
    ---- */

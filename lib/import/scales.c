@@ -13,7 +13,7 @@ rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t f
     snprintf(line, sizeof line, "%s %zu %zu %s %s\n", name, first, rows, a, b);
     size_t size = strlen(line);
     while (i->scales_size + size + 1 > i->scales_capacity) {
-        char *more = rapt__grown(&i->allocator, i->scales, &i->scales_capacity, 1);
+        char *more = rapt__grown(&i->lasting, i->scales, &i->scales_capacity, 1);
         if (!more) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for its scales");
         i->scales = more;
     }

@@ -185,17 +185,42 @@ static rapt_status check_values(const char *name, const float *data, size_t firs
                       range == FINITE_VALUE ? "finite" : "finite and not negative");
 }
 
+static const struct tensor_entry *find_tensor(const struct tensor_file *file,
+                                              const struct block_file *block,
+                                              const struct parameter *p, char name[NAME])
+{
+    snprintf(name, NAME, "%s%s", block->prefix, p->name);
+    return rapt__tensors_find(file, name);
+}
+
+static rapt_status match_parameter(const struct parameter *p, const struct block_file *block,
+                                   const struct tensor_file *file, rapt_message *why)
+{
+    char name[NAME];
+    const struct tensor_entry *e = find_tensor(file, block, p, name);
+    if (!e) return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is missing", name);
+    if (has_shape(e, p)) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is not %d x %d as the configuration says",
+                      name, p->rows, p->columns);
+}
+
+rapt_status rapt__blocks_match(const rapt_model *m, const struct block_file *blocks, int count,
+                               const struct tensor_file *file, rapt_message *why)
+{
+    for (int b = 0; b < count; b++)
+        for (int p = 0; p < m->layout.count; p++) {
+            rapt_status status = match_parameter(&m->layout.parameters[p], &blocks[b], file, why);
+            if (status) return status;
+        }
+    return RAPT_OK;
+}
+
 static rapt_status load_parameter(const struct parameter *p, const struct block_file *to,
                                   struct tensor_file *file, rapt_message *why)
 {
     char name[NAME];
     float chunk[4096];
-    snprintf(name, sizeof name, "%s%s", to->prefix, p->name);
-    const struct tensor_entry *e = rapt__tensors_find(file, name);
-    if (!e) return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is missing", name);
-    if (!has_shape(e, p))
-        return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is not %d x %d as the configuration says",
-                          name, p->rows, p->columns);
+    const struct tensor_entry *e = find_tensor(file, to, p, name);
     size_t max = sizeof chunk / sizeof *chunk;
     for (size_t first = 0; first < e->count; first += max) {
         size_t count = e->count - first < max ? e->count - first : max;

@@ -47,15 +47,30 @@ static rapt_status no_other_tensors(const rapt_model *m, const struct tensor_fil
 static rapt_status load_plain(rapt_model *model, struct tensor_file *file,
                               const rapt_load_options *options, rapt_message *why)
 {
-    rapt_status status = rapt__model_take_block(model, why);
-    const struct block_file block = {"", model->block,
-                                     options->non_finite ? ANY_VALUE : FINITE_VALUE};
+    struct block_file block = {"", NULL, options->non_finite ? ANY_VALUE : FINITE_VALUE};
+    rapt_status status = rapt__blocks_match(model, &block, 1, file, why);
+    if (!status) status = rapt__model_take_block(model, why);
+    block.block = model->block;
     return status ? status : rapt__blocks_load(model, &block, 1, file, why);
 }
 
+/* Loads the parameters and metadata of a model that has no block yet. */
+static rapt_status load_rest(rapt_model *model, struct tensor_file *file,
+                             const rapt_load_options *options, rapt_message *why)
+{
+    const char *layout = rapt__tensors_metadata(file, LAYOUT_KEY);
+    rapt_status status = no_other_tensors(model, file, why);
+    if (!status)
+        status = layout ? rapt__packed_load(model, file, layout, options, why)
+                        : load_plain(model, file, options, why);
+    return status ? status : rapt__metadata_copy(model, file);
+}
+
+/* Loads a model from an open file. reading: the allocator of the budget for what may not agree. */
+
 static rapt_status load_open(rapt_model **model, struct tensor_file *file,
-                             const rapt_load_options *options, const rapt_allocator *allocator,
-                             rapt_message *why)
+                             const rapt_load_options *options, const rapt_allocator *reading,
+                             const rapt_allocator *allocator, rapt_message *why)
 {
     rapt_config config;
     const char *text = rapt__tensors_metadata(file, CONFIG_KEY);
@@ -63,14 +78,10 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
         return rapt__fail(why, RAPT_BAD_FILE, "not a rapt model: the metadata lack " CONFIG_KEY "");
     rapt_status status = rapt__config_read(&config, text, strlen(text), why);
     if (!status) status = rapt__config_backed(&config, file, true, why);
-    if (!status) status = rapt__model_make_bare(model, &config, allocator, why);
+    if (!status) status = rapt__model_make_bare(model, &config, reading, why);
     if (status) return status;
-    const char *layout = rapt__tensors_metadata(file, LAYOUT_KEY);
-    status = no_other_tensors(*model, file, why);
-    if (!status)
-        status = layout ? rapt__packed_load(*model, file, layout, options, why)
-                        : load_plain(*model, file, options, why);
-    if (!status) status = rapt__metadata_copy(*model, file);
+    (*model)->allocator = rapt__allocator(allocator);
+    status = load_rest(*model, file, options, why);
     if (!status) return RAPT_OK;
     rapt_model_free(*model);
     *model = NULL;
@@ -103,11 +114,14 @@ static rapt_status model_load(rapt_model **model, const struct model_source *fro
     const char *name = from->path ? from->path : "the model";
     rapt_status status = RAPT_OK;
     if (options) status = rapt__struct_read(&own, sizeof own, options, "rapt_load_options", why);
-    if (!status) status = open_source(&file, from, allocator, why);
-    if (status) return status;
+    struct budget budget;
+    const rapt_allocator reading = rapt__budget_begin(&budget, allocator);
+    if (!status) status = open_source(&file, from, &reading, why);
+    if (status) return rapt__budget_end(&budget, status, why);
     rapt_message reason = {"no memory to load it"};
-    status = load_open(&loaded, file, &own, allocator, &reason);
+    status = load_open(&loaded, file, &own, &reading, allocator, &reason);
     rapt__tensors_close(file);
+    status = rapt__budget_end(&budget, status, &reason);
     if (status) return rapt__fail(why, status, "%.200s: %.300s", name, reason.text);
     *model = loaded;
     return RAPT_OK;

@@ -239,6 +239,10 @@ struct block_output { /* either the file at path, or a writer */
 rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,
                               const struct block_output *to, const rapt_metadata *metadata,
                               int metadata_count, const char *trainer, rapt_message *why);
+/* Checks that a file has a tensor of the right shape for every parameter of every block. */
+rapt_status rapt__blocks_match(const rapt_model *model, const struct block_file *blocks, int count,
+                               const struct tensor_file *file, rapt_message *why);
+/* Loads blocks from a file that matches. */
 rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
                               struct tensor_file *file, rapt_message *why);
 

@@ -13,11 +13,21 @@ static rapt_status null(const char *what, rapt_message *why)
 
 /* ---- creation ---- */
 
-rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, const void *bytes, size_t size,
-                                       const rapt_allocator *allocator, rapt_message *why)
+rapt_status rapt__tokenizer_kept(rapt_tokenizer *t, const struct budget *budget, rapt_status status,
+                                 rapt_message *why)
 {
-    if (!tokenizer || (!bytes && size)) return null(tokenizer ? "bytes" : "tokenizer", why);
-    rapt_allocator memory = rapt__allocator(allocator);
+    if (status) return rapt__budget_end(budget, status, why);
+    t->allocator = budget->under;
+    if (t->spm) t->spm->allocator = budget->under;
+    if (t->list) t->list->allocator = budget->under;
+    if (t->list && t->list->spm) t->list->spm->allocator = budget->under;
+    return RAPT_OK;
+}
+
+static rapt_status load_pieces(rapt_tokenizer **tokenizer, const void *bytes, size_t size,
+                               const rapt_allocator *allocator, rapt_message *why)
+{
+    rapt_allocator memory = *allocator;
     struct rapt_tokenizer *t = rapt__alloc(&memory, sizeof *t);
     if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
     *t = (struct rapt_tokenizer){.allocator = memory};
@@ -29,6 +39,17 @@ rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, const void *b
     return status;
 }
 
+rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, const void *bytes, size_t size,
+                                       const rapt_allocator *allocator, rapt_message *why)
+{
+    if (!tokenizer || (!bytes && size)) return null(tokenizer ? "bytes" : "tokenizer", why);
+    struct budget budget;
+    const rapt_allocator reading = rapt__budget_begin(&budget, allocator);
+    rapt__budget_add(&reading, size);
+    rapt_status status = load_pieces(tokenizer, bytes, size, &reading, why);
+    return rapt__tokenizer_kept(*tokenizer, &budget, status, why);
+}
+
 static rapt_status load(rapt_tokenizer **tokenizer, const struct disk_source *file,
                         const rapt_allocator *allocator, rapt_message *why)
 {
@@ -38,7 +59,7 @@ static rapt_status load(rapt_tokenizer **tokenizer, const struct disk_source *fi
     void *bytes = rapt__alloc(allocator, size);
     if (!bytes && size) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for its bytes");
     rapt_status status = rapt__disk_read(file, 0, bytes, size, why);
-    if (!status) status = rapt_tokenizer_load_memory(tokenizer, bytes, size, allocator, why);
+    if (!status) status = load_pieces(tokenizer, bytes, size, allocator, why);
     rapt__free(allocator, bytes, size);
     return status;
 }
@@ -49,10 +70,13 @@ rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
     struct disk_source file;
     rapt_message reason = {""};
     if (!tokenizer || !path) return null(tokenizer ? "path" : "tokenizer", why);
-    rapt_status status = rapt__disk_open_inflated(&file, path, allocator, why);
-    if (status) return status;
-    status = load(tokenizer, &file, allocator, &reason);
+    struct budget budget;
+    const rapt_allocator reading = rapt__budget_begin(&budget, allocator);
+    rapt_status status = rapt__disk_open_inflated(&file, path, &reading, why);
+    if (status) return rapt__budget_end(&budget, status, why);
+    status = load(tokenizer, &file, &reading, &reason);
     rapt__disk_close(&file);
+    status = rapt__tokenizer_kept(*tokenizer, &budget, status, &reason);
     return status ? rapt__fail(why, status, "%s: %s", file.label.text, reason.text) : RAPT_OK;
 }
 

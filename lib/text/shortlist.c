@@ -171,9 +171,20 @@ static rapt_status read_any(rapt_shortlist **shortlist, const void *bytes, size_
                             const rapt_tokenizer *source, const rapt_tokenizer *target,
                             const rapt_allocator *allocator, rapt_message *why)
 {
+    const size_t tokens = (size_t)rapt_tokenizer_vocab(source) + 1;
+    rapt__budget_add(allocator, tokens); /* the array of starts does not depend on the file */
     if (rapt__shortlist_is_binary(bytes, size))
         return rapt__shortlist_read(shortlist, bytes, size, source, target, allocator, why);
     return rapt__shortlist_parse(shortlist, bytes, size, source, target, allocator, why);
+}
+
+/* Ends the budget within which a shortlist was made, which keeps its memory. */
+static rapt_status kept(rapt_shortlist *s, const struct budget *budget, rapt_status status,
+                        rapt_message *why)
+{
+    if (status) return rapt__budget_end(budget, status, why);
+    s->allocator = budget->under;
+    return RAPT_OK;
 }
 
 rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, const void *bytes, size_t size,
@@ -186,17 +197,20 @@ rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, const void *b
                           : !bytes   ? "bytes"
                           : !source  ? "source"
                                      : "target");
-    return read_any(shortlist, bytes, size, source, target, allocator, why);
+    struct budget budget;
+    const rapt_allocator reading = rapt__budget_begin(&budget, allocator);
+    rapt__budget_add(&reading, size);
+    rapt_status status = read_any(shortlist, bytes, size, source, target, &reading, why);
+    return kept(*shortlist, &budget, status, why);
 }
 
 /* Reads all bytes of an open file. The caller frees them. */
 static rapt_status read_bytes(const struct disk_source *file, const rapt_allocator *allocator,
                               char **bytes, rapt_message *why)
 {
-    if (file->size > FILE_MAX)
-        return rapt__fail(why, RAPT_BAD_FILE, "%s has more than 2^30 bytes", file->label.text);
+    if (file->size > FILE_MAX) return rapt__fail(why, RAPT_BAD_FILE, "it has more than 2^30 bytes");
     *bytes = rapt__alloc(allocator, (size_t)file->size + 1);
-    if (!*bytes) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to read %s", file->label.text);
+    if (!*bytes) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to read it");
     rapt_status status = rapt__disk_read(file, 0, *bytes, (size_t)file->size, why);
     if (status) rapt__free(allocator, *bytes, (size_t)file->size + 1);
     return status;
@@ -215,16 +229,18 @@ rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
     struct disk_source file;
     char *bytes = NULL;
     rapt_message reason = {""};
-    rapt_status status = rapt__disk_open_inflated(&file, path, allocator, why);
-    if (status) return status;
-    status = read_bytes(&file, allocator, &bytes, why);
+    struct budget budget;
+    const rapt_allocator reading = rapt__budget_begin(&budget, allocator);
+    rapt_status status = rapt__disk_open_inflated(&file, path, &reading, why);
+    if (status) return rapt__budget_end(&budget, status, why);
+    status = read_bytes(&file, &reading, &bytes, &reason);
     if (!status) {
-        status = read_any(shortlist, bytes, (size_t)file.size, source, target, allocator, &reason);
-        rapt__free(allocator, bytes, (size_t)file.size + 1);
-        if (status) rapt__fail(why, status, "%s: %.300s", file.label.text, reason.text);
+        status = read_any(shortlist, bytes, (size_t)file.size, source, target, &reading, &reason);
+        rapt__free(&reading, bytes, (size_t)file.size + 1);
     }
     rapt__disk_close(&file);
-    return status;
+    status = kept(*shortlist, &budget, status, &reason);
+    return status ? rapt__fail(why, status, "%s: %.300s", file.label.text, reason.text) : RAPT_OK;
 }
 
 /* ---- queries ---- */

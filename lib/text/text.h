@@ -173,4 +173,9 @@ bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
    -1 if no pair occurs at least twice. */
 ptrdiff_t rapt__pairs_best(struct pair_table *pairs);
 
+/* Ends the budget within which a tokenizer was made with `status`, as rapt__budget_end does. If it
+   was made, the tokenizer is handed over to the allocator under the budget. Defined in kinds.c. */
+rapt_status rapt__tokenizer_kept(rapt_tokenizer *tokenizer, const struct budget *budget,
+                                 rapt_status status, rapt_message *why);
+
 #endif

@@ -284,5 +284,9 @@ rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text, 
                           head, spm_head, list_head, wordpiece_head);
     if (!sum_is_right(text, size, &body))
         return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is damaged: its sum is wrong");
-    return kinds[kind].create(tokenizer, text, body, allocator, why);
+    struct budget budget;
+    const rapt_allocator reading = rapt__budget_begin(&budget, allocator);
+    rapt__budget_add(&reading, size);
+    rapt_status status = kinds[kind].create(tokenizer, text, body, &reading, why);
+    return rapt__tokenizer_kept(*tokenizer, &budget, status, why);
 }

@@ -214,7 +214,8 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     struct block_file blocks[BLOCKS] = {{"", staged, FINITE_VALUE},
                                         {"adam.m.", staged + n, FINITE_VALUE},
                                         {"adam.v.", staged + 2 * n, FINITE_NOT_NEGATIVE}};
-    status = rapt__blocks_load(t->model, blocks, BLOCKS, file, why);
+    status = rapt__blocks_match(t->model, blocks, BLOCKS, file, why);
+    if (!status) status = rapt__blocks_load(t->model, blocks, BLOCKS, file, why);
     if (status) return status;
     memcpy(t->model->block, staged, n * sizeof(float));
     memcpy(t->m, staged + n, n * sizeof(float));
@@ -237,8 +238,10 @@ rapt_status rapt_trainer_load(rapt_trainer *t, const char *path, rapt_message *w
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", t ? "path" : "trainer");
     struct tensor_file *file;
     rapt_message reason = {"no memory to load it"};
-    rapt_status status = rapt__tensors_open(&file, path, &t->allocator, why);
-    if (status) return status;
+    struct budget budget;
+    const rapt_allocator reading = rapt__budget_begin(&budget, &t->allocator);
+    rapt_status status = rapt__tensors_open(&file, path, &reading, why);
+    if (status) return rapt__budget_end(&budget, status, why);
     size_t bytes = t->model->layout.floats * sizeof(float) * BLOCKS;
     float *staged = rapt__alloc(&t->allocator, bytes);
     if (staged) memset(staged, 0, bytes);

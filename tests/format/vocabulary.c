@@ -120,6 +120,41 @@ static void test_memory(void **state)
     }
 }
 
+/* Checks that `times` copies of an item, in the budget for a file of their size, are refused in
+   memory that is within the budget. */
+static void check_limit(enum vocabulary_form form, const char *begin, const char *item,
+                        const char *end)
+{
+    enum { TIMES = 1 << 21, FREE = 16 << 20 };
+    const size_t first = strlen(begin), each = strlen(item), size = first + each * TIMES;
+    char *text = malloc(size + strlen(end));
+    struct stingy stingy = {.fail_at = -1};
+    const rapt_allocator allocator = {stingy_alloc, stingy_free, &stingy};
+    struct budget budget;
+    const rapt_allocator reading = rapt__budget_begin(&budget, &allocator);
+    struct vocabulary *v = NULL;
+    rapt_message why = {""};
+    assert_non_null(text);
+    memcpy(text, begin, first);
+    for (size_t i = 0; i < TIMES; i++) memcpy(text + first + i * each, item, each);
+    memcpy(text + size, end, strlen(end));
+    rapt__budget_add(&reading, size + strlen(end));
+    rapt_status status =
+        rapt__vocabulary_open_memory(&v, text, size + strlen(end), form, &reading, &why);
+    assert_int_equal(rapt__budget_end(&budget, status, &why), RAPT_BAD_FILE);
+    assert_true(stingy.alive == 0 && stingy.max <= 8 * (size + strlen(end)) + FREE);
+    free(text);
+}
+
+static void test_limit(void **state)
+{
+    (void)state;
+    check_limit(VOCABULARY_LINES, "", "a\n", "");
+    check_limit(VOCABULARY_YAML, "", "a: 0\n", "");
+    check_limit(VOCABULARY_JSON, "[", "\"a\",", "\"b\"]");
+    check_limit(VOCABULARY_JSON, "{", "\"a\":0,", "\"b\":1}");
+}
+
 static void check_real(const char *name, int count, const char *token, int id)
 {
     char path[DATA_PATH];
@@ -147,10 +182,8 @@ static void test_real(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_real),
+        cmocka_unit_test(test_forms), cmocka_unit_test(test_refused), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_limit), cmocka_unit_test(test_real),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,7 +142,8 @@ static inline bool may_lack_memory(const struct counted *c)
 }
 
 /* Returns how much memory may be used to read files of `size` bytes together, before it is known
-   that their names, shapes and configuration agree. Every reader keeps to this limit. */
+   that their names, shapes and configuration agree. Every reader keeps to this limit. For small
+   inputs many targets check a stricter law of their reader. */
 static inline size_t memory_limit(size_t size)
 {
     return 8 * size + (16 << 20);

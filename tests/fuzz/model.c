@@ -116,7 +116,7 @@ static void check_model(const char *path, size_t size, uint64_t hash)
     require((status == RAPT_OK) == (model != NULL), "a model, or a status");
     require(status == RAPT_OK ? !why.text[0] : why.text[0] != 0, "a reason, or none");
     require(status != RAPT_NO_MEMORY || may_lack_memory(&counted), "there was memory");
-    require(counted.max <= 400 * size + (5 << 20), "memory in proportion to the file");
+    require(counted.max <= memory_limit(size), "memory in proportion to the file");
     if (model && rapt_model_config(model)->positions <= 1 << 12) compute(model);
     rapt_model_free(model);
     require(counted.now == 0, "all memory is given back");

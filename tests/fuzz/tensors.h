@@ -1,5 +1,5 @@
 /* tensors.h - laws that hold for a file of tensors, whatever its bytes. It must open, or be refused
-   with a reason, in memory proportional to its size. If it opens, its shapes, offsets and names
+   with a reason, in limited memory. If it opens, its shapes, offsets and names
    must be consistent, and all of it can be read. */
 #ifndef RAPT_TESTS_FUZZ_TENSORS_H
 #define RAPT_TESTS_FUZZ_TENSORS_H
@@ -46,16 +46,20 @@ static inline void read_all(const struct tensor_file *file, size_t size)
 typedef rapt_status open_function(struct tensor_file **file, const void *bytes, size_t size,
                                   const rapt_allocator *allocator, rapt_message *why);
 
-/* Opens and reads a file of one format. It may use `factor` bytes of memory per byte of the file,
-   and its entries may have at most that many bytes as well. */
+/* Opens and reads a file of one format, within a budget, as the callers of its reader do. It may
+   use `factor` bytes of memory per byte of the file, and its entries may have at most that many
+   bytes as well. */
 static inline void check_by(open_function *open, const uint8_t *bytes, size_t size, size_t factor)
 {
+    struct budget budget;
     uint8_t *exact = exact_copy(bytes, size);
     struct counted counted = counted_by(input_hash(bytes, size), 12);
-    const rapt_allocator allocator = counted_allocator(&counted);
+    const rapt_allocator under = counted_allocator(&counted),
+                         allocator = rapt__budget_begin(&budget, &under);
     rapt_message why = {""};
     struct tensor_file *file = NULL;
-    rapt_status status = open(&file, exact, size, &allocator, &why);
+    rapt_status status =
+        rapt__budget_end(&budget, open(&file, exact, size, &allocator, &why), &why);
     require((status == RAPT_OK) == (file != NULL), "a file, or a status");
     require(status != RAPT_NO_MEMORY || may_lack_memory(&counted), "there was memory");
     require(status == RAPT_OK || status == RAPT_NO_MEMORY ||
@@ -63,6 +67,7 @@ static inline void check_by(open_function *open, const uint8_t *bytes, size_t si
             "status, and a reason");
     require(status != RAPT_OK || why.text[0] == 0, "no reason on success");
     require(counted.max <= factor * size + 4096, "memory in proportion to the file");
+    require(counted.max <= memory_limit(size), "memory within the limit");
     if (file) read_all(file, factor * size);
     rapt__tensors_close(file);
     require(counted.now == 0, "all memory is given back");
