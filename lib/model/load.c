@@ -7,7 +7,7 @@
 
 static bool known(const rapt_model *m, const char *name)
 {
-    return rapt_model_find(m, name) >= 0 || strncmp(name, "adam.", 5) == 0;
+    return strncmp(name, "adam.", 5) == 0 || rapt_model_find(m, name) >= 0;
 }
 
 enum { FREE_OFFSETS = 1 << 20 }; /* maximum number of floats of sinusoids for a file of any size */

@@ -38,7 +38,7 @@ rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file)
         memcpy(at + key_size, n->value, value_size);
         at += key_size + value_size;
     }
-    return RAPT_OK;
+    return rapt__scales_index(m);
 }
 
 rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count)
@@ -59,7 +59,7 @@ rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int
         memcpy(at + key_size, metadata[i].value, value_size);
         at += key_size + value_size;
     }
-    return RAPT_OK;
+    return rapt__scales_index(m);
 }
 
 static bool given(const rapt_metadata *metadata, int count, const char *key)

@@ -110,6 +110,7 @@ void rapt_model_free(rapt_model *model)
 {
     if (!model) return;
     rapt_allocator allocator = model->allocator;
+    rapt__scales_free(model);
     rapt__free(&allocator, model->metadata, model->metadata_size);
     rapt__disk_unmap(&model->map);
     rapt__arena_free(&model->weights, &allocator);

@@ -167,7 +167,10 @@ struct rapt_model {
     rapt_metadata *metadata; /* [metadata_count] metadata of its file, followed by their strings */
     int metadata_count;
     size_t metadata_size; /* size of metadata in bytes */
-    double bound;         /* upper bound on the magnitudes of all parameters; infinite if unknown */
+    size_t *scale_lines;  /* [scale_count] offsets of the lines of SCALES_KEY, sorted by name */
+    size_t scale_count;
+    int bad_scale_line; /* number of the first damaged line, from 1; 0 if there is none */
+    double bound;       /* upper bound on the magnitudes of all parameters; infinite if unknown */
 };
 /* Makes a model whose parameters are all 0. */
 rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
@@ -242,7 +245,6 @@ rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *
 /* Checks that a file has a tensor of the right shape for every parameter of every block. */
 rapt_status rapt__blocks_match(const rapt_model *model, const struct block_file *blocks, int count,
                                const struct tensor_file *file, rapt_message *why);
-/* Loads blocks from a file that matches. */
 rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
                               struct tensor_file *file, rapt_message *why);
 
@@ -479,7 +481,10 @@ rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_lim
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block);
 
 /* ---- scales.c ---- */
-#define SCALES_KEY "rapt.scales" /* key of the metadata */
+/* Indexes the lines of the metadata SCALES_KEY; called whenever metadata were set. */
+rapt_status rapt__scales_index(rapt_model *model);
+void rapt__scales_free(rapt_model *model); /* frees the index */
+#define SCALES_KEY "rapt.scales"           /* key of the metadata */
 /* Key of the metadata for the maximum number of target tokens per source token, from the settings
    of an imported model. */
 #define LENGTH_KEY "rapt.max_length_factor"

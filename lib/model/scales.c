@@ -3,7 +3,9 @@
 
        NAME FIRST ROWS SCALE ALPHA
 
-   where rows [FIRST, FIRST + ROWS) of parameter NAME have this scale and alpha; 0 means unknown. */
+   where rows [FIRST, FIRST + ROWS) of parameter NAME have this scale and alpha; 0 means unknown. An
+   index of the lines, sorted by name, is made when the metadata are set: there may be a line for
+   every row of the model. */
 #include "model/model.h"
 
 #include <string.h>
@@ -57,27 +59,100 @@ static bool take_line(const char **at, struct scale_line *line)
     return true;
 }
 
-static bool is_of(const struct scale_line *line, const char *name)
+/* ---- the index ---- */
+
+static int compare_names(const char *a, size_t a_size, const char *b, size_t b_size)
 {
-    return strlen(name) == line->name_size && memcmp(name, line->name, line->name_size) == 0;
+    int order = memcmp(a, b, rapt__min_size(a_size, b_size));
+    return order ? order : (a_size > b_size) - (a_size < b_size);
 }
 
-/* Reads the lines for a name into scales and alphas [rows], either of which may be NULL. */
+static int by_name_of_line(const void *context, const void *x, const void *y)
+{
+    const char *text = context;
+    const size_t a = *(const size_t *)x, b = *(const size_t *)y;
+    int order = compare_names(text + a, strcspn(text + a, " "), text + b, strcspn(text + b, " "));
+    return order ? order : (a > b) - (a < b);
+}
+
+void rapt__scales_free(rapt_model *m)
+{
+    rapt__free(&m->allocator, m->scale_lines, m->scale_count * sizeof *m->scale_lines);
+    m->scale_lines = NULL, m->scale_count = 0, m->bad_scale_line = 0;
+}
+
+rapt_status rapt__scales_index(rapt_model *m)
+{
+    const char *text = rapt_model_metadata(m, SCALES_KEY), *at = text;
+    struct scale_line line;
+    size_t count = 0;
+    rapt__scales_free(m);
+    for (; at && *at && !m->bad_scale_line; count++)
+        if (!take_line(&at, &line))
+            m->bad_scale_line = (int)rapt__min_size(count, INT32_MAX - 1) + 1;
+    if (count == 0 || m->bad_scale_line) return RAPT_OK;
+    m->scale_lines = rapt__alloc(&m->allocator, count * sizeof *m->scale_lines);
+    if (!m->scale_lines) return RAPT_NO_MEMORY;
+    m->scale_count = count;
+    at = text;
+    for (size_t i = 0; i < count; i++) {
+        m->scale_lines[i] = (size_t)(at - text);
+        take_line(&at, &line);
+    }
+    rapt__sort(m->scale_lines, count, sizeof *m->scale_lines, by_name_of_line, text);
+    return RAPT_OK;
+}
+
+/* Returns the number of the first line in the index whose name is not below this one. */
+static size_t first_line(const rapt_model *m, const char *text, const char *name)
+{
+    size_t low = 0, high = m->scale_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *line = text + m->scale_lines[middle];
+        if (compare_names(line, strcspn(line, " "), name, strlen(name)) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- reading ---- */
+
+static rapt_status bad_line(size_t number, rapt_message *why)
+{
+    return rapt__fail(why, RAPT_BAD_FILE, "metadata %s: line %zu is damaged", SCALES_KEY, number);
+}
+
+/* Returns the number of a line of the text, from 1. */
+static size_t number_of(const char *text, size_t at)
+{
+    size_t number = 1;
+    for (size_t i = 0; i < at; i++) number += text[i] == '\n';
+    return number;
+}
+
+/* Reads the lines of a name into scales and alphas [rows], either of which may be NULL. Lines for
+   more rows than there are would take quadratic time and are damaged. */
 static rapt_status read_lines(const rapt_model *m, const char *name, int rows, float *scales,
                               float *alphas, rapt_message *why)
 {
-    const char *at = rapt_model_metadata(m, SCALES_KEY);
+    const char *text = rapt_model_metadata(m, SCALES_KEY);
     for (int r = 0; r < rows; r++) {
         if (scales) scales[r] = 0;
         if (alphas) alphas[r] = 0;
     }
-    for (int number = 1; at && *at; number++) {
+    if (m->bad_scale_line) return bad_line((size_t)m->bad_scale_line, why);
+    int left = rows;
+    for (size_t i = first_line(m, text, name); i < m->scale_count; i++) {
         struct scale_line line;
-        if (!take_line(&at, &line) ||
-            (is_of(&line, name) && (line.first > rows || line.rows > rows - line.first)))
-            return rapt__fail(why, RAPT_BAD_FILE, "metadata %s: line %d is damaged", SCALES_KEY,
-                              number);
-        if (!is_of(&line, name)) continue;
+        const char *at = text + m->scale_lines[i];
+        take_line(&at, &line);
+        if (compare_names(line.name, line.name_size, name, strlen(name)) != 0) break;
+        if (line.first > rows || line.rows > rows - line.first || line.rows > left)
+            return bad_line(number_of(text, m->scale_lines[i]), why);
+        left -= line.rows;
         for (int r = line.first; r < line.first + line.rows; r++) {
             if (scales) scales[r] = line.scale;
             if (alphas) alphas[r] = line.alpha;

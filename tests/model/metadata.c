@@ -86,6 +86,45 @@ static void test_checkpoints(void **state)
     unlink(path);
 }
 
+/* A line for each row of each parameter, in an order that mixes them. */
+static void test_scales(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&small_configs[1], 1);
+    const int tensors = rapt_model_tensors(model);
+    char *text = malloc(1 << 20);
+    size_t at = 0;
+    for (int row = 0; row < 64; row++)
+        for (int i = tensors; i-- > 0;) {
+            const rapt_tensor t = rapt_model_tensor(model, i);
+            if (row % 7 == 3 || row >= t.rows) continue;
+            at += (size_t)sprintf(text + at, "%s %d 1 %d %d\n", t.name, row, 1 + i, 1 + row);
+        }
+    model = reload(model, &(const rapt_metadata){"rapt.scales", text}, 1);
+    for (int i = 0; i < tensors; i++) {
+        const int rows = rapt_model_tensor(model, i).rows;
+        float *scales = malloc(2 * (size_t)rows * sizeof *scales), *alphas = scales + rows;
+        assert_int_equal(rapt_model_scales(model, i, scales, alphas, NULL), RAPT_OK);
+        for (int row = 0; row < rows; row++) {
+            const bool is_there = row < 64 && row % 7 != 3;
+            assert_true(scales[row] == (is_there ? (float)(1 + i) : 0));
+            assert_true(alphas[row] == (is_there ? (float)(1 + row) : 0));
+        }
+        free(scales);
+    }
+    const char *name = rapt_model_tensor(model, 1).name;
+    const int rows = rapt_model_tensor(model, 1).rows;
+    sprintf(text, "a 0 1 2 3\n%s 0 %d 1 1\n%s 0 1 1 1\n", name, rows, name); /* one row too many */
+    model = reload(model, &(const rapt_metadata){"rapt.scales", text}, 1);
+    rapt_message why = {""};
+    assert_int_equal(rapt_model_scales(model, 1, NULL, NULL, &why), RAPT_BAD_FILE);
+    assert_non_null(strstr(why.text, "line 3 is damaged"));
+    assert_int_equal(rapt_model_scales(model, 0, NULL, NULL, NULL), RAPT_OK);
+    rapt_model_free(model);
+    free(text);
+    unlink(path);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -120,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_models),
         cmocka_unit_test(test_checkpoints),
+        cmocka_unit_test(test_scales),
         cmocka_unit_test(test_refused),
     };
     small_path(path, "metadata");
