@@ -151,15 +151,24 @@ static rapt_status take_yaml_line(struct vocabulary_reading *r, char *at, char *
     return status == RAPT_OK ? add_word(r, token, id) : status;
 }
 
+/* Returns whether lines end with CR LF. If some do not, a CR before LF is part of a token. */
+static bool has_carriage_returns(const char *at, const char *end)
+{
+    for (const char *newline; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1)
+        if (newline == at || newline[-1] != '\r') return false;
+    return true;
+}
+
 static rapt_status read_vocabulary_lines(struct vocabulary_reading *r, bool yaml)
 {
     struct vocabulary *v = r->vocabulary;
     char *end = v->text + v->size, *waiting = NULL;
+    const bool strip = yaml || has_carriage_returns(v->text, end);
     rapt_status status = RAPT_OK;
     for (char *at = v->text; at < end && status == RAPT_OK; r->line++) {
         char *newline = memchr(at, '\n', (size_t)(end - at));
         char *stop = newline ? newline : end, *next = stop + (newline != NULL);
-        if (stop > at && stop[-1] == '\r') stop--;
+        if (strip && stop > at && stop[-1] == '\r') stop--;
         if (!is_utf8(at, stop)) return fail_line(r, "is not UTF-8 or contains a 0");
         if (yaml) {
             status = take_yaml_line(r, at, stop, &waiting);
@@ -171,6 +180,64 @@ static rapt_status read_vocabulary_lines(struct vocabulary_reading *r, bool yaml
     }
     if (status == RAPT_OK && waiting) return fail_line(r, "the last token has no number");
     return status;
+}
+
+/* ---- {token: number, ..} in YAML, whose tokens need no quotes ---- */
+
+static char *skip_space(struct vocabulary_reading *r, char *at, const char *end)
+{
+    for (; at < end && strchr(" \t\r\n", *at); at++) r->line += *at == '\n';
+    return at;
+}
+
+/* Returns the colon after a plain token: before white space, ',' or '}'. NULL if there is none. */
+static char *flow_colon(char *at, const char *end)
+{
+    for (; at < end && !strchr(",{}[]\n", *at); at++)
+        if (*at == ':' && at + 1 < end && strchr(" \t\r\n,}", at[1])) return at;
+    return NULL;
+}
+
+/* Reads one "token: number" and moves *at after it. */
+static rapt_status take_flow_word(struct vocabulary_reading *r, char **at, char *end)
+{
+    char *newline = memchr(*at, '\n', (size_t)(end - *at)), *colon = *at, *token = *at;
+    const char *error = NULL;
+    const bool quoted = **at == '"' || **at == '\'';
+    if (quoted)
+        token = rapt__yaml_quoted(&colon, newline ? newline : end, &error);
+    else
+        colon = flow_colon(*at, end);
+    if (quoted && token) colon = skip_space(r, colon, end);
+    if (token && (!colon || colon == end || *colon != ':'))
+        return fail_line(r, "\"token: number\" expected");
+    if (token && !quoted) token = rapt__yaml_plain(*at, colon, &error);
+    if (!token) return fail_line(r, error);
+    char *digits = skip_space(r, colon + 1, end);
+    uint64_t id;
+    *at = digits + strspn(digits, "0123456789");
+    if (!take_number(digits, *at, &id)) return fail_line(r, "\"token: number\" expected");
+    return add_word(r, token, id);
+}
+
+static rapt_status read_flow(struct vocabulary_reading *r)
+{
+    struct vocabulary *v = r->vocabulary;
+    char *end = v->text + v->size, *at = skip_space(r, v->text, end);
+    if (!is_utf8(at, end)) return fail_line(r, "is not UTF-8 or contains a 0");
+    at = skip_space(r, at + 1, end);
+    while (at < end && *at != '}') {
+        rapt_status status = take_flow_word(r, &at, end);
+        if (status != RAPT_OK) return status;
+        at = skip_space(r, at, end);
+        if (at < end && *at == ',')
+            at = skip_space(r, at + 1, end);
+        else if (at == end || *at != '}')
+            return fail_line(r, "',' or '}' expected");
+    }
+    if (at == end) return fail_line(r, "'}' expected");
+    if (skip_space(r, at + 1, end) < end) return fail_line(r, "there is text after the last '}'");
+    return RAPT_OK;
 }
 
 /* ---- the file ---- */
@@ -213,10 +280,19 @@ static rapt_status arrange(struct vocabulary_reading *r)
     return RAPT_OK;
 }
 
+/* Returns whether a text begins with '{' and a token without double quotes, as JSON never does. */
+static bool is_flow(const char *text)
+{
+    if (*text != '{') return false;
+    text += 1 + strspn(text + 1, " \t\r\n");
+    return *text != '"' && *text != '}';
+}
+
 static rapt_status parse(struct vocabulary_reading *r, enum vocabulary_form form)
 {
     const char *text = r->vocabulary->text;
     text += strspn(text, " \t\r\n");
+    if (form == VOCABULARY_YAML && is_flow(text)) return read_flow(r);
     if (form == VOCABULARY_JSON || (form == VOCABULARY_YAML && (*text == '{' || *text == '[')))
         return read_json(r);
     return read_vocabulary_lines(r, form == VOCABULARY_YAML);

@@ -8,7 +8,7 @@
 
 enum vocabulary_form {
     VOCABULARY_LINES, /* the token with number i is in line i + 1 */
-    VOCABULARY_YAML,  /* one "token: number" per line */
+    VOCABULARY_YAML,  /* one "token: number" per line, or {token: number, ..} */
     VOCABULARY_JSON   /* {token: number, ..}, or [token, ..] */
 };
 struct vocabulary;

@@ -45,7 +45,13 @@ static void test_forms(void **state)
     check(VOCABULARY_JSON, "{\"\\u00e9\": 0, \"a\\\"\": 1}",
           (const char *const[]){"\xC3\xA9", "a\""}, 2);
     check(VOCABULARY_JSON, "[\"x\", \"y\"]\n", (const char *const[]){"x", "y"}, 2);
-    check(VOCABULARY_LINES, "x\r\n\"y\"\n z ", (const char *const[]){"x", "\"y\"", " z "}, 3);
+    check(VOCABULARY_LINES, "x\n\"y\"\n z ", (const char *const[]){"x", "\"y\"", " z "}, 3);
+    check(VOCABULARY_LINES, "x\r\n\"y\"\r\n z ", (const char *const[]){"x", "\"y\"", " z "}, 3);
+    check(VOCABULARY_LINES, "x\r\ny\r\n\r\r\n", (const char *const[]){"x", "y", "\r"}, 3);
+    check(VOCABULARY_LINES, "x\n\r\ny\r\n", (const char *const[]){"x", "\r", "y\r"}, 3);
+    check(VOCABULARY_YAML, "{a: 1, </s>: 0}", (const char *const[]){"</s>", "a"}, 2);
+    check(VOCABULARY_YAML, "{a:b: 0,\n 'it''s' : 1,\r\n\"\\xe9,\": 2, 7: 3,}\n",
+          (const char *const[]){"a:b", "it's", "\xC3\xA9,", "7"}, 4);
 }
 
 static void test_refused(void **state)
@@ -71,6 +77,20 @@ static void test_refused(void **state)
         {VOCABULARY_YAML, "? a\n", "the last token has no number"},
         {VOCABULARY_YAML, "\xFF: 0\n", "not UTF-8"},
         {VOCABULARY_YAML, "", "has 0 tokens"},
+        {VOCABULARY_YAML, "{}", "has 0 tokens"},
+        {VOCABULARY_YAML, "{a: 0", "line 1: ',' or '}' expected"},
+        {VOCABULARY_YAML, "{a: 0,\n", "line 2: '}' expected"},
+        {VOCABULARY_YAML, "{a: 0} b", "there is text after the last '}'"},
+        {VOCABULARY_YAML, "{a: 0 b: 1}", "',' or '}' expected"},
+        {VOCABULARY_YAML, "{a: -1}", "\"token: number\" expected"},
+        {VOCABULARY_YAML, "{a, b: 0}", "\"token: number\" expected"},
+        {VOCABULARY_YAML, "{a:0}", "\"token: number\" expected"},
+        {VOCABULARY_YAML, "{'a: 0}", "does not end on its line"},
+        {VOCABULARY_YAML, "{'a' b: 0}", "\"token: number\" expected"},
+        {VOCABULARY_YAML, "{*a: 0}", "anchors and aliases"},
+        {VOCABULARY_YAML, "{a: 0, a: 1}", "is its second number"},
+        {VOCABULARY_YAML, "{\xFF: 0}", "not UTF-8"},
+        {VOCABULARY_JSON, "{a: 0}", "a string expected"},
         {VOCABULARY_JSON, "{}", "has 0 tokens"},
         {VOCABULARY_JSON, "{\"a\": 0", "byte 7: "},
         {VOCABULARY_JSON, "{\"a\": 0} x", "there is text"},
