@@ -22,6 +22,12 @@ static rapt_status measure_header(const struct disk_source *source, size_t *size
     if (n < 2)
         return rapt__fail(why, RAPT_BAD_FILE, "%s: a header of %llu bytes is too short", label,
                           (unsigned long long)n);
+    if (n > HEADER_LIMIT && (prefix[0] == '{' || prefix[0] == '['))
+        return rapt__fail(
+            why, RAPT_BAD_FILE,
+            "%s: is a JSON text, not a safetensors file; open the file of weights that "
+            "it belongs to, or the folder",
+            label);
     if (n > HEADER_LIMIT)
         return rapt__fail(why, RAPT_BAD_FILE,
                           "%s: not a safetensors file: a header of %llu bytes is too long", label,

@@ -28,7 +28,11 @@ struct shards_reading {
 static rapt_status bad_json(const struct shards_reading *r)
 {
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: byte %zu: %s", r->file->main.source.label.text,
-                      r->json.at, r->json.error ? r->json.error : "is not an index of shards");
+                      r->json.at,
+                      r->json.error ? r->json.error
+                                    : "is neither a model nor an index of shards, "
+                                      "which has a weight_map; open the file of weights "
+                                      "that it belongs to, or the folder");
 }
 
 /* ---- the index ---- */

@@ -24,11 +24,13 @@ struct names {
     char all[CANDIDATES][IMPORT_FILE];
 };
 
-/* The models and settings of a folder, shortest names first. */
+/* The models, settings and other files of the model's folder, shortest names first. */
 struct survey {
     struct import *i;
-    struct names models, settings;
-    bool voted[CANDIDATES]; /* models that are the only one named by some settings */
+    struct names models, settings, others;
+    bool voted[CANDIDATES];          /* models that are the only one named by some settings */
+    struct yaml *parsed[CANDIDATES]; /* settings, once they are read; NULL if they are unusable */
+    bool is_parsed;
 };
 
 /* ---- the meaning of names ---- */
@@ -161,7 +163,10 @@ static bool visit(void *user, const char *name)
 {
     struct survey *s = user;
     if (is_settings(name)) insert(&s->settings, name);
-    if (may_hold(name) && !rapt__import_is_twin(s->i, name)) insert(&s->models, name);
+    if (may_hold(name) && !rapt__import_is_twin(s->i, name))
+        insert(&s->models, name);
+    else
+        insert(&s->others, name);
     return true;
 }
 
@@ -172,17 +177,21 @@ rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_f
     return rapt__import_bad(i, "its folder cannot be listed");
 }
 
-/* Calls `work` with the models and settings of a folder. */
-static rapt_status with_survey(struct import *i, const char *folder,
-                               rapt_status (*work)(struct survey *s, const char *folder))
+/* Surveys the folder, once for an import. */
+static rapt_status survey(struct import *i)
 {
-    struct survey *s = rapt__alloc(&i->allocator, sizeof *s);
-    if (!s) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to list its folder");
-    *s = (struct survey){.i = i};
-    rapt_status status = rapt__import_list(i, folder, visit, s);
-    if (!status) status = work(s, folder);
-    rapt__free(&i->allocator, s, sizeof *s);
-    return status;
+    if (i->survey) return RAPT_OK;
+    i->survey = rapt__alloc(&i->allocator, sizeof *i->survey);
+    if (!i->survey) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to list its folder");
+    *i->survey = (struct survey){.i = i};
+    return rapt__import_list(i, i->folder, visit, i->survey);
+}
+
+void rapt__import_survey_free(struct import *i)
+{
+    for (int n = 0; i->survey && n < CANDIDATES; n++) rapt__yaml_close(i->survey->parsed[n]);
+    rapt__free(&i->allocator, i->survey, sizeof *i->survey);
+    i->survey = NULL;
 }
 
 /* ---- settings ---- */
@@ -210,6 +219,15 @@ static rapt_status open_settings(struct import *i, const char *name, struct yaml
     return status == RAPT_BAD_FILE && !strict ? RAPT_OK : status;
 }
 
+static rapt_status parse_settings(struct survey *s)
+{
+    rapt_status status = RAPT_OK;
+    for (int n = 0; n < s->settings.count && !s->is_parsed && !status; n++)
+        status = open_settings(s->i, s->settings.all[n], &s->parsed[n]);
+    s->is_parsed = true;
+    return status;
+}
+
 /* Rates how well settings match a model, either by their own name or because they name it. Returns
    0 if they do not match. */
 static int suits(const char *settings, const struct yaml *y, const char *model)
@@ -234,10 +252,9 @@ static int suits(const char *settings, const struct yaml *y, const char *model)
 /* Marks the models that are the only one named by some settings. */
 static rapt_status vote(struct survey *s)
 {
-    rapt_status status = RAPT_OK;
+    rapt_status status = parse_settings(s);
     for (int n = 0; n < s->settings.count && !status; n++) {
-        struct yaml *y;
-        status = open_settings(s->i, s->settings.all[n], &y);
+        const struct yaml *y = s->parsed[n];
         const struct yaml_item *item = y ? rapt__yaml_find(y, "models") : NULL;
         const char *path = !item               ? NULL
                            : item->length == 0 ? item->value
@@ -245,36 +262,32 @@ static rapt_status vote(struct survey *s)
                                                : NULL;
         for (int m = 0; path && m < s->models.count; m++)
             if (is_path_of(path, s->models.all[m])) s->voted[m] = true;
-        rapt__yaml_close(y);
     }
     return status;
 }
 
-static rapt_status find_decoder(struct survey *s, const char *folder)
+/* Chooses the settings that match the model best. */
+static void find_decoder(struct import *i)
 {
-    struct import *i = s->i;
+    const struct survey *s = i->survey;
     int best = 0;
-    rapt_status status = RAPT_OK;
-    (void)folder;
-    for (int n = 0; n < s->settings.count && !status; n++) {
-        struct yaml *y;
-        status = open_settings(i, s->settings.all[n], &y);
+    for (int n = 0; n < s->settings.count; n++) {
+        const struct yaml *y = s->parsed[n];
         int score = y ? suits(s->settings.all[n], y, i->model_name) : 0;
-        if (score > best) {
-            struct yaml *worse = i->decoder;
-            i->decoder = y, y = worse;
-            memcpy(i->decoder_name, s->settings.all[n], IMPORT_FILE);
-            best = score;
-        }
-        rapt__yaml_close(y);
+        if (score <= best) continue;
+        i->decoder = y;
+        memcpy(i->decoder_name, s->settings.all[n], IMPORT_FILE);
+        best = score;
     }
     if (i->decoder) rapt__import_record(i, i->decoder_name, RAPT_FILE_USE_SETTINGS);
-    return status;
 }
 
 rapt_status rapt__import_decoder(struct import *i)
 {
-    return with_survey(i, i->folder, find_decoder);
+    rapt_status status = survey(i);
+    if (!status) status = parse_settings(i->survey);
+    if (!status) find_decoder(i);
+    return status;
 }
 
 /* ---- the choice ---- */
@@ -324,6 +337,22 @@ static int plain_of(const struct names *models)
     return -1;
 }
 
+/* Names what a folder without a model contains, and what is missing. */
+static rapt_status no_weights(const struct survey *s, const char *path)
+{
+    char found[160] = "";
+    size_t used = 0;
+    int n = 0;
+    for (; n < s->others.count && used + strlen(s->others.all[n]) + 2 < sizeof found; n++)
+        used += (size_t)snprintf(found + used, sizeof found - used, "%s%s", n ? ", " : "",
+                                 s->others.all[n]);
+    return rapt__import_bad(s->i,
+                            "%.100s: the folder has no file of weights, such as model.safetensors, "
+                            "pytorch_model.bin, model.bin or model.npz; it has %s%s",
+                            path, s->others.count ? found : "no files",
+                            n < s->others.count ? ", and others" : "");
+}
+
 static rapt_status choose_among(struct survey *s, const char *path)
 {
     struct import *i = s->i;
@@ -340,11 +369,7 @@ static rapt_status choose_among(struct survey *s, const char *path)
             return pick(i, s->models.all[n], "the usual name");
     int plain = plain_of(&s->models);
     if (plain >= 0) return pick(i, s->models.all[plain], "the model whose name the others extend");
-    if (s->models.count == 0)
-        return rapt__import_bad(i,
-                                "%.200s: the folder has no model.bin, model.safetensors or "
-                                "other model that rapt reads",
-                                path);
+    if (s->models.count == 0) return no_weights(s, path);
     return rapt__import_bad(i,
                             "%.100s: the folder has more than one model, %.60s and %.60s; give "
                             "the path of the one that you want",
@@ -356,7 +381,8 @@ rapt_status rapt__import_choose(struct import *i, const char *path)
     char name[IMPORT_FILE];
     for (size_t n = 1; n + 1 < USUAL && !rapt__import_locate(i, usual[0], name); n++)
         if (rapt__import_locate(i, usual[n], name)) return pick(i, name, "the usual name");
-    return with_survey(i, path, choose_among);
+    rapt_status status = survey(i);
+    return status ? status : choose_among(i->survey, path);
 }
 
 /* ---- the report ---- */

@@ -175,7 +175,7 @@ rapt_status rapt__import(rapt_model **model, const char *path, rapt_file_fn *fil
     if (!status) status = import_open(i), named = names_file(i, reason.text);
     if (!status) status = rapt__import_report(i, file, user);
     rapt__tensors_close(i->file);
-    rapt__yaml_close(i->decoder);
+    rapt__import_survey_free(i);
     rapt_tokenizer_free(i->source);
     rapt_tokenizer_free(i->target);
     rapt__free(&i->lasting, i->scales, i->scales_capacity);

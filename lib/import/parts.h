@@ -20,7 +20,8 @@ struct import {
     char folder[IMPORT_PATH];     /* folder of the files, ending in '/', or "" */
     char model_name[IMPORT_FILE]; /* name of the file of tensors in the folder */
     const char *model_reason;     /* why this file was chosen */
-    struct yaml *decoder;         /* decoding settings in the folder of a Marian model; NULL if
+    struct survey *survey;        /* contents of the folder (folder.c); NULL until it is listed */
+    const struct yaml *decoder;   /* decoding settings in the folder of a Marian model; NULL if
                                      none */
     char decoder_name[IMPORT_FILE];
     struct import_read_file read_files[IMPORT_READ_FILES];
@@ -164,8 +165,9 @@ bool rapt__import_locate(const struct import *i, const char *path, char found[IM
 bool rapt__import_reads(const char *name);
 /* Chooses the file of tensors in a folder and stores its name in i->model_name. */
 rapt_status rapt__import_choose(struct import *i, const char *path);
-/* Opens i->decoder, if the folder has decoding settings for the model. */
+/* Sets i->decoder, if the folder has decoding settings for the model. */
 rapt_status rapt__import_decoder(struct import *i);
+void rapt__import_survey_free(struct import *i); /* frees the survey, with i->decoder */
 /* The first records a file that was read; the second reports every file of the folder to `file`,
    unless that is NULL. */
 void rapt__import_record(struct import *i, const char *name, rapt_file_use use);

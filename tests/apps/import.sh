@@ -25,5 +25,11 @@ check "an n-best list" [ "$(wc -l <out)" -eq 4 ]
 check "its scores" grep -qx "0 ||| a t z m o n ||| -0.1517" out
 mkdir empty
 code 1 "$program" translate --model empty source
-says "empty: the folder has no model.bin"
+says "empty: the folder has no file of weights, such as model.safetensors, pytorch_model.bin, model.bin or model.npz; it has no files"
+echo '{"model_type": "marian"}' >empty/config.json
+touch empty/source.spm
+code 1 "$program" translate --model empty source
+says "it has source.spm, config.json"
+code 1 "$program" translate --model empty/config.json source
+says "config.json: byte 14: is neither a model nor an index of shards"
 [ $failures -eq 0 ]

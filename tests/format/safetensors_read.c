@@ -224,13 +224,24 @@ static void test_arguments(void **state)
     free(b.data);
 }
 
+/* A JSON text is given instead of the model that it belongs to. */
+static void test_json(void **state)
+{
+    (void)state;
+    static const char json[] = "{\"vocab_size\": 100, \"model_type\": \"marian\"}";
+    struct bytes text = {(unsigned char *)(uintptr_t)json, sizeof json - 1};
+    rapt_message reason = {""};
+    assert_int_equal(try_bytes(&text, &reason), RAPT_BAD_FILE);
+    assert_non_null(strstr(reason.text, "is a JSON text, not a safetensors file"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole),     cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_changed),   cmocka_unit_test(test_scrambled),
-        cmocka_unit_test(test_strangers), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_json),      cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_truncated), cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_scrambled), cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_memory),    cmocka_unit_test(test_arguments),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
