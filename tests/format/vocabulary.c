@@ -44,6 +44,8 @@ static void test_forms(void **state)
     check(VOCABULARY_YAML, " {\"a\": 1, \"b\": 0}", (const char *const[]){"b", "a"}, 2);
     check(VOCABULARY_JSON, "{\"\\u00e9\": 0, \"a\\\"\": 1}",
           (const char *const[]){"\xC3\xA9", "a\""}, 2);
+    check(VOCABULARY_JSON, "{\"\\ud83d\\ude00\": 0, \"\\uDBFF\\uDFFF\": 1}",
+          (const char *const[]){"\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"}, 2);
     check(VOCABULARY_JSON, "[\"x\", \"y\"]\n", (const char *const[]){"x", "y"}, 2);
     check(VOCABULARY_LINES, "x\n\"y\"\n z ", (const char *const[]){"x", "\"y\"", " z "}, 3);
     check(VOCABULARY_LINES, "x\r\n\"y\"\r\n z ", (const char *const[]){"x", "\"y\"", " z "}, 3);
@@ -97,6 +99,8 @@ static void test_refused(void **state)
         {VOCABULARY_JSON, "{\"a\": 0.5}", "not an integer"},
         {VOCABULARY_JSON, "{\"a\": \"0\"}", "an integer expected"},
         {VOCABULARY_JSON, "[\"a\", \"a\"]", "is its second number"},
+        {VOCABULARY_JSON, "[\"\\ud83d\"]", "an incomplete surrogate pair"},
+        {VOCABULARY_JSON, "[\"\\ude00\\ud83d\"]", "an incomplete surrogate pair"},
         {VOCABULARY_JSON, "[1]", "byte 1: "},
         {VOCABULARY_JSON, "a: 0\n", "'[' expected"},
         {VOCABULARY_LINES, "a\n\nb\n", "number 1 belongs to an empty token"},
