@@ -24,6 +24,7 @@ struct yaml {
 struct yaml_reading {
     struct yaml *yaml;
     struct shown label;
+    size_t indent;     /* of the elements of the last list in lines */
     size_t line, head; /* `line` counts from 1; `head` is the index of the last key's item, plus
                           1 */
     bool closed;       /* the last key's list was in brackets */
@@ -106,7 +107,7 @@ static rapt_status take_scalar(struct yaml_reading *r, char *at, char *end, char
             return fail_yaml(r, "mappings within a mapping or list are not supported");
         if (at < end && (*at == '{' || *at == '['))
             return fail_yaml(r, "lists and mappings within a list are not supported");
-        if (end - at >= 2 && at[0] == '-' && at[1] == ' ')
+        if (at < end && at[0] == '-' && (end - at == 1 || at[1] == ' '))
             return fail_yaml(r, "lists within a list are not supported");
         *value = rapt__yaml_plain(at, end, &error);
     }
@@ -126,7 +127,7 @@ static rapt_status take_flow_element(struct yaml_reading *r, char **at, char *en
         skip_blanks(&after, end);
     } else {
         while (after < end && *after != ',' && *after != ']') after++;
-        if (find_colon(value, after) || *value == '[' || *value == '{')
+        if (find_colon(value, after) || *value == '[' || *value == '{' || *value == '?')
             return fail_yaml(r, "lists and mappings within a list are not supported");
     }
     if (after == end || (*after != ',' && *after != ']'))
@@ -183,7 +184,7 @@ static rapt_status take_key(struct yaml_reading *r, char *at, char *end)
         colon = at;
         if (key && (colon == end || *colon != ':')) return fail_yaml(r, "a key has no ':'");
     } else {
-        colon = find_colon(at, end);
+        colon = find_colon(at, end_of_plain(at, end));
         if (!colon) return fail_yaml(r, "is neither a key nor an element of a list");
         key = rapt__yaml_plain(at, colon, &error);
     }
@@ -196,7 +197,7 @@ static rapt_status take_key(struct yaml_reading *r, char *at, char *end)
 }
 
 /* Reads a list, or an element of one, on a line of its own after a key without a value. */
-static rapt_status take_inner(struct yaml_reading *r, char *at, char *end)
+static rapt_status take_inner(struct yaml_reading *r, const char *start, char *at, char *end)
 {
     const struct yaml_item *head = r->head ? &r->yaml->items[r->head - 1] : NULL;
     const bool empty = head && head->value && !head->value[0] && !head->quoted;
@@ -206,6 +207,10 @@ static rapt_status take_inner(struct yaml_reading *r, char *at, char *end)
         return fail_yaml(r, "nested mappings and texts of several lines are not supported");
     if (!empty && !(head && !head->value && !r->closed))
         return fail_yaml(r, "an element does not belong to a list");
+    const size_t indent = (size_t)(at - start);
+    if (head->length > 0 && indent != r->indent)
+        return fail_yaml(r, "the elements of a list are not indented alike");
+    r->indent = indent;
     char *value = NULL;
     bool quoted = false;
     at++;
@@ -224,11 +229,12 @@ static rapt_status take_line(struct yaml_reading *r, char *at, char *end)
     r->ended = at == start && end - at >= 3 && strncmp(at, "...", 3) == 0 && ends_here(at + 3, end);
     if (r->ended) return RAPT_OK;
     if (*at == '\t') return fail_yaml(r, "is indented by a tab");
-    if (end - at == 3 && strncmp(at, "---", 3) == 0 && r->yaml->count == 0) return RAPT_OK;
+    if (at == start && end - at == 3 && strncmp(at, "---", 3) == 0 && r->yaml->count == 0)
+        return RAPT_OK;
     if (*at == '%' || *at == '?' || *at == '@' || *at == '`')
         return fail_yaml(r, "begins with a character that is not supported");
     const bool element = *at == '-' && (at + 1 == end || at[1] == ' ');
-    return at > start || element || *at == '[' || *at == '{' ? take_inner(r, at, end)
+    return at > start || element || *at == '[' || *at == '{' ? take_inner(r, start, at, end)
                                                              : take_key(r, at, end);
 }
 
@@ -243,6 +249,7 @@ static rapt_status take_lines(struct yaml_reading *r)
         for (char *c = at; c < stop;) {
             size_t length = *c ? rapt__utf8_decode(c, (size_t)(stop - c), &code) : 0;
             if (length == 0) return fail_yaml(r, "is not UTF-8 or contains a 0");
+            if (*c == '\r' && c + 1 < stop) return fail_yaml(r, "has a CR that is not before LF");
             c += length;
         }
         rapt_status status = take_line(r, at, stop);
