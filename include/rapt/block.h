@@ -66,9 +66,8 @@ typedef struct rapt_block rapt_block;
 /* Creates a block, which the caller must free. In config, set size, width, heads, ffn_width and
    whatever else describes a layer. Fields that concern a whole model are ignored: kind, the
    vocabularies, source_width, position, first_position, tie, output_bias, plain_embedding, the
-   numbers of layers, pooling, decoder_start, no_source_end, alignment_layer, embedding_norm,
-   token_types and pooler. Relative biases are
-   parameters of the block.
+   numbers of layers, pooling, decoder_start, no_source_end, alignment_layer, alignment_heads,
+   embedding_norm, token_types and pooler. Relative biases are parameters of the block.
 
    Sequences may be as long as the limits allow. config.positions matters only for location scores,
    which learn one row per position: no sequence of keys may be longer than that.

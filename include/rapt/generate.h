@@ -130,11 +130,11 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
                       were found */
     float *scores; /* [B * nbest] scores, or -infinity if fewer hypotheses were found; may be
                       NULL */
-    /* Cross-attention of each token and of the end, from the first head of config.alignment_layer,
-       or averaged over all layers and heads if that is 0. The row of the end is 0 if the sequence
-       was truncated at max_length. Each hypothesis has [counts + 1][S] values in a space of
-       [max_length + 1][S], where S is the number of tokens of its source. The nbest hypotheses of a
-       source are adjacent. Requires limits.alignments. May be NULL. */
+    /* Cross-attention of each token and of the end, averaged over the first config.alignment_heads
+       heads of config.alignment_layer, or over all layers and heads if that is 0. The row of the
+       end is 0 if the sequence was truncated at max_length. Each hypothesis has [counts + 1][S]
+       values in a space of [max_length + 1][S], where S is the number of tokens of its source. The
+       nbest hypotheses of a source are adjacent. Requires limits.alignments. May be NULL. */
     float *alignments;
     /* [B * nbest][max_length] log-probabilities in nats of each token and finally of the end, given
        the preceding tokens; 0 for tokens of the prefix. Normalized over the tokens that no option

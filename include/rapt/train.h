@@ -93,8 +93,8 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     float anneal;     /* factor of x reached after anneal_steps steps, 1 to 1e6 */
     int anneal_steps; /* number of steps with a softmax */
     /* Weight of the guided alignment loss, 0 to 1e6; see rapt_train_align (Chen et al. 2016, as in
-       Marian). If above 0, config.alignment_layer must be set and cross-attention must use
-       softmax. */
+       Marian). If above 0, config.alignment_layer must be set, alignment_heads must be 0 or 1, and
+       cross-attention must use softmax. */
     float guided_alignment;
     int reserved;
 } rapt_train_options;

@@ -93,7 +93,7 @@ typedef enum rapt_recurrence {
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
    SAMPLE takes the most likely key and GUMBEL_SOFTMAX adds no noise. rapt_config_field_at returns
    the name, range and default of every field. */
-enum { RAPT_CONFIG_FIELDS = 50 };
+enum { RAPT_CONFIG_FIELDS = 51 };
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
     rapt_kind kind;          /* which halves the model has */
@@ -169,16 +169,18 @@ typedef struct rapt_config { /* size-first, see base.h */
     rapt_recurrence decoder_recurrence; /* recurrent unit that replaces self-attention in the
                                            decoder */
     int no_source_end;                  /* 1: translators append no end token to the source */
-    int alignment_layer; /* decoder layer, counted from 1, whose first head of cross-attention gives
-                            the alignment of translations, 0 to 2^10; 0 means the mean of all layers
-                            and heads */
+    int alignment_layer; /* decoder layer, counted from 1, whose first alignment_heads heads of
+                            cross-attention give the alignment of translations, 0 to 2^10; 0 means
+                            the mean of all layers and heads */
     int embedding_norm;  /* 1: a norm follows the embedding and its position (Devlin et al. 2019) */
     int token_types;     /* types of source tokens, each with a learned vector, 0 to 2^4. The id of
                             token     t of type k is t + k source_vocab (Devlin et al. 2019). 0 means no
                             types */
-    int pooler;      /* 1: pooled rows pass a dense layer with tanh before the output matrix (Devlin
-                        et al. 2019); rapt_embed ignores it */
-    int reserved[2]; /* must be 0 */
+    int pooler; /* 1: pooled rows pass a dense layer with tanh before the output matrix (Devlin
+                   et al. 2019); rapt_embed ignores it */
+    int alignment_heads; /* number of heads of alignment_layer, starting with the first, whose mean
+                            gives the alignment, 0 to 2^16; 0 means 1 */
+    int reserved[1];     /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */

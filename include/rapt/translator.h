@@ -95,7 +95,8 @@ typedef enum rapt_export {
 } rapt_export;
 /* Exports a model into an existing folder, replacing each file atomically. Marian's files name one
    layer whose first head gives alignments, so an alignment_layer of 0 is read back as the last
-   layer. Hugging Face's files do not name a layer.
+   layer, and alignment_heads as 1. CTranslate2's name one layer and a number of heads, so an
+   alignment_layer of 0 is read back as all heads of the last. Hugging Face's name neither.
 
    Returns RAPT_BAD_ARGUMENT if the other project cannot run such a model or vocabulary; *why names
    the field or the tokenizer. Also returns it if the folder contains a model in another format, or

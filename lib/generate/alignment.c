@@ -1,6 +1,6 @@
 /* alignment.c - reads attention weights. After rapt_encode or rapt_decode these are the weights of
    one layer and head, or averages. During a search it reads the cross-attention of all hypotheses
-   token by token, in the head that config.alignment_layer selects or averaged.
+   token by token, in the heads that config.alignment_layer and alignment_heads select, averaged.
 
    A recorded row belongs to a position and a slot. The rows of a hypothesis that has moved between
    slots are found by following the parent of its slot from each position to the previous one, back
@@ -15,6 +15,7 @@ struct readout {
     bool cross;
     const int *keys; /* [targets] keys per row: tokens of the source, or of the target so far */
     int layer, head; /* -1 means the mean over all of them */
+    int heads;       /* number of heads, from `head` on, to average */
     size_t position; /* if 0, rows are written back to back; otherwise it is the number of floats
                         per position of a record, and rows are written by position and slot */
     float *weights;  /* result */
@@ -30,7 +31,7 @@ static void read_row(const struct readout *r, const struct stack *stack, int i, 
     const struct rows rows = {s->targets, s->target_rows, s->target_starts, 0};
     int first_layer = rapt__max(r->layer, 0), first_head = rapt__max(r->head, 0);
     int last_layer = r->layer < 0 ? c->decoder_layers - 1 : r->layer;
-    int last_head = r->head < 0 ? c->heads - 1 : r->head;
+    int last_head = r->head < 0 ? c->heads - 1 : r->head + r->heads - 1;
     int count = (last_layer - first_layer + 1) * (last_head - first_head + 1);
     memset(weights, 0, sizeof *weights * (size_t)r->keys[i]);
     for (int l = first_layer; l <= last_layer; l++)
@@ -131,7 +132,7 @@ rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer,
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "there is no layer %d, head %d: the model has %d layers of %d heads",
                           layer, head, layers, c->heads);
-    struct readout r = {.session = s, .cross = cross, .layer = layer, .head = head};
+    struct readout r = {.session = s, .cross = cross, .layer = layer, .head = head, .heads = 1};
     r.keys = cross ? s->source_length : s->length, r.weights = weights;
     if (encoder)
         rapt__team_run(s->limits.threads, work_on_encoder, &r);
@@ -165,12 +166,14 @@ static size_t position_floats(const rapt_session *s)
 void rapt__record_rows(struct search *s)
 {
     rapt_session *session = s->session;
-    int layer = session->model->config.alignment_layer;
+    const rapt_config *c = &session->model->config;
+    int layer = c->alignment_layer;
     struct readout r = {.session = session,
                         .cross = true,
                         .keys = session->source_length,
                         .layer = layer - 1,
                         .head = layer ? GUIDED_HEAD : -1,
+                        .heads = rapt__config_int(c, CONFIG_alignment_heads),
                         .position = position_floats(session),
                         .weights = s->record->rows};
     if (session->target_rows && r.position)

@@ -190,6 +190,19 @@ static rapt_status refuse_activation(struct import *i, int activation)
     return rapt__import_bad(i, "its activation is %s, which is not supported", name);
 }
 
+/* Sets which heads give alignments. A negative layer counts from the end; 0 heads are all. */
+static rapt_status use_alignment(struct import *i, int layer, int heads)
+{
+    rapt_config *c = &i->config;
+    int from_first = layer < 0 ? c->decoder_layers + layer : layer;
+    if (from_first < 0 || from_first >= c->decoder_layers)
+        return rapt__import_bad(i, "decoder/alignment_layer is %d, but the decoder has %d layers",
+                                layer, c->decoder_layers);
+    c->alignment_layer = from_first + 1;
+    c->alignment_heads = heads == 1 ? 0 : heads ? heads : c->heads;
+    return RAPT_OK;
+}
+
 static rapt_status read_config(struct import *i)
 {
     rapt_config *c = &i->config;
@@ -207,11 +220,8 @@ static rapt_status read_config(struct import *i)
     c->plain_embedding = !values[CT2_SCALED];
     c->norm_order = values[CT2_PRE_NORM] ? RAPT_NORM_ORDER_PRE : RAPT_NORM_ORDER_POST;
     c->decoder_start = values[CT2_ZERO_START] ? RAPT_DECODER_START_ZERO : RAPT_DECODER_START_BEGIN;
-    if (values[CT2_ALIGNMENT_HEADS] == 1)
-        c->alignment_layer =
-            values[CT2_ALIGNMENT_LAYER] < 0 ? c->decoder_layers : values[CT2_ALIGNMENT_LAYER] + 1;
     c->tie = ties_of(i);
-    return RAPT_OK;
+    return use_alignment(i, values[CT2_ALIGNMENT_LAYER], values[CT2_ALIGNMENT_HEADS]);
 }
 
 /* ---- special tokens and vocabularies ---- */

@@ -16,7 +16,7 @@ enum ct2_use {
     CT2_SCALED,
     CT2_ZERO_START,
     CT2_ALIGNMENT_LAYER, /* layer of the attention that is returned; -1 means the last one */
-    CT2_ALIGNMENT_HEADS, /* number of its heads to average, starting with the first */
+    CT2_ALIGNMENT_HEADS, /* number of its heads to average, starting with the first; 0 means all */
     CT2_USES,
     CT2_ANY, /* ignored, because it has no effect here */
     CT2_ONLY /* must have the value `otherwise` */

@@ -107,7 +107,7 @@ int rapt__ct2_value(const rapt_config *c, const struct ct2_attribute *a)
     case CT2_ALIGNMENT_LAYER:
         return c->alignment_layer - 1;
     case CT2_ALIGNMENT_HEADS:
-        return c->alignment_layer ? 1 : c->heads;
+        return c->alignment_layer ? rapt__config_int(c, CONFIG_alignment_heads) : c->heads;
     default:
         return a->otherwise;
     }

@@ -22,9 +22,10 @@ rapt_status rapt__export_check(const struct exporting *e, const enum config_fiel
                                int count)
 {
     static const enum config_field sizes[] = {
-        CONFIG_kind,           CONFIG_source_vocab,   CONFIG_target_vocab,   CONFIG_positions,
-        CONFIG_width,          CONFIG_heads,          CONFIG_key_heads,      CONFIG_ffn_width,
-        CONFIG_encoder_layers, CONFIG_decoder_layers, CONFIG_alignment_layer};
+        CONFIG_kind,           CONFIG_source_vocab,    CONFIG_target_vocab,
+        CONFIG_positions,      CONFIG_width,           CONFIG_heads,
+        CONFIG_key_heads,      CONFIG_ffn_width,       CONFIG_encoder_layers,
+        CONFIG_decoder_layers, CONFIG_alignment_layer, CONFIG_alignment_heads};
     const rapt_config *c = e->config;
     if (c->kind != RAPT_KIND_ENCODER_DECODER)
         return rapt__export_refuse(e, "kind", "encoder-decoder");

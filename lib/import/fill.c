@@ -38,8 +38,8 @@ rapt_status rapt__import_number(struct import *i, const char *name, int otherwis
     if (e->count != 1) return rapt__import_bad(i, "tensor %s is not a single number", name);
     rapt_status status = rapt__tensors_integers(i->file, e, 0, 1, &number, i->why);
     if (status) return status;
-    if (number < -1 || number > 1 << 24)
-        return rapt__import_bad(i, "tensor %s is %lld, not from -1 to 2^24", name,
+    if (number < -(1 << 10) || number > 1 << 24)
+        return rapt__import_bad(i, "tensor %s is %lld, not from -2^10 to 2^24", name,
                                 (long long)number);
     *value = (int)number;
     return RAPT_OK;

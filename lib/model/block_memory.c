@@ -29,7 +29,7 @@ static void complete(rapt_config *c, rapt_block_kind kind)
     c->tie = RAPT_TIE_NONE, c->output_bias = c->plain_embedding = 0;
     c->pooling = RAPT_POOLING_NONE;
     c->decoder_start = RAPT_DECODER_START_BEGIN, c->no_source_end = 0;
-    c->alignment_layer = 0, c->embedding_norm = c->token_types = c->pooler = 0;
+    c->alignment_layer = c->alignment_heads = 0, c->embedding_norm = c->token_types = c->pooler = 0;
     if (c->kind == RAPT_KIND_ENCODER_ONLY || kinds[kind].alone)
         c->decoder_recurrence = RAPT_RECURRENCE_NONE;
 }

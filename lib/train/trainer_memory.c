@@ -197,6 +197,10 @@ static rapt_status check_guided(const rapt_train_options *o, const rapt_config *
     if (!c->alignment_layer)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "guided_alignment is %s, but the model has no alignment_layer", text);
+    if (c->alignment_heads > 1)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "guided_alignment is %s and trains one head, but alignment_heads is %d",
+                          text, c->alignment_heads);
     if (c->cross_normalizer != RAPT_NORMALIZER_SOFTMAX)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "guided_alignment is %s, but cross_normalizer is not softmax", text);

@@ -11,6 +11,7 @@ static const rapt_config variants[] = {
     {.size = sizeof *variants, .cross_locality = RAPT_LOCALITY_LOCAL_P},
     {.size = sizeof *variants, .cross_normalizer = RAPT_NORMALIZER_ARGMAX},
     {.size = sizeof *variants, .alignment_layer = 1},
+    {.size = sizeof *variants, .alignment_layer = 2, .alignment_heads = 3},
 };
 
 static rapt_config config_of(const rapt_config *variant)
@@ -19,15 +20,18 @@ static rapt_config config_of(const rapt_config *variant)
     c.cross_score = variant->cross_score;
     c.cross_locality = variant->cross_locality;
     c.cross_normalizer = variant->cross_normalizer;
-    c.alignment_layer = variant->alignment_layer;
+    c.alignment_layer = variant->alignment_layer, c.alignment_heads = variant->alignment_heads;
     return c;
 }
 
 /* Computes the weights of begin and `count` tokens, [count + 1][S], without the end's row if the
-   sequence has no end. layer 0: the mean over layers and heads; else those of its first head. */
-static void force(rapt_session *probe, int layer, const rapt_tokens *source, const int32_t *ids,
-                  int count, bool ended, float *weights)
+   sequence has no end. c->alignment_layer 0: the mean over layers and heads; else over the first
+   heads of that layer. */
+static void force(rapt_session *probe, const rapt_config *c, const rapt_tokens *source,
+                  const int32_t *ids, int count, bool ended, float *weights)
 {
+    float one[(LENGTH + 1) * LONGEST] = {0};
+    int heads = c->alignment_heads ? c->alignment_heads : 1;
     int32_t inputs[LENGTH + 1] = {BEGIN};
     const int starts[] = {0, count + ended};
     int S = source->starts[1];
@@ -37,13 +41,17 @@ static void force(rapt_session *probe, int layer, const rapt_tokens *source, con
     assert_int_equal(
         rapt_decode(probe, &(rapt_tokens){.batch = 1, .ids = inputs, .starts = starts}, NULL, NULL),
         RAPT_OK);
-    assert_int_equal(rapt_session_alignment(probe, layer - 1, layer ? 0 : -1, weights, NULL),
-                     RAPT_OK);
+    for (int h = 0; h < heads; h++) {
+        assert_int_equal(rapt_session_alignment(probe, c->alignment_layer - 1,
+                                                c->alignment_layer ? h : -1, one, NULL),
+                         RAPT_OK);
+        for (int i = 0; i < (count + ended) * S; i++) weights[i] += 1 / (float)heads * one[i];
+    }
 }
 
 /* Compares all outputs; returns how many had ended, so that the caller sees both kinds tested. */
-static int compare(rapt_session *session, rapt_session *probe, int layer, const rapt_tokens *source,
-                   const rapt_generate_options *o)
+static int compare(rapt_session *session, rapt_session *probe, const rapt_config *c,
+                   const rapt_tokens *source, const rapt_generate_options *o)
 {
     int32_t ids[SOURCES * BEAMS * LENGTH];
     int counts[SOURCES * BEAMS], ended = 0, nbest = o->nbest, S = source->starts[SOURCES];
@@ -58,7 +66,7 @@ static int compare(rapt_session *session, rapt_session *probe, int layer, const 
         const rapt_tokens one = small_one(source, b, starts);
         int keys = one.starts[1], at = nbest * source->starts[b] + i % nbest * keys;
         if (counts[i] < 0) continue;
-        force(probe, layer, &one, ids + i * LENGTH, counts[i], counts[i] < LENGTH, wanted);
+        force(probe, c, &one, ids + i * LENGTH, counts[i], counts[i] < LENGTH, wanted);
         assert_memory_equal(alignments + at * (LENGTH + 1), wanted,
                             sizeof *wanted * (size_t)((counts[i] + 1) * keys));
         ended += counts[i] < LENGTH;
@@ -104,7 +112,7 @@ static void test_forced(void **state)
                 struct small_batch prefix;
                 small_fill(&prefix, c.target_vocab, (const int[]){2, 0, seed}, SOURCES, 3);
                 if (seed > 1) o.prefix = &prefix.tokens;
-                ended += compare(session, probe, c.alignment_layer, &source.tokens, &o);
+                ended += compare(session, probe, &c, &source.tokens, &o);
                 all += SOURCES * o.nbest;
             }
             rapt_session_free(session);

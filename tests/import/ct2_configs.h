@@ -19,7 +19,7 @@ static const rapt_config ct2_configs[] = {
      .encoder_layers = 1, .decoder_layers = 1, .norm_order = RAPT_NORM_ORDER_PRE, .activation = RAPT_ACTIVATION_SILU,
      .position = RAPT_POSITION_CONCATENATED_N1, .first_position = 1, .tie = RAPT_TIE_OUTPUT, .norm_type = RAPT_NORM_TYPE_RMS,
      .ffn_gated = 1, .output_bias = 1, .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_END,
-     .alignment_layer = 1},
+     .alignment_layer = 1, .alignment_heads = 2},
     {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 1024, .width = 16, .heads = 8, .ffn_width = 12,
      .encoder_layers = 1, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .position = RAPT_POSITION_CONCATENATED_N1,
      .first_position = 1, .output_bias = 1, .norm_epsilon = 1e-5f, .no_source_end = 1, .alignment_layer = 2},

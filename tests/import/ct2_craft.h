@@ -208,7 +208,7 @@ static inline int put_attributes(struct bytes *b, int version, const rapt_config
         {"decoder/embeddings/multiply_by_sqrt_depth", !c->plain_embedding, version < 4},
         {"decoder/start_from_zero_embedding", c->decoder_start == RAPT_DECODER_START_ZERO, true},
         {"decoder/alignment_layer", c->alignment_layer - 1, true},
-        {"decoder/alignment_heads", c->alignment_layer ? 1 : c->heads, true},
+        {"decoder/alignment_heads", c->alignment_heads ? c->alignment_heads : 1, true},
         {"decoder/alibi", 0, version >= 6},
         {"decoder/alibi_use_positive_positions", 0, version >= 6},
         {"decoder/scale_alibi", 0, version >= 6},

@@ -64,12 +64,17 @@ static void test_refusals(void **state)
         {{"activation", 4, 0}, "its activation is GELU approximated by x * sigmoid(1.702 x)"},
         {{"activation", 5, 0}, "its activation is tanh"},
         {{"activation", 7, 0}, "activation is 7, which CTranslate2 4.8 does not define"},
-        {{"num_heads", 0xFFFB, 0}, "tensor num_heads is -5"},
+        {{"num_heads", 0xFBFF, 0}, "tensor num_heads is -1025"},
+        {{"num_heads", 0xFFFB, 0}, "heads is -5"},
         {{"decoder/scale_embeddings", 0, 0}, "scale_embeddings"},
         {{"encoder/scale_embeddings", 0, 3},
          "tensor encoder/scale_embeddings is 3, neither 1 nor the square root of 8"},
         {{"decoder/scale_embeddings", 0, 1}, "scale_embeddings is 1 in the encoder and 0"},
-        {{"decoder/alignment_layer", 1, 0}, "alignment_layer is 2, decoder_layers is 1"},
+        {{"decoder/alignment_layer", 1, 0}, "alignment_layer is 1, but the decoder has 1 layers"},
+        {{"decoder/alignment_layer", 0xFFFE, 0},
+         "alignment_layer is -2, but the decoder has 1 layers"},
+        {{"decoder/alignment_heads", 3, 0}, "alignment_heads is 3, heads is 2"},
+        {{"decoder/alignment_heads", 0xFFFF, 0}, "alignment_heads is -1"},
         {{"alibi", 1, 0}, "alibi is 1"},
         {{"sliding_window", 7, 0}, "sliding_window is 7"},
         {{"decoder/project_in/weight", 1, 0}, "tensor decoder/project_in/weight"},
@@ -247,8 +252,7 @@ static void test_scaled(void **state)
 }
 
 /* A decoder that starts from zeros, with the config.json of the converter of Hugging Face's
-   MarianMT, which expects callers to end sources: the imported model ends them. Alignments of two
-   heads become the mean of all. */
+   MarianMT, which expects callers to end sources: the imported model ends them. */
 static void test_marianmt(void **state)
 {
     (void)state;
@@ -257,11 +261,11 @@ static void test_marianmt(void **state)
         int no_source_end;
     } all[] = {{"\"</s>\"", 0}, {"\"<unk>\"", 1}, {"null", 1}};
     char folder[256], text[200];
-    const struct change heads = {"decoder/alignment_heads", 2, 0};
+    const struct change none = {.name = NULL};
     rapt_model *model = model_of(1);
     folder_make(folder, "ct2-marianmt");
     for (int i = 0; i < COUNT(all); i++) {
-        write_folder(folder, VERSION, model, &heads);
+        write_folder(folder, VERSION, model, &none);
         snprintf(
             text, sizeof text,
             "{\"add_source_eos\": false, \"decoder_start_token\": %s, \"eos_token\": \"</s>\"}",
@@ -270,7 +274,35 @@ static void test_marianmt(void **state)
         rapt_model *read = folder_import(folder);
         assert_int_equal(rapt_model_config(read)->no_source_end, all[i].no_source_end);
         assert_int_equal(rapt_model_config(read)->decoder_start, RAPT_DECODER_START_ZERO);
-        assert_int_equal(rapt_model_config(read)->alignment_layer, 0);
+        rapt_model_free(read);
+    }
+    folder_remove(folder, files, COUNT(files));
+    rapt_model_free(model);
+}
+
+/* Alignments come from the first heads of one layer, counted from the front or from the back; 0
+   heads are all. */
+static void test_alignments(void **state)
+{
+    (void)state;
+    static const struct {
+        struct change change;
+        int layer, heads;
+    } all[] = {{{"decoder/alignment_heads", 0, 0}, 2, 8},
+               {{"decoder/alignment_heads", 1, 0}, 2, 0},
+               {{"decoder/alignment_heads", 5, 0}, 2, 5},
+               {{"decoder/alignment_heads", 8, 0}, 2, 8},
+               {{"decoder/alignment_layer", 0, 0}, 1, 0},
+               {{"decoder/alignment_layer", 0xFFFF, 0}, 2, 0},
+               {{"decoder/alignment_layer", 0xFFFE, 0}, 1, 0}};
+    char folder[256];
+    rapt_model *model = model_of(CT2_OLDEST);
+    folder_make(folder, "ct2-alignments");
+    for (int i = 0; i < COUNT(all); i++) {
+        write_folder(folder, VERSION, model, &all[i].change);
+        rapt_model *read = folder_import(folder);
+        assert_int_equal(rapt_model_config(read)->alignment_layer, all[i].layer);
+        assert_int_equal(rapt_model_config(read)->alignment_heads, all[i].heads);
         rapt_model_free(read);
     }
     folder_remove(folder, files, COUNT(files));
@@ -363,12 +395,13 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameters),     cmocka_unit_test(test_row_scales),
-        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_side_files),
-        cmocka_unit_test(test_scaled),         cmocka_unit_test(test_marianmt),
-        cmocka_unit_test(test_many_settings),  cmocka_unit_test(test_origin),
-        cmocka_unit_test(test_damage),         cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_not_one_number), cmocka_unit_test(test_big),
+        cmocka_unit_test(test_parameters), cmocka_unit_test(test_row_scales),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_side_files),
+        cmocka_unit_test(test_scaled),     cmocka_unit_test(test_alignments),
+        cmocka_unit_test(test_marianmt),   cmocka_unit_test(test_many_settings),
+        cmocka_unit_test(test_origin),     cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_tokens),     cmocka_unit_test(test_not_one_number),
+        cmocka_unit_test(test_big),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,19 +181,28 @@ static void test_both_ways(void **state)
     }
 }
 
-/* Exports sources without an end token, a decoder that starts from zeros, and alignments that are
-   the mean of all heads. */
+/* Exports sources without an end token, a decoder that starts from zeros, and alignments of any
+   number of heads. The mean of all layers becomes that of the last, since CTranslate2 has no
+   other. */
 static void test_ends(void **state)
 {
     (void)state;
     char folder[256];
     rapt_config c = ct2_configs[2];
-    c.decoder_start = RAPT_DECODER_START_ZERO, c.no_source_end = 1, c.alignment_layer = 0;
-    rapt_model *model = pieces_model(&c, 5, PIECES_BEGIN);
-    export_to(folder_make(folder, "ct2-ends"), model);
-    folder_is(folder, model);
-    folder_remove(folder, files, COUNT(files));
-    rapt_model_free(model);
+    c.decoder_start = RAPT_DECODER_START_ZERO, c.no_source_end = 1, c.decoder_layers = 2;
+    for (int heads = 0; heads <= c.heads; heads++) {
+        c.alignment_layer = heads ? 1 : 0, c.alignment_heads = heads > 1 ? heads : 0;
+        rapt_model *model = pieces_model(&c, 5, PIECES_BEGIN);
+        export_to(folder_make(folder, "ct2-ends"), model);
+        if (heads) folder_is(folder, model);
+        rapt_model *read = folder_import(folder);
+        assert_int_equal(rapt_model_config(read)->alignment_layer, heads ? 1 : 2);
+        assert_int_equal(rapt_model_config(read)->alignment_heads,
+                         heads ? c.alignment_heads : c.heads);
+        rapt_model_free(read);
+        folder_remove(folder, files, COUNT(files));
+        rapt_model_free(model);
+    }
 }
 
 static void test_positions(void **state)

@@ -100,6 +100,7 @@ static void test_combinations(void **state)
     REFUSE(0, alignment_layer, 2); /* has one layer */
     REFUSE(7, alignment_layer, 1);
     REFUSE(10, alignment_layer, 1);
+    REFUSE(0, alignment_heads, 1); /* alignment_layer is 0 */
 #undef REFUSE
     rapt_config c = small_configs[0];
     c.width = 7, c.heads = 1, c.key_heads = 0;

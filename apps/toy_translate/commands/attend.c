@@ -14,8 +14,9 @@ static const char purpose[] =
     "A row holds the weights of the step that produced its word. With --self encoder, rows and "
     "columns are the words of the sentence. With --self decoder, rows are the words of the "
     "translation and columns are the words before them. Without --layer and --head, a model "
-    "trained with --guided-alignment shows the head trained on word alignments; other models show "
-    "the mean over layers and heads.";
+    "with an alignment_layer (info shows it; --guided-alignment and Marian's and CTranslate2's "
+    "models have one) shows the heads that align words; other models show the mean over layers and "
+    "heads.";
 
 static const char examples[] =
     "  toy_translate attend -m m.safetensors cats do not like dogs\n"
@@ -123,15 +124,16 @@ static int show_weights(const struct options *o, const struct attention *attenti
     return o->svg != NULL ? draw_attention(o, attention) : EXIT_OK;
 }
 
-/* Turns the options into a layer and a head from 0, or -1 for the mean. open: take the head that
-   the model was trained to align words with, if there is one */
+/* Turns the options into a layer and a head from 0, or -1 for the mean. open: take the heads that
+   align words according to the model, if it has any */
 static void choose_weights(struct attention_choice *choice, bool open,
                            const rapt_translator *translator, int code)
 {
-    int layer = 0;
+    const rapt_config *c = NULL;
     if (code == EXIT_OK && open && choice->which == RAPT_WEIGHTS_CROSS)
-        layer = rapt_model_config(rapt_translator_model(translator))->alignment_layer;
-    if (layer > 0) choice->layer = layer, choice->head = 1;
+        c = rapt_model_config(rapt_translator_model(translator));
+    if (c != NULL && c->alignment_layer > 0)
+        choice->layer = c->alignment_layer, choice->head = 1, choice->heads = c->alignment_heads;
     choice->layer = choice->layer > 0 ? choice->layer - 1 : -1;
     choice->head = choice->head > 0 ? choice->head - 1 : -1;
 }
@@ -172,8 +174,8 @@ int command_attend(int argc, char **argv)
         [SEARCH_ROWS] =
         {"Weights", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"self", OPTION_CHOICE, &o.self, "encoder|decoder", "show self-attention instead of cross-attention", 0, 0, 0},
-        {"layer", OPTION_INTEGER, &o.choice.layer, "N", "layer, from 1; 0: the mean of all [that of --guided-alignment, or 0]", 0, 1024, 0},
-        {"head", OPTION_INTEGER, &o.choice.head, "N", "head, from 1; 0: the mean of all [1 with --guided-alignment, or 0]", 0, 1024, 0},
+        {"layer", OPTION_INTEGER, &o.choice.layer, "N", "layer, from 1; 0: the mean of all [the model's alignment_layer]", 0, 1024, 0},
+        {"head", OPTION_INTEGER, &o.choice.head, "N", "head, from 1; 0: the mean of all [the model's alignment_heads]", 0, 1024, 0},
         {"target", OPTION_TEXT, &o.choice.target, "TEXT", "use this translation instead of the model's own", 0, 0, 0},
         {"numbers", OPTION_FLAG, &o.numbers, "", "print percentages instead of shades", 0, 0, 0},
         {"color", OPTION_CHOICE, &o.color, "auto|always|never", "use colors instead of shades; auto: on a terminal, unless NO_COLOR is set", 0, 0, 0},

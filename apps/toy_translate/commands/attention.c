@@ -75,9 +75,25 @@ static bool source_ends(const rapt_model *model)
     return !rapt_model_config(model)->no_source_end;
 }
 
-/* weights: [queries][keys] of tokens, with end tokens where the model uses them */
+/* Reads weights, [count], as the mean of the chosen heads. */
+static rapt_status average_heads(rapt_session *session, const struct attention_choice *choice,
+                                 size_t count, float *weights, rapt_message *why)
+{
+    int heads = choice->heads > 0 ? choice->heads : 1;
+    float *one = xcalloc(count, sizeof *one);
+    rapt_status status = RAPT_OK;
+    for (int h = 0; h < heads && status == RAPT_OK; h++) {
+        status =
+            rapt_session_weights(session, choice->which, choice->layer, choice->head + h, one, why);
+        for (size_t i = 0; i < count; i++) weights[i] += one[i] / (float)heads;
+    }
+    free(one);
+    return status;
+}
+
+/* weights: [queries][keys] of tokens, zeros at first, with end tokens where the model uses them */
 static int read_weights(const rapt_model *model, const struct found *found,
-                        const struct attention_choice *choice, float *weights)
+                        const struct attention_choice *choice, size_t count, float *weights)
 {
     int sources = found->source_count + source_ends(model), targets = found->target_count + 1;
     rapt_limits limits = {.size = sizeof limits,
@@ -95,9 +111,7 @@ static int read_weights(const rapt_model *model, const struct found *found,
     rapt_status status = rapt_session_create(&session, model, &limits, NULL, &why);
     if (status == RAPT_OK) status = rapt_encode(session, &source, NULL, &why);
     if (status == RAPT_OK) status = rapt_decode(session, &target, NULL, &why);
-    if (status == RAPT_OK)
-        status = rapt_session_weights(session, choice->which, choice->layer, choice->head, weights,
-                                      &why);
+    if (status == RAPT_OK) status = average_heads(session, choice, count, weights, &why);
     rapt_session_free(session);
     return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
 }
@@ -133,7 +147,7 @@ static int fold_weights(struct attention *attention, rapt_translator *translator
     make_words(attention, translator, found, choice->which);
     cells = (size_t)attention->source.tokens * (size_t)attention->target.tokens;
     float *weights = xcalloc(cells, sizeof *weights);
-    int code = read_weights(model, found, choice, weights);
+    int code = read_weights(model, found, choice, cells, weights);
     attention->grid = xcalloc((size_t)attention->source.count * (size_t)attention->target.count,
                               sizeof *attention->grid);
     words_fold(&attention->source, &attention->target, weights, attention->grid);

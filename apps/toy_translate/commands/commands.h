@@ -134,6 +134,7 @@ struct attention_choice {
     const char *sentence, *target; /* target: a given translation; NULL: the model's own */
     rapt_weights which;            /* RAPT_WEIGHTS_ENCODER is 0 */
     int layer, head;               /* from 0, or -1: the mean over all */
+    int heads;                     /* the mean over this many heads from `head` on; 0: 1 */
     bool quiet;                    /* no message about unseen words */
 };
 struct attention {

@@ -8,9 +8,9 @@
 /* Fields that the preset, the data or other options set, or that a translator of text does not
    use. */
 static const char *const set_elsewhere[] = {
-    "kind",    "source_vocab", "target_vocab",   "positions",      "width",
-    "heads",   "ffn_width",    "encoder_layers", "decoder_layers", "tie",
-    "pooling", "source_width", "no_source_end",  "alignment_layer"};
+    "kind",    "source_vocab", "target_vocab",   "positions",       "width",
+    "heads",   "ffn_width",    "encoder_layers", "decoder_layers",  "tie",
+    "pooling", "source_width", "no_source_end",  "alignment_layer", "alignment_heads"};
 
 static const char self[] = "self_", cross[] = "cross_";
 
