@@ -51,14 +51,15 @@ typedef int rapt_stop_fn(void *user);
                                                      and an end has had rank 0
 
    A sequence that reaches its limit is finished as it is. With HF, its last token is then the end,
-   with log-probability 0. With CT2, only the best B continuations are considered in that last step;
-   the tokens of a prefix count in length_penalty; and directly after a prefix, an end counts only
-   at rank 0. MARIAN and HF normalize probabilities over all tokens, before any are suppressed or
-   forbidden. The other rules normalize over the remaining tokens. rapt_generate_outputs describes
-   how ties are broken.
+   with log-probability 0 (forced_eos_token_id). With CT2, only the best B continuations are
+   considered in that last step; the tokens of a prefix count in length_penalty; and directly after
+   a prefix, an end counts only at rank 0. MARIAN and HF normalize probabilities over all tokens,
+   before any are suppressed or forbidden. The other rules normalize over the remaining tokens.
+   rapt_generate_outputs describes how ties are broken.
 
-   Sources: marian-dev 1.12 (beam_search.cpp, history.h), transformers 4.57 (generation/utils.py,
-   early_stopping False), CTranslate2 4.8 (decoding.cc). */
+   Sources: marian-dev 1.12 (beam_search.cpp, history.h), transformers 4.50 to 5.24
+   (generation/utils.py, early_stopping False; earlier versions compare with the best candidate of
+   the step even if it has ended), CTranslate2 4.8 (decoding.cc). */
 typedef enum rapt_search_rules {
     RAPT_SEARCH_RULES_MODEL,  /* in a translator, the rules of the project that its model comes
                                  from; otherwise RAPT */

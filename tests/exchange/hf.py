@@ -1,71 +1,16 @@
 """hf.py PROGRAM - trains MarianMT models with transformers, saves them as safetensors and by torch.save, in float32 and
-float16, and with the package safetensors from numpy's arrays, and compares greedy translations and their scores. Beam search
-is not compared: transformers 4.40, which works with Debian's PyTorch 1.13, ends it by another rule than 5.x, whose rule is
-ours."""
-import json
-import os
+float16, and with the package safetensors from numpy's arrays, and compares greedy translations and their scores. hf_beam.py
+compares beam search."""
 import shutil
 import sys
 
+import hf_models
 import kit
-import marian
 import safetensors.numpy
-import sentencepiece
 import torch
 import transformers
 
 program = sys.argv[1]
-POSITIONS = 512
-KINDS = {
-    "swish": {"activation_function": "swish", "scale_embedding": True},
-    "relu": {"activation_function": "relu", "scale_embedding": True, "encoder_layers": 3, "decoder_layers": 1},
-    "gelu": {"activation_function": "gelu", "scale_embedding": True, "normalize_embedding": False},
-}
-
-
-def write_tokenizer(folder):
-    """Writes two SentencePiece models and the ids of all their pieces, as OPUS-MT has them."""
-    names = ["</s>", "<unk>"]
-    for side, text in (("source", "train.src"), ("target", "train.trg")):
-        sentencepiece.SentencePieceTrainer.Train(f"--input={text} --model_prefix={side} --vocab_size=120 --minloglevel=2")
-        shutil.move(f"{side}.model", f"{folder}/{side}.spm")
-        pieces = sentencepiece.SentencePieceProcessor(model_file=f"{folder}/{side}.spm")
-        names += [piece for piece in map(pieces.IdToPiece, range(len(pieces))) if piece not in (*names, "<s>")]
-    names.append("<pad>")
-    json.dump({name: number for number, name in enumerate(names)}, open(f"{folder}/vocab.json", "w"))
-    json.dump({"source_lang": "en", "target_lang": "de"}, open(f"{folder}/tokenizer_config.json", "w"))
-
-
-def make(kind, tokenizer):
-    torch.manual_seed(1)
-    pad = tokenizer.pad_token_id
-    config = transformers.MarianConfig(**{
-        "vocab_size": len(tokenizer), "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
-        "decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "init_std": 0.06, "dropout": 0,
-        "max_position_embeddings": POSITIONS, "pad_token_id": pad, "decoder_start_token_id": pad, "eos_token_id": 0,
-        "forced_eos_token_id": 0, "bad_words_ids": [[pad]], "max_length": POSITIONS, **KINDS[kind]})
-    model = transformers.MarianMTModel(config)
-    train(model, tokenizer)
-    return model.eval()
-
-
-def train(model, tokenizer, steps=150, batch=16):
-    model.final_logits_bias.normal_(std=0.1)  # OPUS-MT's is not 0 either
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.004)
-    pairs = [line.rstrip("\n").split("\t") for line in open("train.tsv", encoding="utf-8")]
-    for step in range(steps):
-        sources, targets = zip(*(pairs[i % len(pairs)] for i in range(step * batch, (step + 1) * batch)))
-        inputs = tokenizer(list(sources), text_target=list(targets), return_tensors="pt", padding=True)
-        inputs["labels"][inputs["labels"] == tokenizer.pad_token_id] = -100
-        model(**inputs).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-
-def save(model, folder, **options):
-    shutil.copytree("tokenizer", folder)
-    model.save_pretrained(folder, **options)
-    return folder
 
 
 def translated(model, tokenizer, lines):
@@ -73,7 +18,7 @@ def translated(model, tokenizer, lines):
     found = []
     for line in lines:
         with torch.no_grad():
-            out = model.generate(**tokenizer(line, return_tensors="pt"), num_beams=1, max_length=POSITIONS,
+            out = model.generate(**tokenizer(line, return_tensors="pt"), num_beams=1, max_length=hf_models.POSITIONS,
                                  return_dict_in_generate=True, output_scores=True)
         steps = model.compute_transition_scores(out.sequences, out.scores, normalize_logits=True)
         text = tokenizer.decode(out.sequences[0], skip_special_tokens=True, clean_up_tokenization_spaces=False)
@@ -86,27 +31,20 @@ def compare(folder, theirs):
 
 
 def judge(kind, tokenizer, lines):
-    model = make(kind, tokenizer)
+    model = hf_models.make(kind, tokenizer)
     theirs = translated(model, tokenizer, lines)
-    compare(save(model, kind), theirs)
-    compare(save(model, f"{kind}.torch", safe_serialization=False), theirs)
+    compare(hf_models.save(model, kind), theirs)
+    compare(hf_models.save(model, f"{kind}.torch", safe_serialization=False), theirs)
     arrays = safetensors.numpy.load_file(f"{kind}/model.safetensors")
     package = shutil.copytree(kind, f"{kind}.package")
     safetensors.numpy.save_file(dict(reversed(arrays.items())), f"{package}/model.safetensors")
     compare(package, theirs)
-    half = save(model.half(), f"{kind}.half")
+    half = hf_models.save(model.half(), f"{kind}.half")
     widened = transformers.MarianMTModel.from_pretrained(half, torch_dtype=torch.float32)
     compare(half, translated(widened, tokenizer, lines))
 
 
-transformers.logging.set_verbosity_error()
-torch.set_num_threads(1)
-marian.corpus(program)
-os.mkdir("tokenizer")
-write_tokenizer("tokenizer")
-lines = open("pairs.src", encoding="utf-8").read().splitlines()[:20]
-open("lines", "w", encoding="utf-8").writelines(line + "\n" for line in lines)
-tokenizer = transformers.MarianTokenizer.from_pretrained("tokenizer")
-for kind in KINDS:
+tokenizer, lines = hf_models.prepare(program, 20)
+for kind in hf_models.KINDS:
     judge(kind, tokenizer, lines)
 kit.end()

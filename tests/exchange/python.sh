@@ -10,8 +10,9 @@ skip() {
     exit 77
 }
 [ -r "$engines/python/list" ] || skip "sh tests/run.sh --all installs the programs to compare with"
+[ $name != hf_beam ] || [ -r "$engines/search/list" ] || skip "sh tests/run.sh --all fetches transformers 5"
 case $name in
-hf | bert) "$python" -c "import torch" 2>/dev/null || skip "apt install python3-torch" ;;
+hf | hf_beam | bert) "$python" -c "import torch" 2>/dev/null || skip "apt install python3-torch" ;;
 student)
     [ -r "${RAPT_DATA:-/nowhere}/models/firefox-tiny-enpt/expected.pt" ] || skip "RAPT_DATA is not a folder with models"
     [ -r "$engines/student/list" ] || skip "sh tests/run.sh --all fetches the student" ;;
