@@ -72,11 +72,13 @@ char *option_default(const struct option_row *row)
     const char *text = NULL;
     switch (row->kind) {
     case OPTION_INTEGER:
-        if (*(int *)row->value != 0) return xasprintf(" [%d]", *(int *)row->value);
+        if (*(int *)row->value != 0 && *(int *)row->value >= row->min)
+            return xasprintf(" [%d]", *(int *)row->value);
         break;
     case OPTION_REAL:
     case OPTION_MINUTES:
-        if (fabs(*(double *)row->value) > 0) return xasprintf(" [%g]", *(double *)row->value);
+        if (fabs(*(double *)row->value) > 0 && *(double *)row->value >= row->min)
+            return xasprintf(" [%g]", *(double *)row->value);
         break;
     case OPTION_SEED:
         return xasprintf(" [%llu]", (unsigned long long)*(uint64_t *)row->value);

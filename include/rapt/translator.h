@@ -17,9 +17,10 @@ extern "C" {
    A source consists of its tokens, followed by the tokenizer's RAPT_TOKEN_END unless the
    configuration has no_source_end. A target begins with rapt_target_begin and ends with
    RAPT_TOKEN_END. The search rules determine which tokens a target cannot contain: padding and
-   begin tokens, and with MARIAN also the unknown token. With CT2 no token is excluded, but at least
-   one must precede the end. The length of a target is limited by the option max_length_factor, and
-   always by the model's positions.
+   begin tokens, and with MARIAN also the unknown token. With CT2 none of these is excluded, but at
+   least one token must precede the end. Tokens without a name are always excluded, as are those in
+   the model's metadata "rapt.suppressed", ids separated by spaces. The length of a target is
+   limited by the option max_length_factor, and always by the model's positions.
 
    Tokenizers are stored in the metadata of a model file in the form of rapt_tokenizer_write:
    "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and "rapt.target_tokenizer". */
@@ -40,10 +41,17 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     rapt_preprocess preprocess;     /* normalization of sources, and of targets to be scored */
     /* Maximum number of target tokens per source token, counting the end in both. 0 means the
        default of the search rules: 2 plus 16 tokens (RAPT), the model's metadata
-       "rapt.max_length_factor" or else 3 (MARIAN), 511 tokens in all (HF) or 256 tokens in all
-       (CT2). */
+       "rapt.max_length_factor" or else 3 (MARIAN), the metadata "rapt.max_length" or else 511
+       tokens in all (HF), or 256 tokens in all (CT2). */
     float max_length_factor;
 } rapt_translator_options;
+
+/* Fills in the options with which a model's own project would decode it: beams, length_penalty,
+   min_length and no_repeat_ngram from the metadata "rapt.beams" and so on, in which
+   rapt_model_import keeps the settings of a folder. The other options, and all if model is NULL,
+   become 0. Writes at most `size` bytes. */
+RAPT_API void rapt_translator_options_default(rapt_translator_options *options, size_t size,
+                                              const rapt_model *model);
 
 /* Imports a model, with its tokenizers as metadata, either from a file that rapt_model_save wrote
    or from a downloaded folder or file of another project:
@@ -58,6 +66,11 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
                        DistilBERT, with or without a classifier: config.json, weights, vocab.txt,
                        and what sentence-transformers adds (modules.json, 1_Pooling/config.json,
                        sentence_bert_config.json)
+
+   Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:
+   "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",
+   "rapt.no_repeat_ngram", "rapt.max_length_factor" and "rapt.suppressed". "rapt.ignored_settings"
+   lists those that would change translations but cannot be followed.
 
    Quantized numbers become floats in the same way as in the file's own engine. The metadata
    "rapt.origin" names the format. The bias of MarianMT's pad token is set to -1e9, since no
@@ -106,7 +119,8 @@ RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export form
                                        const char *folder, rapt_message *why);
 
 /* Loads a translator that owns its model. path and errors are the same as for rapt_model_import.
-   The options may be NULL, here and below, for the defaults. The caller must free *translator. */
+   The options may be NULL, here and below, for those of
+   rapt_translator_options_default. The caller must free *translator. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                           const rapt_translator_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);

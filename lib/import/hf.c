@@ -190,6 +190,7 @@ static rapt_status import_marianmt(struct import *i, const struct import_setting
 {
     struct ids ids = {0, 0, 0};
     rapt_status status = read_config(i, s, &ids);
+    if (!status) status = rapt__import_hf_decoding(i, s, ids.pad, ids.end);
     snprintf(i->origin, sizeof i->origin, "MarianMT of Hugging Face, %s",
              rapt__container_name(rapt__tensors_container(i->file)));
     if (!status) status = choose_positions(i);

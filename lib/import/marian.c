@@ -101,9 +101,7 @@ static const struct {
     {"bert-train-type-embeddings", "false", "true"},
 };
 
-/* Returns the value of a key. YAML's other spellings of true and false, such as True, are
-   normalized. */
-static const char *option(const struct yaml *y, const char *key)
+const char *rapt__import_option(const struct yaml *y, const char *key)
 {
     static const char *const words[][3] = {{"true", "True", "TRUE"}, {"false", "False", "FALSE"}};
     const struct yaml_item *item = rapt__yaml_find(y, key);
@@ -121,7 +119,7 @@ static rapt_status refuse(struct import *i, const char *key, const char *value)
 static rapt_status check_options(struct import *i, const struct yaml *y)
 {
     for (size_t n = 0; n < sizeof options / sizeof *options; n++) {
-        const char *value = option(y, options[n].key);
+        const char *value = rapt__import_option(y, options[n].key);
         bool good = !value || strcmp(value, options[n].good) == 0 ||
                     (options[n].too && strcmp(value, options[n].too) == 0);
         if (!good) return refuse(i, options[n].key, value);
@@ -130,14 +128,15 @@ static rapt_status check_options(struct import *i, const struct yaml *y)
     if (tied && tied->length > 0) return refuse(i, "transformer-tied-layers", "a list of layers");
     const struct yaml_item *inputs = rapt__yaml_find(y, "input-types");
     if (inputs && inputs->length > 0) return refuse(i, "input-types", "a list");
-    return option(y, "type") ? RAPT_OK : rapt__import_bad(i, "special:model.yml has no type");
+    return rapt__import_option(y, "type") ? RAPT_OK
+                                          : rapt__import_bad(i, "special:model.yml has no type");
 }
 
 /* Reads an integer. If `otherwise` is negative, it must be present. */
 static rapt_status number(struct import *i, const struct yaml *y, const char *key, int otherwise,
                           int *value)
 {
-    const char *text = option(y, key), *at = text;
+    const char *text = rapt__import_option(y, key), *at = text;
     int sum = 0;
     *value = otherwise;
     if (!text && otherwise < 0) return rapt__import_bad(i, "special:model.yml has no %s", key);
@@ -150,7 +149,7 @@ static rapt_status number(struct import *i, const struct yaml *y, const char *ke
 
 static bool is_true(const struct yaml *y, const char *key)
 {
-    const char *value = option(y, key);
+    const char *value = rapt__import_option(y, key);
     return value && strcmp(value, "true") == 0;
 }
 
@@ -158,7 +157,7 @@ static bool is_true(const struct yaml *y, const char *key)
 static const char *operations(const struct yaml *y, const char *key, const char *otherwise,
                               char text[16])
 {
-    const char *value = option(y, key);
+    const char *value = rapt__import_option(y, key);
     size_t n = 0;
     for (const char *at = value ? value : otherwise; *at && n < 15; at++)
         if (*at != 'd') text[n++] = *at;
@@ -199,7 +198,8 @@ static rapt_status read_norms(struct import *i, const struct yaml *y)
 
 static rapt_status read_decoder(struct import *i, const struct yaml *y)
 {
-    const char *kind = option(y, "transformer-decoder-autoreg"), *cell = option(y, "dec-cell");
+    const char *kind = rapt__import_option(y, "transformer-decoder-autoreg"),
+               *cell = rapt__import_option(y, "dec-cell");
     i->config.decoder_recurrence = RAPT_RECURRENCE_NONE;
     if (!kind || strcmp(kind, "self-attention") == 0) return RAPT_OK;
     if (strcmp(kind, "rnn") != 0) return refuse(i, "transformer-decoder-autoreg", kind);
@@ -211,7 +211,7 @@ static rapt_status read_decoder(struct import *i, const struct yaml *y)
 /* Reads the activation. Marian's gelu is x / (1 + e^(-1.702 x)), which is not supported. */
 static rapt_status read_activation(struct import *i, const struct yaml *y)
 {
-    const char *name = option(y, "transformer-ffn-activation");
+    const char *name = rapt__import_option(y, "transformer-ffn-activation");
     i->config.activation = RAPT_ACTIVATION_SILU;
     if (!name || strcmp(name, "swish") == 0) return RAPT_OK;
     i->config.activation = RAPT_ACTIVATION_RELU;
@@ -245,7 +245,7 @@ static rapt_status read_tables(struct import *i, const struct yaml *y)
 static rapt_status read_alignment(struct import *i, const struct yaml *y)
 {
     static const char key[] = "transformer-guided-alignment-layer";
-    const char *text = option(y, key);
+    const char *text = rapt__import_option(y, key);
     i->config.alignment_layer = i->config.decoder_layers;
     if (!text || strcmp(text, "last") == 0) return RAPT_OK;
     rapt_status status = number(i, y, key, -1, &i->config.alignment_layer);
@@ -263,7 +263,8 @@ static rapt_status read_config(struct import *i, const struct yaml *y)
     if (!status) status = number(i, y, "transformer-dim-ffn", -1, &c->ffn_width);
     if (!status) status = number(i, y, "transformer-decoder-dim-ffn", 0, &other);
     if (!status && other && other != c->ffn_width)
-        status = refuse(i, "transformer-decoder-dim-ffn", option(y, "transformer-decoder-dim-ffn"));
+        status = refuse(i, "transformer-decoder-dim-ffn",
+                        rapt__import_option(y, "transformer-decoder-dim-ffn"));
     if (!status) status = number(i, y, "enc-depth", -1, &c->encoder_layers);
     if (!status) status = number(i, y, "dec-depth", -1, &c->decoder_layers);
     if (!status) status = read_norms(i, y);
@@ -286,7 +287,7 @@ static rapt_status read_settings(struct import *i)
     rapt_status status =
         rapt__yaml_open(&y, text, strlen(text), "special:model.yml", &i->allocator, i->why);
     if (status) return status;
-    const char *version = option(y, "version");
+    const char *version = rapt__import_option(y, "version");
     snprintf(i->origin, sizeof i->origin, "Marian %.40s", version ? version : "");
     rapt__make_printable(i->origin);
     status = read_config(i, y);
@@ -317,7 +318,7 @@ static rapt_status take_alphas(struct import *i)
 static rapt_status read_max_length(struct import *i)
 {
     static const char key[] = "max-length-factor";
-    const char *text = i->decoder ? option(i->decoder, key) : NULL;
+    const char *text = i->decoder ? rapt__import_option(i->decoder, key) : NULL;
     if (!text) return RAPT_OK;
     float factor;
     if (!rapt__float_read(text, &factor) || !(factor > 0 && factor <= 1000))
@@ -333,6 +334,7 @@ rapt_status rapt__import_marian(struct import *i)
     rapt_status status = read_settings(i);
     if (!status) status = rapt__import_decoder(i);
     if (!status) status = read_max_length(i);
+    if (!status) rapt__import_marian_decoding(i);
     if (!status) status = take_alphas(i);
     if (!status) status = rapt__import_match(i, &table, 1);
     if (!status) status = rapt__import_vocabularies(i);

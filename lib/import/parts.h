@@ -16,6 +16,17 @@ struct import_read_file { /* a file that was read */
     rapt_file_use use;
 };
 
+/* How the folder wants its model to be decoded, see decoding.c. */
+enum { IMPORT_DECODING = 6, IMPORT_IDS = 16 };
+struct import_decoding {
+    struct {
+        const char *key; /* of the metadata */
+        char text[12 * IMPORT_IDS];
+    } kept[IMPORT_DECODING];
+    int count;
+    char ignored[400]; /* settings that cannot be followed, for human readers */
+};
+
 struct import {
     char folder[IMPORT_PATH];     /* folder of the files, ending in '/', or "" */
     char model_name[IMPORT_FILE]; /* name of the file of tensors in the folder */
@@ -40,6 +51,7 @@ struct import {
     int max_tokens;                  /* tokens of a text, special ones included; 0: no limit */
     float max_length_factor;         /* maximum number of target tokens per source token; 0 if
                                         unknown */
+    struct import_decoding decoding;
     char *scales; /* [scales_capacity] 0-terminated metadata SCALES_KEY; NULL if none */
     size_t scales_size, scales_capacity;
     void (*spell)(char *name); /* changes name [160] to its spelling in the file; may be NULL */
@@ -95,6 +107,8 @@ struct import_setting {
                          or string; NULL for an object or another array */
     bool string, list;
     int length; /* number of elements of a list */
+    /* Of a list of tokens or of lists of one token; id_count is -1 for any other value. */
+    int ids[IMPORT_IDS], id_count;
 };
 struct import_settings {
     char *bytes; /* [size + 1] contents of the file; the texts point into them */
@@ -124,6 +138,22 @@ rapt_status rapt__import_float(struct import *i, const struct import_settings *s
                                float otherwise, float *value);
 /* Returns the text of a setting that is a list of one string; NULL if it is anything else. */
 const char *rapt__import_only(const struct import_settings *s, const char *key);
+
+/* Returns the tokens in a list of tokens or of lists of one token. *count is 0 if the key is
+   missing or null, and -1 if the value is something else or has more than IMPORT_IDS tokens. */
+const int *rapt__import_tokens(const struct import_settings *s, const char *key, int *count);
+
+/* ---- marian.c ---- */
+/* Returns the value of a key; NULL: there is none, or it is a list. YAML's other spellings of true
+   and false, such as True, are normalized. */
+const char *rapt__import_option(const struct yaml *y, const char *key);
+
+/* ---- decoding.c ---- */
+void rapt__import_marian_decoding(struct import *i);
+/* config: config.json; pad, end: ids of these tokens. RAPT_BAD_FILE: generation_config.json is
+   damaged. */
+rapt_status rapt__import_hf_decoding(struct import *i, const struct import_settings *config,
+                                     int pad, int end);
 
 /* ---- vocabulary.c ---- */
 /* Reads a file of the folder into memory that the caller frees, [*size + 1] bytes with a 0 at the

@@ -3,23 +3,58 @@
 #include "import/parts.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SETTINGS_MAX = 4096 }; /* maximum number of keys in a file */
 
-/* Processes a list: keeps the number of a list [number], and skips the elements of any other
-   list. */
+/* Adds a token to those of a list, unless the text is not that of one. */
+static void add_id(struct import_setting *s, const char *text)
+{
+    size_t size = strlen(text);
+    bool good = s->id_count >= 0 && s->id_count < IMPORT_IDS && size <= 9;
+    if (!good || strspn(text, "0123456789") != size)
+        s->id_count = -1;
+    else
+        s->ids[s->id_count++] = (int)strtol(text, NULL, 10);
+}
+
+/* Takes an element. If it is a number, or a list of one number, returns its text in *text;
+   otherwise skips it and sets *text to NULL. */
+static bool take_element(struct json *j, const char **text)
+{
+    *text = NULL;
+    int c = rapt__json_peek(j);
+    if (c >= '0' && c <= '9') return (*text = rapt__json_number_text(j)) != NULL;
+    if (c != '[') return rapt__json_skip(j);
+    if (!rapt__json_want(j, '[') || rapt__json_next(j, ']')) return !j->error;
+    c = rapt__json_peek(j);
+    if (c >= '0' && c <= '9') {
+        if (!(*text = rapt__json_number_text(j))) return false;
+        if (rapt__json_next(j, ']')) return true;
+    } else if (!rapt__json_skip(j)) {
+        return false;
+    }
+    *text = NULL;
+    while (rapt__json_next(j, ','))
+        if (!rapt__json_skip(j)) return false;
+    return rapt__json_want(j, ']');
+}
+
+/* Takes a list: keeps the number of a list [number], and all tokens of a list of tokens. */
 static bool take_list(struct json *j, struct import_setting *s)
 {
-    s->list = true;
+    s->list = true, s->id_count = 0;
     if (!rapt__json_want(j, '[')) return false;
     if (rapt__json_next(j, ']')) return true;
     do {
+        const char *text = NULL;
         int c = rapt__json_peek(j);
-        bool number = c >= '0' && c <= '9', first = s->length++ == 0 && (number || c == '"');
-        if (first) s->string = !number;
-        if (first) s->text = number ? rapt__json_number_text(j) : rapt__json_string(j);
-        if (first ? !s->text : !rapt__json_skip(j)) return false;
+        bool first = s->length++ == 0, string = first && c == '"';
+        if (string ? !(s->text = rapt__json_string(j)) : !take_element(j, &text)) return false;
+        if (first && c != '[' && !string) s->text = text;
+        s->string |= string;
+        add_id(s, text ? text : "none");
     } while (rapt__json_next(j, ','));
     if (s->length > 1) s->text = NULL;
     return rapt__json_want(j, ']');
@@ -28,6 +63,7 @@ static bool take_list(struct json *j, struct import_setting *s)
 static bool take_value(struct json *j, struct import_setting *s)
 {
     int c = rapt__json_peek(j);
+    s->id_count = -1;
     s->string = c == '"';
     if (c == '[') return take_list(j, s);
     if (c == '{') return rapt__json_skip(j);
@@ -111,6 +147,13 @@ const char *rapt__import_setting(const struct import_settings *s, const char *ke
 {
     const struct import_setting *one = find(s, key);
     return one && !one->list ? one->text : NULL;
+}
+
+const int *rapt__import_tokens(const struct import_settings *s, const char *key, int *count)
+{
+    const struct import_setting *one = find(s, key);
+    *count = one ? one->id_count : 0;
+    return one ? one->ids : NULL;
 }
 
 static rapt_status read_whole(struct import *i, const char *key, const char *text, int *value)

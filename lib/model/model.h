@@ -488,6 +488,16 @@ void rapt__scales_free(rapt_model *model); /* frees the index */
 /* Key of the metadata for the maximum number of target tokens per source token, from the settings
    of an imported model. */
 #define LENGTH_KEY "rapt.max_length_factor"
+/* In the metadata, also from there: defaults of a translator, see rapt_translator_options_default;
+   a limit on target tokens, the end included; tokens that are never produced, separated by spaces;
+   settings that are not followed, for human readers. */
+#define BEAMS_KEY      "rapt.beams"
+#define PENALTY_KEY    "rapt.length_penalty"
+#define LEAST_KEY      "rapt.min_length"
+#define NGRAM_KEY      "rapt.no_repeat_ngram"
+#define LIMIT_KEY      "rapt.max_length"
+#define SUPPRESSED_KEY "rapt.suppressed"
+#define IGNORED_KEY    "rapt.ignored_settings"
 /* In the metadata of an encoder of texts: that the begin token precedes a text, how many tokens of
    a text are read, special ones included, and that embeddings are divided by their L2 norm. */
 #define BEGIN_KEY     "rapt.source_begin"

@@ -1,6 +1,7 @@
-/* translate.h - interface of the layer translate. translator.c creates translators. window.c
-   translates a window of sentences at a time, words.c adds their words, and translate.c passes the
-   translations to callbacks. score_texts.c scores given translations. */
+/* translate.h - interface of the layer translate. translator.c creates translators, and settings.c
+   takes their defaults from the model's metadata. window.c translates a window of sentences at a
+   time, words.c adds their words, and translate.c passes the translations to callbacks.
+   score_texts.c scores given translations. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -17,6 +18,7 @@ struct target_limit {
 struct rapt_translator {
     rapt_allocator allocator;
     rapt_translator_options options; /* with defaults filled in */
+    bool defaulted;                  /* the caller gave no options */
     const rapt_model *model;
     const rapt_tokenizer *source, *target; /* may be the same */
     /* The next three are NULL if the caller owns model and tokenizers. */
@@ -39,6 +41,12 @@ struct rapt_translator {
    are the translator's. */
 rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_options *given,
                                rapt_translator_options *own, rapt_message *why);
+
+/* ---- settings.c ---- */
+/* Adopts the search rules and target limits of the project that the model is from. */
+void rapt__follow_project(rapt_translator *t);
+/* Lists the tokens that the translator never produces. */
+rapt_status rapt__suppress(rapt_translator *t, rapt_message *why);
 
 /* ---- preprocess.c ---- */
 /* Does the same as rapt_tokenizer_encode after preprocessing the text as requested by

@@ -144,65 +144,6 @@ int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target)
     return model ? rapt_tokenizer_special(target, specials[model->config.decoder_start]) : -1;
 }
 
-/* Returns the project that a model was imported from, according to the metadata that the importers
-   add. */
-static rapt_search_rules origin_of(const rapt_model *model)
-{
-    static const struct {
-        const char *begin;
-        rapt_search_rules search_rules;
-    } origins[] = {{"MarianMT", RAPT_SEARCH_RULES_HF},
-                   {"Marian", RAPT_SEARCH_RULES_MARIAN},
-                   {"CTranslate2", RAPT_SEARCH_RULES_CT2}};
-    const char *text = rapt_model_metadata(model, "rapt.origin");
-    for (size_t i = 0; text && i < sizeof origins / sizeof *origins; i++)
-        if (strncmp(text, origins[i].begin, strlen(origins[i].begin)) == 0)
-            return origins[i].search_rules;
-    return RAPT_SEARCH_RULES_RAPT;
-}
-
-/* Sets *factor if the text, which is not trusted, is a usable number. */
-static void read_factor(const char *text, float *factor)
-{
-    float x;
-    if (rapt__float_read(text, &x) && x > 0 && x <= 1000) *factor = x;
-}
-
-/* Adopts the search rules and target limits of the project that the model comes from. */
-static void follow_project(rapt_translator *t)
-{
-    const char *factor = rapt_model_metadata(t->model, LENGTH_KEY);
-    static const struct target_limit limits[] = {[RAPT_SEARCH_RULES_RAPT] = {2, 16, 0},
-                                                 [RAPT_SEARCH_RULES_MARIAN] = {3, 0, 0},
-                                                 [RAPT_SEARCH_RULES_HF] = {0, 511, 0},
-                                                 [RAPT_SEARCH_RULES_CT2] = {0, 256, 1}};
-    if (!t->options.search_rules) t->options.search_rules = origin_of(t->model);
-    t->limit = limits[t->options.search_rules];
-    if (factor && t->options.search_rules == RAPT_SEARCH_RULES_MARIAN)
-        read_factor(factor, &t->limit.per_source);
-}
-
-enum { SPECIALS = 3 }; /* pad, begin, unknown */
-
-/* Suppresses a token, unless it is missing (negative) or the end token. */
-static void suppress(rapt_translator *t, int32_t token)
-{
-    if (token >= 0 && token != t->end) t->suppressed[t->suppressed_count++] = token;
-}
-
-/* Suppresses the rows of the table that have no word. */
-static rapt_status suppress_nameless(rapt_translator *t, rapt_message *why)
-{
-    int count = SPECIALS, vocab = rapt_tokenizer_vocab(t->target);
-    for (int32_t id = 0; id < vocab; id++) count += !rapt_tokenizer_name(t->target, id).size;
-    t->suppressed = rapt__alloc(&t->allocator, (size_t)count * sizeof *t->suppressed);
-    if (!t->suppressed) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a list of tokens");
-    t->suppressed_capacity = count;
-    for (int32_t id = 0; id < vocab; id++)
-        if (!rapt_tokenizer_name(t->target, id).size) suppress(t, id);
-    return RAPT_OK;
-}
-
 /* Looks up the special tokens of both sides. Returns `otherwise` if one is missing. */
 static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
@@ -217,14 +158,7 @@ static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt
         return rapt__fail(
             why, otherwise, "decoder_start is %s, but the tokenizer has no such token",
             rapt_config_field_at(CONFIG_decoder_start)->word((int)t->model->config.decoder_start));
-    if (t->options.search_rules == RAPT_SEARCH_RULES_CT2) return RAPT_OK;
-    rapt_status status = suppress_nameless(t, why);
-    if (status) return status;
-    suppress(t, rapt_tokenizer_special(t->target, RAPT_TOKEN_PAD));
-    suppress(t, t->begin);
-    if (t->options.search_rules == RAPT_SEARCH_RULES_MARIAN)
-        suppress(t, rapt_tokenizer_special(t->target, RAPT_TOKEN_UNKNOWN));
-    return RAPT_OK;
+    return rapt__suppress(t, why);
 }
 
 /* Creates a session for a full batch of sentences of usual length. A longer sentence is translated
@@ -258,7 +192,11 @@ static rapt_status check_kind(const rapt_model *model, rapt_status otherwise, ra
    match. */
 static rapt_status translator_finish(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
-    follow_project(t);
+    if (t->defaulted) {
+        rapt_translator_options_default(&t->options, sizeof t->options, t->model);
+        fill_in(&t->options);
+    }
+    rapt__follow_project(t);
     rapt_status status = find_specials(t, otherwise, why);
     return status ? status : make_session(t, why);
 }
@@ -341,7 +279,8 @@ static rapt_status translator_begin(rapt_translator **translator,
     if (status) return status;
     rapt_translator *t = rapt__alloc(allocator, sizeof *t);
     if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a translator");
-    *t = (rapt_translator){.allocator = rapt__allocator(allocator), .options = own};
+    *t = (rapt_translator){
+        .allocator = rapt__allocator(allocator), .options = own, .defaulted = !options};
     *translator = t;
     return RAPT_OK;
 }

@@ -157,6 +157,7 @@ static const struct call {
     {"rapt_model_import", true, 3, 1u << 2, model_import},
     {"rapt_model_import_files", true, 5, 1u << 2 | 1u << 3 | 1u << 4, model_import_files},
     {"rapt_model_export", true, 2, 0, model_export},
+    {"rapt_translator_options_default", false, 2, 1u << 0 | 1u << 1, translator_options_default},
     {"rapt_translator_load", true, 4, 1u << 2 | 1u << 3, translator_load},
     {"rapt_translator_create", true, 6, 1u << 3 | 1u << 4 | 1u << 5, translator_create},
     {"rapt_translator_free", false, 1, 1u << 0, translator_free},

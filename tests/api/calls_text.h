@@ -222,6 +222,14 @@ static rapt_status translator_load(struct world *w, int null, rapt_message *why)
     return status;
 }
 
+static rapt_status translator_options_default(struct world *w, int null, rapt_message *why)
+{
+    rapt_translator_options options;
+    (void)why;
+    rapt_translator_options_default(arg(null, 0, &options), sizeof options, arg(null, 1, w->model));
+    return RAPT_OK;
+}
+
 static rapt_status translator_free(struct world *w, int null, rapt_message *why)
 {
     (void)why;

@@ -56,6 +56,19 @@ translate --model moz >out
 check "that of the settings" cmp -s out 2
 translate --model moz --max-length-factor 3 >out
 check "the option wins" cmp -s out 3
+printf 'beam-size: 3\nnormalize: 0.6\nword-penalty: 0.1\n' >>moz/config.yml
+code 0 "$program" info moz >out
+check "info: the beam size" grep -qx "  beams  *3" out
+check "info: the normalization" grep -qx "  length_penalty  *0.6" out
+check "info: what is not followed" grep -qx "  not followed  *word-penalty 0.1" out
+code 0 "$program" translate --model moz --threads 1 --json source >out
+says "moz: its settings for decoding include some that are not followed: word-penalty 0.1"
+code 0 "$program" translate --model moz --threads 1 --beam 3 --length-penalty 0.6 --json source >wanted
+check "the settings are the defaults" cmp -s out wanted
+translate --model moz --json >wanted
+check "options win" [ "$(cmp -s out wanted; echo $?)" -eq 1 ]
+code 2 "$program" translate --model moz --nbest 4 source
+says "translate: --nbest 4 is more than the model's beam size, 3: give --beam"
 code 0 "$program" info moz >out
 check "info: the settings" grep -qx "  settings  *config.yml" out
 check "info: the factor" grep -qx "  max_length_factor  *2" out

@@ -13,16 +13,22 @@ import transformers
 program = sys.argv[1]
 
 
-def translated(model, tokenizer, lines):
+def translated(model, tokenizer, lines, **options):
     """Returns (score, text) for each line, by transformers."""
     found = []
+    options = options or {"num_beams": 1, "max_length": hf_models.POSITIONS}
+    limit = options.get("max_length") or options["generation_config"].max_length
     for line in lines:
         with torch.no_grad():
-            out = model.generate(**tokenizer(line, return_tensors="pt"), num_beams=1, max_length=hf_models.POSITIONS,
-                                 return_dict_in_generate=True, output_scores=True)
-        steps = model.compute_transition_scores(out.sequences, out.scores, normalize_logits=True)
+            out = model.generate(**tokenizer(line, return_tensors="pt"), return_dict_in_generate=True, output_logits=True,
+                                 **options)
+        logits = torch.cat(out.logits)
+        logits[:, tokenizer.pad_token_id] = -torch.inf
+        steps = logits.log_softmax(1).gather(1, out.sequences[0, 1:, None])
+        if out.sequences.shape[1] == limit:
+            steps[-1] = 0  # the end is forced, whatever its probability is
         text = tokenizer.decode(out.sequences[0], skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        found.append((float(steps.mean()), text))
+        found.append((float(steps.mean()), text.strip()))
     return found
 
 
@@ -44,7 +50,27 @@ def judge(kind, tokenizer, lines):
     compare(half, translated(widened, tokenizer, lines))
 
 
+def judge_settings(tokenizer, lines):
+    """Compares the translations by the settings in generation_config.json."""
+    model = hf_models.make("swish", tokenizer)
+    avoided = tokenizer(text_target=lines[0])["input_ids"][0]
+    for number, settings in enumerate((
+            {"max_length": 9}, {"min_length": 14, "no_repeat_ngram_size": 2},
+            {"min_new_tokens": 12, "no_repeat_ngram_size": 1, "max_length": 21},
+            {"bad_words_ids": [[tokenizer.pad_token_id], [avoided]]})):
+        for name, value in {"num_beams": 1, "max_length": hf_models.POSITIONS, **settings}.items():
+            setattr(model.generation_config, name, value)
+        folder = hf_models.save(model, f"settings{number}")
+        theirs = translated(model, tokenizer, lines, generation_config=model.generation_config)
+        ours = [(score, text.strip()) for score, text in kit.translations(program, folder, "lines", None)]
+        kit.agree(f"{folder}: {settings}", ours, theirs, 5e-6, 0.9)
+        for name in settings:
+            setattr(model.generation_config, name, None if name.endswith("tokens") else 0)
+        model.generation_config.bad_words_ids = [[tokenizer.pad_token_id]]
+
+
 tokenizer, lines = hf_models.prepare(program, 20)
 for kind in hf_models.KINDS:
     judge(kind, tokenizer, lines)
+judge_settings(tokenizer, lines)
 kit.end()

@@ -30,8 +30,12 @@ def json_lines(text):
 
 
 def translations(program, model, source, beam=1, *options):
-    """Returns (score, text) for each line of the file source, by toy_translate."""
-    lines = json_lines(run(program, "translate", "--model", model, "--beam", beam, "--json", *options, source))
+    """Returns (score, text) for each line of the file source, by toy_translate. beam None: by the settings of the model's
+    folder; otherwise scores are means, unless the options say otherwise."""
+    settings = () if beam is None else ("--beam", beam)
+    if beam is not None and "--length-penalty" not in options:
+        settings += ("--length-penalty", 1)
+    lines = json_lines(run(program, "translate", "--model", model, "--json", *settings, *options, source))
     return [(line["score"], line["translation"]) for line in lines]
 
 

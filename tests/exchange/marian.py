@@ -66,8 +66,12 @@ def scored(kind, model="ende.npz"):
 def decode(folder, model, vocabularies, source, beam, *options):
     """Returns (score, text) for each line of the file source, by Marian's decoder. A line has a batch of its own, since
     Marian limits the length of all texts of a batch by the longest source."""
-    said = run("decode", "--models", model, "--vocabs", *vocabularies, "--input", source, "--beam-size", beam,
-               "--normalize", 1, "--n-best", "--mini-batch", 1, "--maxi-batch", 1, "--cpu-threads", 1, "--workspace", 100,
+    return decode_with(folder, "--models", model, "--vocabs", *vocabularies, "--input", source, "--beam-size", beam,
+                       "--normalize", 1, *options)
+
+
+def decode_with(folder, *options):
+    said = run("decode", "--n-best", "--mini-batch", 1, "--maxi-batch", 1, "--cpu-threads", 1, "--workspace", 100,
                "--quiet", *options, folder=folder)
     best = {}
     for line in (said or "").splitlines():

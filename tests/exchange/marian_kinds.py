@@ -49,6 +49,18 @@ def compare_length_limit():
         kit.agree(f"length factor {factor}", ours, marian.decoded("post", 1, "--max-length-factor", factor), 5e-5)
 
 
+def compare_settings():
+    """The beam size, the normalization and the length limit are those of decoder.yml."""
+    os.mkdir("settled")
+    for file in ("ende.npz", "vocab.spm"):
+        shutil.copy(f"post/{file}", "settled")
+    with open("settled/decoder.yml", "w", encoding="utf-8") as file:
+        file.write("relative-paths: true\nmodels: [ende.npz]\nvocabs: [vocab.spm, vocab.spm]\nbeam-size: 3\n"
+                   "normalize: 0.6\nmax-length-factor: 1.5\n")
+    kit.agree("decoder.yml", kit.translations(program, "settled", "pairs.src", None),
+              marian.decode_with("settled", "--config", "decoder.yml", "--input", "../pairs.src"), 5e-5, 0.95)
+
+
 def write_lexicon(path):
     """Writes a text shortlist: for each source piece, the share of each target piece that occurs in the same pairs. Without
     pieces that are not in the vocabulary: Marian counts them as <unk>, toy_translate leaves them out."""
@@ -80,5 +92,6 @@ for kind in marian.KINDS:
     compare(kind)
 compare_binary()
 compare_length_limit()
+compare_settings()
 compare_shortlists()
 kit.end()

@@ -143,13 +143,14 @@ static int attend_to(struct options *o)
     rapt_translator *translator = NULL;
     struct attention attention = {0};
     int code = search_open(&o->search, "attend", &translator);
+    if (code == EXIT_OK) search_report(&o->search, translator);
     if (code == EXIT_OK) code = check_choice(o, translator);
     choose_weights(&o->choice, o->open, translator, code);
     if (code == EXIT_OK) code = attention_make(&attention, translator, &o->choice);
     if (code == EXIT_OK) code = show_weights(o, &attention);
     if (code == EXIT_OK) code = finish_output();
     attention_free(&attention);
-    rapt_translator_free(translator);
+    search_close(translator);
     return code;
 }
 

@@ -77,14 +77,17 @@ int model_open(rapt_model **model, const char *path);
 
 struct search {
     const char *model;
-    int beam, nbest, batch_tokens, threads;
-    double length_penalty, max_length_factor;  /* 0: as the model or its project has it */
+    int beam, nbest, batch_tokens, threads, min_length, no_repeat_ngram;
+    double length_penalty, max_length_factor; /* of the latter, 0: as the model or its project has it */
     const char *like, *preprocess, *shortlist; /* NULL: not given */
 };
-enum { SEARCH_ROWS = 10 };
+enum { SEARCH_ROWS = 12 };
 extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);
+void search_close(rapt_translator *translator); /* NULL is allowed */
+/* Reports the settings of the model's folder that are not followed. */
+void search_report(const struct search *search, const rapt_translator *translator);
 
 /* ---- encoding.c: texts that an encoder turns into vectors or scores ---- */
 struct encoding {

@@ -258,7 +258,7 @@ static int run_demo(struct demo *demo, bool json)
 
 static void release_demo(struct demo *demo)
 {
-    rapt_translator_free(demo->translator);
+    search_close(demo->translator);
     score_free(&demo->score);
     data_close(&demo->data);
     pairs_free(&demo->heldout);

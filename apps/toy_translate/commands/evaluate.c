@@ -205,13 +205,14 @@ static int score_model(struct evaluation *e, const char *model, const char *outp
     search.model = model;
     int code = output != NULL && file == NULL ? failed("out of memory") : EXIT_OK;
     if (code == EXIT_OK) code = search_open(&search, "evaluate", &translator);
+    if (code == EXIT_OK) search_report(&search, translator);
     if (code == EXIT_OK) code = score_pairs(score, translator, &e->pairs, file);
     bool whole = file == NULL || !ferror(file);
     if (file != NULL) whole = fclose(file) == 0 && whole;
     if (code == EXIT_OK && !whole) code = failed("%s: out of memory", output);
     if (code == EXIT_OK && output != NULL) code = file_write(output, bytes, size);
     free(bytes);
-    rapt_translator_free(translator);
+    search_close(translator);
     return code;
 }
 

@@ -106,17 +106,64 @@ static void print_files(const struct files *files)
     }
 }
 
+/* ---- decoding ---- */
+
+/* Settings for decoding in the metadata, from those of an imported model's folder. */
+static const char *const decoding[] = {"beams",           "length_penalty",  "max_length",
+                                       "min_length",      "no_repeat_ngram", "suppressed",
+                                       "ignored_settings"};
+enum { DECODING_NUMBERS = 5, DECODING = sizeof decoding / sizeof *decoding };
+
+static const char *decoding_of(const rapt_model *model, int n)
+{
+    char *key = xasprintf("rapt.%s", decoding[n]);
+    const char *text = rapt_model_metadata(model, key);
+    free(key);
+    return text;
+}
+
+/* Returns NULL if the model has none. */
+static json_t *decoding_json(const rapt_model *model)
+{
+    json_t *object = json_object();
+    for (int n = 0; n < DECODING; n++) {
+        const char *text = decoding_of(model, n);
+        if (text == NULL) continue;
+        put_member(object, decoding[n],
+                   n < DECODING_NUMBERS ? number(strtod(text, NULL)) : json_string(text));
+    }
+    if (json_object_size(object) > 0) return object;
+    json_decref(object);
+    return NULL;
+}
+
+static void print_decoding(const rapt_model *model)
+{
+    bool any = false;
+    for (int n = 0; n < DECODING; n++) {
+        const char *text = decoding_of(model, n);
+        if (text == NULL) continue;
+        if (!any) puts("\nDecoding, by default");
+        any = true;
+        char *clean = printable((rapt_text){text, strlen(text)});
+        printf("  %-21s %s\n",
+               strcmp(decoding[n], "ignored_settings") == 0 ? "not followed" : decoding[n], clean);
+        free(clean);
+    }
+}
+
 /* ---- the model ---- */
 
 /* Returns NULL if memory runs out. */
 static json_t *model_json(const rapt_model *model, const struct files *files)
 {
     json_t *object = variant_describe(rapt_model_config(model));
-    json_t *more = json_pack(
-        "{s:s, s:I, s:i, s:I, s:b, s:o*}", "vocabulary", vocabulary_of(model), "parameters",
-        (json_int_t)rapt_model_parameters(model), "tensors", rapt_model_tensors(model), "bytes",
-        (json_int_t)rapt_model_bytes(model), "checkpoint",
-        rapt_model_metadata(model, STATE_KEY) != NULL, "training", training_of(model));
+    json_t *more =
+        json_pack("{s:s, s:I, s:i, s:I, s:b, s:o*, s:o*}", "vocabulary", vocabulary_of(model),
+                  "parameters", (json_int_t)rapt_model_parameters(model), "tensors",
+                  rapt_model_tensors(model), "bytes", (json_int_t)rapt_model_bytes(model),
+                  "checkpoint", rapt_model_metadata(model, STATE_KEY) != NULL, "training",
+                  training_of(model), "decoding", decoding_json(model));
     const char *origin = rapt_model_metadata(model, "rapt.origin");
     const char *factor = rapt_model_metadata(model, "rapt.max_length_factor");
     bool good = json_object_update(object, more) == 0;
@@ -253,6 +300,7 @@ static void print_model(const rapt_model *model, json_t *object, const struct fi
     free(bytes);
     print_sizes(object);
     print_others(object, rapt_model_config(model));
+    print_decoding(model);
     json_t *training = json_object_get(object, "training");
     if (training != NULL) print_training(training);
     print_state(model, path);

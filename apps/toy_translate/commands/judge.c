@@ -116,7 +116,7 @@ static int score_files(struct job *job, const struct search *search, struct pair
         print_report("%zu %s, %lld tokens, perplexity %.4g", pairs->count,
                      pairs->count == 1 ? "pair" : "pairs", job->tokens,
                      exp(-job->sum / (double)job->tokens));
-    rapt_translator_free(job->translator);
+    search_close(job->translator);
     return code == EXIT_OK && job->wrong ? EXIT_FAILED : code;
 }
 

@@ -9,8 +9,13 @@ int model_open(rapt_model **model, const char *path)
     return failed("%s", why.text);
 }
 
-const struct search search_default = {
-    .beam = 5, .nbest = 1, .batch_tokens = 2048, .length_penalty = 1};
+/* Options below their ranges are not given: the model's settings or the program's defaults hold. */
+const struct search search_default = {.beam = 0,
+                                      .nbest = 1,
+                                      .batch_tokens = 2048,
+                                      .length_penalty = -1,
+                                      .min_length = -1,
+                                      .no_repeat_ngram = -1};
 
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
 {
@@ -18,9 +23,13 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
     const struct option_row all[SEARCH_ROWS] = {
         {"Search", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"model", OPTION_INPUT, &search->model, "FILE", "the model", 0, 0, 0},
-        {"beam", OPTION_INTEGER, &search->beam, "N", "beam size; 1: greedy search", 1, 1024, 0},
+        {"beam", OPTION_INTEGER, &search->beam, "N", "beam size; 1: greedy search [that of the model's settings, or 5]", 1, 1024, 0},
         {"length-penalty", OPTION_REAL, &search->length_penalty, "A",
-         "rank translations by log-probability / length^A", 0, 10, 0},
+         "rank translations by log-probability / length^A [that of the model's settings, or 1]", 0, 10, 0},
+        {"min-length", OPTION_INTEGER, &search->min_length, "N",
+         "generate at least N tokens [that of the model's settings, or 0]", 0, 1 << 24, 0},
+        {"no-repeat-ngram", OPTION_INTEGER, &search->no_repeat_ngram, "N",
+         "never repeat N tokens in a translation; 0: allow it [that of the model's settings, or 0]", 0, 1 << 24, 0},
         {"like", OPTION_CHOICE, &search->like, "rapt|marian|hf|ct2",
          "follow the search rules of this project [that of the model's format]", 0, 0, 0},
         {"max-length-factor", OPTION_REAL, &search->max_length_factor, "F",
@@ -51,29 +60,67 @@ static rapt_search_rules like_of(const char *word)
     return RAPT_SEARCH_RULES_MODEL;
 }
 
+/* Takes the options of a translator from the command line, and those not given there from the
+   model's settings. */
+static rapt_translator_options options_of(const struct search *search, const rapt_model *model)
+{
+    rapt_translator_options o;
+    rapt_translator_options_default(&o, sizeof o, model);
+    if (search->beam > 0) o.beams = search->beam;
+    if (o.beams == 0) o.beams = 5;
+    if (rapt_model_metadata(model, "rapt.length_penalty") == NULL) o.length_penalty = 1;
+    if (search->length_penalty >= 0) o.length_penalty = (float)search->length_penalty;
+    if (search->min_length >= 0) o.min_length = search->min_length;
+    if (search->no_repeat_ngram >= 0) o.no_repeat_ngram = search->no_repeat_ngram;
+    o.nbest = search->nbest;
+    o.max_length_factor = (float)search->max_length_factor;
+    o.batch_tokens = search->batch_tokens;
+    o.threads = threads_used(search->threads);
+    o.search_rules = like_of(search->like);
+    o.preprocess = search->preprocess != NULL && strcmp(search->preprocess, "opus") == 0
+                       ? RAPT_PREPROCESS_OPUS
+                       : RAPT_PREPROCESS_NONE;
+    return o;
+}
+
 int search_open(const struct search *search, const char *command, rapt_translator **translator)
 {
     if (search->model == NULL) return usage_error("%s: --model is missing", command);
-    if (search->nbest > search->beam)
+    if (search->beam > 0 && search->nbest > search->beam)
         return usage_error("%s: --nbest %d is more than --beam %d", command, search->nbest,
                            search->beam);
-    rapt_translator_options options = {
-        .size = sizeof options,
-        .beams = search->beam,
-        .nbest = search->nbest,
-        .length_penalty = (float)search->length_penalty,
-        .max_length_factor = (float)search->max_length_factor,
-        .batch_tokens = search->batch_tokens,
-        .threads = threads_used(search->threads),
-        .search_rules = like_of(search->like),
-        .preprocess = search->preprocess != NULL && strcmp(search->preprocess, "opus") == 0
-                          ? RAPT_PREPROCESS_OPUS
-                          : RAPT_PREPROCESS_NONE,
-    };
+    rapt_model *model = NULL;
     rapt_message why = {""};
-    if (rapt_translator_load(translator, search->model, &options, NULL, &why) != RAPT_OK ||
-        (search->shortlist != NULL &&
-         rapt_translator_load_shortlist(*translator, search->shortlist, &why) != RAPT_OK))
-        return failed("%s", why.text);
-    return EXIT_OK;
+    int code = model_open(&model, search->model);
+    if (code != EXIT_OK) return code;
+    const rapt_translator_options options = options_of(search, model);
+    if (search->nbest > options.beams)
+        code = usage_error("%s: --nbest %d is more than the model's beam size, %d: give --beam",
+                           command, search->nbest, options.beams);
+    else if (rapt_translator_create(translator, model, NULL, NULL, &options, NULL, &why) != RAPT_OK)
+        code = failed("%s: %s", search->model, why.text);
+    if (code != EXIT_OK) {
+        rapt_model_free(model);
+        return code;
+    }
+    if (search->shortlist != NULL &&
+        rapt_translator_load_shortlist(*translator, search->shortlist, &why) != RAPT_OK)
+        code = failed("%s", why.text);
+    return code;
+}
+
+void search_report(const struct search *search, const rapt_translator *translator)
+{
+    const rapt_model *model = rapt_translator_model(translator);
+    const char *ignored = rapt_model_metadata(model, "rapt.ignored_settings");
+    if (ignored != NULL)
+        print_report("%s: its settings for decoding include some that are not followed: %s",
+                     search->model, ignored);
+}
+
+void search_close(rapt_translator *translator)
+{
+    rapt_model *model = (rapt_model *)rapt_translator_model(translator); /* search_open made it */
+    rapt_translator_free(translator);
+    rapt_model_free(model);
 }

@@ -280,10 +280,11 @@ int command_translate(int argc, char **argv)
     if (code == GO_ON) {
         code = search_open(&search, command.name, &job->translator);
         job->nbest = search.nbest;
+        if (code == EXIT_OK) search_report(&search, job->translator);
         if (code == EXIT_OK)
             code = translate_input(job, command.rest_count > 0 ? command.rest[0] : NULL);
     }
-    rapt_translator_free(job->translator);
+    search_close(job->translator);
     unseen_free(&job->unseen);
     free(job);
     return code;
