@@ -30,8 +30,9 @@ typedef struct rapt_shortlist rapt_shortlist;
                 with probabilities from 0 to 1
 
    A shortlist from text keeps the 100 most likely target tokens of each source token, and the first
-   100 of the vocabulary. Lines with NULL, or with a word that is not in its vocabulary, are
-   skipped.
+   100 of the vocabulary. As in Marian, lines with NULL are skipped, a word that is not in its
+   vocabulary counts as the unknown token, and of several lines with the same tokens the last one
+   holds.
 
    The file is not trusted. The tokenizers are not needed afterwards. The caller must free
    *shortlist. Returns RAPT_NO_FILE if the file cannot be read, and RAPT_BAD_FILE if it is damaged,

@@ -1,4 +1,6 @@
-/* shortlist_text.c - reads a shortlist from lines "target source probability". */
+/* shortlist_text.c - reads a shortlist from lines "target source probability" as Marian does: a
+   word that its vocabulary lacks counts as the unknown token, and of several lines with the same
+   tokens the last one holds. Source: marian-dev 1.12, src/data/shortlist.h. */
 #include "text/shortlist.h"
 
 #include <string.h>
@@ -10,7 +12,7 @@ struct lexicon { /* the state of the reader */
     const rapt_tokenizer *source, *target;
     const char *at, *end;
     size_t line;
-    bool useful;              /* at least one pair is in the vocabularies */
+    bool useful;              /* at least one pair has no unknown word */
     rapt_lexical_pair *pairs; /* [capacity] */
     size_t count, capacity;
 };
@@ -44,12 +46,21 @@ static bool read_probability(rapt_text text, float *x)
     return rapt__float_read(copy, x);
 }
 
-/* Reads one line. Sets *known if both tokens are in the vocabularies. */
-static rapt_status read_line(struct lexicon *l, rapt_lexical_pair *pair, bool *known,
+/* Returns the token with a name, or the unknown token; -1 if the vocabulary has neither. */
+static int32_t token_of(const rapt_tokenizer *t, rapt_text name, bool *known)
+{
+    int32_t token = rapt_tokenizer_find(t, name);
+    *known = token >= 0;
+    return *known ? token : rapt_tokenizer_special(t, RAPT_TOKEN_UNKNOWN);
+}
+
+/* Reads one line. Sets *usable if it has a pair of tokens. */
+static rapt_status read_line(struct lexicon *l, rapt_lexical_pair *pair, bool *usable,
                              rapt_message *why)
 {
     rapt_text target = word(l), source = word(l), number = word(l), rest = word(l);
-    *known = false;
+    bool known[2];
+    *usable = false;
     l->line++;
     if (target.size == 0) return RAPT_OK;
     if (rest.size || !read_probability(number, &pair->probability))
@@ -61,10 +72,10 @@ static rapt_status read_line(struct lexicon *l, rapt_lexical_pair *pair, bool *k
         return rapt__fail(why, RAPT_BAD_FILE, "line %zu: the probability %.*s is not from 0 to 1",
                           l->line, (int)number.size, number.bytes);
     if (is_null(source) || is_null(target)) return RAPT_OK;
-    pair->source = rapt_tokenizer_find(l->source, source);
-    pair->target = rapt_tokenizer_find(l->target, target);
-    *known = pair->source >= 0 && pair->target >= 0;
-    l->useful |= *known && pair->probability > 0;
+    pair->source = token_of(l->source, source, &known[0]);
+    pair->target = token_of(l->target, target, &known[1]);
+    *usable = pair->source >= 0 && pair->target >= 0;
+    l->useful |= known[0] && known[1] && pair->probability > 0;
     return RAPT_OK;
 }
 
@@ -85,14 +96,39 @@ static rapt_status read_lines(struct lexicon *l, const rapt_allocator *allocator
     rapt_status status = RAPT_OK;
     while (!status && l->at < l->end) {
         rapt_lexical_pair pair;
-        bool known;
-        status = read_line(l, &pair, &known, why);
-        if (!status && known) status = add_lexical_pair(l, &pair, allocator, why);
+        bool usable;
+        status = read_line(l, &pair, &usable, why);
+        if (!status && usable) status = add_lexical_pair(l, &pair, allocator, why);
         if (l->at < l->end) l->at++; /* skips the line feed */
     }
     if (status || l->useful) return status;
     return rapt__fail(why, RAPT_BAD_FILE,
                       "no line has a token of each vocabulary and a probability above 0");
+}
+
+static int by_pair_and_line(const void *context, const void *x, const void *y)
+{
+    size_t i = *(const size_t *)x, j = *(const size_t *)y;
+    const rapt_lexical_pair *a = (const rapt_lexical_pair *)context + i,
+                            *b = (const rapt_lexical_pair *)context + j;
+    if (a->source != b->source) return a->source < b->source ? -1 : 1;
+    if (a->target != b->target) return a->target < b->target ? -1 : 1;
+    return (i > j) - (i < j);
+}
+
+/* Sets the probability of a pair to 0 if a later line has the same tokens. */
+static rapt_status keep_last(struct lexicon *l, const rapt_allocator *allocator, rapt_message *why)
+{
+    size_t *order = rapt__alloc(allocator, l->count * sizeof *order);
+    if (!order) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for its pairs");
+    for (size_t i = 0; i < l->count; i++) order[i] = i;
+    rapt__sort(order, l->count, sizeof *order, by_pair_and_line, l->pairs);
+    for (size_t i = 1; i < l->count; i++) {
+        rapt_lexical_pair *a = &l->pairs[order[i - 1]], *b = &l->pairs[order[i]];
+        if (a->source == b->source && a->target == b->target) a->probability = 0;
+    }
+    rapt__free(allocator, order, l->count * sizeof *order);
+    return RAPT_OK;
 }
 
 rapt_status rapt__shortlist_parse(rapt_shortlist **shortlist, const char *text, size_t size,
@@ -101,6 +137,7 @@ rapt_status rapt__shortlist_parse(rapt_shortlist **shortlist, const char *text, 
 {
     struct lexicon l = {.source = source, .target = target, .at = text, .end = text + size};
     rapt_status status = read_lines(&l, allocator, why);
+    if (!status) status = keep_last(&l, allocator, why);
     if (!status)
         status = rapt_shortlist_create(shortlist, l.pairs, l.count, FIRST, BEST, source, target,
                                        allocator, why);

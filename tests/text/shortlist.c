@@ -95,15 +95,17 @@ static void test_text(void **state)
     (void)state;
     struct sides s = make_sides();
     static const char text[] = "Hund dog 0.5\n\nHunde\tdog 0.25\r\nNULL dog 0.9\nden NULL 1\n"
-                               "wau dog 0.5\nsieht sees 1e-3";
+                               "wau dog 0.5\nsieht dog 0.7\nsieht dog 0\nsieht sees 1e-3";
     rapt_shortlist *l = NULL, *same = NULL;
     rapt_message why = {""};
     assert_int_equal(
         rapt_shortlist_load_memory(&l, text, sizeof text - 1, s.source, s.target, NULL, &why),
         RAPT_OK);
-    const rapt_lexical_pair pairs[] = {{6, 6, 1e-3f}, {3, 13, 0.25f}, {3, 3, 0.5f}};
+    const int32_t unknown = rapt_tokenizer_special(s.target, RAPT_TOKEN_UNKNOWN);
+    const rapt_lexical_pair pairs[] = {
+        {6, 6, 1e-3f}, {3, 13, 0.25f}, {3, unknown, 0.5f}, {3, 3, 0.5f}};
     assert_int_equal(
-        rapt_shortlist_create(&same, pairs, 3, 100, 100, s.source, s.target, NULL, NULL), RAPT_OK);
+        rapt_shortlist_create(&same, pairs, 4, 100, 100, s.source, s.target, NULL, NULL), RAPT_OK);
     char paths[2][64];
     for (int i = 0; i < 2; i++) {
         snprintf(paths[i], sizeof paths[i], "shortlist-%d-%ld", i, (long)getpid());
@@ -118,7 +120,7 @@ static void test_text(void **state)
         fclose(file);
         unlink(paths[i]);
     }
-    assert_int_equal(sizes[0], 48 + 8 * (COUNT(english) + 1) + 4 * 3);
+    assert_int_equal(sizes[0], 48 + 8 * (COUNT(english) + 1) + 4 * 4);
     assert_int_equal(sizes[1], sizes[0]);
     assert_memory_equal(bytes[0], bytes[1], sizes[0]);
     rapt_shortlist_free(l);
