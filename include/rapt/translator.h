@@ -165,8 +165,9 @@ RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer
 
 /* Translates one sentence, `text`, into out [capacity]; both are terminated by 0. *size receives
    the number of bytes needed, including the 0; size may be NULL. A text without tokens has an empty
-   translation. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if the text
-   has more tokens than the model has positions, or if capacity is less than *size. */
+   translation, and so has one of only begin and end tokens, except with MARIAN and HF. Allocates
+   memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if the text has more tokens than
+   the model has positions, or if capacity is less than *size. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 

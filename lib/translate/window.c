@@ -58,6 +58,23 @@ static rapt_status take_texts(struct window *w)
     return status;
 }
 
+/* Returns whether a source consists of begin and end tokens only, for which CTranslate2 gives an
+   empty translation: it does not count a begin token in front, and an end token at the end or, for
+   models with a language there, before the last token. Marian and transformers translate them. */
+static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
+{
+    const rapt_tokenizer *t = w->t->source;
+    rapt_search_rules rules = w->t->options.search_rules;
+    int32_t begin = rapt_tokenizer_special(t, RAPT_TOKEN_BEGIN);
+    int32_t end = rapt_tokenizer_special(t, RAPT_TOKEN_END);
+    if (rules == RAPT_SEARCH_RULES_MARIAN || rules == RAPT_SEARCH_RULES_HF) return false;
+    if (count == 1) return ids[0] == begin || ids[0] == end;
+    if (count > 3) return false;
+    size_t counted = count - (ids[0] == begin);
+    if (ids[count - 1] == end) return counted == 1;
+    return ids[count - 2] == end && counted == 2;
+}
+
 /* Writes the tokens of a text to w->ids + s->start. If the text is too long, sets s->count to
    -1. */
 static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s)
@@ -72,7 +89,7 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
         s->count = -1;
         return RAPT_OK;
     }
-    if (status || count == 0) return status;
+    if (status || count == 0 || is_bare(w, w->ids + s->start, count)) return status;
     if (ends) w->ids[s->start + count++] = w->t->source_end;
     s->count = (int)count;
     if (s->count > 0) s->limit = limit_of(w, s->count);

@@ -90,6 +90,13 @@ check "words of a list, without an end of the source" grep -q '"source":\["▁re
 code 0 "$program" attend --model tokens --json --self encoder "▁red ▁old ▁new" >got
 check "words that attend to one another" grep -q '"source":\["▁red","▁old","▁new"\],"target":\["▁red","▁old","▁new"\]' got
 code 0 "$program" translate --model tokens --alignments source >got
+echo "red old new" >raw
+code 0 "$program" translate --model tokens raw >got
+says 'tokens: 3 of 3 source tokens are not in its vocabulary'
+says 'such as "▁The ▁house", which spm_encode gives; or copy its SentencePiece models into the folder'
+echo "▁red ▁old ▁new" >raw
+code 0 "$program" translate --model tokens raw >got
+check "no warning about tokens" [ ! -s err ]
 code 1 "$program" convert --model model.ssru --to ct2 --out nothing
 says "decoder_recurrence must be its default"
 check "no folder is left" [ ! -e nothing ]

@@ -23,6 +23,11 @@ check "no word of a model of others is called unseen" [ "$(cat out err | grep -c
 code 0 "$program" translate --model "$model" --beam 4 --nbest 4 --scores source >out
 check "an n-best list" [ "$(wc -l <out)" -eq 4 ]
 check "its scores" grep -qx "0 ||| a t z m o n ||| -0.1517" out
+printf 'آتزمون\n' >raw
+code 0 "$program" translate --model "$model" raw >out
+says "1 of 1 source tokens are not in its vocabulary, so the translation is arbitrary. The model has no tokenizer"
+code 0 "$program" attend --model "$model" "آتزمون" >out
+says "give tokens separated by spaces"
 mkdir empty
 code 1 "$program" translate --model empty source
 says "empty: the folder has no file of weights, such as model.safetensors, pytorch_model.bin, model.bin or model.npz; it has no files"

@@ -1,65 +1,17 @@
 """ct2_alignments.py PROGRAM - writes random models of CTranslate2 that name every kind of layer and number of heads for
 alignments, and compares the attention that CTranslate2 returns with that of attend, and the word of the source that each
 word of a translation attends to most with the alignments of translate."""
-import os
 import sys
 
+import ct2_random
 import ctranslate2
 import kit
 import numpy
-from ctranslate2.specs import TransformerSpec
 
 program = sys.argv[1]
-HEADS, WIDTH, HIDDEN, LAYERS, LINES = 4, 16, 32, (1, 3), 30
+LINES = 30
 LENGTH = 12  # tokens to compare; some translations do not end
-NAMES = ["<blank>", "<s>", "</s>", "<unk>"] + [f"\u2581{chr(97 + i)}" for i in range(26)]
 CHOICES = ((-1, 1), (-1, 0), (-3, 0), (-2, 2), (0, 3), (2, 4))  # alignment_layer, alignment_heads
-random = numpy.random.default_rng(1)
-
-
-def values(*shape):
-    return random.normal(0, 0.5, shape).astype("float32")
-
-
-def linear(spec, outputs, inputs):
-    spec.weight, spec.bias = values(outputs, inputs), values(outputs)
-
-
-def attention(spec, *parts):
-    for linear_spec, factor in zip(spec.linear, parts):
-        linear(linear_spec, factor * WIDTH, WIDTH)
-    norm(spec.layer_norm)
-
-
-def norm(spec):
-    spec.gamma, spec.beta = 1 + values(WIDTH), values(WIDTH)
-
-
-def fill(side):
-    table = side.embeddings[0] if isinstance(side.embeddings, list) else side.embeddings
-    table.weight = values(len(NAMES), WIDTH)
-    for layer in side.layer:
-        attention(layer.self_attention, 3, 1)
-        if hasattr(layer, "attention"):
-            attention(layer.attention, 1, 2, 1)
-        linear(layer.ffn.linear_0, HIDDEN, WIDTH)
-        linear(layer.ffn.linear_1, WIDTH, HIDDEN)
-        norm(layer.ffn.layer_norm)
-    norm(side.layer_norm)
-
-
-def write(folder, choice, ends):
-    spec = TransformerSpec.from_config(LAYERS, HEADS, alignment_layer=choice[0], alignment_heads=choice[1])
-    fill(spec.encoder)
-    fill(spec.decoder)
-    linear(spec.decoder.projection, len(NAMES), WIDTH)
-    spec.decoder.projection.bias[:4] = (-50, -50, 3, -50)  # only words, and most translations end
-    spec.config.add_source_eos = ends
-    spec.register_source_vocabulary(NAMES)
-    spec.register_target_vocabulary(NAMES)
-    spec.validate()
-    os.mkdir(folder)
-    spec.save(folder)
 
 
 def closest(attention):
@@ -94,11 +46,11 @@ def judge(folder, sources):
         kit.fail(f"{folder}: the alignments differ")
 
 
-sources = [[NAMES[4 + letter] for letter in random.integers(0, 26, 2 + line % 9)] for line in range(LINES)]
+sources = [[ct2_random.NAMES[4 + letter] for letter in ct2_random.random.integers(0, 26, 2 + line % 9)] for line in range(LINES)]
 with open("sources", "w", encoding="utf-8") as file:
     file.writelines(" ".join(words) + "\n" for words in sources)
 for number, choice in enumerate(CHOICES):
     name = f"layer{choice[0]}.heads{choice[1]}"
-    write(name, choice, number % 2 == 1)
+    ct2_random.write(name, number % 2 == 1, alignment_layer=choice[0], alignment_heads=choice[1])
     judge(name, sources)
 kit.end()

@@ -146,6 +146,7 @@ static int attend_to(struct options *o)
     if (code == EXIT_OK) search_report(&o->search, translator);
     if (code == EXIT_OK) code = check_choice(o, translator);
     choose_weights(&o->choice, o->open, translator, code);
+    o->choice.model = o->search.model;
     if (code == EXIT_OK) code = attention_make(&attention, translator, &o->choice);
     if (code == EXIT_OK) code = show_weights(o, &attention);
     if (code == EXIT_OK) code = finish_output();

@@ -193,6 +193,7 @@ int attention_make(struct attention *attention, rapt_translator *translator,
 {
     struct found found = {.translator = translator};
     struct unseen unseen = {0};
+    struct raw raw = {0};
     *attention = (struct attention){0};
     int code = choice->target != NULL ? take_pair(&found, choice)
                                       : find_weights(&found, translator, choice->sentence);
@@ -201,6 +202,8 @@ int attention_make(struct attention *attention, rapt_translator *translator,
     if (code == EXIT_OK) code = fold_weights(attention, translator, &found, choice);
     if (code == EXIT_OK) mark_unseen(attention, translator, &found, choice->which);
     if (code == EXIT_OK) unseen_add(&unseen, translator, found.source + 1, found.source_count);
+    if (code == EXIT_OK) raw_add(&raw, translator, found.source + 1, found.source_count);
+    if (code == EXIT_OK && choice->model != NULL) raw_report(&raw, translator, choice->model);
     if (choice->quiet)
         unseen_free(&unseen);
     else

@@ -72,6 +72,15 @@ void unseen_add(struct unseen *unseen, const rapt_translator *translator, const 
 void unseen_report(struct unseen *unseen); /* names them in a message, and forgets them */
 void unseen_free(struct unseen *unseen);
 
+/* ---- raw.c: raw text for a model without a tokenizer ---- */
+struct raw {
+    size_t tokens, unknown; /* of the sources so far */
+    bool reported;
+};
+void raw_add(struct raw *raw, const rapt_translator *translator, const int32_t *ids, int count);
+/* Reports, once, that most tokens are unknown, and what to give instead. model: its path */
+void raw_report(struct raw *raw, const rapt_translator *translator, const char *model);
+
 /* ---- search.c: the models that commands read, and their options for searching ---- */
 int model_open(rapt_model **model, const char *path);
 
@@ -135,6 +144,7 @@ void score_free(struct score *score);
 /* ---- attention.c ---- */
 struct attention_choice {
     const char *sentence, *target; /* target: a given translation; NULL: the model's own */
+    const char *model;             /* its path, for messages; NULL: one of this program's own */
     rapt_weights which;            /* RAPT_WEIGHTS_ENCODER is 0 */
     int layer, head;               /* from 0, or -1: the mean over all */
     int heads;                     /* the mean over this many heads from `head` on; 0: 1 */

@@ -32,6 +32,8 @@ static const char examples[] =
 struct job {
     rapt_translator *translator;
     bool scores, alignments, json;
+    const char *model;
+    struct raw raw;
     int nbest;
     const char *name, *placeholder; /* of the input; for lines without a translation */
     const char *output;             /* NULL: standard output */
@@ -152,7 +154,10 @@ static int translation_callback(void *user, const rapt_translation *t)
         print_object(job, t, text);
     else
         print_translation(job, t, text, !bad);
-    if (t->rank == 0 && !bad) unseen_add(&job->unseen, job->translator, t->source, t->source_count);
+    if (t->rank == 0 && !bad) {
+        unseen_add(&job->unseen, job->translator, t->source, t->source_count);
+        raw_add(&job->raw, job->translator, t->source, t->source_count);
+    }
     free(text);
     return ferror(stdout) != 0;
 }
@@ -183,6 +188,7 @@ static int translate_window(struct job *job)
                             translation_callback, job, &why) != RAPT_OK)
         code = failed("%s", why.text);
     if (finish_output() != EXIT_OK) code = EXIT_FAILED;
+    if (code == EXIT_OK) raw_report(&job->raw, job->translator, job->model);
     job->first += job->count;
     return code;
 }
@@ -279,7 +285,7 @@ int command_translate(int argc, char **argv)
         code = usage_error("translate: --placeholder contains a line break");
     if (code == GO_ON) {
         code = search_open(&search, command.name, &job->translator);
-        job->nbest = search.nbest;
+        job->nbest = search.nbest, job->model = search.model;
         if (code == EXIT_OK) search_report(&search, job->translator);
         if (code == EXIT_OK)
             code = translate_input(job, command.rest_count > 0 ? command.rest[0] : NULL);

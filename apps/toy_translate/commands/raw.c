@@ -1,0 +1,52 @@
+/* raw.c - recognizes raw text that is given to a model without a tokenizer, such as a folder of
+   CTranslate2: most of its words are not in the vocabulary, and the translation is arbitrary. */
+#include "commands.h"
+#include <string.h>
+
+void raw_add(struct raw *raw, const rapt_translator *translator, const int32_t *ids, int count)
+{
+    const rapt_tokenizer *tokenizer = rapt_translator_source(translator);
+    const int32_t unknown = rapt_tokenizer_special(tokenizer, RAPT_TOKEN_UNKNOWN);
+    if (rapt_tokenizer_file(tokenizer).size > 0) return; /* SentencePiece splits the text */
+    raw->tokens += (size_t)count;
+    for (int i = 0; i < count; i++) raw->unknown += ids[i] == unknown;
+}
+
+static bool contains(rapt_text text, const char *mark)
+{
+    size_t size = strlen(mark);
+    for (size_t i = 0; i + size <= text.size; i++)
+        if (memcmp(text.bytes + i, mark, size) == 0) return true;
+    return false;
+}
+
+/* Returns whether a tenth of the vocabulary's names contain the mark. */
+static bool is_marked(const rapt_tokenizer *tokenizer, const char *mark)
+{
+    int vocab = rapt_tokenizer_vocab(tokenizer), marked = 0;
+    for (int32_t id = 0; id < vocab; id++)
+        marked += contains(rapt_tokenizer_name(tokenizer, id), mark);
+    return 10 * marked > vocab;
+}
+
+void raw_report(struct raw *raw, const rapt_translator *translator, const char *model)
+{
+    static const struct {
+        const char *mark, *advice;
+    } kinds[] = {
+        {"\xE2\x96\x81",
+         ", such as \"\xE2\x96\x81The \xE2\x96\x81house\", which spm_encode gives; or "
+         "copy its SentencePiece models into the folder, as source.spm and target.spm"},
+        {"@@", ", such as \"gar@@ den\", which subword-nmt gives with the model's codes"},
+        {"\xEF\xBF\xAD", ", such as \"garden \xEF\xBF\xAD.\", which OpenNMT's tokenizer gives"},
+    };
+    const rapt_tokenizer *tokenizer = rapt_translator_source(translator);
+    if (raw->reported || 2 * raw->unknown <= raw->tokens) return;
+    const char *advice = "";
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds && !*advice; k++)
+        if (is_marked(tokenizer, kinds[k].mark)) advice = kinds[k].advice;
+    print_message("%s: %zu of %zu source tokens are not in its vocabulary, so the translation is "
+                  "arbitrary. The model has no tokenizer: give tokens separated by spaces%s",
+                  model, raw->unknown, raw->tokens, advice);
+    raw->reported = true;
+}
