@@ -1,5 +1,7 @@
 """hf_beam.py PROGRAM FOLDER - compares beam search with that of transformers 5.24. transformers 5 needs a newer PyTorch than
-Debian's, so only its search is run: the functions of its wheel, in FOLDER/search, over models of transformers 4.40."""
+Debian's, so only its search is run: the functions of its wheel, in FOLDER/search, over models of transformers 4.40. It adds
+log-probabilities in float32, toy_translate in double. For long texts of models that hardly prefer one token to another this
+decides which of two texts is kept, so the search is also run in double, where all texts must be equal."""
 import ast
 import glob
 import sys
@@ -16,7 +18,7 @@ FUNCTIONS = ("_beam_search", "_get_top_k_continuations", "_get_running_beams_for
              "_unflatten_beam_dim", "_gather_beams")
 
 
-def search_class():
+def search_class(double):
     """Returns a class with the functions of the search, without the annotations, which name types of transformers."""
     source = zipfile.ZipFile(glob.glob(f"{folder}/search/*.whl")[0]).read("transformers/generation/utils.py")
     mixin = next(node for node in ast.parse(source).body if getattr(node, "name", "") == "GenerationMixin")
@@ -27,14 +29,17 @@ def search_class():
         for argument in (*node.args.args, *node.args.kwonlyargs):
             argument.annotation = None
     text = ast.unparse(ast.Module([ast.ClassDef("Search", [], [], functions, [])], []))
+    if double:
+        assert text.count("torch.float32") > 3
+        text = text.replace("torch.float32", "torch.float64").replace("torch.float,", "torch.float64,")
     names = {"torch": torch, "nn": torch.nn, "ALL_CACHE_NAMES": ["past_key_values"],
              "GenerateBeamEncoderDecoderOutput": types.SimpleNamespace}
     exec(text, names)
     return names["Search"]
 
 
-class Search(search_class()):
-    """Connects the functions with a model; the names are theirs."""
+class Model:
+    """Connects the functions with a model; the names of methods are theirs."""
 
     def __init__(self, model):
         self.model, self.config = model, model.config
@@ -84,22 +89,32 @@ class Search(search_class()):
         return float(out.sequences_scores[0]), out.sequences[0]
 
 
+class FloatSearch(Model, search_class(False)):
+    pass
+
+
+class DoubleSearch(Model, search_class(True)):
+    pass
+
+
+def found(search, tokenizer, line, beams, penalty):
+    score, ids = search.best(tokenizer(line, return_tensors="pt")["input_ids"], beams, penalty)
+    return score, tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+
+
 def judge(name, model, tokenizer, lines):
     # transformers counts the pad token's probability, although it forbids the token. With the usual logit of 0 it is at
     # most 1e-6 in a trained model. Here it is none, as in every model that toy_translate reads.
     model.final_logits_bias[0, model.config.pad_token_id] = -1e9
     hf_models.save(model, name)
-    search = Search(model)
     with open("some", "w", encoding="utf-8") as file:
         file.writelines(line + "\n" for line in lines)
     for beams, penalty in ((2, 1.0), (4, 1.0), (4, 0.5), (3, 2.0)):
-        theirs = []
-        for line in lines:
-            score, ids = search.best(tokenizer(line, return_tensors="pt")["input_ids"], beams, penalty)
-            theirs.append((score, tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)))
         ours = kit.translations(program, name, "some", beams, "--length-penalty", penalty)
         scale = hf_models.POSITIONS ** max(1 - penalty, 0)  # of scores, which are sums / length^penalty
-        kit.agree(f"{name}: {beams} beams, penalty {penalty}", ours, theirs, 5e-6 * scale, 0.95)
+        for kind, search, least in (("float", FloatSearch(model), 0.75), ("double", DoubleSearch(model), 1)):
+            kit.agree(f"{name}: {beams} beams, penalty {penalty}, {kind}", ours,
+                      [found(search, tokenizer, line, beams, penalty) for line in lines], 5e-6 * scale, least)
 
 
 tokenizer, lines = hf_models.prepare(program, 40)
