@@ -89,6 +89,18 @@ static rapt_status write_model(struct exporting *e)
 
 /* ---- the texts ---- */
 
+/* Refuses targets without a name: CTranslate2 excludes no token, so that it would produce them. */
+static rapt_status check_targets(const struct exporting *e)
+{
+    for (int32_t id = 0; id < rapt_tokenizer_vocab(e->target); id++)
+        if (rapt_tokenizer_name(e->target, id).size == 0)
+            return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
+                              "CTranslate2 cannot hold this model: row %d of the target vocabulary "
+                              "has no word, but CTranslate2 could produce it",
+                              (int)id);
+    return RAPT_OK;
+}
+
 /* Returns whether the decoder's first input is a separate begin token. A vocabulary without a begin
    token uses the end token instead. */
 static bool begins(const struct exporting *e)
@@ -135,7 +147,10 @@ static rapt_status write_names(const struct exporting *e, const rapt_tokenizer *
     rapt__compose(&text, "[");
     for (int32_t id = 0; id < vocab; id++) {
         rapt__compose(&text, id ? ",\n  " : "\n  ");
-        rapt__compose_string(&text, rapt_tokenizer_name(t, id));
+        if (rapt_tokenizer_name(t, id).size)
+            rapt__compose_string(&text, rapt_tokenizer_name(t, id));
+        else
+            rapt__compose(&text, "\"<unused %d>\"", (int)id); /* every row needs a name */
     }
     rapt__compose(&text, "\n]\n");
     snprintf(name, sizeof name, "%s_vocabulary.json", side);
@@ -169,6 +184,7 @@ rapt_status rapt__export_ct2(struct exporting *e)
     rapt_status status = check_ct2_config(e);
     if (!status) status = check_names(e, e->source);
     if (!status) status = check_names(e, e->target);
+    if (!status) status = check_targets(e);
     if (!status) status = write_vocabularies(e);
     if (!status) status = write_config(e);
     return status ? status : write_model(e);

@@ -131,6 +131,7 @@ static rapt_status write_list(const struct exporting *e, const rapt_tokenizer *t
 {
     struct composer c = {.allocator = e->model->allocator};
     for (int32_t id = 0; id < rapt_tokenizer_vocab(t); id++) {
+        if (rapt_tokenizer_name(t, id).size == 0) continue; /* a row without a word */
         rapt__compose_string(&c, rapt_tokenizer_name(t, id));
         rapt__compose(&c, ": %d\n", (int)id);
     }

@@ -202,6 +202,31 @@ static void test_order(void **state)
     rapt_model_free(model);
 }
 
+/* Exported to Marian, rows without a name stay so; CTranslate2, which would produce them, is
+   refused such a model. */
+static void judge_exports(const rapt_translator *translator, int length)
+{
+    const rapt_model *model = rapt_translator_model(translator);
+    char folder[256];
+    rapt_message why = {""};
+    folder_make(folder, "marian-again");
+    if (rapt_model_export(model, RAPT_EXPORT_MARIAN, folder, &why)) fail_msg("%s", why.text);
+    rapt_translator *again = NULL;
+    if (rapt_translator_load(&again, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
+    for (int id = 0; id < 9; id++)
+        assert_int_equal(rapt_tokenizer_name(rapt_translator_target(again), id).size > 0,
+                         id < length);
+    rapt_translator_free(again);
+    folder_remove(folder, (const char *const[]){"model.bin", "vocab.yml"}, 2);
+    folder_make(folder, "marian-ct2");
+    rapt_status status = rapt_model_export(model, RAPT_EXPORT_CT2, folder, &why);
+    assert_int_equal(status, length < 9 ? RAPT_BAD_ARGUMENT : RAPT_OK);
+    if (status && !strstr(why.text, "of the target vocabulary has no word"))
+        fail_msg("%s", why.text);
+    folder_remove(folder,
+                  (const char *const[]){"model.bin", "config.json", "shared_vocabulary.json"}, 3);
+}
+
 /* Names beyond the table are dropped; rows without a name are never produced. */
 static void test_lengths(void **state)
 {
@@ -209,6 +234,7 @@ static void test_lengths(void **state)
     static const int lengths[] = {2, 5, 8, 9, 10, 40};
     char folder[256], out[1000];
     rapt_config c = marian_configs[0];
+    c.decoder_recurrence = RAPT_RECURRENCE_NONE; /* for CTranslate2 */
     rapt_model *model = small_model(&c, 1);
     folder_make(folder, "marian-lengths");
     for (int i = 0; i < COUNT(lengths); i++) {
@@ -226,6 +252,7 @@ static void test_lengths(void **state)
                          RAPT_OK);
         for (int id = lengths[i]; id < 9; id++) assert_null(strchr(out, (char)('0' + id)));
         if (lengths[i] == 2) assert_string_equal(out, "");
+        judge_exports(translator, lengths[i]);
         rapt_translator_free(translator);
     }
     folder_remove(folder, (const char *const[]){"model.intgemm.bin", "vocab.yml"}, 2);
