@@ -118,8 +118,8 @@ char *option_usage(const struct command *command, const struct option_row *row);
 char *option_list_name(const struct command *command, const struct option_row *row);
 /* Returns true if this row is the first with its list of values. */
 bool option_begins_list(const struct command *command, int index);
-/* Returns the default to print after the help, such as " [30]", or "" if it is 0 or below the range,
-   which means that the option is not given. The caller frees it. */
+/* Returns the default to print after the help, such as " [30]", or "" if it is 0 or below the
+   range, which means that the option is not given. The caller frees it. */
 char *option_default(const struct option_row *row);
 
 /* ---- suggest.c ---- */

@@ -87,7 +87,8 @@ int model_open(rapt_model **model, const char *path);
 struct search {
     const char *model;
     int beam, nbest, batch_tokens, threads, min_length, no_repeat_ngram;
-    double length_penalty, max_length_factor; /* of the latter, 0: as the model or its project has it */
+    double length_penalty;
+    double max_length_factor;                  /* 0: that of the model or its project */
     const char *like, *preprocess, *shortlist; /* NULL: not given */
 };
 enum { SEARCH_ROWS = 12 };
