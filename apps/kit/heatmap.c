@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "kit/heatmap.h"
 #include "kit/program.h"
+#include "kit/unicode.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,15 +23,10 @@ static const struct {
     {0xFFE0, 0xFFE6, 2}, {0x1F300, 0x1F64F, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2},
 };
 
-/* Returns the width of the character at *at and moves *at after it. The text must be valid
-   UTF-8. */
+/* Returns the width of the character at *at and moves *at after it. */
 static int next_columns(rapt_text text, size_t *at)
 {
-    unsigned char lead = (unsigned char)text.bytes[(*at)++];
-    unsigned value = lead < 0x80 ? lead : lead < 0xE0 ? lead & 0x1F : lead & 0x0F;
-    if (lead >= 0xF0) value = lead & 0x07;
-    while (*at < text.size && ((unsigned char)text.bytes[*at] & 0xC0) == 0x80)
-        value = value << 6 | ((unsigned char)text.bytes[(*at)++] & 0x3F);
+    uint32_t value = unicode_next(text, at);
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (value >= ranges[i].first && value <= ranges[i].last) return ranges[i].columns;
     return 1;

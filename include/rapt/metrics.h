@@ -19,10 +19,15 @@ extern "C" {
    returns RAPT_NO_MEMORY, or RAPT_BAD_ARGUMENT for NULL, a text that is too long or an unknown
    enumerator. */
 
-/* Methods of splitting a text into words. */
+/* Methods of splitting a text into words: the tokenizers of sacreBLEU that need no model. In
+   scripts without spaces, such as Chinese, 13a takes a whole clause for one word. */
 typedef enum rapt_bleu_tokens {
-    RAPT_BLEU_TOKENS_13A, /* mteval-v13a tokenization, the default of sacreBLEU */
-    RAPT_BLEU_TOKENS_NONE /* white space only, for text that is tokenized already */
+    RAPT_BLEU_TOKENS_13A,  /* mteval-v13a tokenization, the default of sacreBLEU */
+    RAPT_BLEU_TOKENS_NONE, /* white space only, for text that is tokenized already */
+    RAPT_BLEU_TOKENS_ZH,   /* Chinese: every Chinese character is a word; the rest as 13a */
+    RAPT_BLEU_TOKENS_INTL, /* all punctuation and symbols of Unicode, as mteval-v14; needs utf8proc
+                              in the library, else RAPT_BAD_ARGUMENT */
+    RAPT_BLEU_TOKENS_CHAR  /* every character except white space is a word */
 } rapt_bleu_tokens;
 
 /* Counts for BLEU (Papineni et al. 2002). */

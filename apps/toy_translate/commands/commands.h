@@ -125,6 +125,7 @@ void texts_free(struct texts *texts);
 /* ---- score.c: BLEU, chrF and exact matches ---- */
 enum { SCORE_COUNTS = 28 };
 struct score {
+    rapt_bleu_tokens tokens; /* set before the first sentence */
     size_t sentences, capacity, exact, too_long;
     rapt_bleu lowered;            /* lower case, split at spaces */
     long long sums[SCORE_COUNTS]; /* over sentences */
@@ -132,9 +133,12 @@ struct score {
     long long target_tokens;
     double seconds; /* 0: nothing was translated */
 };
-double score_bleu(const long long *sums); /* cased, 13a; sums: [SCORE_COUNTS] */
+double score_bleu(const long long *sums); /* cased; sums: [SCORE_COUNTS] */
 double score_chrf(const long long *sums);
 int score_add(struct score *score, rapt_text hypothesis, rapt_text reference);
+/* Returns the tokenizer that suits the script of the targets, if that is written without spaces, or
+   NULL. */
+const char *score_tokenizer(const struct pairs *pairs);
 /* Translates the sources. output: NULL, or gets a line per line of the pairs' file, empty where a
    pair was skipped */
 int score_pairs(struct score *score, rapt_translator *translator, const struct pairs *pairs,

@@ -11,7 +11,7 @@
 static const char purpose[] =
     "Translates the source sentences of pairs and scores the translations against the targets. "
     "With --hypotheses, scores translations from a file:\n"
-    "  bleu         BLEU, cased, 13a tokens: sacreBLEU's default\n"
+    "  bleu         BLEU, cased; --tokenize splits words, by default as sacreBLEU\n"
     "  bleu_lc_tok  BLEU, lower case, split at spaces: for tokenized text\n"
     "  chrf         chrF2\n"
     "  exact        translations equal to the target, in %\n\n"
@@ -19,7 +19,12 @@ static const char purpose[] =
     "tokens. The interval after BLEU and chrF contains 95 % of --bootstrap resamples of the "
     "sentences. --versus and --versus-model compare with another system on the same sentences by a "
     "paired bootstrap test: p is the probability of a difference at least this large if both "
-    "systems were equally good.";
+    "systems were equally good.\n\n"
+    "The tokenizers of --tokenize are sacreBLEU's, with the same results. 13a separates words at "
+    "spaces and western punctuation, intl at all punctuation of Unicode, zh also around every "
+    "Chinese character, char around every character, and none only at spaces. A score is "
+    "comparable only with scores of the same tokenizer, which the signature names. Scripts without "
+    "spaces need zh (Chinese) or char (Japanese, Thai and others).";
 
 static const char examples[] =
     "  toy_translate evaluate -m m.safetensors --data test.tsv --output test.out\n"
@@ -29,7 +34,7 @@ static const char examples[] =
 struct evaluation {
     struct search search;
     struct pair_files files;
-    const char *hypotheses, *output, *versus, *versus_model;
+    const char *hypotheses, *output, *versus, *versus_model, *tokenize;
     bool json;
     int resamples;
     uint64_t seed;
@@ -66,7 +71,12 @@ static double brevity(const long long *sums)
     return sums[8] > 0 ? exp(1 - (double)sums[9] / (double)sums[8]) : 0;
 }
 
-static const char signature[] = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:rapt-";
+/* Returns sacreBLEU's description of how BLEU was computed. The caller frees it. */
+static char *signature_of(const struct evaluation *e)
+{
+    return xasprintf("nrefs:1|case:mixed|eff:no|tok:%s|smooth:exp|version:rapt-%s", e->tokenize,
+                     rapt_version());
+}
 
 static void print_value(const char *name, const struct evaluation *e,
                         double (*value)(const long long *sums))
@@ -105,7 +115,9 @@ static void print_evaluation(const struct evaluation *e)
         printf("tokens/s     %.0f\n", (double)score->target_tokens / score->seconds);
     printf("precisions   %.1f/%.1f/%.1f/%.1f\n", p[0], p[1], p[2], p[3]);
     printf("brevity      %.3f  (%lld words, references %lld)\n", brevity(sums), sums[8], sums[9]);
-    printf("signature    %s%s\n", signature, rapt_version());
+    char *signature = signature_of(e);
+    printf("signature    %s\n", signature);
+    free(signature);
     if (!compares(e)) return;
     printf("\nversus %s\n", e->versus != NULL ? e->versus : e->versus_model);
     print_versus("bleu", e, score_bleu);
@@ -158,9 +170,9 @@ static json_t *evaluation_json(const struct evaluation *e)
     put_member(object, "precisions",
                json_pack("[o, o, o, o]", number(p[0]), number(p[1]), number(p[2]), number(p[3])));
     put_member(object, "brevity_penalty", number(brevity(sums)));
-    char *text = xasprintf("%s%s", signature, rapt_version());
-    put_member(object, "signature", json_string(text));
-    free(text);
+    char *signature = signature_of(e);
+    put_member(object, "signature", json_string(signature));
+    free(signature);
     if (compares(e))
         put_member(object, "versus",
                    json_pack("{s:o, s:o}", "bleu", describe_versus(e, score_bleu), "chrf",
@@ -175,7 +187,6 @@ static int score_file(struct score *score, const char *path, const struct pairs 
     char *bytes = NULL;
     size_t size = 0, at = 0, line = 0, next = 0;
     int code = file_read(path, &bytes, &size);
-    *score = (struct score){0};
     if (code == EXIT_OK && size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) at = 3;
     while (code == EXIT_OK && at < size) {
         const char *end = memchr(bytes + at, '\n', size - at);
@@ -216,6 +227,32 @@ static int score_model(struct evaluation *e, const char *model, const char *outp
     return code;
 }
 
+static rapt_bleu_tokens tokens_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        rapt_bleu_tokens tokens;
+    } all[] = {{"13a", RAPT_BLEU_TOKENS_13A},
+               {"zh", RAPT_BLEU_TOKENS_ZH},
+               {"intl", RAPT_BLEU_TOKENS_INTL},
+               {"char", RAPT_BLEU_TOKENS_CHAR}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(word, all[i].word) == 0) return all[i].tokens;
+    return RAPT_BLEU_TOKENS_NONE;
+}
+
+/* Says so if the tokenizer finds no words in the script of the targets. */
+static void hint_tokenizer(const struct evaluation *e)
+{
+    const char *better = score_tokenizer(&e->pairs);
+    if (better == NULL || strcmp(e->tokenize, "zh") == 0 || strcmp(e->tokenize, "char") == 0)
+        return;
+    print_message(
+        "%s: the targets are written without spaces, so --tokenize %s takes a whole clause "
+        "for one word; use --tokenize %s",
+        e->pairs.name, e->tokenize, better);
+}
+
 static int check_evaluation(const struct evaluation *e)
 {
     if (e->hypotheses != NULL && e->search.model != NULL)
@@ -234,6 +271,8 @@ static int evaluate(struct evaluation *e)
     int code = pair_files_check(&e->files, "evaluate");
     if (code == EXIT_OK) code = check_evaluation(e);
     if (code == EXIT_OK) code = pairs_read(&e->pairs, &e->files);
+    if (code == EXIT_OK) hint_tokenizer(e);
+    e->score.tokens = e->other.tokens = tokens_of(e->tokenize);
     if (code == EXIT_OK && e->hypotheses != NULL)
         code = score_file(&e->score, e->hypotheses, &e->pairs);
     else if (code == EXIT_OK)
@@ -252,12 +291,14 @@ static int evaluate(struct evaluation *e)
 
 int command_evaluate(int argc, char **argv)
 {
-    struct evaluation e = {.search = search_default, .resamples = 1000, .seed = 1};
+    struct evaluation e = {
+        .search = search_default, .tokenize = "13a", .resamples = 1000, .seed = 1};
     /* clang-format off */
     const struct option_row data = {"Data", OPTION_GROUP, NULL, "", "", 0, 0, 0};
-    struct option_row rows[SEARCH_ROWS + 1 + PAIR_ROWS + 9] = {
+    struct option_row rows[SEARCH_ROWS + 1 + PAIR_ROWS + 10] = {
         [SEARCH_ROWS + 1 + PAIR_ROWS] =
         {"hypotheses", OPTION_INPUT, &e.hypotheses, "FILE", "score these translations, one per line of the pairs, instead of those of a model", 0, 0, 0},
+        {"tokenize", OPTION_CHOICE, &e.tokenize, "13a|zh|intl|char|none", "how bleu splits sentences into words; zh, char: for scripts without spaces", 0, 0, 0},
         {"Comparison", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"bootstrap", OPTION_INTEGER, &e.resamples, "N", "number of resamples for intervals and p-values; 0: none", 0, 1000000, 0},
         {"seed", OPTION_SEED, &e.seed, "N", "random seed of the resamples", 0, 0, 0},

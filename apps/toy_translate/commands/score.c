@@ -1,6 +1,7 @@
 /* score.c - scores translations against the targets of pairs: BLEU, chrF and exact matches. Keeps
    the counts of every sentence for intervals and comparisons. */
 #include "commands.h"
+#include "kit/unicode.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,17 +32,15 @@ double score_chrf(const long long *sums)
 }
 
 /* counts: [SCORE_COUNTS] of one sentence, initially 0 */
-static rapt_status count_sentence(long long *counts, rapt_bleu *lowered, rapt_text hypothesis,
-                                  rapt_text reference)
+static rapt_status count_sentence(long long *counts, rapt_bleu_tokens tokens, rapt_bleu *lowered,
+                                  rapt_text hypothesis, rapt_text reference, rapt_message *why)
 {
     rapt_bleu bleu = {{0}, {0}, 0, 0};
     rapt_chrf chrf = {{0}, {0}, {0}};
-    rapt_status status =
-        rapt_bleu_add(&bleu, RAPT_BLEU_TOKENS_13A, 0, hypothesis, reference, NULL, NULL);
+    rapt_status status = rapt_bleu_add(&bleu, tokens, 0, hypothesis, reference, NULL, why);
     if (status == RAPT_OK)
-        status =
-            rapt_bleu_add(lowered, RAPT_BLEU_TOKENS_NONE, 1, hypothesis, reference, NULL, NULL);
-    if (status == RAPT_OK) status = rapt_chrf_add(&chrf, hypothesis, reference, NULL, NULL);
+        status = rapt_bleu_add(lowered, RAPT_BLEU_TOKENS_NONE, 1, hypothesis, reference, NULL, why);
+    if (status == RAPT_OK) status = rapt_chrf_add(&chrf, hypothesis, reference, NULL, why);
     memcpy(counts, bleu.matches, sizeof bleu.matches);
     memcpy(counts + 4, bleu.totals, sizeof bleu.totals);
     counts[8] = bleu.hypothesis_length;
@@ -61,13 +60,30 @@ int score_add(struct score *score, rapt_text hypothesis, rapt_text reference)
     }
     long long *counts = score->counts + score->sentences * SCORE_COUNTS;
     memset(counts, 0, SCORE_COUNTS * sizeof *counts);
-    rapt_status status = count_sentence(counts, &score->lowered, hypothesis, reference);
-    if (status != RAPT_OK) return failed("scores: %s", rapt_status_text(status));
+    rapt_message why = {""};
+    rapt_status status =
+        count_sentence(counts, score->tokens, &score->lowered, hypothesis, reference, &why);
+    if (status != RAPT_OK) return failed("scores: %s", why.text);
     for (int c = 0; c < SCORE_COUNTS; c++) score->sums[c] += counts[c];
     score->sentences++;
     score->exact += hypothesis.size == reference.size &&
                     memcmp(hypothesis.bytes, reference.bytes, reference.size) == 0;
     return EXIT_OK;
+}
+
+const char *score_tokenizer(const struct pairs *pairs)
+{
+    size_t counts[SCRIPT_MARK + 1] = {0}, spaces = 0;
+    for (size_t i = 0; i < pairs->count; i++)
+        for (size_t at = 0; at < pairs->target[i].size;) {
+            uint32_t character = unicode_next(pairs->target[i], &at);
+            spaces += character <= ' ';
+            counts[script_of(character)]++;
+        }
+    size_t unspaced = counts[SCRIPT_HAN] + counts[SCRIPT_UNSPACED];
+    if (unspaced <= counts[SCRIPT_SPACED] - spaces) return NULL;
+    if (spaces > unspaced / 4) return NULL; /* split into words already */
+    return counts[SCRIPT_UNSPACED] > unspaced / 10 ? "char" : "zh";
 }
 
 struct scoring {
@@ -111,7 +127,7 @@ int score_pairs(struct score *score, rapt_translator *translator, const struct p
     rapt_message why = {""};
     struct scoring scoring = {score, pairs, output, 0, EXIT_OK};
     double start = now();
-    *score = (struct score){0};
+    *score = (struct score){.tokens = score->tokens};
     rapt_status status = rapt_translate_many(translator, pairs->source, pairs->count, 0,
                                              add_translation, &scoring, &why);
     score->seconds = now() - start;
