@@ -227,9 +227,49 @@ static void changed(void **state)
     }
 }
 
+/* The words of a text, with a bar after each. */
+static void check_words(const char *bytes, const char *expected)
+{
+    char found[200] = "";
+    rapt_text text = {bytes, strlen(bytes)}, word;
+    for (size_t at = 0; word_next(text, &at, &word);)
+        snprintf(found + strlen(found), sizeof found - strlen(found), "%.*s|", (int)word.size,
+                 word.bytes);
+    assert_string_equal(found, expected);
+}
+
+/* Punctuation is no part of a word, and in scripts without spaces every character is a word. */
+static void words_of_scripts(void **state)
+{
+    (void)state;
+    check_words("", "");
+    check_words("the garden.", "the|garden|");
+    check_words(" (garden), \"garden\"... 42 don't 3rd", "garden|garden|don't|rd|");
+    check_words("„Garten“ – «jardin» ¿qué? … 5€", "Garten|jardin|qué|");
+    check_words("小猫睡在window上。", "小|猫|睡|在|window|上|");
+    check_words("猫は寝る、ｱｲ！", "猫|は|寝|る|ｱ|ｲ|");
+    check_words("Кот, «спит».", "Кот|спит|");
+    check_words("القطة، تنام؟", "القطة|تنام|");
+    check_words("한국어 문장.", "한국어|문장|");
+}
+
+static void lists_of_0_2(void **state)
+{
+    char *list = seen_update("Hund\n„Katze“\n小猫睡。\n");
+    (void)state;
+    assert_string_equal(list, "Hund\nKatze\n小\n猫\n睡\n");
+    assert_true(seen_has(list, (rapt_text){"猫睡 Katze.", 14}));
+    assert_false(seen_has(list, (rapt_text){"猫跑", 6}));
+    assert_null(seen_update(list));
+    assert_null(seen_update(""));
+    free(list);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_threads), cmocka_unit_test(valid),
-                                       cmocka_unit_test(changed), cmocka_unit_test(too_long)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_threads),      cmocka_unit_test(valid),
+        cmocka_unit_test(changed),          cmocka_unit_test(too_long),
+        cmocka_unit_test(words_of_scripts), cmocka_unit_test(lists_of_0_2)};
     return cmocka_run_group_tests(tests, begin, end);
 }

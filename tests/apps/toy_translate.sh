@@ -202,6 +202,10 @@ check "a word that training never saw in JSON" grep -q '^{"sentence":0,.*"unseen
 check "no such word" grep -q '^{"sentence":1,.*"unseen":\[\]}$' again
 printf 'red, (old) redder Red 42\n' | "$program" translate --model model 2>err >again
 says "never seen in training: redder, Red"
+echo 'red xylophone. «old» (zebra)?' | "$program" translate --model model 2>err >again
+grep -qx "$(basename "$program"): never seen in training: xylophone, zebra" err || { fail "punctuation of unseen words:"; cat err; }
+echo 'red 小猫睡。' | "$program" translate --model model 2>err >again
+says "never seen in training: 小, 猫, 睡"
 code 1 "$program" translate --model model missing
 says "missing: No such file"
 

@@ -39,7 +39,8 @@ static json_t *attention_json(const struct attention *attention)
     json_t *rows = number_rows(attention->grid, attention->target.count, attention->source.count);
     return json_pack("{s:s, s:o, s:o, s:o, s:o}", "translation", attention->text, "source",
                      words_json(&attention->source), "target", words_json(&attention->target),
-                     "weights", rows, "unseen", unseen_json(&attention->source, attention->unseen));
+                     "weights", rows, "unseen",
+                     unseen_json(&attention->seen, &attention->source, attention->unseen));
 }
 
 struct options {

@@ -167,13 +167,12 @@ static int find_weights(struct found *found, rapt_translator *translator, const 
 
 /* Marks the words of the columns that training has not seen, by the list in the model's file. With
    decoder self-attention the columns are target words, about which nothing is known. */
-static void mark_unseen(struct attention *attention, const rapt_translator *translator,
-                        const struct found *found, rapt_weights which)
+static void mark_unseen(struct attention *attention, const struct found *found, rapt_weights which)
 {
     const int count = attention->source.count;
     struct words words;
-    bool known;
-    bool *unseen = unseen_find(translator, found->source + 1, found->source_count, &words, &known);
+    bool known = attention->seen.list != NULL;
+    bool *unseen = unseen_find(&attention->seen, found->source + 1, found->source_count, &words);
     attention->unseen = xcalloc((size_t)count, sizeof *attention->unseen);
     attention->names = xcalloc((size_t)count, sizeof *attention->names);
     attention->self = which == RAPT_WEIGHTS_ENCODER;
@@ -192,22 +191,21 @@ int attention_make(struct attention *attention, rapt_translator *translator,
                    const struct attention_choice *choice)
 {
     struct found found = {.translator = translator};
-    struct unseen unseen = {0};
     struct raw raw = {0};
     *attention = (struct attention){0};
+    unseen_open(&attention->seen, translator);
     int code = choice->target != NULL ? take_pair(&found, choice)
                                       : find_weights(&found, translator, choice->sentence);
     if (code == EXIT_OK && found.source_count + source_ends(rapt_translator_model(translator)) == 0)
         code = failed("the sentence has no tokens");
     if (code == EXIT_OK) code = fold_weights(attention, translator, &found, choice);
-    if (code == EXIT_OK) mark_unseen(attention, translator, &found, choice->which);
-    if (code == EXIT_OK) unseen_add(&unseen, translator, found.source + 1, found.source_count);
+    if (code == EXIT_OK) mark_unseen(attention, &found, choice->which);
     if (code == EXIT_OK) raw_add(&raw, translator, found.source + 1, found.source_count);
     if (code == EXIT_OK && choice->model != NULL) raw_report(&raw, translator, choice->model);
-    if (choice->quiet)
-        unseen_free(&unseen);
-    else
-        unseen_report(&unseen);
+    if (code == EXIT_OK && !choice->quiet) {
+        unseen_add(&attention->seen, found.source + 1, found.source_count);
+        unseen_report(&attention->seen);
+    }
     attention->text = found.text;
     free(found.source);
     free(found.target);
@@ -227,6 +225,7 @@ void attention_free(struct attention *attention)
         free((char *)attention->names[w].bytes);
     free(attention->names);
     free(attention->unseen);
+    unseen_free(&attention->seen);
     words_free(&attention->source);
     words_free(&attention->target);
     free(attention->grid);

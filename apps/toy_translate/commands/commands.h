@@ -57,18 +57,20 @@ void words_fold(const struct words *source, const struct words *target, const fl
 
 /* ---- unseen.c: words that training did not see ---- */
 struct unseen {
-    char **words; /* [count], all different */
+    const rapt_translator *translator;
+    const char *list; /* of seen.c, or NULL: words are guessed */
+    char *updated;    /* the list, if an earlier version made it */
+    char **words;     /* [count], all different */
     size_t count, more;
-    bool known; /* by the list of seen.c; otherwise guessed */
 };
-/* Splits a source sentence into words and returns which of them training has not seen:
-   [words->count], which the caller frees. *known: by the list of seen.c */
-bool *unseen_find(const rapt_translator *translator, const int32_t *ids, int count,
-                  struct words *words, bool *known);
-json_t *unseen_json(const struct words *words, const bool *unseen);
+void unseen_open(struct unseen *unseen, const rapt_translator *translator);
+/* Splits a source sentence at spaces and returns which parts have a word that training has not
+   seen: [words->count], which the caller frees. */
+bool *unseen_find(const struct unseen *unseen, const int32_t *ids, int count, struct words *words);
+/* Returns the words that `found` marks, or none if they are guessed. */
+json_t *unseen_json(const struct unseen *unseen, const struct words *words, const bool *found);
 /* Adds the words of a source sentence that training has not seen. */
-void unseen_add(struct unseen *unseen, const rapt_translator *translator, const int32_t *ids,
-                int count);
+void unseen_add(struct unseen *unseen, const int32_t *ids, int count);
 void unseen_report(struct unseen *unseen); /* names them in a message, and forgets them */
 void unseen_free(struct unseen *unseen);
 
@@ -158,7 +160,8 @@ struct attention_choice {
 struct attention {
     struct words source, target; /* columns, which are attended to, and rows, which attend */
     float *grid;                 /* [target.count][source.count] */
-    bool *unseen;                /* [source.count] words that training has not seen, by its list */
+    struct unseen seen;          /* the words that training has not seen */
+    bool *unseen;                /* [source.count] columns with such a word, by the list */
     rapt_text *names;            /* [source.count] labels of the map: unseen words are marked */
     bool self;                   /* rows and columns are the same words */
     char *text;                  /* the translation */

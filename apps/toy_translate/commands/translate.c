@@ -92,9 +92,8 @@ static json_t *tokens_json(const rapt_tokenizer *tokenizer, const int32_t *ids, 
 static json_t *unseen_of(const struct job *job, const rapt_translation *t)
 {
     struct words words;
-    bool known;
-    bool *unseen = unseen_find(job->translator, t->source, t->source_count, &words, &known);
-    json_t *list = known ? unseen_json(&words, unseen) : json_array();
+    bool *unseen = unseen_find(&job->unseen, t->source, t->source_count, &words);
+    json_t *list = unseen_json(&job->unseen, &words, unseen);
     free(unseen);
     words_free(&words);
     return list;
@@ -155,7 +154,7 @@ static int translation_callback(void *user, const rapt_translation *t)
     else
         print_translation(job, t, text, !bad);
     if (t->rank == 0 && !bad) {
-        unseen_add(&job->unseen, job->translator, t->source, t->source_count);
+        unseen_add(&job->unseen, t->source, t->source_count);
         raw_add(&job->raw, job->translator, t->source, t->source_count);
     }
     free(text);
@@ -287,6 +286,7 @@ int command_translate(int argc, char **argv)
         code = search_open(&search, command.name, &job->translator);
         job->nbest = search.nbest, job->model = search.model;
         if (code == EXIT_OK) search_report(&search, job->translator);
+        if (code == EXIT_OK) unseen_open(&job->unseen, job->translator);
         if (code == EXIT_OK)
             code = translate_input(job, command.rest_count > 0 ? command.rest[0] : NULL);
     }

@@ -3,6 +3,7 @@
    or is split into three or more pieces of fewer than two letters on average. For models of other
    projects it makes no guess, since their vocabularies also split words that they have seen. */
 #include "commands.h"
+#include "kit/unicode.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,17 @@ static void add_unseen(struct unseen *unseen, rapt_text word)
     unseen->words[unseen->count++] = text;
 }
 
+/* Returns whether the text is in a script without spaces, whose words are not known. */
+static bool has_unspaced(rapt_text text)
+{
+    bool found = false;
+    for (size_t at = 0; at < text.size && !found;) {
+        enum script script = script_of(unicode_next(text, &at));
+        found = script == SCRIPT_HAN || script == SCRIPT_UNSPACED;
+    }
+    return found;
+}
+
 /* Guesses which words have not been seen. */
 static void guess_unseen(const rapt_tokenizer *tokenizer, const int32_t *ids, int count,
                          const struct words *words, bool *unseen)
@@ -58,48 +70,74 @@ static void guess_unseen(const rapt_tokenizer *tokenizer, const int32_t *ids, in
         pieces[words->of_token[t]] += has_letter(rapt_tokenizer_token(tokenizer, ids[t]));
         if (unknown >= 0 && ids[t] == unknown) unseen[words->of_token[t]] = true;
     }
-    for (int w = 0; w < words->count; w++)
+    for (int w = 0; w < words->count; w++) {
         unseen[w] |= pieces[w] > 2 && letters_of(words->texts[w]) < 2 * pieces[w];
+        unseen[w] &= !has_unspaced(words->texts[w]);
+    }
     free(pieces);
 }
 
-bool *unseen_find(const rapt_translator *translator, const int32_t *ids, int count,
-                  struct words *words, bool *known)
+void unseen_open(struct unseen *unseen, const rapt_translator *translator)
 {
-    const rapt_model *model = rapt_translator_model(translator);
-    const rapt_tokenizer *tokenizer = rapt_translator_source(translator);
-    const char *list = rapt_model_metadata(model, WORDS_KEY);
-    words_make(words, tokenizer, ids, count);
-    bool *unseen = xcalloc((size_t)words->count, sizeof *unseen);
-    if (list != NULL)
-        for (int w = 0; w < words->count; w++) unseen[w] = !seen_has(list, words->texts[w]);
-    else if (rapt_model_metadata(model, "rapt.origin") == NULL)
-        guess_unseen(tokenizer, ids, count, words, unseen);
-    unseen[words->count - 1] = false; /* the end token */
-    *known = list != NULL;
-    return unseen;
+    const char *list = rapt_model_metadata(rapt_translator_model(translator), WORDS_KEY);
+    *unseen = (struct unseen){.translator = translator, .list = list};
+    unseen->updated = list != NULL ? seen_update(list) : NULL;
+    if (unseen->updated != NULL) unseen->list = unseen->updated;
 }
 
-json_t *unseen_json(const struct words *words, const bool *unseen)
+bool *unseen_find(const struct unseen *unseen, const int32_t *ids, int count, struct words *words)
+{
+    const rapt_model *model = rapt_translator_model(unseen->translator);
+    const rapt_tokenizer *tokenizer = rapt_translator_source(unseen->translator);
+    words_make(words, tokenizer, ids, count);
+    bool *found = xcalloc((size_t)words->count, sizeof *found);
+    if (unseen->list != NULL)
+        for (int w = 0; w < words->count; w++) found[w] = !seen_has(unseen->list, words->texts[w]);
+    else if (rapt_model_metadata(model, "rapt.origin") == NULL)
+        guess_unseen(tokenizer, ids, count, words, found);
+    found[words->count - 1] = false; /* the end token */
+    return found;
+}
+
+/* Finds the next word of the text that is not in the list, if there is one. */
+static bool next_unseen(const struct unseen *unseen, rapt_text text, size_t *at, rapt_text *word)
+{
+    while (word_next(text, at, word))
+        if (unseen->list == NULL || !seen_has(unseen->list, *word)) return true;
+    return false;
+}
+
+json_t *unseen_json(const struct unseen *unseen, const struct words *words, const bool *found)
 {
     json_t *list = json_array();
-    for (int w = 0; w < words->count; w++) {
-        char *word = printable(words->texts[w]);
-        if (unseen[w]) put_item(list, json_string(word));
-        free(word);
-    }
+    rapt_text word;
+    for (int w = 0; unseen->list != NULL && w < words->count; w++)
+        for (size_t at = 0; found[w] && next_unseen(unseen, words->texts[w], &at, &word);) {
+            char *text = printable(word);
+            put_item(list, json_string(text));
+            free(text);
+        }
     return list;
 }
 
-void unseen_add(struct unseen *unseen, const rapt_translator *translator, const int32_t *ids,
-                int count)
+void unseen_add(struct unseen *unseen, const int32_t *ids, int count)
 {
     struct words words;
-    bool *found = unseen_find(translator, ids, count, &words, &unseen->known);
+    rapt_text word;
+    bool *found = unseen_find(unseen, ids, count, &words);
     for (int w = 0; w < words.count; w++)
-        if (found[w]) add_unseen(unseen, words.texts[w]);
+        for (size_t at = 0; found[w] && next_unseen(unseen, words.texts[w], &at, &word);)
+            add_unseen(unseen, word);
     free(found);
     words_free(&words);
+}
+
+static void forget_words(struct unseen *unseen)
+{
+    for (size_t i = 0; i < unseen->count; i++) free(unseen->words[i]);
+    free(unseen->words);
+    unseen->words = NULL;
+    unseen->count = unseen->more = 0;
 }
 
 void unseen_report(struct unseen *unseen)
@@ -111,18 +149,18 @@ void unseen_report(struct unseen *unseen)
         free(list);
         list = more;
     }
-    const char *how = unseen->known ? "" : "probably ";
+    const char *how = unseen->list != NULL ? "" : "probably ";
     if (unseen->more > 0)
         print_message("%snever seen in training: %s, and %zu more", how, list, unseen->more);
     else
         print_message("%snever seen in training: %s", how, list);
     free(list);
-    unseen_free(unseen);
+    forget_words(unseen);
 }
 
 void unseen_free(struct unseen *unseen)
 {
-    for (size_t i = 0; i < unseen->count; i++) free(unseen->words[i]);
-    free(unseen->words);
+    forget_words(unseen);
+    free(unseen->updated);
     *unseen = (struct unseen){0};
 }

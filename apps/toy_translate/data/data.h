@@ -180,7 +180,13 @@ void seen_add_list(struct seen *seen, const char *list); /* a result of seen_lis
    caller frees the list. */
 char *seen_list(struct seen *seen);
 void seen_free(struct seen *seen);
-bool seen_has(const char *list, rapt_text word); /* also true for a word without letters */
+bool seen_has(const char *list, rapt_text text); /* all words of the text */
+/* Returns a list made by an earlier version with the words that word_next finds, or NULL if it has
+   them already or is too long. The caller frees it. */
+char *seen_update(const char *list);
+/* Finds the next word at or after *at and moves *at to its end. Returns false at the end of the
+   text. */
+bool word_next(rapt_text text, size_t *at, rapt_text *word);
 
 /* ---- examples.c and index.c: pairs as tokens ---- */
 struct examples {

@@ -1,9 +1,11 @@
 /* seen.c - the source words that a model was trained on: collects the words of sentences, turns
    them into a sorted list with one word per line for the model's file, and looks up words in such a
-   list. Numbers and punctuation are not words, and punctuation at the ends of a word is ignored.
-   Since the list is text, NUL separates words like a space. */
+   list. Numbers and punctuation are not words, and punctuation at the ends of a word is ignored. In
+   scripts without spaces every character is a word. Since the list is text, NUL separates words
+   like a space. */
 #include "data.h"
 #include "kit/hash.h"
+#include "kit/unicode.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,18 +45,29 @@ static void add_word(struct seen *set, rapt_text word)
     set->bytes += word.size + 1;
 }
 
-static bool is_letter(unsigned char c)
+static bool is_letter(uint32_t c)
 {
-    return c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return script_of(c) == SCRIPT_SPACED && c > ' ' && !(c >= '0' && c <= '9');
 }
 
-/* Returns the word from its first to its last letter, or an empty text. */
-static rapt_text letters_of(rapt_text word)
+bool word_next(rapt_text text, size_t *at, rapt_text *word)
 {
-    size_t from = 0, to = word.size;
-    while (from < to && !is_letter((unsigned char)word.bytes[from])) from++;
-    while (to > from && !is_letter((unsigned char)word.bytes[to - 1])) to--;
-    return (rapt_text){word.bytes + from, to - from};
+    size_t first = text.size, end = text.size;
+    while (*at < text.size) {
+        size_t here = *at;
+        uint32_t c = unicode_next(text, at);
+        enum script script = script_of(c);
+        bool inside = first < text.size, alone = script == SCRIPT_HAN || script == SCRIPT_UNSPACED;
+        if (inside && (alone || c == ' ' || c == 0)) {
+            *at = here;
+            break;
+        }
+        if (!inside && (alone || is_letter(c))) first = here;
+        if (alone || is_letter(c)) end = *at;
+        if (alone) break;
+    }
+    *word = (rapt_text){text.bytes + first, end - first};
+    return first < text.size;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -103,21 +116,18 @@ static size_t write_text(struct seen *seen, const rapt_tokenizer *tokenizer, con
 void seen_add(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
 {
     if (seen->bytes >= LIST_BYTES) return;
-    size_t size = write_text(seen, tokenizer, ids, count);
-    for (size_t at = 0, end; at < size; at = end + 1) {
-        for (end = at; end < size && seen->text[end] != ' ' && seen->text[end] != 0;) end++;
-        rapt_text word = letters_of((rapt_text){seen->text + at, end - at});
-        if (word.size > 0) add_word(seen, word);
-    }
+    rapt_text word, text = {NULL, write_text(seen, tokenizer, ids, count)};
+    text.bytes = seen->text;
+    for (size_t at = 0; word_next(text, &at, &word);) add_word(seen, word);
 }
 
 void seen_add_list(struct seen *seen, const char *list)
 {
     if (list == NULL) seen->bytes = LIST_BYTES;
     while (seen->bytes < LIST_BYTES && *list != 0) {
-        size_t size = strcspn(list, "\n");
-        add_word(seen, (rapt_text){list, size});
-        list += size + 1;
+        rapt_text word, line = {list, strcspn(list, "\n")};
+        for (size_t at = 0; word_next(line, &at, &word);) add_word(seen, word);
+        list += line.size + 1;
     }
 }
 
@@ -145,11 +155,9 @@ static int compare_word(rapt_text word, const char *line, size_t size)
     return order != 0 ? order : (word.size > size) - (word.size < size);
 }
 
-/* word must not contain NUL. */
 static bool list_has(const char *list, rapt_text word)
 {
     size_t low = 0, high = strlen(list); /* offsets at which lines begin */
-    word = letters_of(word);
     while (low < high) {
         size_t at = low + (high - low) / 2;
         while (at > low && list[at - 1] != '\n') at--;
@@ -161,15 +169,29 @@ static bool list_has(const char *list, rapt_text word)
         else
             low = at + size + (list[at + size] == '\n');
     }
-    return word.size == 0;
+    return false;
 }
 
-bool seen_has(const char *list, rapt_text word)
+bool seen_has(const char *list, rapt_text text)
 {
     bool all = true;
-    for (size_t at = 0, end; all && at < word.size; at = end + 1) {
-        for (end = at; end < word.size && word.bytes[end] != 0;) end++;
-        all = list_has(list, (rapt_text){word.bytes + at, end - at});
-    }
+    rapt_text word;
+    for (size_t at = 0; all && word_next(text, &at, &word);) all = list_has(list, word);
     return all;
+}
+
+char *seen_update(const char *list)
+{
+    struct seen seen = {0};
+    bool same = true;
+    rapt_text word;
+    for (const char *line = list; same && *line; line += strcspn(line, "\n") + 1) {
+        size_t at = 0, size = strcspn(line, "\n");
+        same = word_next((rapt_text){line, size}, &at, &word) && word.size == size;
+    }
+    if (same) return NULL;
+    seen_add_list(&seen, list);
+    char *updated = seen_list(&seen);
+    seen_free(&seen);
+    return updated;
 }
