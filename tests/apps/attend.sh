@@ -50,6 +50,21 @@ done
 code 0 $attend red old new --target "neu alt rot" --self decoder --json >again
 check "what the decoder attends to" grep -q '"source":\["(begin)","neu","alt","rot"\],"target":\["neu","alt","rot","(end)"\]' again
 check "nothing later" grep -qE '"weights":\[\[[^]]*,0.0,0.0\],\[[^]]*,0.0\],' again
+# A translation that reaches the last of the 512 positions has no end token.
+awk 'BEGIN { for (i = 0; i < 60; i++) { printf "a b b b\t"; for (k = 0; k < 150 + i; k++) printf "%sb", k ? " " : ""; print "" } }' >endless.tsv
+code 0 "$program" train --data endless.tsv --layers 1 --width 16 --heads 2 --vocab 260 --steps 100 --rate 0.01 --warmup 5 \
+    --batch-tokens 1024 --smoothing 0 --dropout 0 --threads 1 --out endless
+long=$(awk 'BEGIN { for (i = 0; i < 512; i++) printf "%sb", i ? " " : "" }')
+for which in "" "--self decoder" "--self encoder"; do
+    code 0 "$program" attend --model endless --beam 1 --max-length-factor 1000 --threads 1 --json $which a >again
+    check "to the last position: $which" grep -qF "{\"translation\":\"$long\"," again
+    check "rows to the last position: $which" sums again 2
+    check "no end token: $which" [ "$(grep -c '"(end)"\],"weights"' again)" -eq "$([ "$which" = "--self encoder" ]; echo $((1 - $?)))" ]
+    code 0 "$program" attend --model endless --target "$long" --threads 1 --json $which a >given
+    check "the same as given: $which" cmp again given
+done
+code 1 "$program" attend --model endless --target "$long b" a
+says "the translation has more tokens than the model has positions"
 code 0 $attend red old new --self encoder --json >again
 check "what the encoder attends to" grep -q '"source":\["red","old","new","(end)"\],"target":\["red","old","new","(end)"\]' again
 code 2 $attend red --self encoder --layer 3

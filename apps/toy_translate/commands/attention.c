@@ -40,6 +40,18 @@ static int attention_callback(void *user, const rapt_translation *t)
     return 1;
 }
 
+static bool source_ends(const rapt_model *model)
+{
+    return !rapt_model_config(model)->no_source_end;
+}
+
+/* Returns whether the translation ends with an end token. One that reaches the model's last
+   position is cut off without it. */
+static bool target_ends(const rapt_model *model, const struct found *found)
+{
+    return found->target_count < rapt_model_config(model)->positions;
+}
+
 /* Tokenizes a translation that is given, as if the model had found it. */
 static int take_pair(struct found *found, const struct attention_choice *choice)
 {
@@ -56,7 +68,8 @@ static int take_pair(struct found *found, const struct attention_choice *choice)
         int32_t *ids = xcalloc(bound, sizeof *ids);
         rapt_status status =
             rapt_tokenizer_encode(tokenizers[i], text, ids, NULL, bound, &count, &why);
-        bool fits = status == RAPT_OK && count < (size_t)positions;
+        int most = positions - (i == 0 && source_ends(model));
+        bool fits = status == RAPT_OK && count <= (size_t)most;
         int32_t *all = copy_ids(ids, fits ? (int)count : 0, rapt_target_begin(model, tokenizers[i]),
                                 rapt_tokenizer_special(tokenizers[i], RAPT_TOKEN_END));
         free(ids);
@@ -68,11 +81,6 @@ static int take_pair(struct found *found, const struct attention_choice *choice)
     }
     found->text = xasprintf("%s", choice->target);
     return EXIT_OK;
-}
-
-static bool source_ends(const rapt_model *model)
-{
-    return !rapt_model_config(model)->no_source_end;
 }
 
 /* Reads weights, [count], as the mean of the chosen heads. */
@@ -95,7 +103,8 @@ static rapt_status average_heads(rapt_session *session, const struct attention_c
 static int read_weights(const rapt_model *model, const struct found *found,
                         const struct attention_choice *choice, size_t count, float *weights)
 {
-    int sources = found->source_count + source_ends(model), targets = found->target_count + 1;
+    int sources = found->source_count + source_ends(model);
+    int targets = found->target_count + target_ends(model, found);
     rapt_limits limits = {.size = sizeof limits,
                           .batch = 1,
                           .source_tokens = sources,
@@ -121,11 +130,13 @@ static int read_weights(const rapt_model *model, const struct found *found,
 static void make_words(struct attention *attention, rapt_translator *translator,
                        const struct found *found, rapt_weights which)
 {
-    bool ends = source_ends(rapt_translator_model(translator));
+    const rapt_model *model = rapt_translator_model(translator);
+    bool ends = source_ends(model), target_end = target_ends(model, found);
     const rapt_tokenizer *source = rapt_translator_source(translator);
     const rapt_tokenizer *target = rapt_translator_target(translator);
     if (which == RAPT_WEIGHTS_DECODER) {
-        words_make(&attention->source, target, found->target + 1, found->target_count);
+        words_make(&attention->source, target, found->target + 1,
+                   found->target_count - !target_end);
         words_begin(&attention->source);
     } else {
         words_make(&attention->source, source, found->source + 1, found->source_count);
@@ -137,6 +148,7 @@ static void make_words(struct attention *attention, rapt_translator *translator,
         return;
     }
     words_make(&attention->target, target, found->target + 1, found->target_count);
+    if (!target_end) words_no_end(&attention->target);
 }
 
 static int fold_weights(struct attention *attention, rapt_translator *translator,
