@@ -45,6 +45,7 @@ bool is_input(const char *path)
 static bool is_stream(const char *path)
 {
     struct stat about;
+    if (strcmp(path, STANDARD_OUTPUT) == 0) return true;
     if (stat(path, &about) != 0 || S_ISDIR(about.st_mode)) return false;
     return !S_ISREG(about.st_mode) || is_output(path);
 }
@@ -60,7 +61,7 @@ static int write_whole(FILE *file, const char *bytes, size_t size)
 static int write_stream(const char *path, const char *bytes, size_t size)
 {
     int wrong;
-    if (is_output(path)) {
+    if (strcmp(path, STANDARD_OUTPUT) == 0 || is_output(path)) {
         wrong = write_whole(stdout, bytes, size);
     } else {
         FILE *file = fopen(path, "wb");
@@ -95,22 +96,29 @@ int file_read(const char *path, char **bytes, size_t *size)
     }
     if (got < 0) wrong = errno;
     close(file);
+    if (wrong == EISDIR) return failed("%s: this is a folder, not a file", path);
     return wrong ? failed("%s: %s", path, strerror(wrong)) : EXIT_OK;
 }
 
-static const char *row_path(const struct option_row *row, enum option_kind kind)
+static const char *input_path(const struct option_row *row)
 {
-    return row->kind == kind && row->given ? *(const char *const *)row->value : NULL;
+    return row->kind == OPTION_INPUT && row->given ? *(const char *const *)row->value : NULL;
+}
+
+static const char *output_path(const struct option_row *row)
+{
+    bool output = row->kind == OPTION_OUTPUT || row->kind == OPTION_MADE;
+    return output && row->given ? *(const char *const *)row->value : NULL;
 }
 
 static int check_input(const struct command *command, const struct option_row *input)
 {
-    const char *path = row_path(input, OPTION_INPUT);
+    const char *path = input_path(input);
     if (path == NULL) return GO_ON;
     if (is_output(path))
         return usage_error("--%s %s: standard output is the same file", input->name, path);
     for (int i = 0; i < command->count; i++) {
-        const char *out = row_path(&command->rows[i], OPTION_OUTPUT);
+        const char *out = output_path(&command->rows[i]);
         if (out != NULL && file_same(path, out))
             return usage_error("--%s %s is the same file as --%s %s", command->rows[i].name, out,
                                input->name, path);
@@ -120,16 +128,32 @@ static int check_input(const struct command *command, const struct option_row *i
 
 static int check_output(const struct option_row *output)
 {
-    const char *path = row_path(output, OPTION_OUTPUT);
+    const char *path = output_path(output);
     rapt_message why = {""};
-    if (path == NULL || is_stream(path) || rapt_file_check(path, 0, 0, &why) == RAPT_OK)
+    if (path == NULL || (output->kind == OPTION_OUTPUT && is_stream(path)) ||
+        rapt_file_check(path, 0, 0, &why) == RAPT_OK)
         return GO_ON;
     return failed("--%s: %s", output->name, why.text);
 }
 
+/* Fails if two options read standard input. */
+static int check_standard_input(const struct command *command)
+{
+    const struct option_row *first = NULL;
+    for (int i = 0; i < command->count; i++) {
+        const char *path = input_path(&command->rows[i]);
+        if (path == NULL || strcmp(path, STANDARD_INPUT) != 0) continue;
+        if (first != NULL)
+            return usage_error("--%s and --%s cannot both read standard input", first->name,
+                               command->rows[i].name);
+        first = &command->rows[i];
+    }
+    return GO_ON;
+}
+
 int files_check(const struct command *command)
 {
-    int code = GO_ON;
+    int code = check_standard_input(command);
     for (int i = 0; i < command->count && code == GO_ON; i++)
         code = check_input(command, &command->rows[i]);
     for (int i = 0; i < command->count && code == GO_ON; i++)

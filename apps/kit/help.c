@@ -84,6 +84,7 @@ char *option_default(const struct option_row *row)
         return xasprintf(" [%llu]", (unsigned long long)*(uint64_t *)row->value);
     case OPTION_INPUT:
     case OPTION_OUTPUT:
+    case OPTION_MADE:
     case OPTION_TEXT:
     case OPTION_CHOICE:
         text = *(const char *const *)row->value;

@@ -94,6 +94,20 @@ static int wrong_choice(const struct command *command, const struct option_row *
     return code;
 }
 
+static int set_path(const struct command *command, struct option_row *row, const char *text)
+{
+    bool dash = strcmp(text, "-") == 0;
+    *(const char **)row->value = !dash                       ? text
+                                 : row->kind == OPTION_INPUT ? STANDARD_INPUT
+                                                             : STANDARD_OUTPUT;
+    if (*text == 0) return wrong_option(command, "--%s is empty", row->name);
+    if (!dash || row->kind != OPTION_MADE) return GO_ON;
+    return wrong_option(command,
+                        "--%s -: this file cannot be written to standard output; give its name, "
+                        "or ./- for a file of that name",
+                        row->name);
+}
+
 int option_set(const struct command *command, struct option_row *row, const char *text)
 {
     row->given = true;
@@ -105,9 +119,8 @@ int option_set(const struct command *command, struct option_row *row, const char
         return GO_ON;
     case OPTION_INPUT:
     case OPTION_OUTPUT:
-        *(const char **)row->value = text;
-        if (*text == 0) return wrong_option(command, "--%s is empty", row->name);
-        return GO_ON;
+    case OPTION_MADE:
+        return set_path(command, row, text);
     case OPTION_TEXT:
         *(const char **)row->value = text;
         return GO_ON;
@@ -154,6 +167,7 @@ char *option_text(const struct option_row *row)
         return xasprintf("%llu", (unsigned long long)*(uint64_t *)row->value);
     case OPTION_INPUT:
     case OPTION_OUTPUT:
+    case OPTION_MADE:
     case OPTION_TEXT:
     case OPTION_CHOICE:
         text = *(const char *const *)row->value;

@@ -57,8 +57,9 @@ enum option_kind {
     OPTION_SEED,    /* uint64_t */
     OPTION_REAL,    /* double */
     OPTION_MINUTES, /* double, minutes; given as 90, 90m, 30s or 1.5h */
-    OPTION_INPUT,   /* const char *, a file that is read */
-    OPTION_OUTPUT,  /* const char *, a file that is written */
+    OPTION_INPUT,   /* const char *, a file that is read; - becomes STANDARD_INPUT */
+    OPTION_OUTPUT,  /* const char *, a file that is written; - becomes STANDARD_OUTPUT */
+    OPTION_MADE,    /* const char *, a file that is written, but not into a stream */
     OPTION_TEXT,    /* const char *, any text */
     OPTION_CHOICE   /* const char *, one of argument "a|b|c" */
 };
@@ -132,6 +133,8 @@ char *suggest_choice(const char *choices, const char *typed);
 int print_version(void);
 
 /* ---- files.c ---- */
+#define STANDARD_INPUT  "/dev/stdin"
+#define STANDARD_OUTPUT "/dev/stdout"
 /* Reads a whole file. The caller frees *bytes, also after a failure. */
 int file_read(const char *path, char **bytes, size_t *size);
 /* Replaces a regular file atomically. Writes into pipes, devices and standard output. */
@@ -140,7 +143,11 @@ bool file_same(const char *a, const char *b); /* the same regular file, by devic
 bool is_output(const char *path); /* is it the regular file that standard output goes to? */
 bool output_is_input(void);       /* are standard input and output the same file? */
 bool is_input(const char *path);  /* is it the regular file that standard input comes from? */
-/* Returns GO_ON or an exit code. No output may also be an input, and each must be writable. */
+/* Fails, with what to do, if the bytes begin like a compressed file or like text in UTF-16 or
+   UTF-32. name: of the file, for the message */
+int text_check(const char *name, const char *bytes, size_t size);
+/* Returns GO_ON or an exit code. No output may also be an input, and each must be writable. Only
+   one option may read standard input. */
 int files_check(const struct command *command);
 
 /* ---- spool.c ---- */

@@ -135,4 +135,70 @@ says "corpus: "
 [ "$(cat corpus)" = old ] || fail "a failed corpus destroyed the old one"
 ls -A | grep -q '^\.rapt-' && fail "a temporary file is left"
 
+# Files that are not UTF-8 text are named as what they are, wherever text is read.
+"$program" demo --write-corpus plain 2>err
+head -n 60 plain >plain.tsv
+gzip -c plain.tsv >packed.gz
+printf '\050\265\057\375rest' >packed.zst
+printf '\3757zXZ\000rest' >packed.xz
+printf 'BZh91AY&SYrest' >packed.bz2
+printf 'PK\003\004rest' >packed.zip
+iconv -f UTF-8 -t UTF-16 plain.tsv >wide
+iconv -f UTF-8 -t UTF-16LE plain.tsv >wide.le
+iconv -f UTF-8 -t UTF-16BE plain.tsv >wide.be
+iconv -f UTF-8 -t UTF-32 plain.tsv >wider
+for file in "packed.gz is compressed by gzip gunzip -c" "packed.zst is compressed by zstd zstd -dc" \
+    "packed.xz is compressed by xz xz -dc" "packed.bz2 is compressed by bzip2 bzip2 -dc" \
+    "packed.zip is a zip archive unzip -p" "wide is text in UTF-16 iconv -f UTF-16 -t UTF-8" \
+    "wide.le is text in UTF-16 iconv -f UTF-16LE -t UTF-8" "wide.be is text in UTF-16 iconv -f UTF-16BE -t UTF-8" \
+    "wider is text in UTF-32 iconv -f UTF-32 -t UTF-8"; do
+    name=${file%% *} kind=$(echo "$file" | cut -d ' ' -f 2-5 | sed 's/ \(gunzip\|unzip\|iconv\).*//')
+    command=${file#*"$kind" }
+    for use in "train $small --out none --data" "train $small --out none --data pairs --guided-alignment" \
+        "evaluate --model beside/m --data" "evaluate --data pairs --hypotheses" "translate --model beside/m" \
+        "score --model beside/m --target target --source"; do
+        code 1 "$program" $use "$name"
+        says "$name: this $kind, but text in UTF-8 is needed; convert it with $command"
+    done
+    "$program" tokenize --model beside/m <"$name" >out 2>err && fail "tokenize reads $name"
+    says "standard input: this $kind"
+done
+gunzip -c packed.gz | "$program" train --data - $small --steps 1 --out piped 2>err || fail "train --data -"
+code 0 "$program" train --data plain.tsv $small --steps 1 --out named
+check "a pipe is like a file" cmp piped named
+tr '\n' '\r' <plain.tsv >returns
+code 1 "$program" train --data returns $small --out none
+says "returns: lines end with CR, but LF is needed; convert them with tr '\\r' '\\n'"
+code 1 "$program" score --model beside/m --source source --target returns
+says "returns: lines end with CR"
+code 1 "$program" translate --model beside/m returns
+says "returns:1: a carriage return within the line"
+for use in "train $small --out none --data" "evaluate --data pairs --hypotheses"; do
+    code 1 "$program" $use beside
+    says "beside: this is a folder, not a file"
+done
+
+# A hyphen is standard input or output; only a file that is replaced as a whole cannot be written there.
+"$program" translate --model beside/m --beam 1 - <source >plain.out 2>err || fail "translate -"
+"$program" translate --model beside/m --beam 1 <source >out 2>err
+check "translate -" cmp out plain.out
+"$program" translate --model beside/m --beam 1 source -o - >plain.out 2>err || fail "translate -o -"
+check "translate -o -" cmp out plain.out
+"$program" translate --model beside/m --beam 1 source -o - 2>err | cmp out - || fail "translate -o - to a pipe"
+"$program" score --model beside/m --data pairs >out 2>err
+"$program" score --model beside/m --source - --target target <source 2>err | cmp out - || fail "score --source -"
+"$program" attend --model beside/m --svg - a b 2>err | grep -q '</svg>' || fail "attend --svg -"
+"$program" demo --write-corpus - 2>err | cmp plain - || fail "demo --write-corpus -"
+code 2 "$program" score --model beside/m --source - --target -
+says "--source and --target cannot both read standard input"
+for use in "train --data pairs --out" "demo --out" "shortlist --model beside/m --data pairs --output"; do
+    code 2 "$program" $use -
+    says "-: this file cannot be written to standard output"
+done
+code 2 "$program" convert --model beside/m --out -
+says "convert: --out -: a model cannot be written to standard output"
+[ ! -e - ] || fail "a file named -"
+code 0 "$program" translate --model beside/m --beam 1 source -o ./-
+[ -s ./- ] || fail "no file named -"
+
 [ $failures -eq 0 ]

@@ -14,7 +14,7 @@ static const char examples[] =
 
 bool completion_is_file(const struct option_row *row)
 {
-    return row->kind == OPTION_INPUT || row->kind == OPTION_OUTPUT;
+    return row->kind == OPTION_INPUT || row->kind == OPTION_OUTPUT || row->kind == OPTION_MADE;
 }
 
 enum completion_words completion_words(const struct command *command)

@@ -52,7 +52,10 @@ static int check_out(const char *path, const char *out)
     const char *slash = strrchr(path, '/');
     char *inside = xasprintf("%s/%s", out, slash != NULL ? slash + 1 : path);
     int code = EXIT_OK;
-    if (same_path(path, out) || same_path(path, inside))
+    if (strcmp(out, "-") == 0)
+        code = usage_error("convert: --out -: a model cannot be written to standard output; give a "
+                           "name, or ./- for one that is called so");
+    else if (same_path(path, out) || same_path(path, inside))
         code = usage_error("convert: --out %s is the same file as --model %s", out, path);
     free(inside);
     return code;

@@ -281,7 +281,7 @@ int command_demo(int argc, char **argv)
         {"enough", OPTION_REAL, &demo.recipe.enough, "L", "stop when the validation loss per token has been below L twice; 0: never", 0, 1e6, 0},
         {"seed", OPTION_SEED, &demo.recipe.seed, "N", "random seed of initialization, shuffling and dropout", 0, 0, 0},
         {"threads", OPTION_INTEGER, &demo.recipe.threads, "N", "number of threads [one per processor]", 0, 1024, 0},
-        {"out", OPTION_OUTPUT, &demo.recipe.out, "FILE", "keep the model in this file", 0, 0, 0},
+        {"out", OPTION_MADE, &demo.recipe.out, "FILE", "keep the model in this file", 0, 0, 0},
         {"force", OPTION_FLAG, &demo.recipe.force, "", "replace an existing model", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print the results as one JSON object", 0, 0, 0},
         {"write-corpus", OPTION_OUTPUT, &demo.write_corpus, "FILE",

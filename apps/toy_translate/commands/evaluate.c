@@ -187,6 +187,7 @@ static int score_file(struct score *score, const char *path, const struct pairs 
     char *bytes = NULL;
     size_t size = 0, at = 0, line = 0, next = 0;
     int code = file_read(path, &bytes, &size);
+    if (code == EXIT_OK) code = text_check(path, bytes, size);
     if (code == EXIT_OK && size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) at = 3;
     while (code == EXIT_OK && at < size) {
         const char *end = memchr(bytes + at, '\n', size - at);

@@ -42,7 +42,8 @@ static int overview(void)
          "Commands");
     for (const struct entry *e = commands; e->name != NULL; e++)
         printf("  %-12s %s\n", e->name, e->help);
-    puts("\ntoy_translate COMMAND --help lists the options of a command.\n"
+    puts("\ntoy_translate COMMAND --help lists the options of a command. A FILE that is\n"
+         "read or written may be -, for standard input or output.\n"
          "Exit status: 0 success, 1 failure, 2 wrong option, 130 interrupted by Ctrl-C.");
     return finish_output();
 }

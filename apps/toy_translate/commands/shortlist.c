@@ -301,7 +301,7 @@ int command_shortlist(int argc, char **argv)
     struct option_row rows[PAIR_ROWS + 6] = {
         [PAIR_ROWS] =
         {"model", OPTION_INPUT, &job.model_path, "FILE", "the model", 0, 0, 0},
-        {"output", OPTION_OUTPUT, &job.output, "FILE", "the shortlist to write", 0, 0, 0},
+        {"output", OPTION_MADE, &job.output, "FILE", "the shortlist to write", 0, 0, 0},
         {"first", OPTION_INTEGER, &job.first, "N", "put the first N tokens of the vocabulary into every list", 0, 1 << 20, 0},
         {"best", OPTION_INTEGER, &job.best, "N", "number of target tokens per source token", 1, 1 << 20, 0},
         {"threads", OPTION_INTEGER, &job.threads, "N", "number of threads [one per processor]", 0, 1024, 0},

@@ -126,12 +126,13 @@ static int each_line(struct tokens *t, bool back)
     int code = EXIT_OK;
     lines_open(&t->lines, STDIN_FILENO);
     while (code == EXIT_OK && (count = lines_next(&t->lines, WINDOW)) > 0) {
-        for (size_t i = 0; i < count; i++)
+        if (!t->lines.begun) code = text_check("standard input", t->lines.bytes, t->lines.size);
+        for (size_t i = 0; i < count && code == EXIT_OK; i++)
             if (back)
                 print_decoded(t, lines_get(&t->lines, i), ++number);
             else
                 print_tokens(t, lines_get(&t->lines, i));
-        code = finish_output();
+        if (finish_output() != EXIT_OK) code = EXIT_FAILED;
     }
     lines_close(&t->lines);
     if (t->lines.error != 0)

@@ -143,7 +143,7 @@ static int add_output(struct training *t, struct option_row *rows, int count)
     /* clang-format off */
     const struct option_row output[] = {
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
-        {"out", OPTION_OUTPUT, &r->out, "FILE", "the model to write, a safetensors file", 0, 0, 0},
+        {"out", OPTION_MADE, &r->out, "FILE", "the model to write, a safetensors file", 0, 0, 0},
         {"resume", OPTION_FLAG, &r->resume, "", "continue from OUT.checkpoint with its options", 0, 0, 0},
         {"force", OPTION_FLAG, &r->force, "", "replace an existing model", 0, 0, 0},
         {"keep-checkpoint", OPTION_FLAG, &r->keep_checkpoint, "", "keep OUT.checkpoint at the end, for --resume with more --epochs or --steps", 0, 0, 0},

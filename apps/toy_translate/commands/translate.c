@@ -40,6 +40,7 @@ struct job {
     bool complete;                  /* all lines have been answered */
     size_t first;                   /* the number of the window's first sentence, from 0 */
     bool wrong;                     /* a line could not be translated */
+    bool returns;                   /* a line with a carriage return was reported */
     size_t count;
     struct unseen unseen;
     struct lines lines;
@@ -173,6 +174,13 @@ static rapt_text text_of(struct job *job, size_t index)
         job->wrong = true;
         text.size = 0;
     }
+    if (text.size > 0 && !job->returns && memchr(text.bytes, '\r', text.size) != NULL) {
+        print_message(
+            "%s:%zu: a carriage return within the line; if lines end with CR only, convert "
+            "them with tr '\\r' '\\n'",
+            job->name, job->first + index + 1);
+        job->returns = true;
+    }
     while (blank < text.size && (text.bytes[blank] == ' ' || text.bytes[blank] == '\t')) blank++;
     if (blank == text.size) text.size = 0;
     return text;
@@ -200,7 +208,8 @@ static int translate_lines(struct job *job, int input)
     lines_open(&job->lines, input);
     if (dialog) print_report("Type a sentence; Ctrl-D ends.");
     while (code == EXIT_OK && (job->count = lines_next(&job->lines, WINDOW)) > 0) {
-        code = translate_window(job);
+        if (!job->lines.begun) code = text_check(job->name, job->lines.bytes, job->lines.size);
+        if (code == EXIT_OK) code = translate_window(job);
         if (dialog) unseen_report(&job->unseen);
         if (!dialog && !isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
             print_progress("%zu lines, %.0f per second", job->first,
@@ -230,6 +239,7 @@ static int translate_input(struct job *job, const char *path)
 {
     int input = STDIN_FILENO;
     const char *output = job->output;
+    if (path != NULL && strcmp(path, "-") == 0) path = NULL;
     if (output != NULL && (path != NULL ? file_same(path, output) : is_input(output)))
         return usage_error("translate: --output %s is the same file as the input", output);
     if (path == NULL) {

@@ -13,6 +13,7 @@ int alignments_open(struct alignments *a, const char *path)
 {
     *a = (struct alignments){.name = path};
     int code = file_read(path, &a->bytes, &a->size);
+    if (code == EXIT_OK) code = text_check(path, a->bytes, a->size);
     if (code == EXIT_OK) a->starts = xcalloc(1, sizeof *a->starts);
     return code;
 }

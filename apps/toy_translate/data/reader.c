@@ -78,6 +78,17 @@ static int next_valid_line(struct line_reader *lines, bool *more)
                   bad + 1);
 }
 
+/* Fails if lines end with CR only: if the file, or more of it than a line may have, has CRs but no
+   LF. */
+static int check_line_ends(const struct line_reader *lines)
+{
+    bool enough = lines->ended || lines->size > MAX_BYTES;
+    if (!enough || memchr(lines->bytes, '\n', lines->size) != NULL) return EXIT_OK;
+    if (memchr(lines->bytes, '\r', lines->size - 1) == NULL) return EXIT_OK;
+    return failed("%s: lines end with CR, but LF is needed; convert them with tr '\\r' '\\n'",
+                  lines->input->name);
+}
+
 static int open_lines(struct line_reader *lines, const struct input *input, size_t chunk)
 {
     *lines = (struct line_reader){.input = input, .chunk = chunk};
@@ -85,6 +96,9 @@ static int open_lines(struct line_reader *lines, const struct input *input, size
     while (code == EXIT_OK && lines->size < 3 && !lines->ended) code = read_more(lines);
     if (code != EXIT_OK) return code;
     if (lines->size == 0) return failed("%s: the file is empty", input->name);
+    code = text_check(input->name, lines->bytes, lines->size);
+    if (code == EXIT_OK) code = check_line_ends(lines);
+    if (code != EXIT_OK) return code;
     if (lines->size >= 3 && memcmp(lines->bytes, "\xEF\xBB\xBF", 3) == 0) lines->at = 3;
     return EXIT_OK;
 }
