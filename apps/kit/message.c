@@ -15,7 +15,7 @@ void messages_of_rank(int rank)
     quiet = rank;
 }
 
-static void clear_progress(void)
+void clear_progress(void)
 {
     if (on_line) fputs("\r\033[K", stderr);
     on_line = false;

@@ -20,6 +20,7 @@ void print_report(const char *format, ...)
 /* Prints progress. On a terminal the next message overwrites it; otherwise it is a line, at most
    one every ten seconds. */
 void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void clear_progress(void); /* removes it from the terminal, as every other message does */
 /* From now on prints only failures, with the number of this rank, which is above 0. Rank 0 prints
    the rest. */
 void messages_of_rank(int rank);

@@ -51,6 +51,10 @@ printf 'red blue\n\n   \ngreen\n' | "$program" translate --model model >translat
 [ "$(sed -n 4p translated)" = grün ] || { fail "green is not grün:"; cat translated; }
 code 0 "$program" attend --model model 'red blue' >out
 
+# SentencePiece normalizes white space; a vocabulary that train learns keeps it (attend.sh).
+printf '  red   blue \n' | "$program" tokenize --ids --model model | "$program" detokenize --model model >again
+[ "$(cat again)" = "red blue" ] || fail "white space with SentencePiece: '$(cat again)'"
+
 # Full-width and control characters are not pieces, unless the text is preprocessed as for OPUS-MT.
 printf '\tgreen\302\255 \n' >odd
 code 0 "$program" translate --model model --preprocess opus odd >translated

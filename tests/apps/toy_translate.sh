@@ -209,6 +209,20 @@ says "never seen in training: 小, 猫, 睡"
 code 1 "$program" translate --model model missing
 says "missing: No such file"
 
+# On a terminal, progress and the remaining time are shown while translations go to a file, and only then.
+if command -v script >/dev/null; then
+    awk 'BEGIN { for (i = 0; i < 1500; i++) print i % 2 ? "red" : "old new" }' >few
+    script -qec "'$program' translate --model model --beam 1 --threads 1 few -o few.out" /dev/null </dev/null >shown 2>&1
+    check "lines and the time left" grep -qE '1024 lines, [0-9]+ per second, [0-9]+:[0-9]{2} left' shown
+    check "all lines" grep -qE "1500 lines, [0-9]+ per second" shown
+    "$program" translate --model model --beam 1 few -o few.out 2>shown
+    grep -q 'per second' shown && fail "progress without a terminal"
+    script -qec "'$program' translate --model model --beam 1 few" /dev/null </dev/null >shown 2>&1
+    grep -q 'per second' shown && fail "progress among translations on the terminal"
+else
+    echo "skipped: apps/toy_translate, progress on a terminal: script is not installed"
+fi
+
 # score and evaluate, and comparisons.
 code 0 "$program" score --model model --data test.tsv >again
 check "a score per pair" [ "$(grep -c '^-[0-9]*[.][0-9]*$' again)" -eq 20 ]

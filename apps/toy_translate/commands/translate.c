@@ -4,13 +4,15 @@
 #define _POSIX_C_SOURCE 200809L
 #include "commands.h"
 #include "kit/lines.h"
+#include "training/training.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { WINDOW = 4096 };
+enum { WINDOW = 1024 }; /* as many lines as the library translates at once */
 
 static const char purpose[] =
     "Translates FILE or standard input, line by line, to standard output or --output. Lines are "
@@ -42,6 +44,9 @@ struct job {
     bool wrong;                     /* a line could not be translated */
     bool returns;                   /* a line with a carriage return was reported */
     size_t count;
+    bool progress;     /* show it */
+    double start;      /* when translating began */
+    double bytes, all; /* of the input: answered, and in all, or 0 if that is not known */
     struct unseen unseen;
     struct lines lines;
     rapt_text texts[WINDOW];
@@ -190,7 +195,10 @@ static int translate_window(struct job *job)
 {
     rapt_message why = {""};
     int code = EXIT_OK;
-    for (size_t i = 0; i < job->count; i++) job->texts[i] = text_of(job, i);
+    for (size_t i = 0; i < job->count; i++) {
+        job->texts[i] = text_of(job, i);
+        job->bytes += (double)job->texts[i].size + 1;
+    }
     if (rapt_translate_many(job->translator, job->texts, job->count, job->alignments || job->json,
                             translation_callback, job, &why) != RAPT_OK)
         code = failed("%s", why.text);
@@ -200,21 +208,40 @@ static int translate_window(struct job *job)
     return code;
 }
 
+/* Prepares to show progress if messages go to a terminal and translations go elsewhere. */
+static void begin_progress(struct job *job, int input)
+{
+    struct stat about;
+    job->progress = !isatty(input) && !isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+    job->start = now();
+    if (fstat(input, &about) == 0 && S_ISREG(about.st_mode)) job->all = (double)about.st_size;
+}
+
+/* Shows how many lines are answered, and how long the others may take. */
+static void show_progress(const struct job *job)
+{
+    char left[TIME_TEXT] = "";
+    double seconds = now() - job->start;
+    if (!job->progress) return;
+    if (job->all > job->bytes) time_text(seconds * (job->all - job->bytes) / job->bytes, left);
+    print_progress("%zu lines, %.0f per second%s%s%s", job->first, (double)job->first / seconds,
+                   *left ? ", " : "", left, *left ? " left" : "");
+}
+
 static int translate_lines(struct job *job, int input)
 {
     int code = EXIT_OK;
     bool dialog = isatty(input) && isatty(STDERR_FILENO);
-    double start = now();
+    begin_progress(job, input);
     lines_open(&job->lines, input);
     if (dialog) print_report("Type a sentence; Ctrl-D ends.");
     while (code == EXIT_OK && (job->count = lines_next(&job->lines, WINDOW)) > 0) {
         if (!job->lines.begun) code = text_check(job->name, job->lines.bytes, job->lines.size);
         if (code == EXIT_OK) code = translate_window(job);
         if (dialog) unseen_report(&job->unseen);
-        if (!dialog && !isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
-            print_progress("%zu lines, %.0f per second", job->first,
-                           (double)job->first / (now() - start));
+        show_progress(job);
     }
+    clear_progress();
     lines_close(&job->lines);
     unseen_report(&job->unseen);
     if (job->lines.error != 0)
