@@ -96,6 +96,13 @@ says "next: toy_translate translate --model tidy"
 lines=$(grep -c '^epoch [123]/3  step .*  ppl .*  valid .*  lr ' err)
 [ "$lines" -eq 3 ] || { fail "not a line for each epoch:"; cat err; }
 [ "$(grep -c '^    .* -> ' err)" -eq 3 ] || { fail "not a sentence for each epoch:"; cat err; }
+# The perplexity of training is of one kind: at the end of the first epoch it is not that of the whole epoch.
+code 0 "$program" train --data train.tsv --valid test.tsv --out tidy --force --layers 1 --width 16 --heads 1 --epochs 1 \
+    --warmup 5 --batch-tokens 64 --json >reports
+whole=$(sed -n 's/.*"loss":\([0-9.e+-]*\),.*"valid_loss":[0-9].*/\1/p' reports | head -n 1)
+sed -n 's/^epoch 1.* ppl \([0-9.]*\)  valid.*/\1/p' err | awk -v whole="$whole" '{ n++; if (!($1 < 0.95 * exp(whole))) exit 1 }
+    END { exit n != 1 }' || { fail "the perplexity at the end of an epoch, whose mean loss is $whole:"; cat err; }
+code 0 "$program" train --data train.tsv --valid test.tsv --out tidy --force --layers 1 --width 16 --heads 1 --epochs 3 --seed 3
 check "at most 80 columns" awk 'length($0) > 80 { exit 1 }' err
 code 0 "$program" train --data train.tsv --valid test.tsv --out "it's tidy" --layers 1 --width 16 --heads 1 --epochs 1
 next=$(sed -n "s/^next: toy_translate //p" err)

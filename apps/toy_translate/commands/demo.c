@@ -38,7 +38,8 @@ static const char purpose[] =
     "translates held-out sentences, and prints the cross-attention weights of one of them. This "
     "takes about a minute on two cores. Training ends when the validation loss has been below "
     "--enough twice, or after --steps steps; the clock has no influence, so the result is the same "
-    "on every machine.\n\n"
+    "on every machine. Progress shows perplexities per target token: ppl that of the training "
+    "pairs, smoothed over the last steps, and valid that of 100 validation pairs.\n\n"
     "--json prints {\"exact\", \"heldout\", \"train_pairs\", \"steps\", \"seconds\", \"threads\"}, "
     "where exact is the percentage of held-out sentences whose translation equals that of the "
     "grammar.";
@@ -278,7 +279,7 @@ int command_demo(int argc, char **argv)
     const struct option_row own[] = {
         {"Demonstration", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"steps", OPTION_INTEGER, &demo.recipe.steps, "N", "maximum number of training steps", 1, 1000000, 0},
-        {"enough", OPTION_REAL, &demo.recipe.enough, "L", "stop when the validation loss per token has been below L twice; 0: never", 0, 1e6, 0},
+        {"enough", OPTION_REAL, &demo.recipe.enough, "L", "stop when the validation loss, the logarithm of the perplexity, has been below L twice; 0: never", 0, 1e6, 0},
         {"seed", OPTION_SEED, &demo.recipe.seed, "N", "random seed of initialization, shuffling and dropout", 0, 0, 0},
         {"threads", OPTION_INTEGER, &demo.recipe.threads, "N", "number of threads [one per processor]", 0, 1024, 0},
         {"out", OPTION_MADE, &demo.recipe.out, "FILE", "keep the model in this file", 0, 0, 0},

@@ -78,7 +78,7 @@ static void record_validation(struct learner *learner, double train, double vali
 {
     const struct state *state = &learner->state;
     if (!leads(learner)) return;
-    progress_validated(learner, train, valid, state->since == 0);
+    progress_validated(learner, valid, state->since == 0);
     history_add(&learner->history, (struct history_point){state->epoch, state->step, train, valid});
     curve_draw(learner);
 }
@@ -115,7 +115,7 @@ static int validate_between(struct learner *learner)
     if (code != EXIT_OK) return code;
     learner->enough += valid < learner->recipe->enough;
     if (!leads(learner)) return EXIT_OK;
-    progress_validated(learner, learner->recent, valid, state->since == 0);
+    progress_validated(learner, valid, state->since == 0);
     return EXIT_OK;
 }
 

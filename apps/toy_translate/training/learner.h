@@ -136,7 +136,7 @@ void progress_count(struct progress *progress, long long tokens);
 /* Rewrites one line on a terminal; otherwise prints a line every 10 s. */
 void progress_show(struct learner *learner);
 /* Prints a line about a validation, and a translation by the present model. */
-void progress_validated(struct learner *learner, double train, double valid, bool best);
+void progress_validated(struct learner *learner, double valid, bool best);
 
 /* ---- space.c ---- */
 /* Fails if the files cannot be written or do not fit on the disk. */

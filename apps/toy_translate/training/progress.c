@@ -1,6 +1,7 @@
 /* progress.c - reports training in lines of at most 80 columns: perplexities, learning rate, speed
-   and time. A perplexity is e to the negative log-likelihood per token, for the training data
-   (measured while parameters change, with dropout) as for the validation data. */
+   and time. A perplexity is e to the negative log-likelihood per target token. That of the training
+   data is smoothed over the last steps, with their parameters and dropout, in every line; the mean
+   of an epoch, which is in the learning curve, would rise at its end. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/heatmap.h"
 #include "learner.h"
@@ -74,7 +75,7 @@ static void measure_speed(struct progress *progress, double time)
 }
 
 /* "epoch 7.5/30", "step 3520/10000", "ppl 47.1". */
-static void add_position(struct row *row, const struct learner *learner, double epoch, double train)
+static void add_position(struct row *row, const struct learner *learner, double epoch)
 {
     const struct recipe *recipe = learner->recipe;
     const struct state *state = &learner->state;
@@ -88,8 +89,8 @@ static void add_position(struct row *row, const struct learner *learner, double 
         row_add(row, "step %lld/%d", state->step, recipe->steps);
     else
         row_add(row, "step %lld", state->step);
-    perplexity_text(train, text);
-    row_add(row, "ppl %s", text);
+    perplexity_text(learner->recent, text);
+    if (learner->recent > 0) row_add(row, "ppl %s", text);
 }
 
 /* "lr 0.0029", "33k tok/s", "0:21", "1:02 left". */
@@ -119,8 +120,7 @@ void progress_show(struct learner *learner)
     progress->shown = time;
     add_position(&row, learner,
                  (double)(state->epoch - 1) +
-                     (double)state->position / (double)learner->batches.count,
-                 learner->recent);
+                     (double)state->position / (double)learner->batches.count);
     add_speed(&row, learner);
     print_progress("%s", row.text);
 }
@@ -137,13 +137,13 @@ static void show_sample(struct learner *learner)
     free(text);
 }
 
-void progress_validated(struct learner *learner, double train, double valid, bool best)
+void progress_validated(struct learner *learner, double valid, bool best)
 {
     struct row row = {""};
     const struct state *state = &learner->state;
     char text[NUMBER_TEXT];
     double part = (double)state->position / (double)learner->batches.count;
-    add_position(&row, learner, (double)(state->epoch - 1) + part, train);
+    add_position(&row, learner, (double)(state->epoch - 1) + part);
     perplexity_text(valid, text);
     row_add(&row, "valid %s%s", text, best ? " best" : "");
     add_speed(&row, learner);
