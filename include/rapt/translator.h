@@ -112,9 +112,9 @@ typedef enum rapt_export {
    alignment_layer of 0 is read back as all heads of the last. Hugging Face's name neither.
 
    Returns RAPT_BAD_ARGUMENT if the other project cannot run such a model or vocabulary; *why names
-   the field or the tokenizer. Also returns it if the folder contains a model in another format, or
-   a file of tensors or vocabulary that the export would not replace; *why names the file. In these
-   cases nothing is written. Returns RAPT_NO_FILE if a file cannot be written. */
+   all such fields and tokenizers. Also returns it if the folder contains a model in another format,
+   or a file of tensors or vocabulary that the export would not replace; *why names the file. In
+   these cases nothing is written. Returns RAPT_NO_FILE if a file cannot be written. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 

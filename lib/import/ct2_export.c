@@ -12,15 +12,15 @@ enum { REVISION = 7 };
 
 /* ---- what CTranslate2 can represent ---- */
 
-static rapt_status check_ct2_config(const struct exporting *e)
+static void check_ct2_config(const struct exporting *e)
 {
     static const enum config_field free_fields[] = {
         CONFIG_norm_order,  CONFIG_activation,      CONFIG_position,      CONFIG_tie,
         CONFIG_output_bias, CONFIG_plain_embedding, CONFIG_norm_epsilon,  CONFIG_norm_type,
         CONFIG_ffn_gated,   CONFIG_first_position,  CONFIG_decoder_start, CONFIG_no_source_end};
     if (e->config->position == RAPT_POSITION_NONE)
-        return rapt__export_refuse(e, "position", "sinusoids or learned");
-    return rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
+        rapt__export_refuse(e, "position", "sinusoids or learned");
+    rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
 /* Returns whether the positions are those that CTranslate2 computes itself, without a table. */
@@ -157,16 +157,14 @@ static rapt_status write_names(const struct exporting *e, const rapt_tokenizer *
     return rapt__compose_write(e, &text, name);
 }
 
-static rapt_status check_names(const struct exporting *e, const rapt_tokenizer *t)
+static void check_names(const struct exporting *e, const rapt_tokenizer *t)
 {
-    rapt_status status = rapt__export_special(e, t, RAPT_TOKEN_UNKNOWN, "<unk>");
-    if (!status && (t == e->target || !e->config->no_source_end))
-        status = rapt__export_special(e, t, RAPT_TOKEN_END, "</s>");
-    if (!status && t == e->target && e->config->decoder_start == RAPT_DECODER_START_PAD)
-        status = rapt__export_special(e, t, RAPT_TOKEN_PAD, "<pad>");
-    if (!status && t == e->target && begins(e))
-        status = rapt__export_special(e, t, RAPT_TOKEN_BEGIN, "<s>");
-    return status;
+    rapt__export_special(e, t, RAPT_TOKEN_UNKNOWN, "<unk>");
+    if (t == e->target || !e->config->no_source_end)
+        rapt__export_special(e, t, RAPT_TOKEN_END, "</s>");
+    if (t == e->target && e->config->decoder_start == RAPT_DECODER_START_PAD)
+        rapt__export_special(e, t, RAPT_TOKEN_PAD, "<pad>");
+    if (t == e->target && begins(e)) rapt__export_special(e, t, RAPT_TOKEN_BEGIN, "<s>");
 }
 
 static rapt_status write_vocabularies(const struct exporting *e)
@@ -181,9 +179,10 @@ static rapt_status write_vocabularies(const struct exporting *e)
 
 rapt_status rapt__export_ct2(struct exporting *e)
 {
-    rapt_status status = check_ct2_config(e);
-    if (!status) status = check_names(e, e->source);
-    if (!status) status = check_names(e, e->target);
+    check_ct2_config(e);
+    check_names(e, e->source);
+    check_names(e, e->target);
+    rapt_status status = rapt__export_refused(e);
     if (!status) status = check_targets(e);
     if (!status) status = write_vocabularies(e);
     if (!status) status = write_config(e);

@@ -5,10 +5,27 @@
 #include <stdio.h>
 #include <string.h>
 
-rapt_status rapt__export_refuse(const struct exporting *e, const char *field, const char *needed)
+void rapt__export_refuse(const struct exporting *e, const char *field, const char *needed)
 {
-    return rapt__fail(e->why, RAPT_BAD_ARGUMENT, "%s cannot hold this model: %s must be %s",
-                      e->project, field, needed);
+    enum { MORE = 12 }; /* bytes left for "; and more" */
+    struct export_reasons *reasons = e->reasons;
+    char reason[200], *text = reasons->message.text;
+    size_t used = reasons->count ? strlen(text) : 0, space = sizeof reasons->message.text;
+    int size = snprintf(reason, sizeof reason, "%s must be %s", field, needed);
+    if (!reasons->count++)
+        snprintf(text, space, "%s cannot hold this model: %s", e->project, reason);
+    else if (strstr(text, reason) || strstr(text, "; and more"))
+        return; /* both vocabularies may lack the same */
+    else if (used + (size_t)size + MORE < space)
+        snprintf(text + used, space - used, "; %s", reason);
+    else
+        snprintf(text + used, space - used, "; and more");
+}
+
+rapt_status rapt__export_refused(const struct exporting *e)
+{
+    if (!e->reasons->count) return RAPT_OK;
+    return rapt__fail(e->why, RAPT_BAD_ARGUMENT, "%s", e->reasons->message.text);
 }
 
 static bool is_of(int field, const enum config_field *fields, int count)
@@ -18,8 +35,7 @@ static bool is_of(int field, const enum config_field *fields, int count)
     return false;
 }
 
-rapt_status rapt__export_check(const struct exporting *e, const enum config_field *free_fields,
-                               int count)
+void rapt__export_check(const struct exporting *e, const enum config_field *free_fields, int count)
 {
     static const enum config_field sizes[] = {
         CONFIG_kind,           CONFIG_source_vocab,    CONFIG_target_vocab,
@@ -27,15 +43,13 @@ rapt_status rapt__export_check(const struct exporting *e, const enum config_fiel
         CONFIG_key_heads,      CONFIG_ffn_width,       CONFIG_encoder_layers,
         CONFIG_decoder_layers, CONFIG_alignment_layer, CONFIG_alignment_heads};
     const rapt_config *c = e->config;
-    if (c->kind != RAPT_KIND_ENCODER_DECODER)
-        return rapt__export_refuse(e, "kind", "encoder-decoder");
-    if (c->ffn_width == 0) return rapt__export_refuse(e, "ffn_width", "above 0");
-    if (rapt__key_heads(c) != c->heads) return rapt__export_refuse(e, "key_heads", "heads");
+    if (c->kind != RAPT_KIND_ENCODER_DECODER) rapt__export_refuse(e, "kind", "encoder-decoder");
+    if (c->ffn_width == 0) rapt__export_refuse(e, "ffn_width", "above 0");
+    if (rapt__key_heads(c) != c->heads) rapt__export_refuse(e, "key_heads", "heads");
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++)
         if (!is_of(i, sizes, sizeof sizes / sizeof *sizes) && !is_of(i, free_fields, count) &&
             rapt__config_get(c, i))
-            return rapt__export_refuse(e, rapt_config_field_at(i)->name, "its default");
-    return RAPT_OK;
+            rapt__export_refuse(e, rapt_config_field_at(i)->name, "its default");
 }
 
 /* ---- tensors ---- */
@@ -218,15 +232,15 @@ rapt_status rapt__export_pieces_if(const struct exporting *e, const rapt_tokeniz
     return rapt_tokenizer_file(t).size ? rapt__export_pieces(e, t, name) : RAPT_OK;
 }
 
-rapt_status rapt__export_special(const struct exporting *e, const rapt_tokenizer *t, int which,
-                                 const char *name)
+void rapt__export_special(const struct exporting *e, const rapt_tokenizer *t, int which,
+                          const char *name)
 {
     const rapt_text text = {name, strlen(name)};
     char needed[64];
     int32_t id = rapt_tokenizer_special(t, which);
-    if (id >= 0 && id == rapt_tokenizer_find(t, text)) return RAPT_OK;
+    if (id >= 0 && id == rapt_tokenizer_find(t, text)) return;
     snprintf(needed, sizeof needed, "a vocabulary with the token %.20s", name);
-    return rapt__export_refuse(e, rapt__export_key(e, t), needed);
+    rapt__export_refuse(e, rapt__export_key(e, t), needed);
 }
 
 bool rapt__same_names(const rapt_tokenizer *a, const rapt_tokenizer *b)
@@ -264,16 +278,18 @@ rapt_status rapt__export(const rapt_model *model, enum export_format format, con
         export_write *check_and_write;
     } all[] = {
         [EXPORT_MARIAN] = {"Marian", rapt__export_marian},
-        [EXPORT_BERGAMOT] = {"Marian", rapt__export_bergamot},
+        [EXPORT_BERGAMOT] = {"Marian in 8 bits", rapt__export_bergamot},
         [EXPORT_HF] = {"MarianMT of Hugging Face", rapt__export_hf},
         [EXPORT_CT2] = {"CTranslate2", rapt__export_ct2},
     };
     struct export_plan plan = {0};
+    struct export_reasons reasons = {0};
     struct exporting e = {.model = model,
                           .format = format,
                           .config = &model->config,
                           .project = all[format].project,
                           .folder = folder,
+                          .reasons = &reasons,
                           .plan = &plan,
                           .why = why};
     if (strlen(folder) >= IMPORT_PATH)

@@ -20,12 +20,19 @@ struct export_plan { /* names of the files that an export writes */
     char names[EXPORT_FILES][EXPORT_NAME];
 };
 
+/* Why the project cannot hold the model. */
+struct export_reasons {
+    int count;
+    rapt_message message; /* all of them, as far as there is space */
+};
+
 struct exporting {
     const rapt_model *model;
     enum export_format format;
     const rapt_config *config; /* configuration of the model */
     const char *project;       /* name of the other project, for messages */
     const char *folder;
+    struct export_reasons *reasons;
     struct export_plan *plan;        /* if not NULL, only the names of files are collected, and
                                         nothing is written */
     rapt_tokenizer *source, *target; /* tokenizers of the model; equal if it has only one */
@@ -38,14 +45,15 @@ struct exporting {
 
 /* ---- what the project can represent ---- */
 
-/* Returns RAPT_BAD_ARGUMENT with the message "PROJECT cannot hold this model: FIELD must be
+/* Adds a reason to the message "PROJECT cannot hold this model: FIELD must be NEEDED; FIELD must be
    NEEDED". */
-rapt_status rapt__export_refuse(const struct exporting *e, const char *field, const char *needed);
-/* Checks that the model is an encoder-decoder with feed-forward layers and as many key heads as
-   heads, and that all fields are 0 except its sizes and free_fields[count]. The sizes of its
+void rapt__export_refuse(const struct exporting *e, const char *field, const char *needed);
+/* Returns RAPT_BAD_ARGUMENT, with all reasons as the message, if there are any. */
+rapt_status rapt__export_refused(const struct exporting *e);
+/* Refuses the model unless it is an encoder-decoder with feed-forward layers and as many key heads
+   as heads, and all fields are 0 except its sizes and free_fields[count]. The sizes of its
    vocabularies must already have been compared with the tokenizers. */
-rapt_status rapt__export_check(const struct exporting *e, const enum config_field *free_fields,
-                               int count);
+void rapt__export_check(const struct exporting *e, const enum config_field *free_fields, int count);
 
 /* ---- tensors ---- */
 
@@ -108,9 +116,9 @@ rapt_status rapt__export_pieces_if(const struct exporting *e, const rapt_tokeniz
 /* Sets *is if the ids of the tokenizer are those of its SentencePiece model. Otherwise they come
    from a list of names. */
 rapt_status rapt__export_is_pieces(const struct exporting *e, const rapt_tokenizer *t, bool *is);
-/* Fails with RAPT_BAD_ARGUMENT if a special token is missing or has another name. */
-rapt_status rapt__export_special(const struct exporting *e, const rapt_tokenizer *t, int which,
-                                 const char *name);
+/* Refuses the model if a special token is missing or has another name. */
+void rapt__export_special(const struct exporting *e, const rapt_tokenizer *t, int which,
+                          const char *name);
 bool rapt__same_names(const rapt_tokenizer *a, const rapt_tokenizer *b);
 
 /* ---- others.c ---- */

@@ -17,21 +17,21 @@ struct hf_ids {
 
 /* ---- what MarianMT can represent ---- */
 
-static rapt_status check_hf_config(const struct exporting *e)
+static void check_hf_config(const struct exporting *e)
 {
     static const enum config_field free_fields[] = {
         CONFIG_activation,      CONFIG_position,     CONFIG_tie,          CONFIG_output_bias,
         CONFIG_plain_embedding, CONFIG_norm_epsilon, CONFIG_decoder_start};
     if (e->config->position != RAPT_POSITION_CONCATENATED &&
         e->config->position != RAPT_POSITION_LEARNED)
-        return rapt__export_refuse(e, "position", "concatenated or learned");
-    if (rapt__epsilon(e->config) != 1e-5f) return rapt__export_refuse(e, "norm_epsilon", "1e-5");
-    return rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
+        rapt__export_refuse(e, "position", "concatenated or learned");
+    if (rapt__epsilon(e->config) != 1e-5f) rapt__export_refuse(e, "norm_epsilon", "1e-5");
+    rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
 /* Finds the ids of the special tokens. MarianMT has one id for the pad token of both sides, and
    masks the padding of shorter sources. */
-static rapt_status find_ids(const struct exporting *e, struct hf_ids *ids)
+static void find_ids(const struct exporting *e, struct hf_ids *ids)
 {
     const rapt_tokenizer *t = e->target;
     rapt_decoder_start start = e->config->decoder_start;
@@ -43,21 +43,21 @@ static rapt_status find_ids(const struct exporting *e, struct hf_ids *ids)
     if (source_pad < 0) source_pad = rapt_tokenizer_vocab(e->source);
     if (source_pad != ids->pad ||
         (rapt_tokenizer_special(e->source, RAPT_TOKEN_PAD) < 0) != ids->added)
-        return rapt__export_refuse(e, "the pad token's id", "the same in both vocabularies");
+        rapt__export_refuse(e, "the pad token's id", "the same in both vocabularies");
     if (start == RAPT_DECODER_START_ZERO && !ids->added)
-        return rapt__export_refuse(e, "decoder_start", "pad, because the vocabulary has <pad>");
+        rapt__export_refuse(e, "decoder_start", "pad, because the vocabulary has <pad>");
     ids->start = start == RAPT_DECODER_START_BEGIN ? rapt_tokenizer_special(t, RAPT_TOKEN_BEGIN)
                  : start == RAPT_DECODER_START_END ? ids->end
                                                    : ids->pad;
-    return ids->start >= 0 ? RAPT_OK : rapt__export_special(e, t, RAPT_TOKEN_BEGIN, "<s>");
+    if (ids->start < 0) rapt__export_special(e, t, RAPT_TOKEN_BEGIN, "<s>");
 }
 
-static rapt_status check_names(const struct exporting *e, const rapt_tokenizer *t)
+static void check_names(const struct exporting *e, const rapt_tokenizer *t)
 {
-    rapt_status status = rapt__export_special(e, t, RAPT_TOKEN_UNKNOWN, "<unk>");
-    if (!status) status = rapt__export_special(e, t, RAPT_TOKEN_END, "</s>");
-    if (status || rapt_tokenizer_file(t).size) return status;
-    return rapt__export_refuse(e, rapt__export_key(e, t), "a SentencePiece model");
+    rapt__export_special(e, t, RAPT_TOKEN_UNKNOWN, "<unk>");
+    rapt__export_special(e, t, RAPT_TOKEN_END, "</s>");
+    if (!rapt_tokenizer_file(t).size)
+        rapt__export_refuse(e, rapt__export_key(e, t), "a SentencePiece model");
 }
 
 /* ---- its texts ---- */
@@ -181,10 +181,11 @@ static rapt_status write_model(struct exporting *e, const struct hf_ids *ids)
 rapt_status rapt__export_hf(struct exporting *e)
 {
     struct hf_ids ids = {0};
-    rapt_status status = check_hf_config(e);
-    if (!status) status = check_names(e, e->source);
-    if (!status) status = check_names(e, e->target);
-    if (!status) status = find_ids(e, &ids);
+    check_hf_config(e);
+    check_names(e, e->source);
+    check_names(e, e->target);
+    find_ids(e, &ids);
+    rapt_status status = rapt__export_refused(e);
     if (!status) status = write_vocabularies(e, &ids);
     if (!status) status = write_model(e, &ids);
     if (!status) status = write_generation(e, &ids);

@@ -8,27 +8,26 @@
 
 /* ---- what Marian can represent ---- */
 
-static rapt_status check_marian_config(const struct exporting *e)
+static void check_marian_config(const struct exporting *e)
 {
     static const enum config_field free_fields[] = {
         CONFIG_norm_order, CONFIG_activation,    CONFIG_position,
         CONFIG_tie,        CONFIG_output_bias,   CONFIG_norm_epsilon,
         CONFIG_norm_type,  CONFIG_decoder_start, CONFIG_decoder_recurrence};
     const rapt_config *c = e->config;
-    if (c->activation == RAPT_ACTIVATION_GELU)
-        return rapt__export_refuse(e, "activation", "relu or silu");
+    if (c->activation == RAPT_ACTIVATION_GELU) rapt__export_refuse(e, "activation", "relu or silu");
     if (c->position != RAPT_POSITION_CONCATENATED_N1)
-        return rapt__export_refuse(e, "position", "concatenated-n1");
+        rapt__export_refuse(e, "position", "concatenated-n1");
     if (c->decoder_start != RAPT_DECODER_START_ZERO)
-        return rapt__export_refuse(e, "decoder_start", "zero");
-    if (rapt__epsilon(c) != 1e-6f) return rapt__export_refuse(e, "norm_epsilon", "1e-6");
-    return rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
+        rapt__export_refuse(e, "decoder_start", "zero");
+    if (rapt__epsilon(c) != 1e-6f) rapt__export_refuse(e, "norm_epsilon", "1e-6");
+    rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
 /* Checks the sizes for products in 8 bits. Marian's engine works in blocks of 8 outputs and 16
    inputs, and terminates the process for other sizes. A separate source vocabulary is only a table,
    so its size is not restricted. */
-static rapt_status check_narrow(const struct exporting *e)
+static void check_narrow(const struct exporting *e)
 {
     const rapt_config *c = e->config;
     const struct {
@@ -38,16 +37,12 @@ static rapt_status check_narrow(const struct exporting *e)
                  {"width", c->width, 16},
                  {"ffn_width", c->ffn_width, 16}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        int below = sizes[i].value / sizes[i].unit * sizes[i].unit;
-        if (below != sizes[i].value)
-            return rapt__fail(
-                e->why, RAPT_BAD_ARGUMENT,
-                "%s cannot hold this model in 8 bits: %s is %d, which is not a multiple "
-                "of %d; the nearest are %d and %d",
-                e->project, sizes[i].name, sizes[i].value, sizes[i].unit, below,
-                below + sizes[i].unit);
+        int unit = sizes[i].unit, below = sizes[i].value / unit * unit;
+        char needed[100];
+        snprintf(needed, sizeof needed, "a multiple of %d, such as %d or %d, not %d", unit,
+                 below ? below : 2 * unit, below + unit, sizes[i].value);
+        if (below != sizes[i].value) rapt__export_refuse(e, sizes[i].name, needed);
     }
-    return RAPT_OK;
 }
 
 /* ---- its configuration ---- */
@@ -139,6 +134,12 @@ static rapt_status write_list(const struct exporting *e, const rapt_tokenizer *t
     return status ? status : rapt__export_pieces_if(e, t, pieces);
 }
 
+static void check_names(const struct exporting *e, const rapt_tokenizer *t)
+{
+    rapt__export_special(e, t, RAPT_TOKEN_END, "</s>");
+    rapt__export_special(e, t, RAPT_TOKEN_UNKNOWN, "<unk>");
+}
+
 static rapt_status write_vocabulary(const struct exporting *e, const rapt_tokenizer *t,
                                     const char *side)
 {
@@ -146,9 +147,7 @@ static rapt_status write_vocabulary(const struct exporting *e, const rapt_tokeni
     bool one = e->source == e->target, is_pieces;
     snprintf(spm, sizeof spm, one ? "vocab.spm" : "vocab.%s.spm", side);
     snprintf(yml, sizeof yml, one ? "vocab.yml" : "vocab.%s.yml", side);
-    rapt_status status = rapt__export_special(e, t, RAPT_TOKEN_END, "</s>");
-    if (!status) status = rapt__export_special(e, t, RAPT_TOKEN_UNKNOWN, "<unk>");
-    if (!status) status = rapt__export_is_pieces(e, t, &is_pieces);
+    rapt_status status = rapt__export_is_pieces(e, t, &is_pieces);
     if (status) return status;
     if (is_pieces) return rapt__export_pieces(e, t, spm);
     return write_list(e, t, yml, t == e->target && !one ? "target.spm" : "source.spm");
@@ -156,8 +155,11 @@ static rapt_status write_vocabulary(const struct exporting *e, const rapt_tokeni
 
 static rapt_status write_all(struct exporting *e, enum marian_precision precision)
 {
-    rapt_status status = check_marian_config(e);
-    if (!status && precision != MARIAN_FLOAT32) status = check_narrow(e);
+    check_marian_config(e);
+    if (precision != MARIAN_FLOAT32) check_narrow(e);
+    check_names(e, e->source);
+    check_names(e, e->target);
+    rapt_status status = rapt__export_refused(e);
     if (!status) status = write_vocabulary(e, e->source, "src");
     if (!status && e->source != e->target) status = write_vocabulary(e, e->target, "trg");
     return status ? status : write_model(e, precision);

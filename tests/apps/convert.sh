@@ -47,7 +47,7 @@ for kind in none ssru; do
     code 0 "$program" translate --model own --like rapt --threads 1 source >got
     check "the same translations of our own file ($kind)" cmp -s wanted got
     code 1 "$program" convert --model model.$kind --to bergamot --out bergamot.$kind
-    says "target_vocab is 30, which is not a multiple of 8; the nearest are 24 and 32"
+    says "target_vocab must be a multiple of 8, such as 24 or 32, not 30"
     pieces=vocabulary32.spm
     train narrow.$kind --position concatenated-n1 --decoder-start zero \
         --norm-epsilon 1e-6 --decoder-recurrence $kind --output-bias
@@ -109,7 +109,7 @@ check "the same translations of a packed file" cmp -s wanted got
 code 0 "$program" convert --model packed --out again
 check "the plain file again" cmp -s plain again
 code 1 "$program" convert --model plain --to marian --out nothing
-says "position must be concatenated-n1"
+says "Marian cannot hold this model: position must be concatenated-n1; decoder_start must be zero; norm_epsilon must be 1e-6"
 code 2 "$program" convert --model plain --to marian
 says "--out is missing"
 code 2 "$program" convert --out nothing

@@ -147,6 +147,9 @@ static void test_refusals(void **state)
            "rapt.tokenizer must be a SentencePiece model");
     refuse(model_with(&marian_mt, NULL, pieces, list), RAPT_EXPORT_HF,
            "rapt.target_tokenizer must be a SentencePiece model");
+    refuse(model_with(&marian_mt, list_8, NULL, NULL), RAPT_EXPORT_HF,
+           "cannot hold this model: rapt.tokenizer must be a vocabulary with the token <unk>; "
+           "rapt.tokenizer must be a SentencePiece model");
     char *const all[] = {seven, eight, nine, list_8, list_9, list, pieces};
     for (int i = 0; i < COUNT(all); i++) free(all[i]);
 }

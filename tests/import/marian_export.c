@@ -114,12 +114,18 @@ static void test_refusals(void **state)
         c.field = value;                                                                           \
         export_refused(&c, 0, RAPT_EXPORT_BERGAMOT, says);                                         \
     } while (0)
-    REFUSE(target_vocab, 7,
-           "target_vocab is 7, which is not a multiple of 8; the nearest are 0 and 8");
-    REFUSE(width, 8, "width is 8");
-    REFUSE(ffn_width, 40,
-           "ffn_width is 40, which is not a multiple of 16; the nearest are 32 and 48");
+    REFUSE(target_vocab, 7, "target_vocab must be a multiple of 8, such as 16 or 8, not 7");
+    REFUSE(width, 8, "width must be a multiple of 16, such as 32 or 16, not 8");
+    REFUSE(ffn_width, 40, "ffn_width must be a multiple of 16, such as 32 or 48, not 40");
 #undef REFUSE
+    rapt_config c = narrow_config(1);
+    c.ffn_width = 40;
+    c.activation = RAPT_ACTIVATION_GELU;
+    c.self_score = RAPT_SCORE_COSINE;
+    export_refused(&c, 0, RAPT_EXPORT_BERGAMOT,
+                   "Marian in 8 bits cannot hold this model: activation must be relu or silu; "
+                   "self_score must be its default; "
+                   "ffn_width must be a multiple of 16, such as 32 or 48, not 40");
     rapt_message why = {""};
     rapt_model *plain = small_model(&marian_configs[0], 1);
     assert_int_equal(rapt_model_export(plain, RAPT_EXPORT_MARIAN, "/tmp", &why), RAPT_BAD_ARGUMENT);
