@@ -104,6 +104,7 @@ struct option_row *option_find(const struct command *command, const char *name);
 struct option_row *option_of_letter(const struct command *command, int letter);  /* NULL: none */
 char option_letter(const char *name); /* 'm' for "model", or 0 */
 bool option_given(const struct command *command, const char *name);
+struct option_row threads_row(int *threads);              /* --threads, which threads_used reads */
 bool choices_have(const char *choices, const char *text); /* is text one of "a|b|c"? */
 char *choices_text(const char *choices); /* turns "a|b|c" into "a, b, c"; the caller frees it */
 

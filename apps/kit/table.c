@@ -39,6 +39,13 @@ struct option_row *option_of_letter(const struct command *command, int letter)
     return NULL;
 }
 
+struct option_row threads_row(int *threads)
+{
+    /* clang-format off */
+    return (struct option_row){"threads", OPTION_INTEGER, threads, "N", "number of threads [one per processor]", 0, 1024, 0};
+    /* clang-format on */
+}
+
 bool choices_have(const char *choices, const char *text)
 {
     size_t size = strlen(text);

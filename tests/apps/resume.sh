@@ -26,6 +26,8 @@ code 0 "$program" info odd --json >about
 check "smaller batches" grep -q " batch-tokens 512 " about
 check "a shorter warm-up" grep -qE " warmup [1-9][0-9]{0,2} schedule" about
 code 0 "$program" train --data train.tsv --valid test.tsv $small --out even --steps 5 --force --batch-tokens 4096 --warmup 1000
+says "the whole run, 5 steps, is warm-up, in which the learning rate only rises; try --warmup 2 or a longer run"
+code 0 "$program" train --data train.tsv --valid test.tsv $small --out rising --minutes 1s --schedule constant --warmup 1000000
 says "all steps were warm-up"
 code 0 "$program" info even --json >about
 check "as given" grep -q " warmup 1000 .*batch-tokens 4096 " about

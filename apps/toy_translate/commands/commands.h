@@ -83,8 +83,13 @@ void raw_add(struct raw *raw, const rapt_translator *translator, const int32_t *
 /* Reports, once, that most tokens are unknown, and what to give instead. model: its path */
 void raw_report(struct raw *raw, const rapt_translator *translator, const char *model);
 
+/* ---- train_options.c ---- */
+struct option_row seed_row(uint64_t *seed); /* --seed of training */
+
 /* ---- search.c: the models that commands read, and their options for searching ---- */
 int model_open(rapt_model **model, const char *path);
+struct option_row model_row(const char **path);
+struct option_row batch_row(int *tokens); /* --batch-tokens */
 
 struct search {
     const char *model;

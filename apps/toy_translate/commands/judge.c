@@ -129,11 +129,11 @@ int command_score(int argc, char **argv)
     /* clang-format off */
     struct option_row rows[PAIR_ROWS + 6] = {
         [PAIR_ROWS] =
-        {"model", OPTION_INPUT, &search.model, "FILE", "the model", 0, 0, 0},
+        model_row(&search.model),
         {"normalize", OPTION_FLAG, &job.normalize, "", "print the mean log-probability per token", 0, 0, 0},
         {"words", OPTION_FLAG, &job.words, "", "also print the log-probability of each word", 0, 0, 0},
-        {"batch-tokens", OPTION_INTEGER, &search.batch_tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0},
-        {"threads", OPTION_INTEGER, &search.threads, "N", "number of threads [one per processor]", 0, 1024, 0},
+        batch_row(&search.batch_tokens),
+        threads_row(&search.threads),
         {"json", OPTION_FLAG, &job.json, "", "print one JSON object per pair, with the words of the target", 0, 0, 0},
     };
     /* clang-format on */

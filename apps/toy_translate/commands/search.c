@@ -17,12 +17,24 @@ const struct search search_default = {.beam = 0,
                                       .min_length = -1,
                                       .no_repeat_ngram = -1};
 
+/* clang-format off */
+struct option_row model_row(const char **path)
+{
+    return (struct option_row){"model", OPTION_INPUT, path, "FILE", "the model", 0, 0, 0};
+}
+
+struct option_row batch_row(int *tokens)
+{
+    return (struct option_row){"batch-tokens", OPTION_INTEGER, tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0};
+}
+/* clang-format on */
+
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
 {
     /* clang-format off */
     const struct option_row all[SEARCH_ROWS] = {
         {"Search", OPTION_GROUP, NULL, "", "", 0, 0, 0},
-        {"model", OPTION_INPUT, &search->model, "FILE", "the model", 0, 0, 0},
+        model_row(&search->model),
         {"beam", OPTION_INTEGER, &search->beam, "N", "beam size; 1: greedy search [that of the model's settings, or 5]", 1, 1024, 0},
         {"length-penalty", OPTION_REAL, &search->length_penalty, "A",
          "rank translations by log-probability / length^A [that of the model's settings, or 1]", 0, 10, 0},
@@ -38,8 +50,8 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
          "opus: prepare sources like the scripts of OPUS-MT [none]", 0, 0, 0},
         {"shortlist", OPTION_INPUT, &search->shortlist, "FILE",
          "lexical shortlist: consider only its target tokens for the words of the source", 0, 0, 0},
-        {"batch-tokens", OPTION_INTEGER, &search->batch_tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0},
-        {"threads", OPTION_INTEGER, &search->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
+        batch_row(&search->batch_tokens),
+        threads_row(&search->threads),
     };
     /* clang-format on */
     memcpy(rows, all, sizeof all);

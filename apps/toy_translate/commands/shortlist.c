@@ -300,11 +300,11 @@ int command_shortlist(int argc, char **argv)
     /* clang-format off */
     struct option_row rows[PAIR_ROWS + 6] = {
         [PAIR_ROWS] =
-        {"model", OPTION_INPUT, &job.model_path, "FILE", "the model", 0, 0, 0},
+        model_row(&job.model_path),
         {"output", OPTION_MADE, &job.output, "FILE", "the shortlist to write", 0, 0, 0},
         {"first", OPTION_INTEGER, &job.first, "N", "put the first N tokens of the vocabulary into every list", 0, 1 << 20, 0},
         {"best", OPTION_INTEGER, &job.best, "N", "number of target tokens per source token", 1, 1 << 20, 0},
-        {"threads", OPTION_INTEGER, &job.threads, "N", "number of threads [one per processor]", 0, 1024, 0},
+        threads_row(&job.threads),
         {"json", OPTION_FLAG, &job.json, "", "print one JSON object", 0, 0, 0},
     };
     /* clang-format on */

@@ -161,7 +161,7 @@ static int run_tokens(enum command_kind kind, const char *name, const char *purp
     struct tokens t = {0};
     /* clang-format off */
     struct option_row rows[3] = {
-        {"model", OPTION_INPUT, &t.model, "FILE", "the model", 0, 0, 0},
+        model_row(&t.model),
         {"target", OPTION_FLAG, &t.target, "", "use the target vocabulary, if the model has two", 0, 0, 0},
         kind == TOKENIZE ? (struct option_row){"ids", OPTION_FLAG, &t.ids, "", "print ids instead of tokens", 0, 0, 0}
                          : (struct option_row){"json", OPTION_FLAG, &t.json, "", "print JSON, one object per token", 0, 0, 0},

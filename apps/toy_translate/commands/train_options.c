@@ -31,6 +31,13 @@ static void values_of(const struct defaults *row, double values[OF_PRESET])
     memcpy(values, all, sizeof all);
 }
 
+struct option_row seed_row(uint64_t *seed)
+{
+    return (struct option_row){
+        "seed", OPTION_SEED, seed, "N", "random seed of initialization, shuffling and dropout",
+        0,      0,           0};
+}
+
 /* Appends the defaults to the help of these options: "size [tiny 4, small 6, base 6]". */
 static void add_defaults(struct option_row *rows, int count, char *texts[OF_PRESET])
 {
@@ -122,10 +129,10 @@ static int add_training(struct training *t, struct option_row *rows, int count)
         {"batch-tokens", OPTION_INTEGER, &r->batch_tokens, "N", "maximum tokens per batch on either side; the default is reduced for small data", 16, 1 << 24, 0},
         {"shards", OPTION_INTEGER, &r->shards, "N", "compute a step in N parts, a power of two; takes less memory, and gives the same bits on any number of machines [8 under mpirun]", 1, 1024, 0},
         {"average", OPTION_INTEGER, &r->average, "N", "also validate the mean parameters of the last N epochs; 1: off", 1, 1000, 0},
-        {"seed", OPTION_SEED, &r->seed, "N", "random seed of initialization, shuffling and dropout", 0, 0, 0},
+        seed_row(&r->seed),
         {"products", OPTION_CHOICE, &r->products, "builtin|openblas|auto",
          "library that computes matrix products; auto: the faster one for each shape, measured at the start [builtin]", 0, 0, 0},
-        {"threads", OPTION_INTEGER, &r->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
+        threads_row(&r->threads),
         {"memory-limit", OPTION_REAL, &r->memory_limit, "MB", "limit of memory: keep fewer pairs in memory to stay below it, or fail; the result is the same", 0.001, 1e12, 0},
     };
     const struct option_row attention[] = {{"Attention", OPTION_GROUP, NULL, "", "", 0, 0, 0}};

@@ -143,6 +143,21 @@ static void explain_end(const struct learner *learner, bool idle)
         print_report("stopped: no improvement for %lld epochs", learner->state.since);
 }
 
+/* Returns the number of steps after which the run ends, or 0 if only the clock or patience ends
+   it. */
+static long long planned_steps(const struct learner *learner)
+{
+    const struct recipe *recipe = learner->recipe;
+    long long epochs = (long long)learner->batches.count * recipe->epochs, steps = recipe->steps;
+    return steps > 0 && (epochs == 0 || steps < epochs) ? steps : epochs;
+}
+
+/* Returns whether the learning rate only rises in a run of this many steps. */
+static bool only_warmup(const struct recipe *recipe, long long steps)
+{
+    return steps <= recipe->warmup && strcmp(recipe->schedule, "linear") != 0;
+}
+
 /* Reports the result and what to do next. */
 static void report_result(const struct learner *learner, double best, bool idle)
 {
@@ -153,7 +168,7 @@ static void report_result(const struct learner *learner, double best, bool idle)
     time_text(elapsed(learner), time);
     explain_end(learner, idle);
     print_report("%lld steps in %s; best validation perplexity %s", state->step, time, text);
-    if (state->step <= recipe->warmup && strcmp(recipe->schedule, "linear") != 0)
+    if (planned_steps(learner) == 0 && only_warmup(recipe, state->step))
         print_report("all steps were warm-up; try a smaller --warmup or a longer run");
     if (!recipe->checkpoint) return;
     if (curve_exists(learner))
@@ -276,6 +291,11 @@ static void announce(const struct learner *learner)
     if (strcmp(rapt_trainer_products(learner->trainer), "built-in") != 0)
         print_report("matrix products by %s", rapt_trainer_products(learner->trainer));
     memory_report(learner);
+    if (planned_steps(learner) > 0 && only_warmup(recipe, planned_steps(learner)))
+        print_report(
+            "the whole run, %lld steps, is warm-up, in which the learning rate only rises; "
+            "try --warmup %lld or a longer run",
+            planned_steps(learner), planned_steps(learner) / 5 + 1);
     const struct exchange *x = &learner->exchange;
     if (x->ranks->count > 1)
         print_report("%d ranks; this one tokenized %zu of %zu pairs and computes %d of %d shards "
