@@ -182,10 +182,10 @@ static rapt_status check_range(const struct call *c, rapt_message *why)
 {
     const rapt_attention *a = &c->a;
     if (c->sequence < 0 || c->sequence >= a->batch)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "sequence is %d, it must be in a batch of %d",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "sequence is %d; it must be in a batch of %d",
                           c->sequence, a->batch);
     if (c->head < 0 || c->head >= a->heads)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "head is %d, it must be one of %d heads", c->head,
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "head is %d; it must be one of %d heads", c->head,
                           a->heads);
     int queries = rapt__sequence(a, c->sequence).queries;
     if (c->first >= 0 && c->rows >= 0 && c->first <= queries && c->rows <= queries - c->first)

@@ -10,7 +10,7 @@ enum { MAX_WIDTH = 1 << 16 };
 static rapt_status bad_field(rapt_message *why, const char *field, double value, const char *wanted)
 {
     char text[FLOAT_TEXT];
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, it must be %s", field,
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s; it must be %s", field,
                       rapt__number_write(value, text), wanted);
 }
 
@@ -37,7 +37,7 @@ static rapt_status check_row_starts(const char *field, const int *starts, int ba
 {
     if (!starts) return RAPT_OK;
     if (starts[0] != 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s[0] is %d, it must be 0", field, starts[0]);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s[0] is %d; it must be 0", field, starts[0]);
     for (int b = 0; b < batch; b++) {
         if (starts[b + 1] < starts[b])
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s[%d] is %d, less than %s[%d], which is %d",
@@ -235,7 +235,7 @@ static rapt_status check_relative(const rapt_attention *a, rapt_message *why)
                          r->bidirectional ? "4 to 65536 and even" : "2 to 65536");
     if (r->distance <= r->buckets / min)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "relative.distance is %d, it must be more than %d: that many distances "
+                          "relative.distance is %d; it must be more than %d: that many distances "
                           "have a bucket of their own",
                           r->distance, r->buckets / min);
     return check_causal_alignment(a, "relative.table", why);

@@ -46,7 +46,7 @@ rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format
 rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why)
 {
     if (value >= min && value <= max) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %d, it must be %d to %d", name, value, min,
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %d; it must be %d to %d", name, value, min,
                       max);
 }
 
@@ -55,7 +55,7 @@ rapt_status rapt__float_check(const char *name, float value, double min, double 
 {
     char text[FLOAT_TEXT], low[FLOAT_TEXT], high[FLOAT_TEXT];
     if ((double)value >= min && (double)value <= max) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, it must be %s to %s", name,
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s; it must be %s to %s", name,
                       rapt__number_write((double)value, text), rapt__number_write(min, low),
                       rapt__number_write(max, high));
 }
@@ -64,6 +64,6 @@ rapt_status rapt__share_check(const char *name, float share, rapt_message *why)
 {
     char text[FLOAT_TEXT];
     if (share >= 0 && share < 1) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, it must be at least 0 and below 1", name,
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s; it must be at least 0 and below 1", name,
                       rapt__number_write((double)share, text));
 }

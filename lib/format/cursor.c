@@ -22,7 +22,7 @@ bool rapt__cursor_has(struct cursor *cursor, uint64_t count, const char *what)
     uint64_t left = rapt__cursor_left(cursor);
     if (count <= left) return true;
     cursor->status = rapt__fail(cursor->why, RAPT_BAD_FILE,
-                                "%s: byte %llu: %s: %llu bytes are needed, %llu are left",
+                                "%s: byte %llu: %s: %llu bytes are needed; %llu are left",
                                 cursor->source->label.text, (unsigned long long)cursor->at, what,
                                 (unsigned long long)count, (unsigned long long)left);
     return false;

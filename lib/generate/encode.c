@@ -276,7 +276,7 @@ rapt_status rapt_embed(rapt_session *s, const rapt_tokens *source, rapt_pooling 
     if (s->model->config.kind == RAPT_KIND_DECODER_ONLY)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "a decoder-only model has no source to embed");
     if (pooling != RAPT_POOLING_FIRST && pooling != RAPT_POOLING_MEAN)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "pooling is %d, it must be FIRST or MEAN",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "pooling is %d; it must be FIRST or MEAN",
                           (int)pooling);
     struct reading r = {.pooling = pooling};
     rapt_status status = encode_source(&r, s, source, s->limits.target_length, why);

@@ -22,15 +22,15 @@ static rapt_status check_sizes(const rapt_session *s, const rapt_generate_option
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "beams is %d, limits.beams is %d", o->beams,
                           s->limits.beams);
     if (o->nbest < 0 || nbest > beams)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "nbest is %d, with beams %d it is at most %d",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "nbest is %d; with beams %d it is at most %d",
                           o->nbest, o->beams, beams);
     if (o->max_length < 0 || o->max_length > longest)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "max_length is %d, for %d sources the session's limits allow %d",
+                          "max_length is %d; for %d sources the session's limits allow %d",
                           o->max_length, sources, longest);
     if (s->limits.target_tokens < s->limits.batch * beams)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "limits.target_tokens is %d, it must be batch * beams: %d",
+                          "limits.target_tokens is %d; it must be batch * beams: %d",
                           s->limits.target_tokens, s->limits.batch * beams);
     return RAPT_OK;
 }
@@ -113,7 +113,7 @@ rapt_status rapt__generate_check(const rapt_session *s, const rapt_generate_opti
     for (int i = 0; i < o->suppressed_count; i++)
         if (!o->suppressed || o->suppressed[i] < 0 || o->suppressed[i] >= vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "suppressed[%d] is %d, the vocabulary has %d tokens", i,
+                              "suppressed[%d] is %d; the vocabulary has %d tokens", i,
                               o->suppressed ? (int)o->suppressed[i] : -1, vocab);
     return check_prefix(s, o, sources, why);
 }

@@ -10,10 +10,10 @@ static rapt_status check_scored(const rapt_session *s, const rapt_tokens *source
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "an encoder-only model has no target");
     if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source is NULL");
     if (f->begin < 0 || f->begin >= vocab)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "begin is %d, the vocabulary has %d tokens",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "begin is %d; the vocabulary has %d tokens",
                           (int)f->begin, vocab);
     if (f->end < -1 || f->end >= vocab)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "end is %d, the vocabulary has %d tokens",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "end is %d; the vocabulary has %d tokens",
                           (int)f->end, vocab);
     int longest = rapt__session_target_capacity(s, source->batch) - (f->end >= 0);
     const struct token_limits limits = {.what = "target",

@@ -40,7 +40,7 @@ static rapt_status check_target(const rapt_session *s, const rapt_tokens *target
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "there are no targets: call rapt_encode first");
     if (target && target->batch != s->targets)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "target: batch is %d, it must be %d: %d sources of the last rapt_encode "
+                          "target: batch is %d; it must be %d: %d sources of the last rapt_encode "
                           "times limits.beams %d",
                           target->batch, s->targets, s->sources, s->limits.beams);
     rapt_status status = rapt__tokens_check(target, &limits, why);
@@ -50,7 +50,7 @@ static rapt_status check_target(const rapt_session *s, const rapt_tokens *target
         if (target->starts[b + 1] - target->starts[b] > s->target_capacity - s->length[b])
             return rapt__fail(
                 why, RAPT_BAD_ARGUMENT,
-                "target: sequence %d has %d tokens and gets %d more, there is space for %d", b,
+                "target: sequence %d has %d tokens and gets %d more; there is space for %d", b,
                 s->length[b], target->starts[b + 1] - target->starts[b], s->target_capacity);
     return RAPT_OK;
 }

@@ -13,7 +13,7 @@ rapt_status rapt__shortlist_check(const rapt_shortlist *shortlist, const rapt_co
         target = rapt_shortlist_target_vocab(shortlist);
     if (source == config->source_vocab && target == config->target_vocab) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "shortlist: it was made for vocabularies of %d and %d tokens, the model has "
+                      "shortlist: it was made for vocabularies of %d and %d tokens; the model has "
                       "%d and %d",
                       source, target, config->source_vocab, config->target_vocab);
 }

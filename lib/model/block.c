@@ -22,7 +22,7 @@ static rapt_status check_block_starts(const char *name, const int *starts, int b
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s[%d] is %d, less than %s[%d], which is %d",
                               name, i + 1, starts[i + 1], name, i, starts[i]);
     if (starts[batch] > limit)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s[%d] is %d, the block's limit is %d rows",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s[%d] is %d; the block's limit is %d rows",
                           name, batch, starts[batch], limit);
     return RAPT_OK;
 }
@@ -36,7 +36,7 @@ static rapt_status check_positions(const rapt_block *b, bool cross, const int *s
     for (int i = 0; i < batch; i++)
         if (starts[i + 1] - starts[i] > positions)
             return rapt__fail(
-                why, RAPT_BAD_ARGUMENT, "%s: sequence %d has %d rows, there are positions for %d",
+                why, RAPT_BAD_ARGUMENT, "%s: sequence %d has %d rows; there are positions for %d",
                 cross ? "source_starts" : "starts", i, starts[i + 1] - starts[i], positions);
     return RAPT_OK;
 }

@@ -58,7 +58,7 @@ static rapt_status check_field(const rapt_config *c, int i, rapt_message *why)
     bool negative = signbit(value) && !signbit(f->min); /* rejects -0 where min is 0 */
     if (value >= f->min && value <= f->max && !negative) return RAPT_OK;
     char text[FLOAT_TEXT], min[FLOAT_TEXT], max[FLOAT_TEXT];
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, it must be %s to %s", f->name,
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s; it must be %s to %s", f->name,
                       rapt__number_write(value, text), rapt__number_write(f->min + 0.0, min),
                       rapt__number_write(f->max, max));
 }
@@ -105,7 +105,7 @@ static rapt_status check_attention(const rapt_config *c, rapt_message *why)
 {
     long long heads = c->heads;
     if (c->location_filter_width > 0 && c->location_filter_width % 2 == 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "location_filter_width is %d, it must be odd",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "location_filter_width is %d; it must be odd",
                           c->location_filter_width);
     if (heads * c->score_hidden > MAX_ROWS)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "score_hidden %d times heads %d is more than %d",
@@ -124,18 +124,18 @@ static rapt_status check_relative(const rapt_config *c, rapt_message *why)
     int distance = rapt__config_int(c, CONFIG_relative_distance);
     if (c->rotary && rapt__score_is_additive(c->self_score))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "rotary needs a score that is a dot product, self_score is %s",
+                          "rotary needs a score that is a dot product; self_score is %s",
                           rapt_score_name(c->self_score));
     if (c->rotary && (rotated < 2 || rotated > K || rotated % 2 != 0))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "rotary_width is %d, it must be even and at most width / heads, %d",
+                          "rotary_width is %d; it must be even and at most width / heads, %d",
                           rotated, K);
     if (buckets < 4 || buckets % 2 != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "relative_buckets is %d, it must be even and at least 4", buckets);
+                          "relative_buckets is %d; it must be even and at least 4", buckets);
     if (distance <= buckets / 2)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "relative_distance is %d, it must be more than half of "
+                          "relative_distance is %d; it must be more than half of "
                           "relative_buckets, %d",
                           distance, buckets);
     return RAPT_OK;
@@ -175,7 +175,7 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
                           "alignment_layer is %d, but the model has no cross-attention",
                           c->alignment_layer);
     if (c->alignment_layer > c->decoder_layers)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment_layer is %d, decoder_layers is %d",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment_layer is %d; decoder_layers is %d",
                           c->alignment_layer, c->decoder_layers);
     if (c->alignment_heads && !c->alignment_layer)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment_heads is %d, but alignment_layer is 0",

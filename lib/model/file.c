@@ -159,7 +159,7 @@ rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t 
     *size = ask.used;
     if (!bytes) return RAPT_OK;
     if (capacity < ask.used)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, the model needs %zu bytes",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu; the model needs %zu bytes",
                           capacity, ask.used);
     struct memory memory = {bytes, capacity, 0};
     const rapt_writer writer = {memory_append, &memory};
@@ -180,7 +180,7 @@ static rapt_status check_values(const char *name, const float *data, size_t firs
     for (size_t i = 0; range == FINITE_NOT_NEGATIVE && i < good; i++)
         if (data[i] < 0) good = i;
     if (good == count) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_FILE, "tensor %s: element %zu is %g, it must be %s", name,
+    return rapt__fail(why, RAPT_BAD_FILE, "tensor %s: element %zu is %g; it must be %s", name,
                       first + good, (double)data[good],
                       range == FINITE_VALUE ? "finite" : "finite and not negative");
 }

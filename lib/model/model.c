@@ -170,7 +170,7 @@ static rapt_status no_parameter(const rapt_model *model, int index, const float 
 {
     if (!model || !data)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "data" : "model");
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d, the model has %d parameters", index,
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d; the model has %d parameters", index,
                       model->layout.count);
 }
 

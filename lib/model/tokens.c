@@ -22,7 +22,7 @@ static rapt_status check_token_starts(const rapt_tokens *t, const struct token_l
     for (int b = 0; b < t->batch; b++)
         if (t->starts[b + 1] - t->starts[b] > l->length - l->extra)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "%s: sequence %d has %d tokens%s, there are positions for %d",
+                              "%s: sequence %d has %d tokens%s; there are positions for %d",
                               l->what, b, t->starts[b + 1] - t->starts[b] + l->extra, note,
                               l->length);
     return RAPT_OK;
@@ -48,7 +48,7 @@ rapt_status rapt__tokens_check(const rapt_tokens *t, const struct token_limits *
     for (int i = 0; i < count && !l->vectors; i++)
         if (t->ids[i] < 0 || t->ids[i] >= l->vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "%s: ids[%d] is %d, the vocabulary has %d tokens", l->what, i,
+                              "%s: ids[%d] is %d; the vocabulary has %d tokens", l->what, i,
                               (int)t->ids[i], l->vocab);
     return RAPT_OK;
 }

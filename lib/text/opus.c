@@ -103,6 +103,6 @@ rapt_status rapt_text_preprocess(rapt_preprocess by, rapt_text text, char *bytes
     }
     *size = to.size;
     if (to.size <= capacity || (!bytes && !ends)) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, the text needs %zu bytes", capacity,
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu; the text needs %zu bytes", capacity,
                       to.size);
 }

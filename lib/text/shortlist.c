@@ -120,11 +120,11 @@ static rapt_status check_pairs(const rapt_lexical_pair *pairs, size_t count, int
         const rapt_lexical_pair *p = &pairs[i];
         if (p->source < 0 || p->source >= source_vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "pairs[%zu]: source is %d, the vocabulary has %d", i, (int)p->source,
+                              "pairs[%zu]: source is %d; the vocabulary has %d", i, (int)p->source,
                               source_vocab);
         if (p->target < 0 || p->target >= target_vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "pairs[%zu]: target is %d, the vocabulary has %d", i, (int)p->target,
+                              "pairs[%zu]: target is %d; the vocabulary has %d", i, (int)p->target,
                               target_vocab);
         if (!isfinite(p->probability))
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "pairs[%zu]: probability is %g", i,
@@ -278,7 +278,7 @@ rapt_status rapt_shortlist_tokens(const rapt_shortlist *s, const int32_t *source
                                                : "tokens");
     for (size_t i = 0; i < count; i++)
         if (source[i] < 0 || source[i] >= s->source_vocab)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "source[%zu] is %d, the vocabulary has %d", i,
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "source[%zu] is %d; the vocabulary has %d", i,
                               (int)source[i], s->source_vocab);
     size_t bytes = (size_t)s->target_vocab / 8 + 1;
     unsigned char *marks = rapt__alloc(&s->allocator, bytes);
@@ -291,6 +291,6 @@ rapt_status rapt_shortlist_tokens(const rapt_shortlist *s, const int32_t *source
         if (marks[token / 8] >> token % 8 & 1) tokens[at++] = token;
     rapt__free(&s->allocator, marks, bytes);
     if (fits) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %d, there are %d tokens", capacity,
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %d; there are %d tokens", capacity,
                       *found);
 }

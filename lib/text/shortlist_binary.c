@@ -72,7 +72,7 @@ static rapt_status take_lists(rapt_shortlist *s, const unsigned char *at, rapt_m
     for (size_t i = 0; i < s->count; i++, at += 4) {
         uint64_t token = number(at, 4);
         if (token >= (uint64_t)s->target_vocab)
-            return rapt__fail(why, RAPT_BAD_FILE, "token %zu is %llu, the vocabulary has %d", i,
+            return rapt__fail(why, RAPT_BAD_FILE, "token %zu is %llu; the vocabulary has %d", i,
                               (unsigned long long)token, s->target_vocab);
         s->lists[i] = (int32_t)token;
     }

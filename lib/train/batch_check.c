@@ -32,7 +32,7 @@ static rapt_status check_labels(const rapt_trainer *t, const rapt_tokens *source
         int wanted = pools ? b : source->starts[b];
         if (target->starts[b] != wanted)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "target: starts[%d] is %d, it must be %d: one label for each source "
+                              "target: starts[%d] is %d; it must be %d: one label for each source "
                               "%s",
                               b, target->starts[b], wanted, pools ? "sequence" : "token");
     }
@@ -41,7 +41,7 @@ static rapt_status check_labels(const rapt_trainer *t, const rapt_tokens *source
     for (int i = 0; i < count; i++)
         if (target->ids[i] >= t->model->config.target_vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "target: label ids[%d] is %d, the vocabulary has %d tokens", i,
+                              "target: label ids[%d] is %d; the vocabulary has %d tokens", i,
                               (int)target->ids[i], t->model->config.target_vocab);
     return RAPT_OK;
 }

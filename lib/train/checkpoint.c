@@ -158,7 +158,7 @@ static bool read_value(const struct field *f, const struct text_part *word,
 static rapt_status bad_value(const struct field *f, const struct text_part *word, rapt_message *why)
 {
     int shown = (int)rapt__min_size((size_t)(word->end - word->at), 40);
-    return rapt__fail(why, RAPT_BAD_FILE, "metadata " TRAINER_KEY ": %s is %.*s, it must be %s%g",
+    return rapt__fail(why, RAPT_BAD_FILE, "metadata " TRAINER_KEY ": %s is %.*s; it must be %s%g",
                       f->key, shown, word->at,
                       f->kind % OPTIONAL == COUNT ? "a whole number from 0 to "
                                                   : "the bits of a number from 0 to ",

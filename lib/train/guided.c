@@ -40,7 +40,7 @@ static rapt_status check_alignment_rows(const rapt_alignment *a, int first, int 
         for (int i = a->starts[r]; i < a->starts[r + 1]; i++)
             if (a->sources[i] < 0 || a->sources[i] >= tokens)
                 return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                                  "alignment: sources[%d] is %d, the source has %d tokens", i,
+                                  "alignment: sources[%d] is %d; the source has %d tokens", i,
                                   a->sources[i], tokens);
     }
     return RAPT_OK;

@@ -134,7 +134,7 @@ static rapt_status check_frame(const rapt_train_options *o, const rapt_config *c
     if (o->frame && c->kind == RAPT_KIND_ENCODER_ONLY)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "frame is %d, it must be 0: labels of an encoder-only model have no begin and end",
+            "frame is %d; it must be 0: labels of an encoder-only model have no begin and end",
             o->frame);
     rapt_status status = rapt__int_check("begin", (int)o->begin, 0, c->target_vocab - 1, why);
     return status ? status : rapt__int_check("end", (int)o->end, 0, c->target_vocab - 1, why);
@@ -325,7 +325,7 @@ rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, f
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", trainer ? "data" : "trainer");
     const struct layout *l = &trainer->model->layout;
     if (index < 0 || index >= l->count)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d, the model has %d parameters", index,
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d; the model has %d parameters", index,
                           l->count);
     const struct parameter *p = &l->parameters[index];
     rapt__parameter_get(p, trainer->gradients, 0, (size_t)p->rows * (size_t)p->columns, data);

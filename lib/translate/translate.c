@@ -94,7 +94,7 @@ static rapt_status read_call(struct translate_job *job, const rapt_translate_cal
     if (call) status = rapt__struct_read(own, sizeof *own, call, "rapt_translate_call", why);
     if (!status) status = rapt__call_options(job->t, own->options, &job->options, why);
     if (!status && (own->token || own->logits) && count > INT_MAX)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %zu, with %s it is at most %d", count,
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %zu; with %s it is at most %d", count,
                           own->token ? "token" : "logits", INT_MAX);
     return status;
 }
@@ -168,6 +168,6 @@ rapt_status rapt_translate(rapt_translator *t, const char *text, char *out, size
     if (size) *size = one.size;
     if (one.size > capacity)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "the translation needs %zu bytes, capacity is %zu", one.size, capacity);
+                          "the translation needs %zu bytes; capacity is %zu", one.size, capacity);
     return RAPT_OK;
 }

@@ -77,7 +77,7 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
     fill_in(own);
     if (own->beams > t->options.beams)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "options.beams is %d, the translator was made for at most %d", own->beams,
+                          "options.beams is %d; the translator was made for at most %d", own->beams,
                           t->options.beams);
     return check_options(own, why);
 }
@@ -88,7 +88,7 @@ static rapt_status check_vocab(const rapt_tokenizer *tokenizer, const char *name
                                rapt_status otherwise, rapt_message *why)
 {
     if (rapt_tokenizer_vocab(tokenizer) == vocab) return RAPT_OK;
-    return rapt__fail(why, otherwise, "%s has %d tokens, the model's table has %d", name,
+    return rapt__fail(why, otherwise, "%s has %d tokens; the model's table has %d", name,
                       rapt_tokenizer_vocab(tokenizer), vocab);
 }
 

@@ -111,10 +111,10 @@ static void test_refusals(void **state)
     const rapt_translator_options o = {.size = sizeof o};
     rapt_config c = small_configs[0];
     refuse(&small_configs[10], tokenizer, NULL, o, "encoder-decoder");
-    refuse(&c, tokenizer, NULL, o, "source has 275 tokens, the model's table has 11");
+    refuse(&c, tokenizer, NULL, o, "source has 275 tokens; the model's table has 11");
     c.source_vocab = SMALL_VOCAB;
-    refuse(&c, tokenizer, NULL, o, "275 tokens, the model's table has 13");
-    refuse(&c, tokenizer, tokenizer, o, "target has 275 tokens, the model's table has 13");
+    refuse(&c, tokenizer, NULL, o, "275 tokens; the model's table has 13");
+    refuse(&c, tokenizer, tokenizer, o, "target has 275 tokens; the model's table has 13");
     c.target_vocab = SMALL_VOCAB;
     rapt_translator *t = NULL;
     rapt_message why = {""};

@@ -91,7 +91,7 @@ says "nothing.checkpoint"
 says "a finished run leaves a checkpoint only with --keep-checkpoint"
 code 0 "$program" train --data train.tsv --valid test.tsv --out tidy --layers 1 --width 16 --heads 1 --epochs 3 --seed 3
 [ "$(echo tidy*)" = "tidy tidy.svg" ] || fail "left beside the model: $(echo tidy*)"
-says "the model is tidy, its learning curve is tidy.svg"
+says "the model is tidy; its learning curve is tidy.svg"
 says "next: toy_translate translate --model tidy"
 lines=$(grep -c '^epoch [123]/3  step .*  ppl .*  valid .*  lr ' err)
 [ "$lines" -eq 3 ] || { fail "not a line for each epoch:"; cat err; }
@@ -110,7 +110,7 @@ eval "set -- $next"
 [ "$1/$2/$3" = "translate/--model/it's tidy" ] || fail "the next command is not a valid shell command: $next"
 { cat tidy.svg; head -c 2000000 /dev/zero | tr '\0' ' '; } >tall.svg # as after thousands of epochs
 code 0 "$program" train --data train.tsv --valid test.tsv --out tall --layers 1 --width 16 --heads 1 --epochs 3 --seed 3
-says "the model is tall, its learning curve is tall.svg"
+says "the model is tall; its learning curve is tall.svg"
 check "a large curve is drawn anew" cmp tidy.svg tall.svg
 echo mine >mine.svg
 code 0 "$program" train --data train.tsv --out mine --layers 1 --width 16 --heads 1 --epochs 3

@@ -248,7 +248,7 @@ static void ranges(void **state)
     a.relative.buckets = 5, a.relative.bidirectional = 1;
     refuse(&a, "relative.buckets");
     a.relative.buckets = 8, a.relative.distance = 2;
-    refuse(&a, "relative.distance is 2, it must be more than 2");
+    refuse(&a, "relative.distance is 2; it must be more than 2");
     a.relative.distance = 3;
     assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
 }
@@ -325,7 +325,7 @@ static void ragged(void **state)
     (void)state;
     rapt_attention a = good;
     a.query_starts = (const int[]){1, 2, 3};
-    refuse(&a, "query_starts[0] is 1, it must be 0");
+    refuse(&a, "query_starts[0] is 1; it must be 0");
     a.query_starts = (const int[]){0, 3, 2};
     refuse(&a, "query_starts[2] is 2, less than query_starts[1], which is 3");
     a.query_starts = (const int[]){0, 4, 5};

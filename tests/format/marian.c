@@ -178,7 +178,7 @@ static void test_numbers(void **state)
         {32, UINT64_MAX, "names or shapes are longer"},
         {40, UINT64_MAX, "x: 18446744073709551615 bytes are needed"},
         {54, UINT64_MAX, "the padding: 18446744073709551615 bytes"},
-        {54, 1, "x: 4 bytes are needed, 3 are left"},
+        {54, 1, "x: 4 bytes are needed; 3 are left"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct item item = {"x", 0x404, 1, {1}, half_float, 4, 4};

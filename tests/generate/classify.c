@@ -268,7 +268,7 @@ static void test_refusals(void **state)
     const int starts[] = {0, 2, 5};
     const rapt_tokens two = {.batch = 2, .ids = source.ids, .starts = starts};
     assert_int_equal(rapt_train_gradient(trainer, &two, &two, NULL, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "starts[1] is 2, it must be 1: one label for each source "
+    assert_non_null(strstr(why.text, "starts[1] is 2; it must be 1: one label for each source "
                                      "sequence"));
     rapt_trainer_free(trainer);
     rapt_model_free(model);

@@ -39,7 +39,7 @@ static void test_refusals(void **state)
         {"transformer-postprocess-emb: nd", "transformer-postprocess-emb"},
         {"transformer-guided-alignment-layer: 0", "transformer-guided-alignment-layer: 0"},
         {"transformer-guided-alignment-layer: first", "transformer-guided-alignment-layer: first"},
-        {"transformer-guided-alignment-layer: 3", "alignment_layer is 3, decoder_layers is 2"},
+        {"transformer-guided-alignment-layer: 3", "alignment_layer is 3; decoder_layers is 2"},
         {"transformer-heads: x", "transformer-heads: x"},
         {"transformer-heads: 3", "heads"},
         {"transformer-decoder-dim-ffn: 8", "transformer-decoder-dim-ffn"},

@@ -78,7 +78,7 @@ static void test_refusals(void **state)
     rapt_message why = {""};
     assert_int_equal(rapt_text_preprocess(RAPT_PREPROCESS_OPUS, text, bytes, NULL, 4, &size, &why),
                      RAPT_BAD_ARGUMENT);
-    assert_string_equal(why.text, "capacity is 4, the text needs 5 bytes");
+    assert_string_equal(why.text, "capacity is 4; the text needs 5 bytes");
     assert_int_equal(size, 5);
     assert_memory_equal(bytes, "\"a\" 5678", 8);
     assert_int_equal(rapt_text_preprocess((rapt_preprocess)2, text, bytes, NULL, 9, &size, &why),

@@ -82,9 +82,9 @@ static void test_messages(void **state)
     refuse(framing, s, (const int[]){4, 4, 4, 4},
            "the batch has 24 target tokens (begin and end count), limits.target_tokens is 23");
     refuse(plain, s, (const int[]){2, 2, 14, 2},
-           "target: sequence 2 has 14 tokens (begin and end count), there are positions for 13");
+           "target: sequence 2 has 14 tokens (begin and end count); there are positions for 13");
     refuse(framing, s, (const int[]){0, 12, 0, 1},
-           "target: sequence 1 has 14 tokens (begin and end count), there are positions for 13");
+           "target: sequence 1 has 14 tokens (begin and end count); there are positions for 13");
     small_fill(&source, 11, (const int[]){6, 6, 6, 6}, BATCH, 1);
     refuse(plain, s, (const int[]){5, 5, 5, 5},
            "the batch has 24 source tokens, limits.source_tokens is 23");
@@ -119,20 +119,20 @@ static void test_trainers(void **state)
     l.target_tokens = 1;
     refuse_trainer(model, &o, &l, "limits.target_tokens is 1");
     l = small_limits, l.source_tokens = 0;
-    refuse_trainer(model, &o, &l, "limits.source_tokens is 0, it must be 1 to");
+    refuse_trainer(model, &o, &l, "limits.source_tokens is 0; it must be 1 to");
     l = small_limits, l.batch = 0;
-    refuse_trainer(model, &o, &l, "limits.batch is 0, it must be 1 to");
+    refuse_trainer(model, &o, &l, "limits.batch is 0; it must be 1 to");
     l = small_limits, o.begin = 1;
     refuse_trainer(model, &o, &l, "frame is 0");
     o = good, o.frame = 1, o.end = 13;
-    refuse_trainer(model, &o, &l, "end is 13, it must be 0 to 12");
+    refuse_trainer(model, &o, &l, "end is 13; it must be 0 to 12");
     o = good, o.frame = 1, o.begin = -1;
     refuse_trainer(model, &o, &l, "begin is -1");
     refuse_trainer(tagger, &o, &l, "encoder-only");
     o = good, o.baseline = RAPT_BASELINE_EXPECTED;
     refuse_trainer(model, &o, &l, "baseline is 1, but no attention has the normalizer sample");
     o = good, o.dropout = 1.1f;
-    refuse_trainer(model, &o, &l, "dropout is 1.1, it must be at least 0 and below 1");
+    refuse_trainer(model, &o, &l, "dropout is 1.1; it must be at least 0 and below 1");
     l.target_tokens = 0;
     o = good;
     rapt_trainer *trainer = NULL;

@@ -214,7 +214,7 @@ static void test_refused(void **state)
     l.alignment.sources = exact, refuse(trainer, &l, "less than starts[");
     free(exact);
     link_all(&l);
-    l.sources[0] = 9, refuse(trainer, &l, "sources[0] is 9, the source has 9 tokens");
+    l.sources[0] = 9, refuse(trainer, &l, "sources[0] is 9; the source has 9 tokens");
     l.sources[0] = -1, refuse(trainer, &l, "sources[0] is -1");
     link_all(&l);
     l.alignment.sources = NULL, refuse(trainer, &l, "alignment.sources is NULL");

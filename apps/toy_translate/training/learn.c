@@ -172,7 +172,7 @@ static void report_result(const struct learner *learner, double best, bool idle)
         print_report("all steps were warm-up; try a smaller --warmup or a longer run");
     if (!recipe->checkpoint) return;
     if (curve_exists(learner))
-        print_report("the model is %s, its learning curve is %s.svg", recipe->out, recipe->out);
+        print_report("the model is %s; its learning curve is %s.svg", recipe->out, recipe->out);
     else
         print_report("the model is %s", recipe->out);
     char *word = shell_word(recipe->out);
