@@ -16,6 +16,8 @@ odd=$(printf 'odd\351.tsv')
 cp train.tsv "$odd"
 small="--layers 1 --width 16 --heads 2 --ffn-width 32 --vocab 280 --threads 1 --keep-checkpoint"
 code 0 "$program" train --data "$odd" --valid test.tsv $small --out odd --steps 3
+says "defaults for small data: --batch-tokens 512 --warmup "
+grep -q "few pairs" err && fail "a smaller model than the one given is proposed"
 code 2 "$program" train --resume --out odd --steps 5
 says "either --data or both"
 code 0 "$program" train --resume --out odd --steps 5 --data "$odd"
@@ -26,7 +28,7 @@ code 0 "$program" info odd --json >about
 check "smaller batches" grep -q " batch-tokens 512 " about
 check "a shorter warm-up" grep -qE " warmup [1-9][0-9]{0,2} schedule" about
 code 0 "$program" train --data train.tsv --valid test.tsv $small --out even --steps 5 --force --batch-tokens 4096 --warmup 1000
-says "the whole run, 5 steps, is warm-up, in which the learning rate only rises; try --warmup 2 or a longer run"
+says "all 5 steps are warm-up; try --warmup 2 or a longer run"
 code 0 "$program" train --data train.tsv --valid test.tsv $small --out rising --minutes 1s --schedule constant --warmup 1000000
 says "all steps were warm-up"
 code 0 "$program" info even --json >about

@@ -177,13 +177,19 @@ void training_fit(struct training *t, const struct command *command, uint64_t by
 {
     enum { TOKEN_BYTES = 3, EPOCH_BATCHES = 50, MIN_BUDGET = 512, WARMUP_EPOCHS = 8 };
     struct recipe *recipe = &t->recipe;
+    int batch = recipe->batch_tokens, warmup = recipe->warmup;
     uint64_t tokens = bytes / 2 / TOKEN_BYTES, budget = tokens / EPOCH_BATCHES;
+    if (budget < MIN_BUDGET && !option_given(command, "width") && !option_given(command, "resume"))
+        print_report("few pairs: a smaller model may be better, such as --layers 2 --width 64");
     if (budget < MIN_BUDGET) budget = MIN_BUDGET;
     if (!option_given(command, "batch-tokens") && budget < (uint64_t)recipe->batch_tokens)
         recipe->batch_tokens = (int)budget;
     uint64_t batches = tokens / (uint64_t)recipe->batch_tokens + 1;
     if (!option_given(command, "warmup") && WARMUP_EPOCHS * batches < (uint64_t)recipe->warmup)
         recipe->warmup = (int)(WARMUP_EPOCHS * batches);
+    if (recipe->batch_tokens < batch || recipe->warmup < warmup)
+        print_report("defaults for small data: --batch-tokens %d --warmup %d", recipe->batch_tokens,
+                     recipe->warmup);
 }
 
 /* Rounds to the nine digits that a checkpoint stores, so that a resumed run uses the same

@@ -292,10 +292,8 @@ static void announce(const struct learner *learner)
         print_report("matrix products by %s", rapt_trainer_products(learner->trainer));
     memory_report(learner);
     if (planned_steps(learner) > 0 && only_warmup(recipe, planned_steps(learner)))
-        print_report(
-            "the whole run, %lld steps, is warm-up, in which the learning rate only rises; "
-            "try --warmup %lld or a longer run",
-            planned_steps(learner), planned_steps(learner) / 5 + 1);
+        print_report("all %lld steps are warm-up; try --warmup %lld or a longer run",
+                     planned_steps(learner), planned_steps(learner) / 5 + 1);
     const struct exchange *x = &learner->exchange;
     if (x->ranks->count > 1)
         print_report("%d ranks; this one tokenized %zu of %zu pairs and computes %d of %d shards "
