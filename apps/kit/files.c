@@ -50,6 +50,13 @@ static bool is_stream(const char *path)
     return !S_ISREG(about.st_mode) || is_output(path);
 }
 
+int file_new(const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode) || is_stream(path)) return EXIT_OK;
+    return failed("%s exists; --force replaces it", path);
+}
+
 /* Returns 0 or an errno. */
 static int write_whole(FILE *file, const char *bytes, size_t size)
 {

@@ -275,7 +275,7 @@ int options_read(struct command *command, int argc, char **argv)
     struct option *known = known_options(command);
     int code = GO_ON;
     bool more = true;
-    hold_standard_files();
+    guard_process();
     opterr = 0;
     while (code == GO_ON && more) code = read_next(command, known, argc, argv, &more);
     free(known);

@@ -31,8 +31,9 @@ double now(void);                 /* seconds of a monotonic clock */
 int threads_used(int asked);      /* asked, or if 0 the processors available to the process */
 int terminal_columns(FILE *file); /* HELP_COLUMNS unless the file is a terminal */
 /* Opens those of the files 0, 1 and 2 that are closed, so that a file opened later does not become
-   standard output. options_read calls it. */
-void hold_standard_files(void);
+   standard output, and ignores SIGPIPE and SIGXFSZ, so that write errors are reported where they
+   occur, including those of a file size limit. options_read calls it. */
+void guard_process(void);
 void watch_for_interrupts(void); /* SIGINT and SIGTERM; a second one kills */
 bool interrupted(void);
 void ignore_interrupts(void); /* from now on, so that output being written is finished */
@@ -139,6 +140,8 @@ int print_version(void);
 #define STANDARD_OUTPUT "/dev/stdout"
 /* Reads a whole file. The caller frees *bytes, also after a failure. */
 int file_read(const char *path, char **bytes, size_t *size);
+/* Fails if a regular file exists there, which only --force replaces. */
+int file_new(const char *path);
 /* Replaces a regular file atomically. Writes into pipes, devices and standard output. */
 int file_write(const char *path, const char *bytes, size_t size);
 bool file_same(const char *a, const char *b); /* the same regular file, by device and inode */

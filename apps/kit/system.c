@@ -41,9 +41,11 @@ static void on_signal(int signal_number)
     stop = 1;
 }
 
-/* Opens a closed standard file so that, as before, it can be neither read nor written. */
-void hold_standard_files(void)
+/* A closed standard file is opened so that, as before, it can be neither read nor written. */
+void guard_process(void)
 {
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     for (int number = 0; number <= 2; number++)
         if (fcntl(number, F_GETFD) < 0) (void)!open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY);
 }

@@ -124,13 +124,18 @@ ln -s far/model near
 code 0 $train --epochs 1 --out near
 [ -L near ] && [ -f far/model ] && [ -f near.checkpoint ] || fail "a link to a new file: $(ls -l near far)"
 
-# A corpus that fails leaves the old one; a file that is not regular is written into.
-code 0 "$program" demo --write-corpus corpus
+# A corpus replaces a file only with --force, and one that fails leaves the old one; a file that is not regular is
+# written into.
+echo mine >corpus
+code 1 "$program" demo --write-corpus corpus
+says "corpus exists; --force replaces it"
+[ "$(cat corpus)" = mine ] || fail "demo replaced a file of the user's"
+code 0 "$program" demo --force --write-corpus corpus
 code 0 "$program" demo --write-corpus /dev/stdout
 cmp -s corpus out || fail "--write-corpus /dev/stdout, a file"
 "$program" demo --write-corpus /dev/stdout 2>err | cmp -s - corpus || fail "--write-corpus /dev/stdout, a pipe"
 echo old >corpus
-(ulimit -f 100 && "$program" demo --write-corpus corpus) 2>err && fail "a limit is not noticed"
+(ulimit -f 100 && "$program" demo --force --write-corpus corpus) 2>err && fail "a limit is not noticed"
 says "corpus: "
 [ "$(cat corpus)" = old ] || fail "a failed corpus destroyed the old one"
 ls -A | grep -q '^\.rapt-' && fail "a temporary file is left"

@@ -58,6 +58,16 @@ echo mine >file
 code 1 "$program" 4 --quick --html file >out
 [ "$(cat file)" = mine ] || fail "a file was touched"
 
+# A file size limit is an error of the file: nothing is left of it, and an old one stays.
+mkdir limited
+echo mine >limited/page.svg
+cd limited || exit 1
+(ulimit -f 4 && "$program" 4 --quick --svg page.svg) >out 2>err && fail "a file size limit is not noticed"
+says "page.svg"
+[ "$(cat page.svg)" = mine ] || fail "a failed figure destroyed the old one"
+ls -A | grep -q '^\.rapt-' && fail "a temporary file is left"
+cd ..
+
 # On a terminal each step waits for Enter, and the lesson ends after one Enter per step.
 if command -v script >/dev/null; then
     steps=$(grep -c '^-- ' short)

@@ -129,7 +129,7 @@ done
 
 rm -rf old && mkdir old
 echo old >old/corpus
-sweep corpus "corpus" "$program" demo --write-corpus corpus
+sweep corpus "corpus" "$program" demo --force --write-corpus corpus
 rm -rf old && mkdir old
 echo old >old/page.svg
 sweep figure "page.svg" "$program" attend --model ../model --threads 1 --svg page.svg "a b"

@@ -73,14 +73,12 @@ static int check_kind(const char *out, const char *to, bool folder)
 /* Fails if the output exists: a file, or a folder that is not empty. */
 static int check_new(const char *out)
 {
-    struct stat about;
     DIR *folder = opendir(out);
-    if (folder == NULL && stat(out, &about) == 0 && S_ISREG(about.st_mode))
-        return failed("%s exists; --force replaces it", out);
+    if (folder == NULL) return file_new(out);
     bool empty = true;
-    for (struct dirent *one; folder != NULL && empty && (one = readdir(folder)) != NULL;)
+    for (struct dirent *one; empty && (one = readdir(folder)) != NULL;)
         empty = strcmp(one->d_name, ".") == 0 || strcmp(one->d_name, "..") == 0;
-    if (folder != NULL) closedir(folder);
+    closedir(folder);
     return empty
                ? EXIT_OK
                : failed("%s is not empty; --force replaces a model of the same format in it", out);

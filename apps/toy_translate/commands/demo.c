@@ -236,9 +236,10 @@ static int show_demo(struct demo *demo, double seconds)
 
 static int run_demo(struct demo *demo, bool json)
 {
-    int code = make_corpus(demo);
-    if (code != EXIT_OK || demo->write_corpus != NULL)
-        return code == EXIT_OK ? write_corpus(demo) : code;
+    bool writes = demo->write_corpus != NULL;
+    int code = writes && !demo->recipe.force ? file_new(demo->write_corpus) : EXIT_OK;
+    if (code == EXIT_OK) code = make_corpus(demo);
+    if (code != EXIT_OK || writes) return code == EXIT_OK ? write_corpus(demo) : code;
     code = choose_output(demo);
     if (code == EXIT_OK)
         print_report("Learning German from %zu sentence pairs: at most %d steps, about a minute on "
@@ -283,7 +284,7 @@ int command_demo(int argc, char **argv)
         seed_row(&demo.recipe.seed),
         threads_row(&demo.recipe.threads),
         {"out", OPTION_MADE, &demo.recipe.out, "FILE", "keep the model in this file", 0, 0, 0},
-        {"force", OPTION_FLAG, &demo.recipe.force, "", "replace an existing model", 0, 0, 0},
+        {"force", OPTION_FLAG, &demo.recipe.force, "", "replace an existing model or corpus", 0, 0, 0},
         {"json", OPTION_FLAG, &json, "", "print the results as one JSON object", 0, 0, 0},
         {"write-corpus", OPTION_OUTPUT, &demo.write_corpus, "FILE",
          "only write the sentence pairs, tab-separated", 0, 0, 0},

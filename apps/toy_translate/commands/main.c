@@ -1,7 +1,6 @@
 /* main.c - toy_translate: the commands, their dispatch, help and version. */
 #define _POSIX_C_SOURCE 200809L
 #include "commands.h"
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,8 +104,7 @@ static int command_version(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN); /* write errors are reported where they occur, */
-    signal(SIGXFSZ, SIG_IGN); /* including those of a file size limit */
+    guard_process();
     if (argc < 2) return overview() == EXIT_OK ? EXIT_USAGE : EXIT_FAILED;
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return overview();
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) return print_version();
