@@ -51,4 +51,9 @@ code 2 "$program" similarity --model model --top 3 pairs
 says "--top needs --query"
 code 1 "$program" embed --model nothing texts
 says "nothing"
+printf '\037\213rest' >packed.gz
+code 1 "$program" embed --model model packed.gz
+says "packed.gz: this is compressed by gzip, but text in UTF-8 is needed"
+"$program" embed --model model texts >named 2>err
+"$program" embed --model model - <texts 2>err | cmp named - || fail "embed -"
 [ $failures -eq 0 ]

@@ -21,7 +21,7 @@ void encoding_rows(struct encoding *job, struct option_row rows[ENCODING_ROWS])
         {"normalize", OPTION_CHOICE, &job->normalize, "yes|no", "divide vectors by their norm [as the model says]", 0, 0, 0},
         {"max-tokens", OPTION_INTEGER, &job->max_tokens, "N", "cut texts to N tokens [as the model says]", 0, 1 << 24, 0},
         {"batch-tokens", OPTION_INTEGER, &job->batch_tokens, "N", "maximum tokens per batch", 1, 1 << 24, 0},
-        {"threads", OPTION_INTEGER, &job->threads, "N", "number of threads [one per processor]", 0, 1024, 0},
+        threads_row(&job->threads),
     };
     /* clang-format on */
     memcpy(rows, own, sizeof own);
@@ -67,17 +67,21 @@ static void texts_add(struct texts *texts, rapt_text line)
 
 int texts_read(struct texts *texts, const char *path)
 {
+    if (path != NULL && strcmp(path, "-") == 0) path = NULL;
     const int file = path == NULL ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     struct lines lines;
     if (file < 0) return failed("%s: %s", path, strerror(errno));
+    const char *name = path != NULL ? path : "standard input";
+    int code = EXIT_OK;
     lines_open(&lines, file);
-    for (size_t count; (count = lines_next(&lines, WINDOW)) > 0;)
+    for (size_t count; code == EXIT_OK && (count = lines_next(&lines, WINDOW)) > 0;) {
+        if (!lines.begun) code = text_check(name, lines.bytes, lines.size);
         for (size_t i = 0; i < count; i++) texts_add(texts, lines_get(&lines, i));
+    }
     const int error = lines.error;
     lines_close(&lines);
     if (path != NULL) close(file);
-    if (error == 0) return EXIT_OK;
-    return failed("%s: %s", path != NULL ? path : "standard input", strerror(error));
+    return error == 0 ? code : failed("%s: %s", name, strerror(error));
 }
 
 float *encoding_embed(const struct encoding *job, const rapt_text *texts, size_t count)

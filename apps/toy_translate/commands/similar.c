@@ -190,7 +190,7 @@ int command_rerank(int argc, char **argv)
         {"top", OPTION_INTEGER, &job.top, "N", "print only the N best lines; 0: all", 0, 1 << 30, 0},
         {"max-tokens", OPTION_INTEGER, &job.max_tokens, "N", "cut query and text to N tokens [as the model says]", 0, 1 << 24, 0},
         {"batch-tokens", OPTION_INTEGER, &job.batch_tokens, "N", "maximum tokens per batch", 1, 1 << 24, 0},
-        {"threads", OPTION_INTEGER, &job.threads, "N", "number of threads [one per processor]", 0, 1024, 0},
+        threads_row(&job.threads),
         {"json", OPTION_FLAG, &job.json, "", "print JSON, one object per line", 0, 0, 0},
     };
     /* clang-format on */
