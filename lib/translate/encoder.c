@@ -76,7 +76,7 @@ static rapt_status check_encodes(const rapt_encoder *e, rapt_status otherwise, r
     const rapt_config *c = &e->model->config;
     if (!c->source_vocab) return rapt__fail(why, otherwise, "the model has no encoder of tokens");
     if (!e->tokenizer || rapt_tokenizer_vocab(e->tokenizer) == c->source_vocab) return RAPT_OK;
-    return rapt__fail(why, otherwise, "the tokenizer has %d tokens, the model's table has %d",
+    return rapt__fail(why, otherwise, "the tokenizer has %d tokens; the model's table has %d",
                       rapt_tokenizer_vocab(e->tokenizer), c->source_vocab);
 }
 
