@@ -77,7 +77,8 @@ typedef struct rapt_block rapt_block;
 RAPT_API rapt_status rapt_block_create(rapt_block **block, rapt_block_kind kind,
                                        const rapt_config *config, const rapt_block_limits *limits,
                                        const rapt_allocator *allocator, rapt_message *why);
-RAPT_API void rapt_block_free(rapt_block *block); /* NULL is allowed */
+/* Frees a block. NULL is allowed. */
+RAPT_API void rapt_block_free(rapt_block *block);
 
 /* ---- parameters ----
 

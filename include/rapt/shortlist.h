@@ -67,7 +67,8 @@ RAPT_API rapt_status rapt_shortlist_create(rapt_shortlist **shortlist,
 RAPT_API int rapt_shortlist_source_vocab(const rapt_shortlist *shortlist);
 /* Returns the size of the target vocabulary; 0 for NULL. */
 RAPT_API int rapt_shortlist_target_vocab(const rapt_shortlist *shortlist);
-RAPT_API void rapt_shortlist_free(rapt_shortlist *shortlist); /* NULL is allowed */
+/* Frees a shortlist. NULL is allowed. */
+RAPT_API void rapt_shortlist_free(rapt_shortlist *shortlist);
 
 /* Writes the binary form, replacing the file atomically. Returns RAPT_NO_FILE if it cannot be
    written, or RAPT_NO_MEMORY, since the file is first assembled in memory. */

@@ -121,7 +121,8 @@ RAPT_API rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char 
 RAPT_API rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text,
                                            size_t size, const rapt_allocator *allocator,
                                            rapt_message *why);
-RAPT_API void rapt_tokenizer_free(rapt_tokenizer *tokenizer); /* NULL is allowed */
+/* Frees a tokenizer. NULL is allowed. */
+RAPT_API void rapt_tokenizer_free(rapt_tokenizer *tokenizer);
 
 /* Returns the number of tokens; 0 for NULL. */
 RAPT_API int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer);

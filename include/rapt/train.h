@@ -151,7 +151,8 @@ RAPT_API rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *mod
                                          const rapt_train_options *options,
                                          const rapt_train_limits *limits,
                                          const rapt_allocator *allocator, rapt_message *why);
-RAPT_API void rapt_trainer_free(rapt_trainer *trainer); /* NULL is allowed */
+/* Frees a trainer. NULL is allowed. */
+RAPT_API void rapt_trainer_free(rapt_trainer *trainer);
 
 /* Runs a batch forward and backward, and adds the gradient of its summed loss to the trainer's
    gradients. *report describes only this batch.

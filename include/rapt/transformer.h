@@ -228,7 +228,8 @@ typedef struct rapt_model rapt_model;
    RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uint64_t seed,
                                        const rapt_allocator *allocator, rapt_message *why);
-RAPT_API void rapt_model_free(rapt_model *model); /* NULL is allowed */
+/* Frees a model. NULL is allowed. */
+RAPT_API void rapt_model_free(rapt_model *model);
 /* Returns the configuration, owned by the model; NULL for NULL. Its size is the one that the
    library was compiled with, so set it in a copy:
 
@@ -417,7 +418,8 @@ RAPT_API size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *l
 RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
                                          const rapt_limits *limits, const rapt_allocator *allocator,
                                          rapt_message *why);
-RAPT_API void rapt_session_free(rapt_session *session); /* NULL is allowed */
+/* Frees a session. NULL is allowed. */
+RAPT_API void rapt_session_free(rapt_session *session);
 
 /* Encodes source sequences and discards all targets. *encoder_output becomes [source
    tokens][width], owned by the session and valid until its next call; encoder_output may be NULL.

@@ -137,7 +137,8 @@ RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const 
                                             const rapt_tokenizer *target,
                                             const rapt_translator_options *options,
                                             const rapt_allocator *allocator, rapt_message *why);
-RAPT_API void rapt_translator_free(rapt_translator *translator); /* NULL is allowed */
+/* Frees a translator. NULL is allowed. */
+RAPT_API void rapt_translator_free(rapt_translator *translator);
 /* Returns the model, owned by the translator if it loaded the model, else by the caller of
    rapt_translator_create. Returns NULL for NULL. */
 RAPT_API const rapt_model *rapt_translator_model(const rapt_translator *translator);
