@@ -3,9 +3,6 @@
 output. A comment behind a declaration on its line, or on lines of its own right before one, belongs to that; any other is
 about the file.
 
-reference.py --pages MAN3 - Doxygen's man pages are kept where they are about what begins with rapt_ or RAPT_; those of headers
-become rapt_attention.h(3) and so on.
-
 reference.py --missing INCLUDE - the public symbols without a comment, one a line; the exit status is 1 if there are any."""
 import pathlib
 import re
@@ -114,21 +111,7 @@ def missing(text):
     return found
 
 
-def pages(folder):
-    headers = {path.name: f"rapt_{path.name}" for path in folder.glob("[a-z]*.h.3") if not path.name.startswith("rapt")}
-    for path in sorted(folder.iterdir()):
-        if path.name in headers:
-            path.rename(folder / headers[path.name])
-        elif not path.name.lower().startswith("rapt_"):
-            path.unlink()
-        elif (link := re.match(r"\.so man3/(\S+)", path.read_text())) and link[1] in headers:
-            path.write_text(f".so man3/{headers[link[1]]}\n")
-
-
 def main(arguments):
-    if arguments[0] == "--pages":
-        pages(pathlib.Path(arguments[1]))
-        return 0
     if arguments[0] != "--missing":
         sys.stdout.write(convert(pathlib.Path(arguments[0])))
         return 0

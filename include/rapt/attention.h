@@ -234,12 +234,12 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                 2015, section 4.1), and chosen is -1. NULL means 0 */
 } rapt_attention;
 
-/* The four functions below fill in *a for scaled dot products, softmax and no mask, with arrays in
-   one of four layouts. size is sizeof *a. Any field may be changed afterwards, together with the
-   strides that depend on it. A change of value_width affects the strides of v and out. A change of
-   key_heads affects those of k and v: in init, the batch stride becomes key_heads * rows * width;
-   in init_rows, the row stride becomes key_heads * width and the batch stride rows * key_heads *
-   width.
+/* Fills in *a for scaled dot products, softmax and no mask, with arrays
+   [batch][heads][rows][width]. The next three functions do the same for other layouts. size is
+   sizeof *a. Any field may be changed afterwards, together with the strides that depend on it. A
+   change of value_width affects the strides of v and out. A change of key_heads affects those of k
+   and v: in init, the batch stride becomes key_heads * rows * width; in init_rows, the row stride
+   becomes key_heads * width and the batch stride rows * key_heads * width.
 
    They return RAPT_BAD_ARGUMENT only if a (or query_starts, where it is a parameter) is NULL or
    size is not sizeof *a. The numbers are checked later, by rapt_attention_check.
@@ -267,16 +267,16 @@ typedef struct rapt_attention { /* size-first, see base.h */
        h1         1   3   5     7 */
 RAPT_API rapt_status rapt_attention_init(rapt_attention *a, size_t size, int batch, int heads,
                                          int queries, int keys, int width);
-/* Does the same for arrays [batch][rows][heads][width], in which a row of all heads is contiguous.
-   Errors are the same as for rapt_attention_init. */
+/* Fills in *a as rapt_attention_init does, for arrays [batch][rows][heads][width], in which a row
+   of all heads is contiguous. Errors are the same as for rapt_attention_init. */
 RAPT_API rapt_status rapt_attention_init_rows(rapt_attention *a, size_t size, int batch, int heads,
                                               int queries, int keys, int width);
-/* Does the same for self-attention on the output x of a single projection: q is x, k is x + heads *
+/* Fills in *a for self-attention on the output x of a single projection: q is x, k is x + heads *
    width, and v is x + (heads + key_heads) * width. Gradients have the same layout. key_heads may be
    0 for one per query head. Errors are the same as for rapt_attention_init. */
 RAPT_API rapt_status rapt_attention_init_packed(rapt_attention *a, size_t size, int batch,
                                                 int heads, int key_heads, int rows, int width);
-/* Does the same for a ragged batch. Both arrays of starts have [batch + 1] elements and are not
+/* Fills in *a for a ragged batch. Both arrays of starts have [batch + 1] elements and are not
    copied. For self-attention, key_starts may be NULL, which means query_starts. Errors are the same
    as for rapt_attention_init. */
 RAPT_API rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, int batch,

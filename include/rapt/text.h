@@ -62,7 +62,8 @@ RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt
    names it. */
 RAPT_API rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
                                          const rapt_allocator *allocator, rapt_message *why);
-/* The same for a file in memory: bytes [size], which are copied. */
+/* Loads a tokenizer as rapt_tokenizer_load does, from a file in memory: bytes [size], which are
+   copied. */
 RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, const void *bytes,
                                                 size_t size, const rapt_allocator *allocator,
                                                 rapt_message *why);

@@ -89,11 +89,13 @@ typedef enum rapt_recurrence {
                              "...forget.weight" */
 } rapt_recurrence;
 
+/* The number of fields that rapt_config_field_at describes. */
+enum { RAPT_CONFIG_FIELDS = 51 };
+
 /* The configuration of a model. Set size and every field whose value differs from 0, or start from
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
    SAMPLE takes the most likely key and GUMBEL_SOFTMAX adds no noise. rapt_config_field_at returns
    the name, range and default of every field. */
-enum { RAPT_CONFIG_FIELDS = 51 };
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
     rapt_kind kind;          /* which halves the model has */
@@ -309,11 +311,13 @@ RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
    it. */
 RAPT_API rapt_status rapt_model_check(const rapt_model *model, rapt_message *why);
 
-/* The same as rapt_model_load_with for a file in memory: bytes [size], which are copied. */
+/* Loads a model as rapt_model_load_with does, from a file in memory: bytes [size], which are
+   copied. */
 RAPT_API rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t size,
                                             const rapt_load_options *options,
                                             const rapt_allocator *allocator, rapt_message *why);
-/* The same for a file that the caller reads through `reader`. */
+/* Loads a model as rapt_model_load_with does, from a file that the caller reads through `reader`.
+ */
 RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
@@ -324,7 +328,7 @@ RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader 
 RAPT_API rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
                                             size_t *size, const rapt_metadata *metadata, int count,
                                             rapt_message *why);
-/* The same, but passes the bytes, in order, to a function of the caller's. */
+/* Passes the bytes that rapt_model_save would write, in order, to a function of the caller's. */
 RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *writer,
                                         const rapt_metadata *metadata, int count,
                                         rapt_message *why);

@@ -13,6 +13,16 @@ for file in "$libdir"/librapt.so "$libdir"/pkgconfig/rapt.pc "$libdir"/cmake/rap
     "$prefix"/share/doc/rapt/LICENSE "$prefix"/share/doc/rapt/README.md; do
     [ -e "$file" ] || { echo "$file was not installed"; exit 1; }
 done
+[ -e "$prefix/share/man/man3/rapt_attention_forward.3" ] || ! command -v python3 >/dev/null || {
+    echo "no manual page of rapt_attention_forward was installed"
+    exit 1
+}
+find "$prefix/share/doc/rapt" -name '*.md' | while read -r document; do
+    grep -o '](\([^)#]*\)' "$document" | cut -c 3- | grep -v '^$\|^https\?:' | sort -u | while read -r link; do
+        [ -e "$(dirname "$document")/$link" ] || echo "${document#"$prefix/"}: $link is not installed"
+    done
+done >"$scratch/dead"
+[ ! -s "$scratch/dead" ] || { cat "$scratch/dead"; exit 1; }
 if [ -x "$build/bin/toy_translate" ]; then
     "$prefix/bin/toy_translate" --version
     for kind in man:man/man1/toy_translate.1 bash:bash-completion/completions/toy_translate \

@@ -1,0 +1,35 @@
+# Installs the documents for users, with the examples, in the folders that they have in the source, so that links between them
+# keep working. Links to files that are not installed become plain text, and pictures are left out.
+set(documents README.md apps/README.md apps/examples/README.md include/README.md lib/README.md perf/README.md
+    perf/experiments.md)
+file(GLOB examples CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/apps/examples/[A-Za-z]*)
+list(REMOVE_ITEM examples ${documents})
+file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/rapt/*.h)
+string(ASCII 1 kept) # marks the links that are kept
+
+foreach(document ${documents})
+    get_filename_component(folder ${PROJECT_SOURCE_DIR}/${document} DIRECTORY)
+    file(READ ${PROJECT_SOURCE_DIR}/${document} text)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${document})
+    foreach(target ${documents} ${examples})
+        file(RELATIVE_PATH link ${folder} ${PROJECT_SOURCE_DIR}/${target})
+        string(REPLACE "](${link})" "]${kept}(${link})" text "${text}")
+        string(REPLACE "](${link}#" "]${kept}(${link}#" text "${text}")
+    endforeach()
+    foreach(header ${headers}) # in the folder for headers
+        file(RELATIVE_PATH link ${folder} ${header})
+        file(RELATIVE_PATH installed ${CMAKE_INSTALL_PREFIX}/${docdir}/${document}/.. ${CMAKE_INSTALL_FULL_INCLUDEDIR}/rapt)
+        get_filename_component(name ${header} NAME)
+        string(REPLACE "](${link})" "]${kept}(${installed}/${name})" text "${text}")
+    endforeach()
+    string(REGEX REPLACE "\\]\\((https?:|#)" "]${kept}(\\1" text "${text}")
+    string(REGEX REPLACE "!\\[[^]]*\\]\\([^)]*\\)\n+" "" text "${text}")
+    string(REGEX REPLACE "\\[([^][]*)\\]\\([^)]*\\)" "\\1" text "${text}")
+    string(REPLACE "${kept}" "" text "${text}")
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/documents/${document} "${text}")
+endforeach()
+install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/documents/ DESTINATION ${docdir})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${docdir})
+foreach(example ${examples})
+    install(FILES ${PROJECT_SOURCE_DIR}/${example} DESTINATION ${docdir}/apps/examples)
+endforeach()
