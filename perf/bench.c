@@ -109,31 +109,30 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
     return optind == argc ? BENCH_GO_ON : refuse(b);
 }
 
-int bench_begin_bare(struct bench *b, int argc, char **argv, const char *purpose, const char *names)
+int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, const char *names)
 {
     const char *slash = strrchr(argv[0], '/');
     *b = (struct bench){.program = slash ? slash + 1 : argv[0], .start = bench_now()};
+    b->header =
+        "name                      \tthreads\t   fastest\t    median\t GFLOP/s\tof peak\tshape";
     int processors = rapt__team_size(0);
     b->threads[b->thread_counts++] = 1;
     if (processors > 1) b->threads[b->thread_counts++] = processors;
-    int code = read_options(b, argc, argv, purpose, names);
-    if (code != BENCH_GO_ON) return code;
+    return read_options(b, argc, argv, purpose, names);
+}
+
+void bench_show_header(struct bench *b)
+{
+    int processors = rapt__team_size(0);
+    if (b->begun) return;
+    b->begun = true;
     bench_warn();
     for (int i = 0; i < b->thread_counts; i++)
         if (b->threads[i] > processors)
             fprintf(stderr, "warning: --threads %d: the library uses no more than %d here\n",
                     b->threads[i], processors);
     print_environment(b->json ? stderr : stdout);
-    return BENCH_GO_ON;
-}
-
-int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, const char *names)
-{
-    int code = bench_begin_bare(b, argc, argv, purpose, names);
-    if (code == BENCH_GO_ON && !b->json)
-        printf("%-26s\t%7s\t%10s\t%10s\t%8s\t%7s\t%s\n", "name", "threads", "fastest", "median",
-               "GFLOP/s", "of peak", "shape");
-    return code;
+    if (!b->json) puts(b->header);
 }
 
 int bench_end(const struct bench *b)
@@ -150,6 +149,7 @@ bool bench_wants(struct bench *b, const char *name, const char *other)
     if (b->only && strcmp(b->only, name) != 0 && strcmp(b->only, other) != 0) return false;
     bool late = b->quick && !b->check && bench_now() - b->start > QUICK_SECONDS;
     if (late) b->cut_short = true;
+    if (!late) bench_show_header(b);
     return !late;
 }
 

@@ -14,14 +14,16 @@ struct bench {
     int threads[BENCH_THREADS]; /* --threads 1,2 */
     int thread_counts;
     bool threads_given;
-    const char *only;  /* --only NAME, or NULL for all */
-    const char *model; /* --model PATH, or NULL */
-    bool quick, json;  /* --quick, --json */
-    bool check;        /* --check: one call on tiny shapes; the figures are meaningless */
-    double enough;     /* seconds of samples per measurement; 0: the default */
-    double start;      /* bench_now() at the start of the program */
-    int lines;         /* number of results so far */
-    bool cut_short;    /* --quick ran out of time */
+    const char *only;   /* --only NAME, or NULL for all */
+    const char *model;  /* --model PATH, or NULL */
+    bool quick, json;   /* --quick, --json */
+    bool check;         /* --check: one call on tiny shapes; the figures are meaningless */
+    double enough;      /* seconds of samples per measurement; 0: the default */
+    double start;       /* bench_now() at the start of the program */
+    int lines;          /* number of results so far */
+    bool cut_short;     /* --quick ran out of time */
+    const char *header; /* of the table */
+    bool begun;         /* environment, warnings and header have been printed */
 };
 
 struct timing {
@@ -44,9 +46,9 @@ struct result {
 /* ---- bench.c ---- */
 /* Returns BENCH_GO_ON or the exit status. purpose and names (of --only) are shown by --help. */
 int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, const char *names);
-/* Does the same without a table header. */
-int bench_begin_bare(struct bench *b, int argc, char **argv, const char *purpose,
-                     const char *names);
+/* Prints the environment, warnings and the header of the table before the first measurement, so
+   that an error in the options is not hidden by them. bench_wants calls it. */
+void bench_show_header(struct bench *b);
 /* Returns the exit status: 2 if --only matched nothing. */
 int bench_end(const struct bench *b);
 /* Whether --only and the time limit of --quick allow this measurement, under either name. */

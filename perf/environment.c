@@ -118,5 +118,9 @@ void bench_warn(void)
         if (distorts(*at)) fprintf(stderr, "warning: %s is set and may distort\n", *at);
     double average[1];
     if (getloadavg(average, 1) == 1 && average[0] > 0.5)
-        fprintf(stderr, "warning: other programs are running (load %.2f)\n", average[0]);
+        fprintf(
+            stderr,
+            "warning: other programs are running (load %.2f): all figures may be too low, and of "
+            "peak too, since the peak is that of the best moment\n",
+            average[0]);
 }

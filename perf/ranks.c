@@ -144,6 +144,7 @@ static int begin(struct bench *b, int argc, char **argv, int rank)
             return EXIT_FAILED;
     }
     int code = bench_begin(b, argc, argv, purpose, "tiny, base");
+    b->begun = rank > 0; /* only rank 0 prints a header */
     if (rank > 0) dup2(saved, STDERR_FILENO);
     close(saved);
     close(nothing);

@@ -1,4 +1,4 @@
-/* scaling.c - speed-up and efficiency: runs the other programs with 1, 2, ... threads.
+/* scaling.c - speed-up and efficiency: runs the other programs with 1, 2, 4, ... threads.
 
    Strong scaling: the same work for any number of threads. Only `peak` is weak scaling: each thread
    does as much as a single one, which shows what the machine itself loses through clock rate,
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 const char program_name[] = "perf_scaling";
@@ -36,6 +37,7 @@ struct scaling {
     struct bench *b;
     const char *folder; /* folder of the programs, with a slash at the end; "": search PATH */
     char threads[128];  /* "1,2,4" */
+    char environment[320];
     struct series series[MAX_SERIES];
     int count;
 };
@@ -193,13 +195,13 @@ static void run_part(struct scaling *s, const struct part *part)
 
 /* ---- the program ---- */
 
-/* Chooses 1, 2, ... up to the number of processors, or powers of two if there are more than 8. */
+/* Chooses 1, 2, 4, ... and the number of processors that this process may use. */
 static void choose_threads(struct bench *b)
 {
     int all = rapt__team_size(0), max = b->check ? 2 : all;
     if (b->threads_given) return;
     b->thread_counts = 0;
-    for (int n = 1; n < max; n = (max > 8 ? 2 * n : n + 1)) b->threads[b->thread_counts++] = n;
+    for (int n = 1; n < max; n *= 2) b->threads[b->thread_counts++] = n;
     b->threads[b->thread_counts++] = max;
 }
 
@@ -210,16 +212,25 @@ static void list_threads(const struct bench *b, char *text, size_t size)
         used += (size_t)snprintf(text + used, size - used, "%s%d", i ? "," : "", b->threads[i]);
 }
 
-static void draw_scaling(const struct scaling *s, const char *path)
+/* Describes what figures depend on. Called before the measurements, which are a load themselves. */
+static void describe(char *text, size_t size)
 {
-    char environment[256];
+    char date[16] = "";
+    time_t now = time(NULL);
+    struct tm day;
     json_t *e = bench_environment();
-    snprintf(environment, sizeof environment, "%s, %s, commit %s",
+    if (gmtime_r(&now, &day)) strftime(date, sizeof date, "%Y-%m-%d", &day);
+    snprintf(text, size, "%s, %s, commit %s, %s, load of other programs %s",
              json_string_value(json_object_get(e, "processor")),
              json_string_value(json_object_get(e, "isa")),
-             json_string_value(json_object_get(e, "commit")));
+             json_string_value(json_object_get(e, "commit")), date,
+             json_string_value(json_object_get(e, "load")));
     json_decref(e);
-    if (!speedup_figure(path, environment, s->series, s->count))
+}
+
+static void draw_scaling(const struct scaling *s, const char *path)
+{
+    if (!speedup_figure(path, s->environment, s->series, s->count))
         bench_fail("the figure cannot be written");
 }
 
@@ -278,7 +289,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "--ranks: a number from 1 to %d\n", SCALING_RANKS);
         return EXIT_USAGE;
     }
-    int code = bench_begin_bare(
+    int code = bench_begin(
         &b, argc, argv,
         "Measures speed-up and efficiency by number of threads, with the other programs of its\n"
         "folder.\n\n"
@@ -296,11 +307,11 @@ int main(int argc, char **argv)
     if (ranks > 0) return scaling_ranks(&b, folder, ranks);
     if (crowded) return scaling_crowded(&b);
     s.b = &b, s.folder = folder;
+    describe(s.environment, sizeof s.environment);
     choose_threads(&b);
     list_threads(&b, s.threads, sizeof s.threads);
-    if (!b.json)
-        printf("%-26s\t%7s\t%10s\t%8s\t%8s\t%10s\t%s\n", "name", "threads", "fastest", "GFLOP/s",
-               "speed-up", "efficiency", "shape");
+    b.header =
+        "name                      \tthreads\t   fastest\t GFLOP/s\tspeed-up\tefficiency\tshape";
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!(b.quick && parts[i].slow) && bench_wants(&b, parts[i].program, parts[i].only))
             run_part(&s, &parts[i]);

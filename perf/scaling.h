@@ -9,7 +9,7 @@
 enum { SCALING_RANKS = 16 };
 /* Runs perf_ranks of `folder` ("" or with a slash at its end) under mpirun, with each transport.
    Returns the exit status. */
-int scaling_ranks(const struct bench *b, const char *folder, int ranks);
+int scaling_ranks(struct bench *b, const char *folder, int ranks);
 
 /* ---- scaling_crowded.c ---- */
 /* Measures, on two processors of which another process keeps one busy, the time of each workload

@@ -122,8 +122,7 @@ static void measure_crowded(struct bench *b, int index)
 int scaling_crowded(struct bench *b)
 {
     pid_t busy = begin_crowd();
-    if (!b->json)
-        printf("%-26s\t%5s\t%10s\t%10s\t%6s\n", "name", "size", "1 thread", "2 threads", "ratio");
+    b->header = "name                      \t size\t  1 thread\t 2 threads\t ratio";
     for (int i = 0; i < CROWDED_JOBS; i++)
         if (bench_wants(b, crowded_jobs[i].name, crowded_jobs[i].label)) measure_crowded(b, i);
     kill(busy, SIGKILL);

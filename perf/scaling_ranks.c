@@ -84,15 +84,15 @@ static bool run(const struct bench *b, const char *folder, int ranks, int transp
     return pclose(from) == 0 && lines > 0;
 }
 
-int scaling_ranks(const struct bench *b, const char *folder, int ranks)
+int scaling_ranks(struct bench *b, const char *folder, int ranks)
 {
     if (!with_mpi) {
         fprintf(stderr, "%s: --ranks: built without MPI\n", b->program);
         return EXIT_FAILED;
     }
-    if (!b->json)
-        printf("%-8s\t%-14s\t%5s\t%10s\t%16s\t%8s\t%8s\t%10s\n", "model", "transport", "ranks",
-               "median", "without overlap", "ratio", "speed-up", "efficiency");
+    b->header = "model   \ttransport     \tranks\t    median\t without overlap\t   ratio\tspeed-up"
+                "\tefficiency";
+    bench_show_header(b);
     for (int t = 0; t < (int)(sizeof transports / sizeof *transports); t++)
         if (!run(b, folder, ranks, t)) {
             fprintf(stderr, "%s: perf_ranks under mpirun failed\n", b->program);

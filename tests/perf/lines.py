@@ -141,6 +141,8 @@ class Trial:
             self.fail("perf_scaling: other numbers of threads than requested")
         if not xml.etree.ElementTree.parse(figure).getroot().tag.endswith("svg"):
             self.fail("perf_scaling: the figure is not an SVG")
+        if not re.search(r", \d{4}-\d\d-\d\d, load of other programs \d+\.\d\d<", figure.read_text()):
+            self.fail("perf_scaling: the figure does not name its date and load")
         figure.unlink()
 
     def crowded(self):
@@ -204,7 +206,10 @@ def main(root, folder):
             trial.fail(f"perf_{name} --version does not begin with its name")
         trial.run(name, "--nonsense", code=2)
         trial.run(name, "--threads", "0", code=2)
-    trial.run("gemm", "--check", "--only", "nonsense", code=2)
+    for name in list(PROGRAMS) + ["scaling"]:
+        printed = trial.run(name, "--check", "--only", "nonsense", code=2)
+        if printed:
+            trial.fail(f"perf_{name} prints a header before it refuses --only nonsense: {printed}")
     trial.run("scaling", "--ranks", "17", code=2)
     return 1 if trial.failures else 0
 
