@@ -10,7 +10,7 @@ import statistics
 import sys
 
 BLUE, ORANGE, GREEN, GRAY = "#0072B2", "#D55E00", "#009E73", "#888888"
-PEERS = {"PyTorch": ORANGE, "oneDNN": GREEN, "ONNX Runtime": BLUE}
+PEERS = {"PyTorch": ORANGE, "oneDNN": GREEN, "ONNX Runtime": BLUE, "CTranslate2": "#CC79A7"}
 DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(0.9) hue-rotate(180deg); } }"
 
 
@@ -115,15 +115,27 @@ def with_summary(text, lines):
 # ---- the figure ----
 
 class Figure:
-    def __init__(self, width, height, title):
-        self.parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} '
-                      f'{height}" font-family="Helvetica, Arial, DejaVu Sans, sans-serif" role="img" aria-label='
+    """A figure whose height is known at its end."""
+
+    def __init__(self, width, title):
+        self.width = width
+        self.parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="HEIGHT" viewBox="0 0 {width} '
+                      f'HEIGHT" font-family="Helvetica, Arial, DejaVu Sans, sans-serif" role="img" aria-label='
                       f'"{html.escape(title)}">', f"<title>{html.escape(title)}</title><style>{DARK}</style>",
-                      f'<rect width="{width}" height="{height}" fill="white"/>']
+                      f'<rect width="{width}" height="HEIGHT" fill="white"/>']
+
+    def drawn(self, height):
+        head = [part.replace("HEIGHT", f"{height:.0f}") for part in self.parts[:3]]
+        return "\n".join([*head, *self.parts[3:], "</svg>", ""])
 
     def text(self, x, y, size, text, anchor="start", color="#222222"):
         self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{color}">'
                           f"{html.escape(text)}</text>")
+
+    def number(self, x, y, value):
+        """A number that stays legible on a line."""
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="10" stroke="white" stroke-width="3" '
+                          f'paint-order="stroke">{value:.2f}</text>')
 
     def line(self, x1, y1, x2, y2, color, thickness=1.0):
         self.parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{color}" '
@@ -136,8 +148,9 @@ class Figure:
         self.shape(hint, f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{height}" fill="{color}"/>')
 
 
-def bars(figure, x, y, width, title, rows, full, mark):
-    """Draws rows: (label, [(value, color, hint)]). full: the value at the right edge; mark: the value of a line."""
+def bars(figure, x, y, width, title, rows, mark):
+    """Draws rows: (label, [(value, color, hint)]). The longest bar has the whole width; mark: the value of a line."""
+    full = max([mark, *(value for _, values in rows for value, _, _ in values)])
     figure.text(x, y, 15, title)
     top, left = y + 18, x + 275
     bottom = top + sum(5 + 12 * len(values) for _, values in rows)
@@ -145,8 +158,8 @@ def bars(figure, x, y, width, title, rows, full, mark):
     for label, values in rows:
         figure.text(left - 8, top + 5 + 6 * len(values), 11, label, "end", "#444444")
         for value, color, hint in values:
-            figure.bar(left, top, width * min(value, full) / full, 10, color, hint)
-            figure.text(left + width * min(value, full) / full + 5, top + 9, 10, f"{value:.2f}", color="#000000")
+            figure.bar(left, top, width * value / full, 10, color, hint)
+            figure.number(left + width * value / full + 5, top + 9, value)
             top += 12
         top += 5
     return top + 20
@@ -176,6 +189,23 @@ def sweep(figure, x, y, width, height, curves):
     return up(0) + 60
 
 
+def peer_bars(figure, y, rows, threads):
+    """Draws how many times as fast as each peer rapt is in the rows of compare.py with a number of threads."""
+    works = {}
+    for row in rows:
+        if str(row["threads"]) == str(threads):
+            color = next((PEERS[peer] for peer in PEERS if row["peer"].startswith(peer)), GRAY)
+            hint = f"{row['peer']}: {row['theirs']} {row['unit']}, rapt {row['ours']}: {float(row['times']):.2f} times as fast"
+            works.setdefault(f"{row['name'].replace('_', ' ')} {row['what']}", []).append((float(row["times"]), color, hint))
+    found = [peer for peer in PEERS if any(row["peer"].startswith(peer) for row in rows)]
+    y = bars(figure, 20, y, 530, f"Times as fast as others, {threads} thread{'s' * (int(threads) > 1)} (the line: as fast)",
+             list(works.items()), 1)
+    for i, peer in enumerate(found):
+        figure.bar(295 + 130 * i, y - 10, 12, 12, PEERS[peer], peer)
+        figure.text(313 + 130 * i, y, 12, peer)
+    return y + 25
+
+
 def draw(about, sections):
     last = max([int(r["threads"]) for r in sections.get("perf_peak", [])], default=1)
     works = []
@@ -188,24 +218,14 @@ def draw(about, sections):
                 continue
             words = model(row) if name == "train_step" else re.sub(r"B=1 H=8 T=(\d+) S=\1 K=64", r"\1 keys", row["shape"])
             works.append((f"{name.replace('_', ' ')} {words}", [(value, BLUE, f"{row['fastest']}: {value:.2f} of the peak")]))
-    peers = {}
-    for row in sections.get("perf/compare/run.sh", []):
-        if row["threads"] == str(last):
-            color = next((PEERS[peer] for peer in PEERS if row["peer"].startswith(peer)), GRAY)
-            hint = f"{row['peer']}: {row['theirs']} {row['unit']}, rapt {row['ours']}: {row['times']} times as fast"
-            peers.setdefault(f"{row['name'].replace('_', ' ')} {row['what']}", []).append((float(row["times"]), color, hint))
-    height = 760 + 17 * len(works) + sum(5 + 12 * len(v) for v in peers.values())
-    figure = Figure(900, height, f"rapt on {about.get('processor')}: fractions of the peak, by length, beside others")
+    figure = Figure(900, f"rapt on {about.get('processor')}: fractions of the peak, by length, beside others")
     figure.text(20, 32, 18, f"rapt on {about.get('processor')}, {about.get('isa')}, commit {about.get('commit')}")
-    y = bars(figure, 20, 66, 530, "Fraction of the machine's peak, 1 thread (the line: all of it)", works, 1.1, 1)
+    y = bars(figure, 20, 66, 530, "Fraction of the machine's peak, 1 thread (the line: all of it)", works, 1)
     curves = [(name.replace("_", " "), color, plain_attention(sections, 1, name))
               for name, color in (("attention_forward", BLUE), ("attention_backward", ORANGE))]
     if all(of for _, _, of in curves):
         y = sweep(figure, 20, y + 10, 540, 220, curves)
-    y = bars(figure, 20, y + 10, 530, f"Speed beside others, {last} threads (the line: as fast). "
-             "Orange: PyTorch; green: oneDNN; blue: ONNX Runtime", list(peers.items()), 5, 1)
-    figure.parts[0] = figure.parts[0].replace(f'height="{height}"', f'height="{y:.0f}"').replace(f" {height}\"", f' {y:.0f}"')
-    return "\n".join([*figure.parts, "</svg>", ""])
+    return figure.drawn(peer_bars(figure, y + 10, sections.get("perf/compare/run.sh", []), last))
 
 
 def main(path):

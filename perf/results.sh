@@ -16,7 +16,7 @@ cmake -S "$root" -B "$build" >/dev/null # records the current commit
 programs="peak kernel gemm attention train load translate scaling"
 cmake --build "$build" --target help | grep perf_ranks >/dev/null && programs="$programs ranks machines" # with MPI only
 # shellcheck disable=SC2046,SC2086
-cmake --build "$build" --target $(printf 'perf_%s ' $programs) >/dev/null
+cmake --build "$build" --parallel --target $(printf 'perf_%s ' $programs) >/dev/null
 . "$root/perf/openblas.sh"
 about=$("$build/bin/perf_peak" --check 2>/dev/null | grep '^# ')
 field() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""compare.py FOLDER [--quick | --check] [--json] [--markdown] [--threads 1,2] [--only NAME] [--model FOLDER]
+"""compare.py FOLDER [--quick | --check] [--json] [--markdown] [--svg FILE] [--threads 1,2] [--only NAME] [--model FOLDER]
 
 Compares rapt with PyTorch, oneDNN, ONNX Runtime and CTranslate2, in one process and on the same numbers. FOLDER holds
 libcompare_ours.so and, if these were found, libcompare_onednn.so and libcompare_ort.so; run.sh builds them.
@@ -14,6 +14,8 @@ import statistics
 import sys
 import time
 
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import charts
 import works
 from ours import ONEDNN, PASSES, Ours, load
 
@@ -92,6 +94,20 @@ def markdown(rows):
         print("| " + " | ".join(cells) + " |")
 
 
+def draw(path, rows, about):
+    """Draws the ratios of all rows, with a chart for each number of threads."""
+    shown = [{**row, "unit": row["unit"][0], "ours": figure(row, row["seconds"]), "theirs": figure(row, row["peer_seconds"])}
+             for row in rows]
+    title = f"rapt {about['commit']} on {about['processor']}, {about['isa']}; load of other programs {about['load']}"
+    chart, y = charts.Figure(900, title), 66
+    chart.text(20, 32, 15, title)
+    for threads in sorted({row["threads"] for row in rows}):
+        y = charts.peer_bars(chart, y, shown, threads) + 15
+    with open(path, "w") as file:
+        file.write(chart.drawn(y))
+    print(f"drawn: {path}", file=sys.stderr)
+
+
 def import_torch(ours):
     """Returns PyTorch, set to use the vectors of this machine as Debian's does not by itself, or None."""
     if ours.environment["isa"] == "avx512":
@@ -142,6 +158,7 @@ def read_options():
     parser.add_argument("--quick", action="store_true", help="fewer shapes and samples")
     parser.add_argument("--check", action="store_true", help="tiny shapes, to test the programs")
     parser.add_argument("--json", action="store_true", help="one object a row, and nothing else")
+    parser.add_argument("--svg", metavar="FILE", help="draw the ratios")
     parser.add_argument("--markdown", action="store_true", help="and a table of all at the end")
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
@@ -181,6 +198,8 @@ def main():
             sys.stdout.flush()
     if options.markdown and rows:
         markdown(rows)
+    if options.svg and rows:
+        draw(options.svg, rows, about)
     if options.cut_short:
         print("time limit of --quick, the rest is skipped", file=sys.stderr)
     if not rows:

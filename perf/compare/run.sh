@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds, then runs compare.py with the given arguments: compares with PyTorch, oneDNN, ONNX Runtime and CTranslate2.
-# usage: run.sh [--quick] [--json] [--markdown] [--threads 1,2] [--only NAME] [--model FOLDER]
+# Says what it does on standard error, and draws the ratios to BUILD/compare.svg unless --svg names another file.
+# usage: run.sh [--quick] [--json] [--markdown] [--svg FILE] [--threads 1,2] [--only NAME] [--model FOLDER]
 # BUILD is the build folder [build].
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -11,8 +12,9 @@ targets="compare_ours perf_peak"
 for peer in compare_onednn compare_ort; do
     cmake --build "$build" --target help | grep "$peer" >/dev/null && targets="$targets $peer"
 done
+echo "building $targets in $build" >&2
 # shellcheck disable=SC2086
-cmake --build "$build" --target $targets >/dev/null
+cmake --build "$build" --parallel --target $targets >/dev/null
 . "$root/perf/openblas.sh"
 
 # Only Debian's python3 finds Debian's PyTorch.
@@ -23,4 +25,5 @@ for candidate in /usr/bin/python3 python3; do
         break
     fi
 done
-exec "$python" -B "$root/perf/compare/compare.py" "$build/lib" "$@"
+echo "comparing with $python: every work with each number of threads, samples of both sides in turn" >&2
+exec "$python" -B "$root/perf/compare/compare.py" "$build/lib" --svg "$build/compare.svg" "$@"

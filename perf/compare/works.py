@@ -70,31 +70,32 @@ def wanted(options, name, peer):
 
 
 def all_rows(options, timer, ours, peers):
+    """Yields the rows of all works, each with every number of threads before the next, so that --quick has both."""
+    for work in all_works(options, peers):
+        for threads in options.threads:
+            if peers.torch:
+                peers.torch.torch.set_num_threads(threads)
+            yield from work((options, timer, ours, threads))
+
+
+def all_works(options, peers):
+    """Yields functions that take (options, timer, ours, threads) and return rows."""
     torch, _, _, ct2 = peers
-    for threads in options.threads:
-        if ct2 and wanted(options, "translate_file", "ctranslate2"):
-            yield translate_file((options, timer, ours, threads), ct2)
-        if torch:
-            torch.torch.set_num_threads(threads)
-        tools = (options, timer, ours, threads)
-        for shape in chosen(options, ATTENTION, (2, 2, 20, 8)):
-            yield from attention_forward(tools, peers, shape)
-        for shape in chosen(options, BACKWARD, (2, 2, 20, 8)):
-            yield from attention_backward(tools, torch, shape)
-        for name in PASSES:
-            for shape in chosen(options, PRODUCTS if name == "gemm" else GRADIENT_PRODUCTS, (5, 40, 48)):
-                yield from product(tools, peers, name, shape)
-        if torch:
-            models = {"check": CHECK} if options.check else MODELS
-            for what, shape in models.items():
-                slow = shape[2] > 128
-                if not (options.quick and slow) and wanted(options, "train_step", "torch"):
-                    yield train(tools, torch, what, shape)
-            models = {"check": CHECK} if options.check else TRANSLATIONS
-            for what, shape in models.items():
-                slow = shape[6] > 3
-                if not (options.quick and slow) and wanted(options, "translate", "torch"):
-                    yield translate(tools, torch, what, shape)
+    if ct2 and wanted(options, "translate_file", "ctranslate2"):
+        yield lambda tools: [translate_file(tools, ct2)]
+    for shape in chosen(options, ATTENTION, (2, 2, 20, 8)):
+        yield lambda tools, shape=shape: attention_forward(tools, peers, shape)
+    for shape in chosen(options, BACKWARD, (2, 2, 20, 8)):
+        yield lambda tools, shape=shape: attention_backward(tools, torch, shape)
+    for name in PASSES:
+        for shape in chosen(options, PRODUCTS if name == "gemm" else GRADIENT_PRODUCTS, (5, 40, 48)):
+            yield lambda tools, name=name, shape=shape: product(tools, peers, name, shape)
+    for name, compare, models in (("train_step", train, MODELS), ("translate", translate, TRANSLATIONS)):
+        for what, sizes in ({"check": CHECK} if options.check else models).items():
+            slow = name == "train_step" and sizes[2] > 128 or name == "translate" and sizes[6] > 3
+            if torch and (options.check or not (options.quick and slow)):
+                yield lambda tools, name=name, compare=compare, what=what, sizes=sizes: (
+                    [compare(tools, torch, what, sizes)] if wanted(options, name, "torch") else [])
 
 
 def chosen(options, shapes, least):

@@ -43,6 +43,11 @@ def check(root, result, folder):
     hints = [g.find(SVG + "title").text for g in svg.iter(SVG + "g")]
     assert len(hints) > 20 and all(hints), hints
 
+    lengths = [(float(g.find(SVG + "rect").get("width")), float(found[1])) for g in svg.iter(SVG + "g") if g.find(SVG + "rect") is not None
+               for found in [re.search(r": ([\d.]+) times as fast$", g.find(SVG + "title").text)] if found]
+    longest = max(lengths)
+    assert longest[0] == 530 and all(abs(width - 530 * times / longest[1]) < 1 for width, times in lengths), f"bars are cut: {lengths}"
+
     # Other numbers must change the summary.
     path.write_text(re.sub(r"(beam=1 batch=1(?: sampled=0)?\ttokens_per_second=)\S+", r"\g<1>4321", old))
     assert charts(root, path).returncode == 0

@@ -5,6 +5,8 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
+import xml.etree.ElementTree
 
 KEYS = {"name", "what", "threads", "peer", "unit", "seconds", "peer_seconds", "times", "difference",
         "equal", "environment"}
@@ -14,9 +16,12 @@ def main(root, folder):
     pythons = [p for p in ("/usr/bin/python3", sys.executable) if pathlib.Path(p).exists()]
     with_torch = [p for p in pythons if subprocess.run(
         [p, "-c", "import torch"], capture_output=True, check=False).returncode == 0]
-    done = subprocess.run([(with_torch + pythons)[0], "-B", root / "perf/compare/compare.py", folder,
-                           "--check", "--json", "--threads", "1,2"], text=True,
-                          capture_output=True, check=False)
+    with tempfile.TemporaryDirectory() as place:
+        chart = pathlib.Path(place) / "chart.svg"
+        done = subprocess.run([(with_torch + pythons)[0], "-B", root / "perf/compare/compare.py", folder,
+                               "--check", "--json", "--threads", "1,2", "--svg", chart], text=True,
+                              capture_output=True, check=False)
+        bars = len(list(xml.etree.ElementTree.parse(chart).getroot().iter("{http://www.w3.org/2000/svg}g"))) if chart.exists() else 0
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     print(done.stderr, end="")
     if "skipped: CTranslate2: " not in done.stderr:
@@ -30,6 +35,13 @@ def main(root, folder):
         if not KEYS <= row.keys():
             print(f"keys are missing: {sorted(KEYS - row.keys())}")
             return 1
+    if bars < len(rows):
+        print(f"{len(rows)} rows, but the chart has only {bars} bars")
+        return 1
+    order = [name for name, _ in dict.fromkeys((row["name"], row["threads"]) for row in rows)]
+    if order != sorted(order, key=order.index):
+        print(f"a work does not have all numbers of threads before the next begins: {order}")
+        return 1
     names = {row["name"] for row in rows}
     if with_torch and names != {"attention_forward", "attention_backward", "gemm", "gemm_input",
                                 "gemm_weight", "train_step", "translate"}:
