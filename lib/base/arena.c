@@ -119,7 +119,7 @@ rapt_status rapt__arena_reserve(struct arena *arena, const rapt_allocator *alloc
     size_t size = arena->used ? arena->used : ALIGNMENT;
     char *base = rapt__alloc(allocator, size);
     if (!base) return RAPT_NO_MEMORY;
-    if (!arena->raw && !allocator) rapt__memory_streamed(base, size);
+    if (!arena->raw) rapt__memory_streamed(allocator, base, size);
     if (!arena->raw) memset(base, 0, size);
     *arena = (struct arena){.base = base, .size = size};
     return RAPT_OK;

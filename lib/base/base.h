@@ -70,8 +70,9 @@ rapt_allocator rapt__allocator(const rapt_allocator *allocator);
 void *rapt__alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes); /* NULL is allowed */
 /* Asks the system for large pages (madvise), which pays off if all of this memory is read
-   repeatedly. */
-void rapt__memory_streamed(void *memory, size_t bytes);
+   repeatedly. Leaves memory of a caller's allocator as it is: only its owner knows whether it is
+   shared, locked or counted. */
+void rapt__memory_streamed(const rapt_allocator *allocator, void *memory, size_t bytes);
 
 /* Compute *product = a * b and *sum = a + b. On overflow they return false and write nothing. */
 bool rapt__times(size_t a, size_t b, size_t *product);

@@ -66,9 +66,10 @@ void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes)
 }
 
 #ifdef MADV_HUGEPAGE
-void rapt__memory_streamed(void *memory, size_t bytes)
+void rapt__memory_streamed(const rapt_allocator *allocator, void *memory, size_t bytes)
 {
     enum { LARGE = 2 << 20 };
+    if (rapt__allocator(allocator).alloc != default_alloc) return;
     uintptr_t first = rapt__round_up_size((uintptr_t)memory, LARGE);
     uintptr_t last = ((uintptr_t)memory + bytes) / LARGE * LARGE;
     const int before = errno;
@@ -76,8 +77,9 @@ void rapt__memory_streamed(void *memory, size_t bytes)
     errno = before;
 }
 #else
-void rapt__memory_streamed(void *memory, size_t bytes)
+void rapt__memory_streamed(const rapt_allocator *allocator, void *memory, size_t bytes)
 {
+    (void)allocator;
     (void)memory;
     (void)bytes;
 }
