@@ -249,7 +249,7 @@ static void finish_tile(const struct attend_tile *t)
     }
 }
 
-/* Sets up tile number i, of rows [row, end), in its initial state. */
+/* Sets up tile number i, of rows [row, end), in its initial state unless the call is resumed. */
 static void make_tile(const struct attend *a, const struct key_source *from, int i, int row,
                       int end, float *scores, struct attend_tile *t)
 {
@@ -267,6 +267,7 @@ static void make_tile(const struct attend *a, const struct key_source *from, int
     t->q = q;
     t->part = a->workspace + at.part;
     t->scores = scores + row * ATTEND_BLOCK;
+    if (a->resumed) return;
     const float *x[VF_ROWS];
     for (int r = 0; r < rows; r++) {
         x[r] = t->row[r].q;
@@ -329,22 +330,23 @@ static struct key_source plain_block(const struct attend *a, int key)
 
 static void attend_queries(const struct attend *a)
 {
-    struct key_source from = {a->keys->keys, a->keys->values, a->keys->non_finite, 0,
+    struct key_source from = {a->keys->keys, a->keys->values, a->keys->non_finite, a->keys->first,
                               rapt__padded(a->keys->value_width)};
     struct attend_tile tile[ATTEND_SLOTS / VF_ROWS];
     _Alignas(64) float scores[ATTEND_ROWS * ATTEND_BLOCK], lanes[LANES * LANES] = {0};
     int tiles = tiles_of(a->rows);
     struct visible_range visible = visible_range_of(a->row, a->rows);
-    if (GUARDED) guard(a, false);
+    int begin = rapt__max(visible.first / ATTEND_BLOCK * ATTEND_BLOCK, a->begin);
+    int last = a->end ? rapt__min(visible.last, a->end) : visible.last;
+    if (GUARDED && !a->resumed) guard(a, false);
     for (int i = 0; i < tiles; i++)
         make_tile(a, &from, i, tile_begin(a->rows, i), tile_begin(a->rows, i + 1), scores,
                   tile + i);
-    for (int key = visible.first / ATTEND_BLOCK * ATTEND_BLOCK; key < visible.last;
-         key += ATTEND_BLOCK) {
+    for (int key = begin; key < last; key += ATTEND_BLOCK) {
         if (a->keys->plain) from = plain_block(a, key);
         for (int i = 0; i < tiles; i += TILES_TOGETHER)
             attend_block(tile + i, rapt__min(tiles - i, TILES_TOGETHER), key, lanes);
     }
-    for (int i = 0; i < tiles; i++) finish_tile(tile + i);
+    for (int i = 0; i < tiles && !a->unfinished; i++) finish_tile(tile + i);
     if (GUARDED) guard(a, true);
 }

@@ -59,6 +59,7 @@ struct attend_keys {
     const float *keys;               /* [panels][key_width][16] */
     const float *values;             /* [keys][padded value_width] */
     const unsigned char *non_finite; /* [panels] nonzero if a value there is infinite or NaN */
+    int first;                       /* key at which the three arrays begin */
     int key_width, value_width;
     const struct attend_plain *plain; /* used instead of the three arrays unless NULL */
 };
@@ -74,6 +75,11 @@ struct attend {
     float drop_scale;
     float *workspace;         /* rapt__attend_workspace floats */
     struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
+    /* A call may compute only keys begin .. end - 1, multiples of ATTEND_BLOCK; end 0: to the last.
+       The call for the next keys then resumes from the workspace of an unfinished one, which has
+       written no results. The bits are those of a single call. */
+    int begin, end;
+    bool resumed, unfinished;
 };
 
 /* Offsets of the arrays in the workspace of attend, in floats. Between them are guards of LANES

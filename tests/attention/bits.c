@@ -192,6 +192,27 @@ static const struct choice choices[] = {
      .key_width = 8,
      .value_width = 8,
      .bias = PER_HEAD | PER_ROW},
+    /* So many keys that they are packed part by part. */
+    {.batch = 2,
+     .heads = 2,
+     .key_heads = 1,
+     .queries = 260,
+     .keys = 4700,
+     .key_width = 12,
+     .value_width = 10,
+     .ragged = true,
+     .dropout = 0.1f},
+    {.batch = 1,
+     .heads = 3,
+     .queries = 500,
+     .keys = 4300,
+     .key_width = 8,
+     .value_width = 16,
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+     .causal = true,
+     .window = true,
+     .before = 4000,
+     .slopes = true},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
@@ -250,13 +271,15 @@ static void rows_alone(void **state)
 {
     (void)state;
     const int group[] = {1, 2, 5, 14, 57};
-    for (int n = 0; n < 4; n++) { /* fewer keys are computed head by head, unless there are few
-                                     queries */
-        bool causal = n % 2, few = n / 2;
+    for (int n = 0; n < 6; n++) { /* few keys are computed head by head unless there are few
+                                     queries, and many are packed part by part */
+        bool causal = n % 2, few = n / 2 == 1, many = n / 2 == 2;
         const struct choice c = {.batch = 2,
                                  .heads = 2,
                                  .queries = few ? 101 : 131,
-                                 .keys = few ? 119 : 270,
+                                 .keys = few    ? 119
+                                         : many ? 4200
+                                                : 270,
                                  .key_width = 24,
                                  .value_width = few ? 48 : 37,
                                  .causal = causal,

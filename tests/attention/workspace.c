@@ -16,11 +16,12 @@ static void transform_layout(struct arena *arena, const struct bounds *b)
 static const struct layout {
     const char *name;
     void (*lay_out)(struct arena *arena, const struct bounds *b);
-} layouts[] = {{"transform", transform_layout},
-               {"flash forward", rapt__flash_forward_layout},
-               {"flash backward", rapt__flash_backward_layout},
-               {"general forward", rapt__general_forward_layout},
-               {"general backward", rapt__general_backward_layout}};
+    bool constant; /* the same for any number of keys beyond some thousands */
+} layouts[] = {{"transform", transform_layout, false},
+               {"flash forward", rapt__flash_forward_layout, true},
+               {"flash backward", rapt__flash_backward_layout, false},
+               {"general forward", rapt__general_forward_layout, false},
+               {"general backward", rapt__general_backward_layout, false}};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts, PROBLEMS = 200 };
 
 static struct choice draw_choice(uint64_t seed)
@@ -106,7 +107,7 @@ static void sizes_that_do_not_fit(void **state)
         struct arena many_keys = {0}, many_members = {0};
         layouts[l].lay_out(&many_keys, &keys);
         layouts[l].lay_out(&many_members, &team);
-        assert_true(many_keys.overflow);
+        assert_int_equal(many_keys.overflow, !layouts[l].constant);
         assert_true(many_members.overflow);
     }
 }

@@ -64,6 +64,7 @@ static void attend_cached_tiles(const struct cache_reader *x, int i, int end, in
     struct attend_keys keys = {rapt__cache_keys(c, panel),
                                rapt__cache_values(c, panel),
                                c->non_finite + panel,
+                               0,
                                c->key_width,
                                c->value_width,
                                NULL};

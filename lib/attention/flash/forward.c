@@ -9,9 +9,9 @@
 #include "attention/flash/forward.h"
 #include "op/op.h"
 
-#include <string.h>
-
-enum { PACK_PANELS = ATTEND_BLOCK / LANES };
+/* Sets of rows that each member gets of a shared pair with many keys, so that members that begin
+   late do not keep the others waiting. */
+enum { ITEMS_EACH = 4 };
 
 bool rapt__flash_supports(const struct projected *c)
 {
@@ -23,14 +23,17 @@ static void lay_out_pair(struct arena *part, const void *what, void *to)
 {
     const struct bounds *b = what;
     struct packed_pair *p = to;
-    size_t panels = rapt__ceil_div_size(b->longest_keys, LANES);
+    bool many = b->longest_keys > PACKED_KEYS;
+    size_t panels = rapt__ceil_div_size(many ? PACKED_KEYS : b->longest_keys, LANES);
+    size_t calls = many ? SET_CALLS : 1;
     p->keys = rapt__arena_floats(part, panels, LANES * b->width);
     p->values =
         rapt__arena_floats(part, panels, LANES * rapt__round_up_size(b->value_width, LANES));
     p->non_finite = rapt__arena_take(part, panels, 1);
     p->out = rapt__flash_forward_rows(part, b);
     p->kernel =
-        rapt__arena_floats(part, rapt__attend_workspace((int)b->width, (int)b->value_width), 1);
+        rapt__arena_floats(part, rapt__attend_workspace((int)b->width, (int)b->value_width), calls);
+    p->rows = rapt__arena_take(part, calls * ATTEND_ROWS, sizeof *p->rows);
 }
 
 void rapt__flash_forward_layout(struct arena *arena, const struct bounds *b)
@@ -39,80 +42,14 @@ void rapt__flash_forward_layout(struct arena *arena, const struct bounds *b)
     rapt__arena_parts(arena, b->team, lay_out_pair, b, &mine, NULL);
 }
 
-/* Packs some panels of one sequence and key head. */
-static void pack_panels(const struct flash_forward *f, const struct sequence *b, int g, int first)
+/* Computes rows [first, first + rows) of a pair, which has been packed unless it has many keys. */
+static void attend_rows(const struct flash_forward *f, const struct sequence *b, int g, int first,
+                        int rows)
 {
-    const struct projected *c = f->c;
-    const rapt_attention *a = f->a;
-    size_t panel = (size_t)first, vw = (size_t)rapt__padded(a->value_width);
-    int panels = rapt__min(rapt__ceil_div(b->existing, LANES) - first, PACK_PANELS);
-    f->kernels->pack_columns(c->k + rapt__key_at(&c->k_stride, b, g, 0), c->k_stride.row,
-                             b->existing, c->width, 1, first, panels,
-                             f->pair.keys + panel * LANES * (size_t)c->width);
-    for (int p = 0; p < panels && f->out; p++, panel++) {
-        int key = (first + p) * LANES;
-        f->pair.non_finite[panel] = f->kernels->pad_rows(
-            f->v + rapt__key_at(&a->v, b, g, key), a->v.row, rapt__min(b->existing - key, LANES),
-            a->value_width, f->pair.values + panel * LANES * vw);
-    }
-}
-
-/* Describes the keys and values of a pair in place, and the memory in which one block at a time is
-   packed. */
-static struct attend_plain plain_of(const struct flash_forward *f, const struct sequence *b, int g)
-{
-    return (struct attend_plain){
-        .k = b->existing ? f->c->k + rapt__key_at(&f->c->k_stride, b, g, 0) : NULL,
-        .v = b->existing && f->out ? f->v + rapt__key_at(&f->a->v, b, g, 0) : NULL,
-        .k_row = f->c->k_stride.row,
-        .v_row = f->a->v.row,
-        .keys = b->existing,
-        .far = f->far && b->existing > AHEAD_ROWS && !rapt__third_level_far(),
-        .panels = f->pair.keys,
-        .rows = f->pair.values,
-        .non_finite = f->pair.non_finite,
-    };
-}
-
-/* Computes rows [first, first + rows) of each query head that shares key head g. `plain` means that
-   the pair has not been packed. */
-static void attend_flash_rows(const struct flash_forward *f, const struct sequence *b, int g,
-                              int first, int rows, bool plain)
-{
-    const rapt_attention *a = f->a;
-    struct attend_row row[ATTEND_ROWS];
-    struct dropout drop = rapt__dropout(a->dropout, 0);
-    size_t all = (size_t)rapt__query_rows(a);
-    memset(row, 0, (size_t)rows * sizeof *row);
-    for (int r = 0; r < rows; r++) {
-        int h = g * f->group + (first + r) / b->queries, t = (first + r) % b->queries;
-        row[r].q = f->c->q + rapt__query_at(&f->c->q_stride, b, h, t);
-        size_t at = (size_t)h * all + (size_t)(b->query_first + t);
-        if (f->out) row[r].out = f->out + rapt__query_at(&a->out, b, h, t);
-        row[r].drop_row = (uint64_t)t;
-        if (f->lse) row[r].lse = f->lse + at;
-        if (f->statistics) row[r].statistics = f->statistics + at * STATISTICS;
-        if (drop.below) row[r].drop_key = rapt__attention_drop_key(a, b, h);
-        rapt__mask_row(a, b, h, t, row + r);
-        if (f->c->relative) row[r].relative = rapt__relative_row(f->c, b, h, t);
-    }
-    const struct attend_plain source = plain_of(f, b, g);
-    const struct attend_keys keys = {.keys = f->pair.keys,
-                                     .values = f->pair.values,
-                                     .non_finite = f->pair.non_finite,
-                                     .key_width = f->c->width,
-                                     .value_width = a->value_width,
-                                     .plain = plain ? &source : NULL};
-    const struct attend attend = {.keys = &keys,
-                                  .row = row,
-                                  .rows = rows,
-                                  .scale = f->c->scale,
-                                  .cap = a->cap,
-                                  .drop_below = drop.below,
-                                  .drop_scale = drop.scale,
-                                  .workspace = f->workspace,
-                                  .ahead = f->ahead};
-    f->kernels->attend(&attend);
+    if (b->existing > PACKED_KEYS)
+        rapt__flash_forward_set(f, b, g, first, rows);
+    else
+        rapt__flash_forward_call(f, b, g, first, rows);
 }
 
 /* Computes item n of the rows of a pair. */
@@ -120,23 +57,27 @@ static void attend_item(const struct flash_forward *f, const struct sequence *b,
                         int rows)
 {
     int first = n * rows;
-    attend_flash_rows(f, b, g, first, rapt__min(b->queries * f->group - first, rows), false);
+    attend_rows(f, b, g, first, rapt__min(b->queries * f->group - first, rows));
 }
 
 static void attend_pair(const struct flash_forward *f, const struct sequence *b, int g)
 {
-    int rows = ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
+    int rows = rapt__flash_call_rows(f);
     int all = b->queries * f->group;
+    bool many = b->existing > PACKED_KEYS;
     if (all == 0 || rapt__flash_forward_heads(f, b, g)) return;
     bool plain = all <= rows && b->existing > 0; /* then every key is read only once */
     int64_t tiles = rapt__ceil_div(all, f->kernels->tile_rows);
     rapt__ahead_spread(f->ahead, 2 * tiles * rapt__ceil_div(b->existing, ATTEND_BLOCK) +
                                      (plain ? rapt__ceil_div(b->existing, LANES) : 0));
     if (plain) { /* packs one block at a time */
-        attend_flash_rows(f, b, g, 0, all, true);
+        rapt__flash_forward_plain(f, b, g, all);
         return;
     }
-    for (int p = 0; p * LANES < b->existing; p += PACK_PANELS) pack_panels(f, b, g, p);
+    if (many)
+        rows *= SET_CALLS;
+    else
+        rapt__flash_pack(f, b, g, 0, b->existing, 0, &f->pair);
     for (int n = 0; n < rapt__ceil_div(all, rows); n++) attend_item(f, b, g, n, rows);
 }
 
@@ -165,11 +106,17 @@ static void forward_rows_ahead(const struct flash_forward *f, int pair, struct r
 static void share_pair(struct team *team, const struct flash_forward *f, const struct sequence *b,
                        int g)
 {
-    int all = b->queries * f->group, packs = rapt__ceil_div(b->existing, ATTEND_BLOCK), n;
+    bool many = b->existing > PACKED_KEYS;
+    int all = b->queries * f->group, n;
+    int packs = many ? 0 : rapt__ceil_div(b->existing, ATTEND_BLOCK);
     int items = rapt__round_up(rapt__ceil_div(all, ATTEND_ROWS), team->size);
     int rows = rapt__ceil_div(all, items);
-    while ((n = rapt__team_take(team)) < packs) pack_panels(f, b, g, n * PACK_PANELS);
+    while ((n = rapt__team_take(team)) < packs)
+        rapt__flash_pack(f, b, g, n * ATTEND_BLOCK, (n + 1) * ATTEND_BLOCK, 0, &f->pair);
     rapt__team_barrier(team);
+    if (many)
+        rows = rapt__flash_call_rows(f) *
+               rapt__max(1, rapt__min(SET_CALLS, items / (ITEMS_EACH * team->size)));
     items = rapt__ceil_div(all, rows);
     while ((n = rapt__team_take(team)) < items) attend_item(f, b, g, items - 1 - n, rows);
     rapt__team_barrier(team);
@@ -190,7 +137,7 @@ static void attend_pairs(struct team *team, struct flash_forward *f,
                          const struct packed_pair *first, const struct packed_pair *mine)
 {
     int shared = shared_pairs(f, team->size), pair = 0;
-    f->workspace = mine->kernel, f->pair = *first;
+    f->mine = *mine, f->pair = *first;
     for (; pair < shared; pair++) {
         struct sequence b = rapt__sequence(f->a, pair / f->key_heads);
         if (b.queries > 0) share_pair(team, f, &b, pair % f->key_heads);
@@ -266,13 +213,14 @@ const float *rapt__flash_statistics_of(struct team *team, const struct projected
     struct flash_forward f = open_forward(team, c, &rest, &mine, &shared);
     struct sequence s = rapt__sequence(c->a, sequence);
     int g = head / f.group, packs = rapt__ceil_div(s.existing, ATTEND_BLOCK), n;
-    f.statistics = statistics, f.pair = shared, f.workspace = mine.kernel;
-    while ((n = rapt__team_take(team)) < packs) pack_panels(&f, &s, g, n * PACK_PANELS);
+    f.statistics = statistics, f.pair = shared, f.mine = mine;
+    while (s.existing <= PACKED_KEYS && (n = rapt__team_take(team)) < packs)
+        rapt__flash_pack(&f, &s, g, n * ATTEND_BLOCK, (n + 1) * ATTEND_BLOCK, 0, &f.pair);
     rapt__team_barrier(team);
     first += (head - g * f.group) * s.queries;
     while ((n = rapt__team_take(team)) < rapt__ceil_div(rows, ATTEND_ROWS))
-        attend_flash_rows(&f, &s, g, first + n * ATTEND_ROWS,
-                          rapt__min(rows - n * ATTEND_ROWS, ATTEND_ROWS), false);
+        attend_rows(&f, &s, g, first + n * ATTEND_ROWS,
+                    rapt__min(rows - n * ATTEND_ROWS, ATTEND_ROWS));
     rapt__team_barrier(team);
     rapt__workspace_end(team, &rest);
     return statistics;

@@ -5,12 +5,20 @@
 
 #include "attention/flash/flash.h"
 
-/* Memory of one member: the packed keys and values of a pair, and workspace for the kernel. */
+enum {
+    PACKED_KEYS = 4096, /* a pair with more keys is packed part by part */
+    PART_KEYS = 512,    /* keys of a part */
+    SET_CALLS = 8 /* calls of the kernel, of ATTEND_ROWS rows each, that read a part in turn */
+};
+
+/* Memory of one member: the packed keys and values of a pair or of a part of it, and workspace of
+   the kernel. */
 struct packed_pair {
     float *keys, *values;
     unsigned char *non_finite;
-    float *out; /* used by rapt__flash_forward_heads */
-    float *kernel;
+    float *out;              /* used by rapt__flash_forward_heads */
+    float *kernel;           /* of one call; of SET_CALLS if there are more than PACKED_KEYS keys */
+    struct attend_row *rows; /* of as many calls */
 };
 
 struct flash_forward {
@@ -21,10 +29,31 @@ struct flash_forward {
     float *out, *lse, *statistics; /* if out is NULL, only statistics are wanted */
     int key_heads, group;          /* group: number of query heads per key head */
     bool far;                      /* result of rapt__flash_rows_far */
-    struct packed_pair pair;
-    float *workspace;         /* workspace of this member for the kernel */
+    struct packed_pair pair;       /* this member's, or member 0's if the team shares a pair */
+    struct packed_pair mine;
     struct rows_ahead *ahead; /* rows of this member's next pair, to prefetch; may be NULL */
 };
+
+/* ---- forward_rows.c ---- */
+/* Packs the blocks of keys and values that contain keys first .. end - 1 of a pair, in memory that
+   begins with block `base`. */
+void rapt__flash_pack(const struct flash_forward *f, const struct sequence *b, int g, int first,
+                      int end, int base, const struct packed_pair *to);
+/* Computes rows [first, first + rows), at most ATTEND_ROWS, of all query heads that share key head
+   g, head by head. The pair has been packed in f->pair. */
+void rapt__flash_forward_call(const struct flash_forward *f, const struct sequence *b, int g,
+                              int first, int rows);
+/* Does the same for a pair that has not been packed and whose rows are read only once. */
+void rapt__flash_forward_plain(const struct flash_forward *f, const struct sequence *b, int g,
+                               int rows);
+/* Returns the rows of whole tiles that one call takes. */
+static inline int rapt__flash_call_rows(const struct flash_forward *f)
+{
+    return ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
+}
+/* Does the same for at most SET_CALLS * rapt__flash_call_rows rows of a pair with many keys. */
+void rapt__flash_forward_set(const struct flash_forward *f, const struct sequence *b, int g,
+                             int first, int rows);
 
 /* ---- forward_heads.c ---- */
 /* Lays out the rows of outputs that a member needs as workspace: [queries][padded value width]. */

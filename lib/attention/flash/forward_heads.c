@@ -38,7 +38,7 @@ bool rapt__flash_forward_heads(const struct flash_forward *f, const struct seque
     const rapt_attention *a = f->a;
     struct attend_head head;
     if (b->queries > ATTEND_BLOCK || !rapt__flash_head(f->c, b, g, low, high, &head)) return false;
-    head.workspace = f->workspace, head.ahead = f->ahead;
+    head.workspace = f->mine.kernel, head.ahead = f->ahead;
     if (f->out)
         head.v = rapt__flash_whole_rows(f->v + rapt__key_at(&a->v, b, g, 0), &head.v_row,
                                         b->existing, a->value_width, f->pair.values);

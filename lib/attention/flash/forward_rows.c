@@ -1,0 +1,146 @@
+/* forward_rows.c - flash forward of some query rows of a pair: packs keys and values, describes
+   rows to the kernel, and calls it.
+
+   The kernel reads all keys and values for each ATTEND_ROWS rows. If there are more keys than the
+   caches hold, that would be limited by memory. So a pair with many keys is packed part by part,
+   each of which is read by several calls in turn while it is in the L2 cache. The running softmax
+   of each call stays in its workspace meanwhile. Packing again for the next set of rows costs less
+   than 1 % and takes no memory that grows with the number of keys. */
+#include "attention/flash/forward.h"
+#include "op/op.h"
+
+#include <assert.h>
+#include <string.h>
+
+_Static_assert(PART_KEYS % ATTEND_BLOCK == 0 && PART_KEYS <= PACKED_KEYS, "parts are whole blocks");
+
+void rapt__flash_pack(const struct flash_forward *f, const struct sequence *b, int g, int first,
+                      int end, int base, const struct packed_pair *to)
+{
+    const struct projected *c = f->c;
+    const rapt_attention *a = f->a;
+    size_t vw = (size_t)rapt__padded(a->value_width), panel = (size_t)(first - base) / LANES;
+    int panels = rapt__ceil_div(rapt__min(b->existing, end) - first, LANES);
+    if (panels <= 0) return;
+    f->kernels->pack_columns(c->k + rapt__key_at(&c->k_stride, b, g, 0), c->k_stride.row,
+                             b->existing, c->width, 1, first / LANES, panels,
+                             to->keys + panel * LANES * (size_t)c->width);
+    for (int p = 0; p < panels && f->out; p++, panel++) {
+        int key = first + p * LANES;
+        to->non_finite[panel] = f->kernels->pad_rows(
+            f->v + rapt__key_at(&a->v, b, g, key), a->v.row, rapt__min(b->existing - key, LANES),
+            a->value_width, to->values + panel * LANES * vw);
+    }
+}
+
+/* Describes rows [first, first + rows) of the query heads that share key head g. */
+static void fill_rows(const struct flash_forward *f, const struct sequence *b, int g, int first,
+                      int rows, struct attend_row *row)
+{
+    const rapt_attention *a = f->a;
+    size_t all = (size_t)rapt__query_rows(a);
+    memset(row, 0, (size_t)rows * sizeof *row);
+    for (int r = 0; r < rows; r++) {
+        int h = g * f->group + (first + r) / b->queries, t = (first + r) % b->queries;
+        row[r].q = f->c->q + rapt__query_at(&f->c->q_stride, b, h, t);
+        size_t at = (size_t)h * all + (size_t)(b->query_first + t);
+        if (f->out) row[r].out = f->out + rapt__query_at(&a->out, b, h, t);
+        row[r].drop_row = (uint64_t)t;
+        if (f->lse) row[r].lse = f->lse + at;
+        if (f->statistics) row[r].statistics = f->statistics + at * STATISTICS;
+        if (a->dropout > 0) row[r].drop_key = rapt__attention_drop_key(a, b, h);
+        rapt__mask_row(a, b, h, t, row + r);
+        if (f->c->relative) row[r].relative = rapt__relative_row(f->c, b, h, t);
+    }
+}
+
+static struct attend_keys keys_of(const struct flash_forward *f, const struct packed_pair *packed)
+{
+    return (struct attend_keys){.keys = packed->keys,
+                                .values = packed->values,
+                                .non_finite = packed->non_finite,
+                                .key_width = f->c->width,
+                                .value_width = f->a->value_width};
+}
+
+/* Returns the arguments of a call for rows that have been described. */
+static struct attend call_of(const struct flash_forward *f, const struct attend_keys *keys,
+                             const struct attend_row *row, int rows)
+{
+    const struct dropout drop = rapt__dropout(f->a->dropout, 0);
+    return (struct attend){.keys = keys,
+                           .row = row,
+                           .rows = rows,
+                           .scale = f->c->scale,
+                           .cap = f->a->cap,
+                           .drop_below = drop.below,
+                           .drop_scale = drop.scale,
+                           .workspace = f->mine.kernel,
+                           .ahead = f->ahead};
+}
+
+void rapt__flash_forward_call(const struct flash_forward *f, const struct sequence *b, int g,
+                              int first, int rows)
+{
+    const struct attend_keys keys = keys_of(f, &f->pair);
+    fill_rows(f, b, g, first, rows, f->mine.rows);
+    const struct attend call = call_of(f, &keys, f->mine.rows, rows);
+    f->kernels->attend(&call);
+}
+
+void rapt__flash_forward_plain(const struct flash_forward *f, const struct sequence *b, int g,
+                               int rows)
+{
+    struct attend_keys keys = keys_of(f, &f->mine);
+    const struct attend_plain plain = {
+        .k = b->existing ? f->c->k + rapt__key_at(&f->c->k_stride, b, g, 0) : NULL,
+        .v = b->existing && f->out ? f->v + rapt__key_at(&f->a->v, b, g, 0) : NULL,
+        .k_row = f->c->k_stride.row,
+        .v_row = f->a->v.row,
+        .keys = b->existing,
+        .far = f->far && b->existing > AHEAD_ROWS && !rapt__third_level_far(),
+        .panels = f->mine.keys,
+        .rows = f->mine.values,
+        .non_finite = f->mine.non_finite,
+    };
+    keys.plain = &plain;
+    fill_rows(f, b, g, 0, rows, f->mine.rows);
+    const struct attend call = call_of(f, &keys, f->mine.rows, rows);
+    f->kernels->attend(&call);
+}
+
+/* Sets *low and *high to the range of keys that some row sees; equal if there is none. */
+static void visible_keys(const struct attend_row *row, int rows, int *low, int *high)
+{
+    *low = INT32_MAX, *high = 0;
+    for (int r = 0; r < rows; r++) {
+        if (row[r].low >= row[r].high) continue;
+        *low = rapt__min(*low, row[r].low), *high = rapt__max(*high, row[r].high);
+    }
+    *low = rapt__min(*low, *high);
+}
+
+void rapt__flash_forward_set(const struct flash_forward *f, const struct sequence *b, int g,
+                             int first, int rows)
+{
+    struct attend_keys keys = keys_of(f, &f->mine);
+    size_t workspace = rapt__attend_workspace(f->c->width, f->a->value_width);
+    int each = rapt__flash_call_rows(f), low, high;
+    assert(rows <= SET_CALLS * each);
+    fill_rows(f, b, g, first, rows, f->mine.rows);
+    visible_keys(f->mine.rows, rows, &low, &high);
+    int begin = low / PART_KEYS * PART_KEYS, key = begin, end;
+    do {
+        end = key + PART_KEYS;
+        keys.first = key;
+        rapt__flash_pack(f, b, g, key, rapt__min(end, high), key, &f->mine);
+        for (int r = 0; r < rows; r += each) {
+            struct attend call = call_of(f, &keys, f->mine.rows + r, rapt__min(rows - r, each));
+            call.workspace += (size_t)(r / each) * workspace;
+            call.begin = key, call.end = end;
+            call.resumed = key > begin, call.unfinished = end < high;
+            f->kernels->attend(&call);
+        }
+        key = end;
+    } while (end < high);
+}
