@@ -135,6 +135,22 @@ static void relative_biases_are_linear(void **state)
     }
 }
 
+/* A thread needs no more for a long sequence than for one of some thousands of queries and keys. */
+static void threads_are_cheap(void **state)
+{
+    (void)state;
+    enum { THREADS = 64, LONG = 131072, MEDIUM = 8192 };
+    size_t more[2];
+    for (int n = 0; n < 2; n++) {
+        rapt_attention a;
+        int rows = n ? LONG : MEDIUM;
+        assert_int_equal(rapt_attention_init(&a, sizeof a, 1, 1, rows, rows, 64), RAPT_OK);
+        more[n] = rapt__attention_workspace(&a, THREADS) - rapt__attention_workspace(&a, 2);
+    }
+    assert_true(more[0] > 0);
+    assert_int_equal(more[0], more[1]);
+}
+
 /* Checked by the guard after every workspace of trial.h. */
 static void the_size_is_enough(void **state)
 {
@@ -178,8 +194,8 @@ static void unaligned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counting_is_handing_out), cmocka_unit_test(sizes_that_do_not_fit),
-        cmocka_unit_test(relative_biases_are_linear), cmocka_unit_test(the_size_is_enough),
-        cmocka_unit_test(unaligned)};
+        cmocka_unit_test(counting_is_handing_out),    cmocka_unit_test(sizes_that_do_not_fit),
+        cmocka_unit_test(relative_biases_are_linear), cmocka_unit_test(threads_are_cheap),
+        cmocka_unit_test(the_size_is_enough),         cmocka_unit_test(unaligned)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,8 @@
    against its keys, so the order of every sum is the same whichever member computes it
    (backward_blocks.c). If there are many pairs, each member takes whole pairs; if there are few,
    the team shares one pair at a time. Pairs that share a bias must add to its gradient in order:
-   either one member computes them all, or the team computes one after the other.
+   either one member computes them all, or the team computes one after the other. Memory for the
+   queries of a long pair is laid out once, so the team shares every such pair.
 
    Rows of a relative bias overlap, because many queries and keys have the same distance s -
    position. Their gradient is therefore summed first within each pair, by one member, and then over
@@ -12,20 +13,26 @@
 
 #include <string.h>
 
-/* Lays out the workspace and returns the sums of the gradients of the relative bias. `first`
-   receives member 0's part and may be NULL. */
-static float *lay_out_backward(struct arena *arena, const struct bounds *b,
-                               struct backward_part *mine, struct backward_part *first)
+struct backward_workspace {
+    float *relative;            /* sums of the gradients of the relative bias, or NULL */
+    struct query_blocks shared; /* if `many`: for a pair with more than OWN_BLOCKS */
+    bool many;
+    struct backward_part mine;
+};
+
+/* Lays out the workspace. `first` receives member 0's part and may be NULL. */
+static void lay_out_backward(struct arena *arena, const struct bounds *b,
+                             struct backward_workspace *w, struct backward_part *first)
 {
-    float *relative = rapt__relative_sums_layout(arena, b);
-    rapt__arena_parts(arena, b->team, rapt__flash_backward_part, b, mine, first);
-    return relative;
+    w->relative = rapt__relative_sums_layout(arena, b);
+    w->many = rapt__flash_shared_blocks(arena, b, &w->shared);
+    rapt__arena_parts(arena, b->team, rapt__flash_backward_part, b, &w->mine, first);
 }
 
 void rapt__flash_backward_layout(struct arena *arena, const struct bounds *b)
 {
-    struct backward_part mine;
-    lay_out_backward(arena, b, &mine, NULL);
+    struct backward_workspace w;
+    lay_out_backward(arena, b, &w, NULL);
 }
 
 static struct backward_pair pair_of(const struct flash_backward *f, int index, int g)
@@ -120,7 +127,13 @@ static void backward_rows_ahead(const struct flash_backward *f, int pair, struct
     }
 }
 
-/* Each member takes whole pairs. */
+/* Whether only the memory that the team shares holds the query blocks of a pair. */
+static bool has_many_blocks(const struct flash_backward *f, const struct backward_pair *p)
+{
+    return f->many && p->blocks > OWN_BLOCKS;
+}
+
+/* Each member takes whole pairs, except those with many blocks. */
 static void backward_alone(struct team *team, const struct flash_backward *f)
 {
     struct tickets tickets =
@@ -129,6 +142,7 @@ static void backward_alone(struct team *team, const struct flash_backward *f)
         for (int g = 0; g < f->key_heads; g++) {
             if (!rapt__mine(&tickets)) continue;
             struct backward_pair p = pair_of(f, i, g);
+            if (has_many_blocks(f, &p)) continue;
             struct rows_ahead ahead;
             backward_rows_ahead(f, rapt__next_item(&tickets), &ahead);
             p.ahead = &ahead;
@@ -151,13 +165,13 @@ static void backward_groups(struct team *team, const struct flash_backward *f,
     rapt__team_barrier(team);
 }
 
-/* The team takes the pairs one after the other. */
-static void backward_together(struct team *team, const struct flash_backward *f)
+/* The team takes the pairs one after the other: all, or only those with many blocks. */
+static void backward_together(struct team *team, const struct flash_backward *f, bool all)
 {
     for (int i = 0; i < f->a->batch; i++)
         for (int g = 0; g < f->key_heads; g++) {
             struct backward_pair p = pair_of(f, i, g);
-            backward_pair_shared(team, &p);
+            if (all || has_many_blocks(f, &p)) backward_pair_shared(team, &p);
         }
     rapt__team_barrier(team);
 }
@@ -167,7 +181,8 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
                           const struct projected_gradients *d, struct arena *arena)
 {
     const struct bounds b = rapt__bounds(c, team->size);
-    struct backward_part mine, first;
+    struct backward_workspace w;
+    struct backward_part first;
     struct flash_backward f = {.c = c,
                                .a = c->a,
                                .kernels = rapt__kernels(),
@@ -178,7 +193,8 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
                                .d = d,
                                .key_heads = rapt__key_heads_of(c->a),
                                .far = rapt__flash_rows_far(c, true)};
-    float *relative = lay_out_backward(arena, &b, &mine, &first);
+    lay_out_backward(arena, &b, &w, &first);
+    float *relative = w.relative;
     rapt__workspace_begin(team);
     if (d->relative) {
         size_t begin, end;
@@ -190,14 +206,17 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
     const struct pair_groups groups = pair_groups_of(&f);
     bool alone = team->size == 1 || f.relative || whole_groups(&f, &groups, team->size);
     bool pairs_alone = groups.sequences == c->a->batch && groups.heads == f.key_heads;
+    if (w.many && !pairs_alone) alone = false; /* pairs are added in order */
     f.group = c->a->heads / f.key_heads;
-    f.keys = mine.keys;
-    f.queries = alone ? mine.queries : first.queries;
-    if (!alone)
-        backward_together(team, &f);
-    else if (team->size == 1 || pairs_alone)
+    f.keys = w.mine.keys, f.many = w.many;
+    if (w.many || !alone) {
+        f.queries = w.many ? w.shared : first.queries;
+        backward_together(team, &f, !alone);
+    }
+    f.queries = w.mine.queries;
+    if (alone && (team->size == 1 || pairs_alone))
         backward_alone(team, &f);
-    else
+    else if (alone)
         backward_groups(team, &f, &groups);
     if (d->relative)
         rapt__relative_sums_add(team, c->a, relative, c->relative_row, c->relative_zero,

@@ -48,8 +48,9 @@ struct flash_backward {
                                     rapt__relative_sums; NULL if not wanted */
     int key_heads, group;        /* group: number of query heads per key head */
     bool far;                    /* result of rapt__flash_rows_far */
-    struct query_blocks queries; /* query blocks of the pair: this member's, or member 0's if the
-                                    team shares the pair */
+    bool many;                   /* the team shares pairs with more than OWN_BLOCKS query blocks */
+    struct query_blocks queries; /* query blocks of the pair: this member's, or those that the team
+                                    shares */
     struct key_block keys;       /* this member's key block */
 };
 
@@ -62,11 +63,16 @@ struct backward_pair {
 };
 
 /* ---- backward_blocks.c ---- */
-struct backward_part { /* workspace of one member */
+enum { OWN_BLOCKS = 128 }; /* most query blocks that each member of a team has memory for */
+struct backward_part {     /* workspace of one member */
     struct query_blocks queries;
     struct key_block keys;
 };
 void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to);
+/* Lays out the query blocks of the longest pair, once for the whole team, if that has more than
+   OWN_BLOCKS. Returns false if there is no such pair, or if members need memory for all of its
+   blocks: a single member, or those that compute a relative bias's gradient pair by pair. */
+bool rapt__flash_shared_blocks(struct arena *arena, const struct bounds *b, struct query_blocks *q);
 /* Returns the gradients of a row of the bias, or NULL if there is no bias or they are not
    wanted. */
 float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *bias);

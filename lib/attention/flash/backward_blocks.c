@@ -10,15 +10,23 @@
 _Static_assert((int)HEAD_GRADIENTS >= (int)ATTEND_ROWS && (int)HEAD_GRADIENTS <= (int)ATTEND_SLOTS,
                "the arrays of blocks are those of heads");
 
-void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to)
+/* Returns the number of query blocks of the longest pair. */
+static size_t most_blocks(const struct bounds *b)
 {
-    const struct bounds *b = bounds;
-    struct backward_part *p = to;
-    struct query_blocks *q = &p->queries;
-    struct key_block *k = &p->keys;
+    return b->heads / b->key_heads * rapt__ceil_div_size(b->longest_queries, ATTEND_ROWS);
+}
+
+static bool shares_blocks(const struct bounds *b)
+{
+    bool relative = b->a->relative.slopes || b->a->relative.table;
+    return b->team > 1 && !relative && most_blocks(b) > OWN_BLOCKS;
+}
+
+static void lay_out_blocks(struct arena *part, const struct bounds *b, size_t n,
+                           struct query_blocks *q)
+{
     size_t kw = rapt__round_up_size(b->width, LANES);
     size_t vw = rapt__round_up_size(b->value_width, LANES);
-    size_t n = b->heads / b->key_heads * rapt__ceil_div_size(b->longest_queries, ATTEND_ROWS);
     q->state = rapt__arena_take(part, n, sizeof *q->state);
     q->q_rows = rapt__arena_floats(part, n, ATTEND_ROWS * kw);
     q->dout_rows = rapt__arena_floats(part, n, ATTEND_ROWS * vw);
@@ -27,6 +35,23 @@ void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to)
     q->delta = rapt__arena_floats(part, n, ATTEND_ROWS);
     q->q_slots = rapt__arena_floats(part, n, ATTEND_SLOTS * b->width);
     q->dout_slots = rapt__arena_floats(part, n, ATTEND_SLOTS * b->value_width);
+}
+
+bool rapt__flash_shared_blocks(struct arena *arena, const struct bounds *b, struct query_blocks *q)
+{
+    if (!shares_blocks(b)) return false;
+    lay_out_blocks(arena, b, most_blocks(b), q);
+    return true;
+}
+
+void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to)
+{
+    const struct bounds *b = bounds;
+    struct backward_part *p = to;
+    struct key_block *k = &p->keys;
+    size_t kw = rapt__round_up_size(b->width, LANES);
+    size_t vw = rapt__round_up_size(b->value_width, LANES);
+    lay_out_blocks(part, b, shares_blocks(b) ? OWN_BLOCKS : most_blocks(b), &p->queries);
     k->key_panels = rapt__arena_floats(part, ATTEND_BLOCK, b->width);
     k->value_panels = rapt__arena_floats(part, ATTEND_BLOCK, vw);
     k->key_rows = rapt__arena_floats(part, ATTEND_BLOCK, kw);
