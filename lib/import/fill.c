@@ -82,35 +82,23 @@ static void transpose(const float *x, size_t rows, size_t columns, float *y)
                     y[c * rows + r] = x[r * columns + c];
 }
 
-static rapt_status check_finite(struct import *i, const char *name, const float *x, size_t count)
+static rapt_status check_finite(struct import *i, const struct tensor_entry *e, const float *x,
+                                size_t first, size_t count)
 {
     size_t good = rapt__finite_count(x, count);
     if (good == count) return RAPT_OK;
-    return rapt__import_bad(i, "tensor %s: element %zu is %g, not finite", name, good,
+    return rapt__import_bad(i, "tensor %s: element %zu is %g, not finite", e->name, first + good,
                             (double)x[good]);
-}
-
-/* Reads an entry and converts it to our layout. data has memory for 2 * e->count floats; the result
-   is in the first half. */
-static rapt_status read_part(struct import *i, const struct tensor_entry *e, const struct target *t,
-                             bool transposed, float *data)
-{
-    bool turn = transposed && t->p->rows > 1;
-    float *to = turn ? data + e->count : data;
-    rapt_status status = rapt__tensors_read(i->file, e, 0, e->count, to, i->why);
-    if (!status) status = check_finite(i, e->name, to, e->count);
-    if (!status && turn) transpose(to, e->shape[0], e->shape[1], data);
-    return status;
 }
 
 /* Checks that another tensor for a part that has already been filled contains equal values. */
 static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
-                               const struct target *t, const float *data)
+                               const struct target *t, size_t first, size_t all, const float *data)
 {
     float own[256];
-    for (size_t at = 0; at < e->count; at += sizeof own / sizeof *own) {
-        size_t count = rapt__min_size(e->count - at, sizeof own / sizeof *own);
-        rapt__parameter_get(t->p, i->model->block, t->first + at, count, own);
+    for (size_t at = 0; at < all; at += sizeof own / sizeof *own) {
+        size_t count = rapt__min_size(all - at, sizeof own / sizeof *own);
+        rapt__parameter_get(t->p, i->model->block, t->first + first + at, count, own);
         if (memcmp(own, data + at, count * sizeof *own) != 0)
             return rapt__import_bad(i, "tensor %s differs from the one that it is tied to",
                                     e->name);
@@ -129,20 +117,62 @@ static rapt_status match_part(struct import *i, const struct import_row *row,
                             p->name, t.rows, t.columns);
 }
 
+/* Takes elements first .. first + count - 1 of a part, in our layout. */
+static rapt_status take(struct import *i, const struct tensor_entry *e, const struct target *t,
+                        size_t first, size_t count, const float *data, bool again)
+{
+    if (again) return check_equal(i, e, t, first, count, data);
+    rapt__parameter_set(t->p, i->model->block, t->first + first, count, data);
+    return RAPT_OK;
+}
+
+/* Fills a part in pieces that stay in the cache: memory for a whole tensor would cost more time,
+   for its page faults, than reading the file. */
+static rapt_status fill_piecewise(struct import *i, const struct tensor_entry *e,
+                                  const struct target *t, bool again)
+{
+    enum { PIECE = 8192 };
+    float data[PIECE];
+    for (size_t first = 0; first < e->count; first += PIECE) {
+        size_t count = rapt__min_size(e->count - first, PIECE);
+        rapt_status status = rapt__tensors_read(i->file, e, first, count, data, i->why);
+        if (!status) status = check_finite(i, e, data, first, count);
+        if (!status) status = take(i, e, t, first, count, data, again);
+        if (status) return status;
+    }
+    return RAPT_OK;
+}
+
+/* Fills a part at once, for a matrix that is stored column by column (in the file's own terms, or
+   in ours if `turn`): its rows cannot be read one after the other. */
+static rapt_status fill_whole(struct import *i, const struct tensor_entry *e,
+                              const struct target *t, bool turn, bool again)
+{
+    size_t bytes = (turn ? 2 : 1) * e->count * sizeof(float);
+    float *data = rapt__alloc(&i->lasting, bytes), *ours = data;
+    if (!data) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to read %s", e->name);
+    rapt_status status = rapt__tensors_read(i->file, e, 0, e->count, data, i->why);
+    if (!status) status = check_finite(i, e, data, 0, e->count);
+    if (!status && turn) {
+        ours = data + e->count;
+        transpose(data, e->shape[0], e->shape[1], ours);
+    }
+    if (!status) status = take(i, e, t, 0, e->count, ours, again);
+    rapt__free(&i->lasting, data, bytes);
+    return status;
+}
+
 /* Fills a part. again: it is filled already, and the tensor must be equal to it. */
 static rapt_status fill_part(struct import *i, const struct import_row *row,
                              const struct parameter *p, const struct tensor_entry *e, bool again)
 {
     const struct target t = target_of(p, row);
-    size_t bytes = 2 * e->count * sizeof(float);
-    float *data = rapt__alloc(&i->lasting, bytes);
-    if (!data) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to read %s", e->name);
-    rapt_status status = read_part(i, e, &t, row->flags & IMPORT_TRANSPOSED, data);
-    if (!status && again) status = check_equal(i, e, &t, data);
-    if (!status && !again) rapt__parameter_set(p, i->model->block, t.first, e->count, data);
+    bool transposed = row->flags & IMPORT_TRANSPOSED;
+    bool turn = transposed && p->rows > 1;
+    rapt_status status =
+        turn || e->transposed ? fill_whole(i, e, &t, turn, again) : fill_piecewise(i, e, &t, again);
     if (!status && !again && p->rows > 1)
         status = rapt__import_keep_scales(i, p->name, (size_t)row->part * t.rows, t.rows, e);
-    rapt__free(&i->lasting, data, bytes);
     return status;
 }
 
