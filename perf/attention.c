@@ -35,6 +35,8 @@ static const struct problem problems[] = {
     {FORWARD, 1, 8, 4096, 4096, 64, true, SLOW},
     {FORWARD, 64, 4, 32, 32, 32, false, ALWAYS},
     {FORWARD, 1, 1, 4096, 4096, 64, false, SCALING},
+    {FORWARD, 1, 1, 1792, 16384, 64, false, SLOW},
+    {FORWARD, 1, 1, 1792, 131072, 64, false, SLOW},
     {BACKWARD, 1, 8, 128, 128, 64, false, SLOW},
     {BACKWARD, 1, 8, 512, 512, 64, false, SCALING},
     {BACKWARD, 1, 8, 1024, 1024, 64, false, ALWAYS},

@@ -54,7 +54,8 @@ typedef struct rapt_message {
    library at the same time, alloc and free must be safe to call concurrently.
 
    A NULL allocator, or one whose members are all 0, means aligned_alloc and free. If only one of
-   the two functions is set, every allocation fails. The struct is copied and will not grow. */
+   the two functions is set, every allocation fails. The library asks the system for large pages
+   (madvise on Linux) only for memory of its own. The struct is copied and will not grow. */
 typedef struct rapt_allocator {
     void *(*alloc)(void *user, size_t bytes); /* returns memory aligned to 64 bytes, or NULL; bytes
                                                  is never 0 */

@@ -42,7 +42,7 @@ RAPT_API rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char 
                                          const rapt_tokenizer *source, const rapt_tokenizer *target,
                                          const rapt_allocator *allocator, rapt_message *why);
 /* Loads a shortlist as rapt_shortlist_load does, from a file in memory: bytes [size], which are not
- * needed after the call. */
+   needed after the call. */
 RAPT_API rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, const void *bytes,
                                                 size_t size, const rapt_tokenizer *source,
                                                 const rapt_tokenizer *target,
