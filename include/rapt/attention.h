@@ -7,15 +7,15 @@
    query sees) and the normalizer (how scores become weights). No queries x keys matrix is stored,
    except in the backward pass of location-aware scores.
 
-   In every mask, nonzero means attend. A fully masked query, which has no visible key, gets output
-   0, weights 0 and a log-sum-exp of -infinity, and no gradient flows through it. A key hidden by
-   causality, a window, the locality, key counts, the boolean mask or a bias of -infinity never
-   affects a result, so it and its value may be NaN.
+   In every mask, nonzero means attend. A query without a visible key is fully masked: it gets
+   output 0, weights 0 and a log-sum-exp of -infinity, and no gradient flows through it. A key can
+   be hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
+   -infinity. A hidden key never affects a result, so it and its value may be NaN.
 
-   All functions are thread-safe. They read their arguments, write only the workspace and the output
-   arrays, and keep no state. Concurrent calls need separate workspaces and outputs. The caller owns
-   all memory; nothing is allocated. If a required array or struct is NULL, the call returns
-   RAPT_BAD_ARGUMENT and names it in `why`, which may itself be NULL. */
+   All functions are thread-safe: they write only the workspace and the output arrays, and keep no
+   state. Concurrent calls need separate workspaces and outputs. The caller owns all memory; nothing
+   is allocated. If a required array or struct is NULL, the call returns RAPT_BAD_ARGUMENT, and *why
+   names the argument. why itself may be NULL. */
 #ifndef RAPT_ATTENTION_H
 #define RAPT_ATTENTION_H
 
@@ -25,8 +25,8 @@
 extern "C" {
 #endif
 
-/* Score functions of a query q and a key k. The parameters W, U, b, v, beta, P, F and L are
-   learned; see rapt_attention_parameter. */
+/* Score functions of a query q and a key k of width K. The parameters W, U, b, v, beta, P, F and L
+   are learned; see rapt_attention_parameter. */
 typedef enum rapt_score {
     RAPT_SCORE_SCALED_DOT, /* q.k / sqrt(K)                  Vaswani et al. 2017, section 3.2.1 */
     RAPT_SCORE_DOT,        /* q.k                            Luong et al. 2015, section 3.1 */
@@ -43,16 +43,18 @@ typedef enum rapt_score {
    static. */
 RAPT_API const char *rapt_score_name(rapt_score score);
 
-/* The keys that a query can see. Masks can hide more of them. Positions and keys count from 0. */
+/* The keys that a query can see. Masks can hide more of them. Positions and keys are numbered from
+   0. */
 typedef enum rapt_locality {
     RAPT_LOCALITY_GLOBAL,  /* all keys */
     RAPT_LOCALITY_LOCAL_M, /* keys within `radius` of the query's own position, which is defined by
                               mask.causal_alignment */
-    RAPT_LOCALITY_LOCAL_P, /* keys within `radius` of the center c = n sigmoid(z . tanh(C q)). Here
-                              n is the number of keys in the sequence, or with mask.causal the
-                              number of keys up to the query's position. The softmax weights are
-                              multiplied by exp(-(s - c)^2 / (2 (radius/2)^2)) and not renormalized.
-                              Luong et al. 2015, section 3.2, equations 9 and 10 */
+    RAPT_LOCALITY_LOCAL_P, /* keys s within `radius` of the center c = n sigmoid(z . tanh(C q)),
+                              where z and C are learned. n is the number of keys in the sequence, or
+                              with mask.causal the number of keys up to the query's position. The
+                              softmax weights are multiplied by exp(-(s - c)^2 / (2 (radius/2)^2))
+                              and not renormalized. Luong et al. 2015, section 3.2, equations 9 and
+                              10 */
     RAPT_LOCALITY_COUNT
 } rapt_locality;
 /* Returns the name of a locality, such as "local-p", or NULL for an unknown value. The string is
@@ -77,25 +79,26 @@ typedef enum rapt_normalizer {
 RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer);
 
 /* The layout of an array: row r of sequence b and head h starts at data + b*batch + h*head + r*row,
-   and the elements of a row are contiguous. Strides count floats, or bytes in a boolean mask. A
-   stride of 0 repeats the same rows. It is not allowed for out, nor for q, k or v if their
-   gradients, which have the same layout, are requested. Output rows must not overlap. */
+   and the elements of a row are contiguous. Strides are in floats, or in bytes for a boolean mask.
+   A stride of 0 repeats the same rows. It is allowed neither for out, nor for q, k or v if their
+   gradients are requested, since gradients have the same layout. Output rows must not overlap. */
 typedef struct rapt_stride {
     ptrdiff_t batch; /* from one sequence to the next */
     ptrdiff_t head;  /* from one head to the next */
     ptrdiff_t row;   /* from one row to the next */
 } rapt_stride;
 
-/* The positions of queries among the keys, which are required by causality, windows, local-m,
-   slopes, tables and rotary embeddings. There is no default, because the two alignments differ
-   unless there are as many queries as keys, which is not the case when decoding with a cache. */
+/* The positions of queries among the keys. Causal masks, windows, local-m, slopes, tables and
+   rotary embeddings require them. There is no default, because the two alignments differ unless
+   there are as many queries as keys. When decoding with a cache, there are fewer queries than
+   keys. */
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
     RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */
-    RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* the last query of a sequence has the position of its last
-                                         existing key (key_counts, key_starts), as when decoding
-                                         with a cache: with m queries and n keys, query t has
-                                         position t + n - m */
+    RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* the last query of a sequence has the position of the
+                                         sequence's last existing key (key_counts, key_starts), as
+                                         when decoding with a cache: with m queries and n keys,
+                                         query t has position t + n - m */
 } rapt_causal_alignment;
 
 /* Masks and biases. If everything is 0, all keys are visible and nothing is added to the scores. */
@@ -107,7 +110,7 @@ typedef struct rapt_mask {
     int after;  /* window size after the position, 0 or more */
     const int *key_counts;      /* [batch] number of existing keys of each sequence, or NULL if all
                                    of them exist */
-    const uint8_t *allowed;     /* boolean mask: row t has one byte per key, where 0 hides the key;
+    const uint8_t *allowed;     /* boolean mask: row t has one byte per key, and 0 hides the key;
                                    NULL for no mask */
     rapt_stride allowed_stride; /* strides of allowed, in bytes */
     const float *bias;          /* row t has one float per key, which is added to the scaled score;
@@ -119,9 +122,9 @@ typedef struct rapt_mask {
 
 /* The learned arrays of scores and localities. Each is a matrix of floats [rows][columns] in
    row-major order without gaps, starting with the rows of head 0. H is the number of query heads, G
-   the number of key heads, Q the floats per row of q and K the floats per row of k. W is K for
-   general scores and `hidden` for additive and location-aware ones. The other names are fields of
-   rapt_attention_parameters. */
+   the number of key heads, Q the floats per row of q and K the floats per row of k. As a size, W is
+   K for general scores and `hidden` for additive and location-aware scores. The other names are
+   fields of rapt_attention_parameters. */
 typedef enum rapt_attention_parameter {
     RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT,  /* W [H][W][Q]: general, additive, location-aware */
     RAPT_ATTENTION_PARAMETER_KEY_WEIGHT,    /* U [G][hidden][K]: additive, location-aware */
@@ -136,15 +139,15 @@ typedef enum rapt_attention_parameter {
     RAPT_ATTENTION_PARAMETER_CENTER_VECTOR,  /* z [H][center_hidden]: local-p */
     RAPT_ATTENTION_PARAMETER_COUNT
 } rapt_attention_parameter;
-/* Length of arrays indexed by rapt_attention_parameter. Later versions may use more of the entries;
-   until then the rest must be NULL. */
+/* Length of arrays indexed by rapt_attention_parameter. The entries from
+   RAPT_ATTENTION_PARAMETER_COUNT on must be NULL; later versions may use them. */
 enum { RAPT_ATTENTION_PARAMETER_CAPACITY = 32 };
 /* Returns the name of an array, such as "query_weight", or NULL for an unknown value. The string is
    static. */
 RAPT_API const char *rapt_attention_parameter_name(rapt_attention_parameter array);
 
-/* The learned parameters of the score and the locality. Arrays and sizes that these do not use are
-   not read. Sizes that are read must be from 1 to 65536. */
+/* The learned parameters of the score and the locality. Arrays and sizes that the score and the
+   locality do not use are not read. Sizes that are read must be from 1 to 65536. */
 typedef struct rapt_attention_parameters {
     int hidden;        /* additive, location-aware: number of hidden units */
     int positions;     /* location: number of keys of the longest sequence */
@@ -165,7 +168,7 @@ typedef enum rapt_rotary {
     RAPT_ROTARY_HALVES /* elements i and i + rotary_width/2 */
 } rapt_rotary;
 /* Effects of the distance between a query's position and a key s. All of them require
-   mask.causal_alignment. If every field is 0, there are no such effects. */
+   mask.causal_alignment. If every field is 0, the distance has no effect. */
 typedef struct rapt_relative {
     const float *slopes; /* [H]: adds -slope |position - s| to scores (ALiBi: Press, Smith and Lewis
                             2022); may be NULL */
@@ -176,9 +179,9 @@ typedef struct rapt_relative {
     int distance;      /* all keys at this distance or beyond share one bucket per side; must exceed
                           buckets / 2, or buckets / 4 if bidirectional. T5 uses 128 */
     int bidirectional; /* if nonzero, half of the buckets are for keys after the position */
-    rapt_rotary rotary; /* rotates the two vectors of the dot product, after projection by the
-                           score, through the angles position * rotary_base^(-2i / rotary_width) (Su
-                           et al. 2021); not for additive scores */
+    rapt_rotary rotary; /* rotates both vectors of the dot product, after projection by the score:
+                           pair i by the angle position * rotary_base^(-2i / rotary_width) (Su et
+                           al. 2021). Not for additive scores */
     int rotary_width;   /* number of leading elements that are rotated, even; 0 means all */
     float rotary_base;  /* base of the angles; 0 means 10000 */
     uint64_t reserved[4];
@@ -206,19 +209,19 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                 `queries` rows */
     const int *key_starts;   /* the same for k and v, with `keys` rows */
     rapt_score score;        /* default: scaled dot product */
-    float scale;  /* factor of dot-product scores other than cosine, at most 2.35e38; 0 means the
-                     default of the score */
+    float scale;  /* factor of dot-product scores other than cosine, at most 2.35e38; 0 means 1 /
+                     sqrt(K) for scaled dot products and 1 for others */
     float cap;    /* if above 0, the scaled score x becomes cap tanh(x / cap) before any bias is
                      added */
     float radius; /* radius of local-m and local-p, above 0 */
     rapt_locality locality;     /* default: global */
     rapt_normalizer normalizer; /* default: softmax */
-    float temperature; /* temperature of GUMBEL_SOFTMAX; 0 means 1. If scores divided by it become
-                          infinite, the largest takes all the weight */
+    float temperature; /* temperature of GUMBEL_SOFTMAX; 0 means 1. If scores divided by the
+                          temperature become infinite, the largest takes all the weight */
     int noiseless;     /* for inference: if nonzero, GUMBEL_SOFTMAX adds no noise and SAMPLE takes
                           the largest x */
     float dropout;  /* fraction of weights set to 0, at least 0 and below 1; the rest are divided by
-                       (1 - dropout). Not supported by hard normalizers */
+                       1 - dropout. Not supported by hard normalizers */
     int threads;    /* maximum number of threads, see base.h */
     uint64_t seed;  /* seed of dropout and sampling; the same seed gives the same results for any
                        number of threads */
@@ -226,12 +229,13 @@ typedef struct rapt_attention { /* size-first, see base.h */
     rapt_relative relative;               /* effects of the distance between query and key */
     rapt_attention_parameters parameters; /* learned parameters of the score and the locality */
     const float *previous_weights; /* location-aware: [batch][heads][keys], the weights that the
-                                      first query uses as those of its predecessor. Only those of
-                                      existing keys are read. NULL means 0. They receive no
-                                      gradient */
-    const uint8_t *expected; /* [batch], for SAMPLE: if nonzero, the sequence uses the weights p and
-                                the gradient of SOFTMAX, the expected value of a draw (Xu et al.
-                                2015, section 4.1), and chosen is -1. NULL means 0 */
+                                      first query uses as weights of the previous query. Only the
+                                      weights of existing keys are read. NULL means 0. They receive
+                                      no gradient */
+    const uint8_t *expected; /* [batch], for SAMPLE: if nonzero, the sequence draws no keys: it uses
+                                the weights p, which are the expected value of a draw, and the
+                                gradient of SOFTMAX (Xu et al. 2015, section 4.1), and chosen is -1.
+                                NULL means 0 */
 } rapt_attention;
 
 /* Fills in *a for scaled dot products, softmax and no mask, with arrays
@@ -241,8 +245,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
    and v: in init, the batch stride becomes key_heads * rows * width; in init_rows, the row stride
    becomes key_heads * width and the batch stride rows * key_heads * width.
 
-   They return RAPT_BAD_ARGUMENT only if a (or query_starts, where it is a parameter) is NULL or
-   size is not sizeof *a. The numbers are checked later, by rapt_attention_check.
+   They return RAPT_BAD_ARGUMENT only if a or query_starts is NULL or size is not sizeof *a. The
+   numbers are checked later, by rapt_attention_check.
 
    The table shows the offsets of the rows, in units of `width` floats, for 2 sequences of 2 heads
    (h) and 3 rows (r):
@@ -283,7 +287,7 @@ RAPT_API rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, 
                                                 int heads, const int *query_starts,
                                                 const int *key_starts, int width);
 
-/* The shapes of the arrays that a problem's score and locality learn, and their offsets within one
+/* The shapes of the learned arrays of a problem's score and locality, and their offsets within one
    block of floats. The block may hold parameters, gradients or moments:
 
        rapt_attention_parameters_layout l = {.size = sizeof l};
@@ -305,35 +309,35 @@ typedef struct rapt_attention_parameters_layout { /* size-first, see base.h */
                                                        does not read it */
 } rapt_attention_parameters_layout;
 /* Fills in *layout, whose size must be set. The arrays in a->parameters may still be NULL. Returns
-   RAPT_BAD_ARGUMENT, and names the field in *why, if rapt_attention_check would reject the shapes
-   of the problem, its score, its locality or the sizes in a->parameters. */
+   RAPT_BAD_ARGUMENT if rapt_attention_check would reject the problem's shapes, its score, its
+   locality or the sizes in a->parameters; *why names the field. */
 RAPT_API rapt_status rapt_attention_parameters_lay_out(const rapt_attention *a,
                                                        rapt_attention_parameters_layout *layout,
                                                        rapt_message *why);
 
-/* Checks whether a problem is valid. If not, returns RAPT_BAD_ARGUMENT and names the offending
-   field in *why. */
+/* Checks whether a problem is valid. Returns RAPT_BAD_ARGUMENT if it is not; *why names the
+   offending field. */
 RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message *why);
 
 /* Returns the number of bytes of workspace that the functions below need for this problem and its
    number of threads, or 0 if the problem is invalid. The workspace must be aligned to 64 bytes. Its
-   size is linear in queries + keys, except that location-aware scores need queries x keys floats of
-   one head for each thread. If threads is 0, the size depends on the number of threads that OpenMP
-   reports; that number must not grow between this call and those that use the workspace. */
+   size is linear in queries + keys, except that location-aware scores need queries x keys floats
+   for each thread. If threads is 0, the size depends on the number of threads that OpenMP reports.
+   That number must not grow between this call and the calls that use the workspace. */
 RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 
-/* Results of forward, besides out, that backward and rapt_attention_weights need. Each array is
-   [heads][query rows of all sequences, back to back]. The two functions need either lse or
-   statistics and give the same bits with either. With lse only, they compute all scores once
-   more. */
+/* Results of rapt_attention_forward, besides out, that rapt_attention_backward and
+   rapt_attention_weights need. Each array is [heads][query rows of all sequences, back to back].
+   Both functions need either lse or statistics, and give the same bits with either. With only lse,
+   they compute all scores once more. */
 typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
     float *lse;        /* log of the softmax denominator; may be NULL */
     int *chosen;       /* hard normalizers: the key of each query, or -1 if the query is fully
-                          masked. Not used by soft normalizers, where it may be NULL */
+                          masked. Soft normalizers do not use it, and it may be NULL */
     float *statistics; /* two floats per query: the largest score, and the sum of exponentials
-                          relative to it. A single float, such as lse, could not represent both
-                          exactly. May be NULL */
+                          relative to it. lse, a single float, cannot represent both exactly. May be
+                          NULL */
 } rapt_attention_saved;
 
 /* Computes out from q, k and v, all [batch][heads][rows][width] with the strides in `a`, and fills
@@ -348,8 +352,8 @@ RAPT_API rapt_status rapt_attention_forward(const rapt_attention *a, const float
                                             const rapt_attention_saved *saved, void *workspace,
                                             rapt_message *why);
 
-/* Rewards of sampled keys, in arrays with the layout of those in rapt_attention_saved. Backward
-   adds the gradient of -reward. */
+/* Rewards of sampled keys, in arrays [heads][query rows of all sequences], as in
+   rapt_attention_saved. rapt_attention_backward adds the gradient of -reward. */
 typedef struct rapt_reinforce { /* size-first, see base.h */
     size_t size;
     const float *reward;   /* required for SAMPLE */
@@ -358,9 +362,9 @@ typedef struct rapt_reinforce { /* size-first, see base.h */
                       where H(p) is the entropy of p in nats (Xu et al. 2015, section 4.1) */
 } rapt_reinforce;
 
-/* The arrays to which backward adds gradients. Each has the layout of the array it belongs to, and
-   is NULL if that gradient is not wanted. A gradient can only be requested for an array that the
-   problem has. */
+/* The arrays to which rapt_attention_backward adds gradients. Each has the layout of the array it
+   belongs to, and is NULL if that gradient is not wanted. A gradient can only be requested for an
+   array that the problem has. */
 typedef struct rapt_gradients { /* size-first, see base.h */
     size_t size;
     float *q;      /* gradient of q */
@@ -374,12 +378,12 @@ typedef struct rapt_gradients { /* size-first, see base.h */
                                                              score does not read */
 } rapt_gradients;
 
-/* Adds gradients to the arrays in d. q, k and v are the inputs of forward, out and saved its
-   results. dout [batch][heads][rows][width] is the gradient of out and has its layout. reinforce
-   may be NULL unless the normalizer is SAMPLE.
+/* Adds gradients to the arrays in d. q, k and v are the inputs of rapt_attention_forward; out and
+   saved are its results. dout [batch][heads][rows][width] is the gradient of out and has the same
+   layout. reinforce may be NULL unless the normalizer is SAMPLE.
 
-   Errors are the same as for rapt_attention_forward. Returns RAPT_BAD_ARGUMENT also if saved has
-   neither lse nor statistics, or lacks chosen and the normalizer is hard. */
+   Errors are the same as for rapt_attention_forward. Also returns RAPT_BAD_ARGUMENT if saved has
+   neither lse nor statistics, or if the normalizer is hard and saved lacks chosen. */
 RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const float *q,
                                              const float *k, const float *v, const float *out,
                                              const rapt_attention_saved *saved, const float *dout,
@@ -388,12 +392,12 @@ RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const floa
                                              rapt_message *why);
 
 /* Recomputes the attention weights, before dropout, for query rows [first, first + rows) of one
-   sequence and head, from the results that forward saved. weights is [rows][K], where K is the
-   number of rows of k in that sequence (a->keys, or key_starts[s + 1] - key_starts[s]).
-   mask.key_counts does not shorten the rows; hidden keys have weight 0.
+   sequence and head, from the results that rapt_attention_forward saved. weights is [rows][S],
+   where S is the number of rows of k in that sequence (a->keys, or key_starts[sequence + 1] -
+   key_starts[sequence]). mask.key_counts does not shorten the rows; hidden keys have weight 0.
 
-   Errors are the same as for rapt_attention_backward. Returns RAPT_BAD_ARGUMENT also if there is no
-   such sequence, head or row. */
+   Errors are the same as for rapt_attention_backward. Also returns RAPT_BAD_ARGUMENT if the
+   sequence, the head or a row is out of range. */
 RAPT_API rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,
                                             const rapt_attention_saved *saved, int sequence,
                                             int head, int first, int rows, float *weights,

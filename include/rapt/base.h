@@ -1,5 +1,5 @@
-/* base.h - what every other header needs: status codes, messages, memory, threads, instruction sets
-   and the version. It also describes the conventions that all functions share. */
+/* base.h - definitions that every other header needs: status codes, messages, memory, threads,
+   instruction sets and the version. It also describes the conventions that all functions share. */
 #ifndef RAPT_BASE_H
 #define RAPT_BASE_H
 
@@ -48,10 +48,10 @@ typedef struct rapt_message {
     char text[512]; /* UTF-8, terminated by 0 */
 } rapt_message;
 
-/* The functions from which the library gets its memory. Memory is allocated only by functions named
-   *_create, *_load or *_learn and by those whose comments say so or list RAPT_NO_MEMORY.
-   rapt_encode, rapt_decode and the steps of training never allocate. If several threads call the
-   library at the same time, alloc and free must be safe to call concurrently.
+/* The functions from which the library gets its memory. Only functions named *_create, *_load or
+   *_learn allocate memory, and functions whose comments say so or list RAPT_NO_MEMORY. rapt_encode,
+   rapt_decode and the steps of training never allocate. If several threads call the library at the
+   same time, alloc and free must be safe to call concurrently.
 
    A NULL allocator, or one whose members are all 0, means aligned_alloc and free. If only one of
    the two functions is set, every allocation fails. The library asks the system for large pages
@@ -70,9 +70,9 @@ typedef struct rapt_allocator {
 
        rapt_limits limits = {.size = sizeof limits, .batch = 1};
 
-   Such a program works with later versions of the library without being recompiled. A call returns
-   RAPT_BAD_ARGUMENT if size was not set, or if the struct is longer than the library's version of
-   it and one of the extra bytes is not 0. */
+   The program then works with later versions of the library without being recompiled. A call
+   returns RAPT_BAD_ARGUMENT if size was not set, or if the struct is longer than the library's
+   version of it and one of the extra bytes is not 0. */
 
 /* Returns the library's sizeof for the public struct with this name, such as "rapt_attention", or 0
    if there is none. Bindings for other languages can use it to verify their declarations. */
@@ -83,10 +83,10 @@ RAPT_API size_t rapt_struct_size(const char *name);
    for any number of threads.
 
    A call uses a single thread if it is made inside a parallel region, or while other programs keep
-   the processors busy. It uses fewer threads than requested if OpenMP provides fewer. It uses more
-   threads than there are processors, which is slow, only if both `threads` and OMP_NUM_THREADS
-   exceed that number. The calling thread needs 64 KB of stack. If OMP_STACKSIZE gives OpenMP's
-   threads less than that, calls use one thread.
+   the processors busy. It uses fewer threads than requested if OpenMP provides fewer. If both
+   `threads` and OMP_NUM_THREADS exceed the number of processors, it uses more threads than
+   processors, which is slow. The calling thread needs 64 KB of stack. If OMP_STACKSIZE gives
+   OpenMP's threads less than 64 KB, calls use one thread.
 
    Any thread may call any function. An object that is passed as const, such as a model or a
    tokenizer, may be shared by any number of threads. Any other object may be used by one thread at
@@ -97,10 +97,10 @@ RAPT_API size_t rapt_struct_size(const char *name);
    programs this makes short calls many times slower: set OMP_WAIT_POLICY=passive, or use one
    thread. */
 
-/* The instruction sets for which the library has kernels. By default, the active one is the best
-   that both the processor and the operating system support. It is the library's only global state.
-   All of them give the same bits, except RAPT_ISA_SCALAR (plain C) if it was compiled without fused
-   multiply-add. */
+/* The instruction sets for which the library has kernels. The active instruction set is the
+   library's only global state. By default, it is the best one that both the processor and the
+   operating system support. All instruction sets give the same bits, except RAPT_ISA_SCALAR (plain
+   C) if it was compiled without fused multiply-add. */
 typedef enum rapt_isa { RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512 } rapt_isa;
 /* Returns the active instruction set. */
 RAPT_API rapt_isa rapt_isa_used(void);

@@ -1,9 +1,9 @@
 /* block.h - single layers of a Transformer, and the functions they consist of, on plain arrays,
-   forward and backward: building blocks for models of your own.
+   forward and backward. They are building blocks for models of your own.
 
    The caller owns the parameters, a single array that any number of blocks may share and any
-   optimizer may update. A block owns the memory of one call: forward stores there what backward
-   reads. Only one thread at a time may compute with a block. */
+   optimizer may update. A block owns the memory of one call, where forward stores intermediate
+   results for backward. Only one thread at a time may compute with a block. */
 #ifndef RAPT_BLOCK_H
 #define RAPT_BLOCK_H
 
@@ -13,10 +13,10 @@
 extern "C" {
 #endif
 
-/* The kinds of blocks. Each computes y [rows][width] from x [rows][width]. A layer adds the result
-   of each of its functions to x and normalizes according to config.norm_order; with
-   RAPT_NORM_ORDER_PRE the last sum is not normalized. The kinds after the layers are single
-   functions, without residual sum and norm. */
+/* The kinds of blocks. Each computes y [rows][width] from x [rows][width]. A layer applies its
+   functions one after another, adds each result to x, and normalizes according to
+   config.norm_order. With RAPT_NORM_ORDER_PRE the last sum is not normalized. The kinds after the
+   layers are single functions, without residual sum and norm. */
 typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_ENCODER,      /* layer: self-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER,      /* layer: causal self-attention, cross-attention, feed-forward */
@@ -31,13 +31,13 @@ typedef enum rapt_block_kind {
 typedef struct rapt_block_limits { /* size-first, see base.h */
     size_t size;
     int batch;       /* sequences per call, 1 or more */
-    int rows;        /* total rows of all sequences of x, 1 or more. Location-aware scores need rows
-                        x keys floats for each thread */
+    int rows;        /* total rows of all sequences of x, 1 or more. Location-aware scores allocate
+                        rows x keys floats for each thread */
     int source_rows; /* total rows of all sources: 1 or more with cross-attention, else 0 */
     int threads;     /* maximum number of threads; 0 means as many as OpenMP would use */
 } rapt_block_limits;
 
-/* The rows of one call, and how to process them. */
+/* The rows of one call and the settings for them. */
 typedef struct rapt_block_rows { /* size-first, see base.h */
     size_t size;
     const int *starts; /* [batch + 1]: sequence b of x consists of rows starts[b] .. starts[b + 1] -
@@ -48,8 +48,8 @@ typedef struct rapt_block_rows { /* size-first, see base.h */
     int learning;             /* 1 if backward will follow: sampled normalizers draw keys, and
                                  dropout is active. 0 for inference */
     uint64_t seed;            /* seed of draws and dropout while learning */
-    float dropout;            /* while learning, fraction of each function's output in a layer that
-                                 is dropped, at least 0 and below 1 */
+    float dropout;            /* in a layer, fraction of each function's output that is dropped
+                                 while learning, at least 0 and below 1 */
     float attention_dropout;  /* fraction of attention weights dropped while learning, same range */
     float ffn_dropout;        /* fraction of hidden units of feed-forward layers dropped while
                                  learning, same range */
@@ -63,17 +63,18 @@ typedef struct rapt_block_rows { /* size-first, see base.h */
    time may compute with it. */
 typedef struct rapt_block rapt_block;
 
-/* Creates a block, which the caller must free. In config, set size, width, heads, ffn_width and
-   whatever else describes a layer. Fields that concern a whole model are ignored: kind, the
+/* Creates a block, which the caller must free. In config, set size, width, heads, ffn_width and any
+   other field that describes a layer. Fields that concern a whole model are ignored: kind, the
    vocabularies, source_width, position, first_position, tie, output_bias, plain_embedding, the
    numbers of layers, pooling, decoder_start, no_source_end, alignment_layer, alignment_heads,
    embedding_norm, token_types and pooler. Relative biases are parameters of the block.
 
-   Sequences may be as long as the limits allow. config.positions matters only for location scores,
-   which learn one row per position: no sequence of keys may be longer than that.
+   Sequences may be as long as the limits allow. With location scores, which learn one row per
+   position, no sequence of keys may be longer than config.positions; other scores ignore this
+   field.
 
-   Returns RAPT_BAD_ARGUMENT if a field or limit is out of range, and names it in *why, or
-   RAPT_NO_MEMORY. */
+   Returns RAPT_BAD_ARGUMENT if a field or limit is out of range (*why names it), and RAPT_NO_MEMORY
+   if an allocation fails. */
 RAPT_API rapt_status rapt_block_create(rapt_block **block, rapt_block_kind kind,
                                        const rapt_config *config, const rapt_block_limits *limits,
                                        const rapt_allocator *allocator, rapt_message *why);
@@ -84,8 +85,8 @@ RAPT_API void rapt_block_free(rapt_block *block);
 
    The parameters of a block are an array of rapt_block_floats floats, owned by the caller and
    aligned to 64 bytes. Its layout is private to the library: read and write its matrices by index,
-   like the tensors of a model. Gradients have the same layout and any alignment. The functions in
-   this section do not change the block, so any thread may call them. */
+   like the tensors of a model. Gradients have the same layout; they need not be aligned. The
+   functions in this section do not change the block, so any thread may call them. */
 
 /* Returns the number of floats; 0 if block is NULL. */
 RAPT_API size_t rapt_block_floats(const rapt_block *block);
@@ -114,7 +115,7 @@ RAPT_API rapt_status rapt_block_write(const rapt_block *block, float *parameters
 
 /* Computes y [rows->starts[batch]][width] from x of the same shape. Both may have any alignment,
    and y may be x. At inference, the bits are the same for any number of threads and in any batch.
-   While learning, what is dropped or sampled depends on the position in the batch.
+   While learning, dropout and samples depend on the position of a row in the batch.
 
    Returns RAPT_BAD_ARGUMENT if there are more rows than the limits allow, a sequence is longer than
    the positions of a location score, an array is NULL, or parameters is not aligned. */
@@ -122,12 +123,12 @@ RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *paramete
                                         const rapt_block_rows *rows, const float *x, float *y,
                                         rapt_message *why);
 /* Adds gradients to dx [rows][width], dsource [source rows][width] and dparameters, given dy, the
-   gradient of y. It continues the last forward, which must have been called with learning 1; its
-   parameters and rows must be passed again, unchanged. dx and dsource may be NULL.
+   gradient of y. It uses the results of the last rapt_block_forward of this block, which must have
+   had learning 1. Pass the same parameters and rows, unchanged. dx and dsource may be NULL.
 
    Returns RAPT_BAD_ARGUMENT if the last forward had a different number of sequences or rows, a
-   different dropout or seed, or learning 0, or if parameters is not aligned. Other changes go
-   unnoticed. */
+   different dropout or seed, or learning 0, or if parameters is not aligned. Other changes are not
+   detected. */
 RAPT_API rapt_status rapt_block_backward(rapt_block *block, const float *parameters,
                                          const rapt_block_rows *rows, const float *dy, float *dx,
                                          float *dsource, float *dparameters, rapt_message *why);

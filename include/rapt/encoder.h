@@ -1,5 +1,5 @@
-/* encoder.h - computes with texts what an encoder knows about them: vectors (embeddings) for search
-   and comparison, and the classes or scores of a text or a pair of texts. */
+/* encoder.h - turns texts into vectors (embeddings) for search and comparison, and classifies or
+   scores texts or pairs of texts. */
 #ifndef RAPT_ENCODER_H
 #define RAPT_ENCODER_H
 
@@ -13,9 +13,10 @@ extern "C" {
 /* A model with an encoder, its tokenizer and a session. Only one thread at a time may use an
    encoder. Any number of encoders and threads may share the model and the tokenizer.
 
-   A text is encoded as its tokens, followed by RAPT_TOKEN_END unless the configuration has
-   no_source_end, and preceded by RAPT_TOKEN_BEGIN if the metadata "rapt.source_begin" is "1". A
-   longer text is cut to the metadata "rapt.max_tokens", or to the model's positions. */
+   A text is encoded as its tokens. RAPT_TOKEN_END follows them unless the configuration has
+   no_source_end, and RAPT_TOKEN_BEGIN precedes them if the metadata "rapt.source_begin" is "1". The
+   maximum number of tokens is given by the metadata "rapt.max_tokens", or else by the model's
+   positions; longer texts are cut. */
 typedef struct rapt_encoder rapt_encoder;
 
 /* Whether an embedding is divided by its L2 norm. */
@@ -28,9 +29,11 @@ typedef enum rapt_normalize {
 /* Options of an encoder. */
 typedef struct rapt_encoder_options { /* size-first, see base.h */
     size_t size;
-    rapt_pooling pooling;     /* of embeddings; 0 means that of the configuration, or else MEAN */
-    rapt_normalize normalize; /* of embeddings */
-    int max_tokens;   /* tokens of a text, special ones included; 0 means as the model says */
+    rapt_pooling pooling;     /* how embeddings are pooled; 0 means as in the configuration, or MEAN
+                                 if it does not pool */
+    rapt_normalize normalize; /* whether embeddings are normalized */
+    int max_tokens;   /* maximum number of tokens per text, including special tokens; 0 means the
+                         model's maximum */
     int batch;        /* texts per batch; 0 means 32 */
     int batch_tokens; /* tokens per batch; 0 means 2048 */
     int threads;      /* maximum number of threads, see base.h */
@@ -39,47 +42,47 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
 /* Loads an encoder from a model file or an imported folder (rapt_model_import). options may be NULL
    for the defaults. The caller must free *encoder.
 
-   Returns RAPT_NO_FILE or RAPT_BAD_FILE if the model cannot be loaded, has no tokenizer or has no
-   encoder; RAPT_BAD_ARGUMENT if an option is out of range; or RAPT_NO_MEMORY. */
+   Returns RAPT_NO_FILE if the model cannot be read, and RAPT_BAD_FILE if it is damaged, has no
+   tokenizer or has no encoder. Returns RAPT_BAD_ARGUMENT if an option is out of range, and
+   RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_encoder_load(rapt_encoder **encoder, const char *path,
                                        const rapt_encoder_options *options,
                                        const rapt_allocator *allocator, rapt_message *why);
-/* Creates an encoder for a model and a tokenizer that the caller owns. They are not copied and must
-   outlive it. tokenizer may be NULL for the one in the model's metadata, which the encoder opens.
-   The caller must free *encoder.
+/* Creates an encoder for a model and a tokenizer that belong to the caller. They are not copied and
+   must outlive the encoder. If tokenizer is NULL, the encoder creates and owns a tokenizer from the
+   model's metadata. The caller must free *encoder.
 
-   Returns RAPT_BAD_ARGUMENT if an option is out of range, the model has no encoder of tokens, or
-   the tokenizer does not match its vocabulary; RAPT_BAD_FILE if the metadata lack a tokenizer or it
-   is damaged; or RAPT_NO_MEMORY. */
+   Returns RAPT_BAD_ARGUMENT if an option is out of range, the model has no encoder that reads
+   tokens, or the tokenizer does not match the model's vocabulary. Returns RAPT_BAD_FILE if the
+   tokenizer in the metadata is missing or damaged, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_encoder_create(rapt_encoder **encoder, const rapt_model *model,
                                          const rapt_tokenizer *tokenizer,
                                          const rapt_encoder_options *options,
                                          const rapt_allocator *allocator, rapt_message *why);
 RAPT_API void rapt_encoder_free(rapt_encoder *encoder); /* NULL is allowed */
-/* Returns the model, owned by the caller of rapt_encoder_create or by the encoder that loaded it;
-   NULL for NULL. */
+/* Returns the model. It belongs to the caller if it was passed to rapt_encoder_create, else to the
+   encoder. Returns NULL for NULL. */
 RAPT_API const rapt_model *rapt_encoder_model(const rapt_encoder *encoder);
 
-/* Returns the tokenizer, owned by the caller who passed it to rapt_encoder_create, or else by the
-   encoder; NULL for NULL. */
+/* Returns the tokenizer. It belongs to the caller if it was passed to rapt_encoder_create, else to
+   the encoder. Returns NULL for NULL. */
 RAPT_API const rapt_tokenizer *rapt_encoder_tokenizer(const rapt_encoder *encoder);
 
-/* Embeds texts [count]: vectors [count][width], where width is that of the configuration. The
-   vector of a text does not depend on the others. A text without tokens, not even special ones,
-   gets 0.
+/* Embeds texts [count] into vectors [count][config.width]. The vector of a text does not depend on
+   the other texts. A text with no tokens at all, not even special tokens, gets the vector 0.
 
-   Returns RAPT_BAD_ARGUMENT if a text is NULL or its words are in no vocabulary, or RAPT_NO_MEMORY.
-   vectors then holds those of earlier texts. */
+   Returns RAPT_BAD_ARGUMENT if a text is NULL or cannot be tokenized, and RAPT_NO_MEMORY if an
+   allocation fails. After an error, vectors may hold the vectors of some earlier texts. */
 RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *texts, size_t count,
                                         float *vectors, rapt_message *why);
 
-/* Computes the logits of texts [count], or of pairs of texts [count] and seconds [count] if seconds
-   is not NULL: logits [count][target_vocab]. A pair is encoded as one sequence, in which the second
-   text is followed by another RAPT_TOKEN_END and its tokens have type 1, if the model has types. If
-   the pair is too long, the longer text is cut first.
+/* Computes logits [count][config.target_vocab] of texts [count]. If seconds is not NULL, computes
+   the logits of pairs: text i and seconds[i]. A pair is encoded as one sequence. Another
+   RAPT_TOKEN_END follows the second text. If the model has types, the second text and this end
+   token have type 1. If a pair is too long, the longer text is cut first.
 
-   Returns RAPT_BAD_ARGUMENT if the model does not give one answer per text, for the reasons that
-   rapt_encoder_embed has, or RAPT_NO_MEMORY. */
+   Returns RAPT_BAD_ARGUMENT if the model does not give one result per text. Other errors are the
+   same as for rapt_encoder_embed. */
 RAPT_API rapt_status rapt_encoder_classify(rapt_encoder *encoder, const rapt_text *texts,
                                            const rapt_text *seconds, size_t count, float *logits,
                                            rapt_message *why);

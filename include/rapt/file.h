@@ -1,5 +1,5 @@
-/* file.h - atomic replacement of files, as used for models and checkpoints; a check that a file can
-   be written, to be made before a long computation of its contents; and files that the program
+/* file.h - writes files atomically, as the library does for models and checkpoints, and checks
+   before a long computation whether a file can be written. Also declares files that the program
    reads or writes on behalf of the library. */
 #ifndef RAPT_FILE_H
 #define RAPT_FILE_H
@@ -12,22 +12,22 @@ extern "C" {
 
 /* Every file that the library writes is replaced atomically. At any moment, even after a crash or a
    loss of power, path names either the old file or the complete new one. Once the call has returned
-   RAPT_OK, it names the new one. Symbolic links are followed, and the permissions of an existing
-   file are kept. A call that fails leaves the old file unchanged and removes its own temporary
-   file. There is one exception: the message "is written, but its folder cannot be synced" means
-   that the new file is in place and only the last system call failed.
+   RAPT_OK, path names the new one. Symbolic links are followed, and the permissions of an existing
+   file are kept. A call that fails leaves the old file unchanged and removes its temporary file.
+   There is one exception: the message "is written, but its folder cannot be synced" means that the
+   new file is in place and only the last system call failed.
 
    The new file is first written next to the old one as .rapt-*.tmp. Before it writes to a folder,
-   the library removes such files if killed processes left them there. It removes only files that it
-   created in this folder, on this host and for this user, and only while no process is writing
-   there (flock of the folder). Any thread or process may write to any path at any time; if two
-   write the same path, the last one wins.
+   the library removes temporary files that killed processes left there. It removes only files that
+   the library created in this folder, on this host and for this user. It does so only while no
+   process is writing to the folder, which it detects by flock. Any thread or process may write to
+   any path at any time; if two write the same path, the last one wins.
 
    On Windows, paths are UTF-8, a new file gets the default permissions of its folder, and a file
    that a process has open cannot be replaced (RAPT_NO_FILE).
 
-   Here and below, RAPT_NO_FILE means that the folder does not exist, that path names something
-   other than a regular file, or that a system call failed; *why says which call, and why. */
+   RAPT_NO_FILE means that the folder does not exist, that path names something other than a regular
+   file, or that a system call failed. *why names the system call and the reason. */
 
 /* Creates or replaces the file at path with data[size]. Returns RAPT_NO_FILE as described above. */
 RAPT_API rapt_status rapt_file_write(const char *path, const void *data, size_t size,
@@ -35,16 +35,16 @@ RAPT_API rapt_status rapt_file_write(const char *path, const void *data, size_t 
 
 /* Checks whether a file could be written at path, without changing an existing one. It follows
    links, creates and removes a file in the folder, and compares the sizes with the limits of the
-   process and the free space. max_size is the size of the largest file in bytes; total_size, which
-   is at least max_size, is the size of all files that will exist at the same time. It is not an
-   error if the free space cannot be determined. Returns RAPT_NO_FILE if the file cannot be
+   process and the free space. max_size is the size of the largest file in bytes. total_size, which
+   is at least max_size, is the total size of the files that will exist at the same time. It is not
+   an error if the free space cannot be determined. Returns RAPT_NO_FILE if the file cannot be
    written. */
 RAPT_API rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64_t total_size,
                                      rapt_message *why);
 
-/* A file that the program reads for the library, for example from an archive, a database or its own
-   resources. The library calls the function on the thread that called the library. If it returns
-   anything but 0, the call fails with RAPT_NO_FILE. This struct will not grow. */
+/* A file that the program reads for the library, for example from an archive, a database or
+   embedded resources. The library calls read on the thread that called the library. If read returns
+   anything but 0, the library's call fails with RAPT_NO_FILE. This struct will not grow. */
 typedef struct rapt_reader {
     /* Copies bytes [at, at + count) to data. The range always lies within the file; ranges come in
        any order and may repeat. */
@@ -52,14 +52,14 @@ typedef struct rapt_reader {
     void *user;     /* passed to read */
     uint64_t bytes; /* size of the file */
 } rapt_reader;
-/* A file that the program writes for the library. The same rules apply. This struct will not
-   grow. */
+/* A file that the program writes for the library. Thread and results are the same as for
+   rapt_reader. This struct will not grow. */
 typedef struct rapt_writer {
     int (*write)(void *user, const void *data, size_t count); /* appends data[count] */
     void *user;                                               /* passed to write */
 } rapt_writer;
 
-/* What rapt_model_import_files uses a file for. */
+/* How rapt_model_import_files used a file. */
 typedef enum rapt_file_use {
     RAPT_FILE_USE_NONE,       /* it was not used */
     RAPT_FILE_USE_MODEL,      /* it contains tensors */

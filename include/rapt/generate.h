@@ -16,14 +16,15 @@ extern "C" {
 /* Receives each token of a source's best sequence once it is final, in order, with its
    log-probability in nats. The end is included, the prefix is not. Greedy search and sampling
    report a token when it is chosen. Beam search reports a token as soon as all live and finished
-   hypotheses of the source agree up to and including it, and the remaining tokens when the search
-   ends. A nonzero result stops the call in the same way as rapt_stop_fn. */
+   hypotheses of the source agree up to and including that token, and the remaining tokens when the
+   search ends. A nonzero result stops the call in the same way as rapt_stop_fn. */
 typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probability);
 
-/* May change logits [vocab], from which the next token of one hypothesis of a source is chosen. ids
-   [count] are the tokens of the hypothesis so far, including the prefix. -INFINITY forbids a token.
-   If a logit is NaN or +INFINITY, the source gets an arbitrary sequence with a score of NaN, or no
-   sequence. Suppressed tokens, min_length and no_repeat_ngram are applied after the callback. */
+/* May change logits [vocab], from which the next token of a hypothesis is chosen. source is the
+   index of its source, and ids [count] are the tokens of the hypothesis so far, including the
+   prefix. -INFINITY forbids a token. If a logit is NaN or +INFINITY, the source gets an arbitrary
+   sequence with a score of NaN, or no sequence. Suppressed tokens, min_length and no_repeat_ngram
+   are applied after the callback. */
 typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int count, float *logits,
                             int vocab);
 
@@ -32,10 +33,10 @@ typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int coun
    stop a call from another thread, return an atomic flag that the other thread sets. */
 typedef int rapt_stop_fn(void *user);
 
-/* The search rules of several projects, which define when a hypothesis ends, which ones survive,
-   and when a search stops. Each step ranks the continuations of all live hypotheses by their sums
-   of log-probabilities. B is `beams`, and n is the number of tokens of a hypothesis, including its
-   end:
+/* The search rules of several projects, which define when a hypothesis ends, which hypotheses
+   survive, and when a search stops. Each step ranks the continuations of all live hypotheses by
+   their sums of log-probabilities. B is `beams`, and n is the number of tokens of a hypothesis,
+   including its end:
 
                an end finishes its   survivors       a source is finished
                hypothesis
@@ -50,12 +51,15 @@ typedef int rapt_stop_fn(void *user);
                                                      length_penalty, when nbest or more are finished
                                                      and an end has had rank 0
 
-   A sequence that reaches its limit is finished as it is. With HF, its last token is then the end,
-   with log-probability 0 (forced_eos_token_id). With CT2, only the best B continuations are
-   considered in that last step; the tokens of a prefix count in length_penalty; and directly after
-   a prefix, an end counts only at rank 0. MARIAN and HF normalize probabilities over all tokens,
-   before any are suppressed or forbidden. The other rules normalize over the remaining tokens.
-   rapt_generate_outputs describes how ties are broken.
+   A sequence that reaches its limit is finished without an end. HF is an exception: the last token
+   of such a sequence is the end, with log-probability 0 (forced_eos_token_id). CT2 has three
+   further rules. In the step that reaches the limit, only the best B continuations are considered.
+   The tokens of a prefix count in length_penalty. Directly after a prefix, an end counts only at
+   rank 0.
+
+   MARIAN and HF normalize probabilities over all tokens, before any are suppressed or forbidden.
+   The other rules normalize over the remaining tokens. rapt_generate_outputs describes how ties are
+   broken.
 
    Sources: marian-dev 1.12 (beam_search.cpp, history.h), transformers 4.50 to 5.24
    (generation/utils.py, early_stopping False; earlier versions compare with the best candidate of
@@ -108,10 +112,10 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     void *user;                     /* passed to these three functions */
     rapt_search_rules search_rules; /* rules of the search */
     int reserved;
-    /* If not NULL, limits the tokens of each target to those that the shortlist has for its source,
-       and the end. Probabilities are normalized over these tokens. The call then allocates the rows
-       of the output matrix that its sources need, and computes no other logits unless `logits` is
-       set. Cannot be combined with temperature. */
+    /* If not NULL, limits each target to the end and the tokens that the shortlist has for its
+       source. Probabilities are normalized over these tokens. The call then allocates a copy of the
+       rows of the output matrix that its sources need, and computes no other logits unless `logits`
+       is set. Cannot be combined with temperature. */
     const rapt_shortlist *shortlist;
 } rapt_generate_options;
 /* Sets *options, which has `size` bytes, to greedy search with the given begin and end: 1 beam, 1
@@ -126,51 +130,53 @@ RAPT_API void rapt_generate_options_default(rapt_generate_options *options, size
 typedef struct rapt_generate_outputs { /* size-first, see base.h */
     size_t size;
     int32_t *ids;  /* [B * nbest][max_length] tokens without begin and end; if the option max_length
-                      is 0, the session's target_length takes its place */
+                      is 0, max_length here means the session's target_length */
     int *counts;   /* [B * nbest] number of tokens of each hypothesis, or -1 if fewer hypotheses
                       were found */
     float *scores; /* [B * nbest] scores, or -infinity if fewer hypotheses were found; may be
                       NULL */
     /* Cross-attention of each token and of the end, averaged over the first config.alignment_heads
-       heads of config.alignment_layer, or over all layers and heads if that is 0. The row of the
-       end is 0 if the sequence was truncated at max_length. Each hypothesis has [counts + 1][S]
-       values in a space of [max_length + 1][S], where S is the number of tokens of its source. The
-       nbest hypotheses of a source are adjacent. Requires limits.alignments. May be NULL. */
+       heads of config.alignment_layer, or over all layers and heads if alignment_layer is 0. The
+       row of the end is 0 if the sequence was truncated at max_length. A hypothesis has
+       [counts + 1][S] values, stored in [max_length + 1][S] floats, where S is the number of tokens
+       of its source. The nbest hypotheses of a source are adjacent. Requires limits.alignments. May
+       be NULL. */
     float *alignments;
-    /* [B * nbest][max_length] log-probabilities in nats of each token and finally of the end, given
-       the preceding tokens; 0 for tokens of the prefix. Normalized over the tokens that no option
-       suppresses or forbids, or over all tokens with RAPT_SEARCH_RULES_MARIAN and HF. May be
-       NULL. */
+    /* [B * nbest][max_length] log-probabilities of the tokens, followed by that of the end, in
+       nats, each given the preceding tokens; 0 for tokens of the prefix. They are normalized as the
+       search rules define. May be NULL. */
     float *log_probabilities;
     int *ended; /* [B * nbest] 1 if the model ended the sequence, 0 if a limit or a callback did;
                    may be NULL */
 } rapt_generate_outputs;
 
-/* Encodes the sources and generates their targets. A sequence is complete if it reaches its limit,
-   or if no token can follow because all are suppressed or forbidden or the logits are not finite.
-   max_length may exceed the session's target_length if there are fewer sources than limits.batch. A
-   prefix of max_length tokens is a complete sequence; a longer one is an error. The next
-   rapt_decode must be preceded by rapt_encode.
+/* Encodes the sources and generates their targets. A sequence also ends if it reaches its limit, or
+   if no token can follow because all tokens are suppressed or forbidden or the logits are not
+   finite. max_length may exceed the session's target_length if there are fewer sources than
+   limits.batch. A prefix of max_length tokens is a complete sequence; a longer prefix is an error.
+   After this call, rapt_encode must be called before rapt_decode.
 
    Returns RAPT_BAD_ARGUMENT if an option, a token or a count is out of range, or if an output
-   requires a feature that the session lacks; *why names it. RAPT_NO_MEMORY is only possible with a
-   shortlist. The encoder has already run by then, so rapt_encode is required in this case, too. */
+   requires a feature that the session lacks; *why names it. Returns RAPT_NO_MEMORY only with a
+   shortlist. Since the encoder has already run by then, rapt_encode must be called before
+   rapt_decode after this error, too. */
 RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
                                    const rapt_generate_options *options,
                                    const rapt_generate_outputs *outputs, rapt_message *why);
 
 /* Computes the log-probabilities of given targets, one for each source, by forced decoding. Targets
-   contain neither begin nor end: begin is the decoder's first input, and end, the token after each
-   target, is scored too unless it is -1. For a decoder-only model, set only source->batch, as for
-   rapt_encode.
+   contain neither begin nor end. begin is the decoder's first input. end is the token after each
+   target, which is also scored unless end is -1. For a decoder-only model, set only source->batch,
+   as for rapt_encode.
 
-   log_probabilities receives the values of all tokens and ends in nats, back to back. Those of
+   log_probabilities receives the values of all tokens and ends in nats, back to back. The values of
    target b start at [target->starts[b] + b] and finish with its end; if end is -1, they start at
    [target->starts[b]]. sums receives [batch] totals. Either array may be NULL. Each value is logit
-   - log sum exp of the logits that rapt_decode gives, which is what rapt_generate reports if no
-   token is suppressed or forbidden. The bits are the same in any batch and for any limits. A target
-   including its end may be as long as rapt_generate allows max_length to be. As after
-   rapt_generate, the next rapt_decode must be preceded by rapt_encode.
+   - log sum exp of the logits that rapt_decode gives. rapt_generate reports the same value if no
+   token is suppressed or forbidden. The bits are the same in any batch and for any limits.
+
+   A target including its end may be as long as rapt_generate allows max_length to be. After this
+   call, rapt_encode must be called before rapt_decode.
 
    Returns RAPT_BAD_ARGUMENT if a token is outside the vocabulary, there are more tokens than the
    limits allow, or the numbers of targets and sources differ. */

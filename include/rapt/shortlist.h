@@ -1,6 +1,6 @@
 /* shortlist.h - lexical shortlists: for every source token, the target tokens that are likely
-   translations of it. A search limited to these tokens computes only a small part of the output
-   matrix. */
+   translations of it. A search limited to these tokens multiplies by only a small part of the
+   output matrix. */
 #ifndef RAPT_SHORTLIST_H
 #define RAPT_SHORTLIST_H
 
@@ -16,8 +16,8 @@ extern "C" {
        - the tokens listed for its source tokens;
        - the source tokens themselves, if both sides share a vocabulary;
        - the end token;
-       - as in Marian, unused tokens in ascending order, until the number is a multiple of 8 (not
-         counting the end token).
+       - as in Marian, padding: the lowest ids that are not yet in the list, until its length (not
+         counting the end token) is a multiple of 8.
 
    It is immutable, and any number of threads may share it. */
 typedef struct rapt_shortlist rapt_shortlist;
@@ -34,10 +34,10 @@ typedef struct rapt_shortlist rapt_shortlist;
    vocabulary counts as the unknown token, and of several lines with the same tokens the last one
    holds.
 
-   The file is not trusted. The tokenizers are not needed afterwards. The caller must free
-   *shortlist. Returns RAPT_NO_FILE if the file cannot be read, and RAPT_BAD_FILE if it is damaged,
-   was made for other vocabularies, or is a text without any pair of these vocabularies; *why says
-   which. */
+   The file is not trusted. The tokenizers are not needed after the call. The caller must free
+   *shortlist. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is
+   damaged, was made for other vocabularies, or is a text file with no pair of words from these
+   vocabularies; *why says which. */
 RAPT_API rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
                                          const rapt_tokenizer *source, const rapt_tokenizer *target,
                                          const rapt_allocator *allocator, rapt_message *why);
@@ -71,15 +71,15 @@ RAPT_API int rapt_shortlist_target_vocab(const rapt_shortlist *shortlist);
 /* Frees a shortlist. NULL is allowed. */
 RAPT_API void rapt_shortlist_free(rapt_shortlist *shortlist);
 
-/* Writes the binary form, replacing the file atomically. Returns RAPT_NO_FILE if it cannot be
-   written, or RAPT_NO_MEMORY, since the file is first assembled in memory. */
+/* Writes a file in the binary form, replacing an existing one atomically. Returns RAPT_NO_FILE if
+   the file cannot be written, and RAPT_NO_MEMORY if there is no memory for its contents. */
 RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const char *path,
                                           rapt_message *why);
 
-/* Lists the target tokens for source [count], in any order, into tokens [capacity] in ascending
-   order, and sets *found to their number. The end token is included only if the shortlist lists it.
-   Returns RAPT_BAD_ARGUMENT if a source token is outside its vocabulary, or if capacity is less
-   than *found. */
+/* Writes the target tokens for source [count] to tokens [capacity] in ascending order, and sets
+   *found to their number. The source tokens may be in any order. The end token is included only if
+   the shortlist lists it. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT
+   if a source token is outside its vocabulary, or if capacity is less than *found. */
 RAPT_API rapt_status rapt_shortlist_tokens(const rapt_shortlist *shortlist, const int32_t *source,
                                            size_t count, int32_t *tokens, int capacity, int *found,
                                            rapt_message *why);

@@ -1,5 +1,5 @@
-/* text.h - tokenizers, which turn text into token ids and back: byte-level byte-pair encodings
-   learned here, SentencePiece models, and lists of names. */
+/* text.h - tokenizers, which turn text into token ids and back. There are byte-level byte-pair
+   encodings, which this library can learn, SentencePiece models, and lists of names. */
 #ifndef RAPT_TEXT_H
 #define RAPT_TEXT_H
 
@@ -14,14 +14,14 @@ extern "C" {
    rapt_tokenizer_learn makes a byte-pair vocabulary (Sennrich, Haddow and Birch 2016) over bytes.
    It is lossless: any bytes, valid UTF-8 or not, decode to the same bytes that were encoded. Ids 0
    to 2 are the special tokens below. They are followed by the 256 bytes and by one token per merge,
-   in the order in which the merges were learned, at most 2^20 tokens in all. Text is first split
-   into words: runs of letters, of digits or of other bytes, each with at most one preceding space.
-   (Bytes from 0x80 on are letters, except in U+2000..U+207F.) A word of more than 256 bytes is
-   split between characters. No token crosses a word boundary.
+   in the order in which the merges were learned. A vocabulary has at most 2^20 tokens. Text is
+   first split into words: runs of letters, of digits or of other bytes, each with at most one
+   preceding space. (Bytes from 0x80 on are letters, except in U+2000..U+207F.) A word of more than
+   256 bytes is split between characters. No token crosses a word boundary.
 
    rapt_tokenizer_load opens a SentencePiece model (Kudo and Richardson 2018) of type unigram, BPE,
-   word or char, and gives the same ids and texts as SentencePiece 0.1.97. The model's rules
-   normalize the text, so that decoding gives the normalized text.
+   word or char. Encoding and decoding give the same results as SentencePiece 0.1.97. The model's
+   rules normalize text before it is encoded, so decoding gives the normalized text.
 
    rapt_tokenizer_create_list takes a vocabulary as other projects store it, with or without a
    SentencePiece model.
@@ -29,7 +29,7 @@ extern "C" {
    A tokenizer is immutable: any number of threads may share one. */
 typedef struct rapt_tokenizer rapt_tokenizer;
 
-/* Special tokens, which encoding a text never produces. In a byte-pair vocabulary these are their
+/* Special tokens, which never result from encoding text. In a byte-pair vocabulary these are their
    ids. For other tokenizers, pass them to rapt_tokenizer_special. */
 enum {
     RAPT_TOKEN_UNKNOWN = -1, /* byte-pair vocabularies do not have it */
@@ -47,19 +47,19 @@ typedef struct rapt_text {
 
 /* Learns a byte-pair vocabulary of `vocab` tokens, including special tokens and bytes, from texts
    [count]. Only pairs that occur at least twice are merged; ties go to the pair with the lower ids.
-   The result is deterministic and does not depend on the order of the texts. Memory is proportional
-   to the number of distinct words. The caller must free *tokenizer.
+   The result is deterministic and does not depend on the order of the texts. The memory needed is
+   proportional to the number of distinct words. The caller must free *tokenizer.
 
-   Returns RAPT_BAD_ARGUMENT if the texts are too few for such a vocabulary, in which case *why
-   gives the largest possible size, or RAPT_NO_MEMORY. */
+   Returns RAPT_BAD_ARGUMENT if the texts have too few pairs for this many tokens (*why gives the
+   largest possible number), and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt_text *texts,
                                           size_t count, int vocab, const rapt_allocator *allocator,
                                           rapt_message *why);
 
 /* Loads a SentencePiece model file (.model, .spm), which is not trusted. The caller must free
-   *tokenizer. Returns RAPT_NO_FILE if the file cannot be read, and RAPT_BAD_FILE if it is not a
+   *tokenizer. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is not a
    SentencePiece model, is damaged, or has an unsupported option that would change tokens; *why
-   names it. */
+   describes the problem. */
 RAPT_API rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
                                          const rapt_allocator *allocator, rapt_message *why);
 /* Loads a tokenizer as rapt_tokenizer_load does, from a file in memory: bytes [size], which are
@@ -68,16 +68,17 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
                                                 size_t size, const rapt_allocator *allocator,
                                                 rapt_message *why);
 
-/* Makes a tokenizer from names [count], one per id, as in the vocabulary files of other projects.
-   If pieces is NULL, a text is a sequence of names separated by single spaces. Otherwise pieces is
-   a SentencePiece tokenizer, which is copied. It splits a text into pieces, which are looked up in
-   the list. A language tag at the beginning of a text, such as ">>deu<<", is one token if it is in
-   the list. Names that are not found become the unknown token. Special tokens are recognized by
+/* Makes a tokenizer from names [count], one per id, as in vocabulary files from other projects. If
+   pieces is NULL, text to be encoded consists of names separated by single spaces. Otherwise pieces
+   is a SentencePiece tokenizer, which is copied. It splits text into pieces, which are looked up in
+   the list. A language tag at the beginning of the text, such as ">>deu<<", is one token if it is
+   in the list. Names that are not found become the unknown token. Special tokens are recognized by
    their names: <unk>, <pad> or <blank>, <s>, </s>. An empty name is a token without text. The
    caller must free *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if two names are equal, a name contains a 0 byte, the names have more
-   than 2^30 bytes in all, or pieces is not a SentencePiece tokenizer, or RAPT_NO_MEMORY. */
+   than 2^30 bytes in all, or pieces is not a SentencePiece tokenizer. Returns RAPT_NO_MEMORY if an
+   allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, const rapt_text *names,
                                                 int count, const rapt_tokenizer *pieces,
                                                 const rapt_allocator *allocator, rapt_message *why);
@@ -106,19 +107,20 @@ RAPT_API rapt_status rapt_tokenizer_create_wordpiece(rapt_tokenizer **tokenizer,
                                                      rapt_message *why);
 
 /* Returns the bytes of the SentencePiece model file that the tokenizer was loaded from, or that a
-   list uses to split text. The size is 0 if there is no such file. Owned by the tokenizer. */
+   list uses to split text. They belong to the tokenizer. The size is 0 if there is no such file. */
 RAPT_API rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer);
 
-/* Writes a tokenizer as a string, the form in which model files contain it: printable ASCII without
-   quotes, backslashes or line breaks, terminated by 0, in text [capacity]. *size receives the
+/* Writes a tokenizer to text [capacity] as a string, the form in which model files contain it:
+   printable ASCII without quotes, backslashes or line breaks, terminated by 0. *size receives the
    number of bytes needed, including the 0. text may be NULL to query the size. Returns
    RAPT_BAD_ARGUMENT if capacity is less than *size; then only *size is set. */
 RAPT_API rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text,
                                           size_t capacity, size_t *size, rapt_message *why);
 
-/* Reads such a string, text [size], without its 0. The caller must free *tokenizer. Returns
-   RAPT_BAD_FILE if a merge is impossible or the checksum, which detects any single changed byte, is
-   wrong; *why names the problem. Or returns RAPT_NO_MEMORY. */
+/* Creates a tokenizer from a string that rapt_tokenizer_write wrote, text [size], without its 0.
+   The caller must free *tokenizer. Returns RAPT_BAD_FILE if the string is damaged; *why describes
+   the problem. A checksum detects any single changed byte. Returns RAPT_NO_MEMORY if an allocation
+   fails. */
 RAPT_API rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text,
                                            size_t size, const rapt_allocator *allocator,
                                            rapt_message *why);
@@ -130,37 +132,39 @@ RAPT_API int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer);
 
 /* Returns the id of a special token (RAPT_TOKEN_UNKNOWN, _PAD, _BEGIN or _END), or -1 if the
    vocabulary does not have it. SentencePiece models identify special tokens by name and type. If
-   there is no begin token, sequences begin with the end token. */
+   there is no begin token, the end token is returned in its place, since sequences then begin with
+   it. */
 RAPT_API int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int which);
 
-/* Returns the text of a token, owned by the tokenizer and without a terminator. The size is 0 for
-   special tokens, invalid ids and a NULL tokenizer. The text of a SentencePiece model's unknown
+/* Returns the text of a token, which belongs to the tokenizer and has no terminator. The size is 0
+   for special tokens, invalid ids and a NULL tokenizer. The text of a SentencePiece model's unknown
    token is defined by the model, usually " \xE2\x81\x87 ". */
 RAPT_API rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id);
 
-/* Returns the name of a token, owned by the tokenizer. It is spelled as in the SentencePiece model
-   or list (U+2581 for a space, <s>, <0x0A>). Otherwise it is the text of the token. */
+/* Returns the name of a token, which belongs to the tokenizer. It is spelled as in the
+   SentencePiece model or list (U+2581 for a space, <s>, <0x0A>). In a byte-pair vocabulary, it is
+   the text of the token. */
 RAPT_API rapt_text rapt_tokenizer_name(const rapt_tokenizer *tokenizer, int32_t id);
 /* Returns the token with this name, or -1 if there is none or an argument is NULL. */
 RAPT_API int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, rapt_text name);
 
-/* Returns an upper bound for the number of tokens of a text of `bytes` bytes; 0 for NULL. With a
+/* Returns an upper bound for the number of tokens in `bytes` bytes of text; 0 for NULL. With a
    byte-pair vocabulary it is `bytes`. */
 RAPT_API size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t bytes);
 
-/* Encodes a text into ids [capacity], without special tokens. *count receives the number of tokens
+/* Encodes text into ids [capacity], without special tokens. *count receives the number of tokens
    needed; at most capacity are written. ends [capacity], which may be NULL, receives the offset in
-   text just after each token's bytes, which begin where those of the previous token end. Spaces
-   that SentencePiece drops at the beginning belong to the first token; those at the end belong to
-   no token.
+   text just after the bytes of each token. The bytes of a token begin where those of the previous
+   token end. Spaces that SentencePiece drops at the beginning belong to the first token; spaces at
+   the end belong to no token.
 
-   Byte-pair encoding allocates nothing. SentencePiece allocates memory for the duration of the
-   call, in proportion to the text. Encoding n bytes takes at most about n log n steps times the
-   length of the longest token.
+   Byte-pair encoding allocates nothing. SentencePiece allocates memory in proportion to the text
+   for the duration of the call. Encoding n bytes takes at most about n log n steps times the length
+   of the longest token.
 
-   Returns RAPT_BAD_ARGUMENT if capacity is less than *count. Also returns it, without setting
-   *count, if a text for SentencePiece has more than 2^30 bytes, or if a word is missing from a list
-   that has no unknown token. */
+   Returns RAPT_BAD_ARGUMENT if capacity is less than *count. Also returns RAPT_BAD_ARGUMENT,
+   without setting *count, if text for SentencePiece has more than 2^30 bytes, or if a word is
+   missing from a list that has no unknown token. */
 RAPT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text,
                                            int32_t *ids, size_t *ends, size_t capacity,
                                            size_t *count, rapt_message *why);
@@ -182,10 +186,10 @@ typedef enum rapt_preprocess {
                              become spaces, runs of spaces become one, and spaces at both ends are
                              removed */
 } rapt_preprocess;
-/* Preprocesses a text into bytes [capacity], without a terminator. A capacity of text.size is
-   always enough. *size receives the number of bytes needed; at most capacity are written. ends
-   [capacity], which may be NULL, receives for each output byte the offset in text just after the
-   bytes it came from. A line break counts as a control character. Allocates nothing. Returns
+/* Preprocesses text into bytes [capacity], without a terminator. A capacity of text.size is always
+   enough. *size receives the number of bytes needed; at most capacity are written. ends [capacity],
+   which may be NULL, receives for each output byte the offset in text just after the bytes from
+   which it was made. A line break counts as a control character. Allocates nothing. Returns
    RAPT_BAD_ARGUMENT if capacity is less than *size, unless bytes and ends are NULL. */
 RAPT_API rapt_status rapt_text_preprocess(rapt_preprocess by, rapt_text text, char *bytes,
                                           size_t *ends, size_t capacity, size_t *size,

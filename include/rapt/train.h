@@ -1,6 +1,6 @@
 /* train.h - training with teacher forcing, label-smoothed cross-entropy and Adam. A trainer is
    created for a model. Batches produce losses and gradients, and steps update the model. While the
-   trainer computes, no session may run on that model. Only one thread at a time may use a
+   trainer computes, no session may run on its model. Only one thread at a time may use a
    trainer. */
 #ifndef RAPT_TRAIN_H
 #define RAPT_TRAIN_H
@@ -15,43 +15,45 @@ extern "C" {
    follows one of these rules: */
 typedef enum rapt_schedule {
     RAPT_SCHEDULE_INVERSE_SQRT, /* rate * sqrt(warmup / step) */
-    RAPT_SCHEDULE_LINEAR,       /* falls linearly to 0 at step `steps`; 0 after the warm-up if
-                                   `steps` is not later */
+    RAPT_SCHEDULE_LINEAR,       /* falls linearly to 0 at step `steps`; if steps <= warmup, it is 0
+                                   after the warm-up */
     RAPT_SCHEDULE_CONSTANT      /* stays at `rate` */
 } rapt_schedule;
 
-/* Who computes the matrix products of training. */
+/* Which code computes the matrix products in training. */
 typedef enum rapt_products {
     RAPT_PRODUCTS_BUILTIN,  /* this library: the same bits for any number of threads and on every
                                instruction set with a fused multiply-add, see rapt_isa */
     RAPT_PRODUCTS_OPENBLAS, /* OpenBLAS: the same bits for any number of threads.
-                               rapt_trainer_create loads it into the process, where it stays. It
-                               returns RAPT_BAD_ARGUMENT if OpenBLAS is not installed */
-    RAPT_PRODUCTS_AUTO      /* whichever is faster for each shape of weights and each of its three
-                               products: rapt_trainer_create measures both for a few tenths of a
-                               second. Without OpenBLAS, the built-in products. A checkpoint stores
-                               the choice, so that a resumed run has the same bits; another run may
-                               choose differently */
+                               rapt_trainer_create loads it into the process, where it stays, or
+                               returns RAPT_BAD_ARGUMENT if it is not installed */
+    RAPT_PRODUCTS_AUTO      /* the faster of the two, for each shape of weights and each of its
+                               three products: rapt_trainer_create measures both for a few tenths of
+                               a second. If OpenBLAS is not installed, the built-in products. A
+                               checkpoint stores the choice, so a resumed run has the same bits;
+                               another run may choose differently */
 } rapt_products;
 
-/* The baseline that is subtracted from the rewards of sampled keys. It does not depend on the draws
-   of its own batch, so it changes only the variance of the gradient, not its mean. */
+/* The baseline that is subtracted from the rewards of sampled keys. A reward is a negative sum of
+   the losses of rows; the baseline is the same sum with an estimate in place of each loss. It does
+   not depend on the draws of the same batch, so it changes only the variance of the gradient, not
+   its mean. */
 typedef enum rapt_baseline {
-    RAPT_BASELINE_MEAN,    /* for each loss that contributes to a reward, the running mean of a
-                              token's loss */
-    RAPT_BASELINE_EXPECTED /* the same losses, computed with expected values instead of draws in
-                              every sequence. This takes one more forward pass (Rennie et al. 2017,
-                              with the mean field instead of the greedy choice) */
+    RAPT_BASELINE_MEAN,    /* the estimate is the mean loss per token in earlier batches, a running
+                              mean */
+    RAPT_BASELINE_EXPECTED /* the estimate is the loss of the same row if all sequences attend to
+                              expected values instead of drawn keys. This takes one more forward
+                              pass (Rennie et al. 2017, with the mean field instead of the greedy
+                              choice) */
 } rapt_baseline;
 
 /* Options of a trainer. Start from rapt_train_options_default. */
 typedef struct rapt_train_options { /* size-first, see base.h */
     size_t size;
     float rate;             /* peak learning rate, at most 1e30 */
-    int warmup;             /* number of steps in which the rate rises to its peak; 0 means no
-                               warm-up */
-    int steps;              /* step at which RAPT_SCHEDULE_LINEAR reaches 0; not read by the other
-                               schedules */
+    int warmup;             /* steps in which the rate rises to its peak; 0 means no warm-up */
+    int steps;              /* step at which RAPT_SCHEDULE_LINEAR reaches 0; other schedules do not
+                               read it */
     rapt_schedule schedule; /* how the learning rate changes */
     /* Adam (Kingma and Ba 2015, algorithm 1): */
     float beta1;             /* decay of the first moment, at least 0 and below 1 */
@@ -68,28 +70,28 @@ typedef struct rapt_train_options { /* size-first, see base.h */
                                 range */
     rapt_products products;  /* default: built-in */
     uint64_t seed;           /* seed of dropout and of sampled keys */
-    /* If nonzero, targets are y1 .. yn, and the library puts begin and end around each of them. If
-       0, the caller does so, and begin and end must be 0. The library cannot notice if the caller
-       forgets them, but such a model never learns to predict the first token of a target, nor its
-       end. */
+    /* If nonzero, targets are y1 .. yn, and the library adds begin and end to each of them. If 0,
+       the caller adds these tokens, and the fields begin and end must be 0. The library cannot
+       detect their absence, but a model trained without them never learns to predict the first
+       token of a target or its end. */
     int frame;
-    int32_t begin; /* put before each target */
-    int32_t end;   /* put after each target */
+    int32_t begin; /* added before each target */
+    int32_t end;   /* added after each target */
     /* The next five apply to RAPT_NORMALIZER_SAMPLE, which draws keys. If all are 0, training
        follows Williams 1992. All but reward_decay come from Xu et al. 2015, section 4.1. */
     rapt_baseline baseline; /* what is subtracted from rewards */
     float expected_share;   /* fraction of sequences that attend to expected values, as with
-                               SOFTMAX */
+                               RAPT_NORMALIZER_SOFTMAX */
     float reward_scale;     /* factor of rewards and baselines; 0 means 1 */
-    float reward_decay; /* in a decoder's reward, the loss n rows later has weight (1 - decay)^n. If
-                           above 0, the gradient is biased: effects of a row on later ones count
-                           less */
-    float reward_entropy; /* reward per nat of entropy of the weights of a row that draws a key,
-                             -1e6 to 1e6; a negative value penalizes entropy */
+    float reward_decay;   /* in the reward of a decoder's row, the loss n rows later has weight (1 -
+                             reward_decay)^n. If above 0, the gradient is biased, because the effects
+                             of a row on later rows count less */
+    float reward_entropy; /* reward per nat of entropy of the weights from which a row draws its
+                             key, -1e6 to 1e6; a negative value penalizes entropy */
     /* The next two apply to RAPT_NORMALIZER_ARGMAX, and are either both 0 or both above 0. In step
-       n < anneal_steps the weights are softmax(anneal^(n / anneal_steps) x), with its gradient.
-       After that they are the arg-max, which passes no gradient to the scores. Evaluation always
-       uses the arg-max. */
+       n < anneal_steps the weights are softmax(anneal^(n / anneal_steps) x), and gradients reach
+       the scores x. In later steps the weights are the arg-max, which passes no gradient to the
+       scores. Evaluation always uses the arg-max. */
     float anneal;     /* factor of x reached after anneal_steps steps, 1 to 1e6 */
     int anneal_steps; /* number of steps with a softmax */
     /* Weight of the guided alignment loss, 0 to 1e6; see rapt_train_align (Chen et al. 2016, as in
@@ -98,10 +100,10 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     float guided_alignment;
     int reserved;
 } rapt_train_options;
-/* Sets *options, which has `size` bytes, to its defaults: rate 1e-3, warmup 1000, inverse square
-   root, beta 0.9 and 0.98, epsilon 1e-9, label_smoothing 0.1, dropout 0.1, seed 1, and all other
-   fields 0. On a processor for which this library has no vector instructions, products is
-   RAPT_PRODUCTS_AUTO.
+/* Sets *options, which has `size` bytes, to its defaults: rate 1e-3, warmup 1000,
+   RAPT_SCHEDULE_INVERSE_SQRT, beta1 0.9, beta2 0.98, epsilon 1e-9, label_smoothing 0.1, dropout
+   0.1, seed 1, and all other fields 0. If the library has no vector kernels for this processor,
+   products is RAPT_PRODUCTS_AUTO.
 
        rapt_train_options options;
        rapt_train_options_default(&options, sizeof options); */
@@ -114,7 +116,7 @@ typedef struct rapt_report { /* size-first, see base.h */
     double loss;          /* label-smoothed cross-entropy summed over tokens, in nats */
     double likelihood;    /* negative log-likelihood summed over tokens, in nats */
     long long tokens;     /* number of predicted target tokens */
-    long long correct;    /* number of these for which the most likely token was the right one */
+    long long correct;    /* number of them for which the most likely token was the right one */
     double gradient_norm; /* norm of the gradient before clipping, set by rapt_train_step; else 0 */
     double rate;          /* learning rate of the step, set by rapt_train_step; else 0 */
     long long step;       /* number of steps so far */
@@ -128,7 +130,7 @@ typedef struct rapt_trainer rapt_trainer;
 
 /* The largest batch of a call. The begin and end of each target count as target tokens, whether or
    not the library adds them. A decoder-only model does not need source_tokens. An encoder-only
-   model does not need target_tokens, since it has one label per source token. */
+   model does not need target_tokens, since it has at most one label per source token. */
 typedef struct rapt_train_limits { /* size-first, see base.h */
     size_t size;
     int batch;         /* sequences, 1 or more */
@@ -136,7 +138,7 @@ typedef struct rapt_train_limits { /* size-first, see base.h */
     int target_tokens; /* total of all sequences, 2 or more */
     int threads;       /* maximum number of threads, see base.h */
     int shards; /* shards per step of rapt_train_shard: a power of two, at most 1024. Memory is
-                   reserved for log2(shards) more gradients. 0 means that rapt_train_shard is not
+                   reserved for log2(shards) more gradients. 0 means that rapt_train_shard cannot be
                    used */
     int reserved;
 } rapt_train_limits;
@@ -146,7 +148,7 @@ typedef struct rapt_train_limits { /* size-first, see base.h */
 RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits);
 /* Creates a trainer, which the caller must free. The model is not copied and must outlive it;
    options and limits are copied. Returns RAPT_BAD_ARGUMENT if an option or limit is out of range or
-   does not suit the model, and names it in *why, or RAPT_NO_MEMORY. */
+   does not suit the model (*why names it), and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
                                          const rapt_train_options *options,
                                          const rapt_train_limits *limits,
@@ -157,32 +159,34 @@ RAPT_API void rapt_trainer_free(rapt_trainer *trainer);
 /* Runs a batch forward and backward, and adds the gradient of its summed loss to the trainer's
    gradients. *report describes only this batch.
 
-   With teacher forcing, target b is begin, y1 .. yn, end: its first n+1 tokens are the decoder's
-   inputs, its last n+1 tokens the labels. For a decoder-only model, source is NULL or has only
-   batch set. For an encoder-only model, the target contains one label per source token, or per
-   source sequence if the configuration pools. A negative label is ignored.
+   Training uses teacher forcing: target b is begin, y1 .. yn, end, of which the first n + 1 tokens
+   are the decoder's inputs and the last n + 1 tokens are the labels. For a decoder-only model,
+   source is NULL or has only batch set. For an encoder-only model, the target contains one label
+   per source token, or per source sequence if the configuration pools. A negative label is ignored.
 
    Returns RAPT_BAD_ARGUMENT if a token, label or length is out of range, or if a source is empty.
-   Returns RAPT_NOT_FINITE if the loss is infinite or NaN. The gradients added since the last step
-   are then discarded, and the model is unchanged. */
+   Returns RAPT_NOT_FINITE if the loss is infinite or NaN. In that case the gradients added since
+   the last step are discarded, and the model is unchanged. */
 RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
 
 /* Word alignments of a batch. Each label of each target is a row, so a target y1 .. yn, end has n +
    1 rows. Row r is aligned to the source tokens sources[starts[r]] .. sources[starts[r + 1] - 1],
-   which may be none. Source tokens count from 0 in their own source. This struct will not grow. */
+   which may be none. Source tokens are numbered from 0 within their own source. This struct will
+   not grow. */
 typedef struct rapt_alignment {
     const int *starts;  /* [label rows + 1], starts[0] is 0 */
     const int *sources; /* the source tokens of all rows, back to back */
 } rapt_alignment;
-/* Guides the attention in the next call of rapt_train_gradient or rapt_train_shard: the first head
+/* Guides the attention in the next call of rapt_train_gradient or rapt_train_shard. The first head
    of cross-attention in layer config.alignment_layer learns to spread the weight of a row evenly
-   over its aligned source tokens. This adds a term to the loss: guided_alignment times the sum,
-   over rows with source tokens, of the mean of -log(weight + 1e-6) over these tokens, with the
-   weights before dropout. rapt_report.alignment reports this term separately.
+   over its aligned source tokens. This adds a term to the loss: options.guided_alignment times a
+   sum over all rows that have aligned tokens. A row contributes the mean of -log(weight + 1e-6)
+   over its aligned tokens, with the weights before dropout. rapt_report.alignment reports this term
+   separately.
 
-   The arrays are not copied. That next call checks and reads them; if it accepts them, they are not
+   The arrays are not copied: the next call checks and reads them. If it accepts them, they are not
    used again. NULL cancels an earlier call. Returns RAPT_BAD_ARGUMENT if options.guided_alignment
    is 0. */
 RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignment *alignment,
@@ -193,9 +197,9 @@ RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignmen
    this trainer's batches since the last step.
 
    Returns RAPT_NOT_FINITE if the gradient or its norm is not finite, or if a parameter or moment
-   would become infinite or NaN. Parameters, moments and the number of steps are then unchanged, and
-   the gradients are set to zero. Returns RAPT_BAD_ARGUMENT if there are no tokens or the rate is
-   out of range; the gradients are then kept. */
+   would become infinite or NaN. In that case the parameters, the moments and the number of steps
+   are unchanged, and the gradients are set to zero. Returns RAPT_BAD_ARGUMENT if there are no
+   tokens or the rate is out of range; the gradients are then kept. */
 RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why);
 
 /* Computes the loss of a batch without dropout and without changing the gradients. Batches and
@@ -205,9 +209,9 @@ RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_token
                                          rapt_message *why);
 
 /* Returns the gradients, a block of *count floats in the layout of the parameters. **tokens is the
-   number of tokens that contributed to them. A caller may sum both across machines. Owned by the
-   trainer; with limits.shards, the block is valid until the trainer's next call. Returns NULL for
-   NULL. */
+   number of tokens that contributed to them. A caller may sum both across machines. The block
+   belongs to the trainer; with limits.shards, it is valid until the trainer's next call. Returns
+   NULL for NULL. */
 RAPT_API float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, long long **tokens);
 /* Copies the gradient of a parameter to data [rows][columns], in the layout of rapt_model_read.
    Returns RAPT_BAD_ARGUMENT if the index is out of range. */
@@ -216,29 +220,32 @@ RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int
 
 /* ---- steps in shards: accumulation on one machine, or training on many ----
 
-   Such a step consists of S = limits.shards batches, called shards. The gradient of each starts
-   from zero. They are summed by a complete binary tree over shards 0 .. S-1:
+   A step in shards consists of S = limits.shards batches, called shards. The gradient of each shard
+   starts from zero. The gradients are summed by a complete binary tree over shards 0 .. S-1:
 
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 
    in floats, with one addition per element. Dropout and draws depend only on the seed, the number
-   of steps attempted and the number of the shard, and the baseline of sampled keys is updated once
-   per step. The bits therefore depend neither on which machine computes a shard nor on when.
+   of steps attempted and the number of the shard. The baseline of sampled keys is updated once per
+   step. The bits therefore do not depend on which machine computes a shard, or when.
 
    On one machine, call rapt_train_shard for 0 .. S-1, then rapt_train_shards_step. On several
    machines, each has a trainer with the same model, options and number of shards, and the caller
-   transfers data between them by any means. Each machine calls rapt_train_shard for a range of
-   shards. Then the caller collects the records of all shards and the subtrees of
-   rapt_train_shard_sums, and adds the subtrees with rapt_shards_sum, in one piece or in several.
-   The sum is copied to rapt_trainer_gradients of every machine, and each takes the same step with
-   rapt_train_shards_step.
+   transfers data between them by any means:
+
+       1. Each machine calls rapt_train_shard for a range of shards.
+       2. The caller collects the records of all shards and the subtrees that rapt_train_shard_sums
+          lists on each machine.
+       3. The caller adds the subtrees with rapt_shards_sum, in one piece or in several, and copies
+          the sum to the gradients of every machine (rapt_trainer_gradients).
+       4. Each machine takes the same step with rapt_train_shards_step.
 
    Steps of one shard give the same bits as rapt_train_gradient and rapt_train_step. With
-   RAPT_PRODUCTS_AUTO each trainer makes its own measurements, so that bits may differ between
+   RAPT_PRODUCTS_AUTO each trainer makes its own measurements, so the bits may differ between
    machines. */
 
 /* The results of a shard that other machines need besides its gradient. A program may send the
-   struct as raw bytes to another one that runs the same library. */
+   struct as raw bytes to a program that uses the same version of the library. */
 typedef struct rapt_shard { /* size-first, see base.h */
     size_t size;
     int shard; /* number of the shard */
@@ -256,30 +263,31 @@ typedef struct rapt_subtree {
     float *gradient; /* as many floats as rapt_trainer_gradients reports, owned by the trainer */
 } rapt_subtree;
 
-/* Divides shards among machines in nearly equal ranges: `machine` of `machines` gets *first .. *end
-   - 1, which is empty if there are more machines than shards. A trainer has enough memory for any
-   such range. Returns RAPT_BAD_ARGUMENT if shards is not a power of two of at most 1024, machines
-   is less than 1, or machine is out of range. */
+/* Divides shards among machines in nearly equal ranges: `machine` of `machines` gets shards *first
+   .. *end - 1. If there are more machines than shards, some ranges are empty. A trainer has enough
+   memory for any of these ranges. Returns RAPT_BAD_ARGUMENT if shards is not a power of two of at
+   most 1024, machines is less than 1, or machine is out of range. */
 RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
                                        rapt_message *why);
 /* Computes the gradient of one shard of a step, and its *record for rapt_train_shards_step. If
-   source and target are NULL the shard is empty, as when a batch has few sequences. Each shard may
-   be computed once per step. A trainer has memory for all of them, or for a range of
-   rapt_shards_range, in ascending order. A loss that is not finite is reported in record->loss and
-   is not an error here.
+   source and target are NULL, the shard is empty, as when a batch has few sequences. Each shard may
+   be computed once per step. A trainer has enough memory to compute all shards, or a range from
+   rapt_shards_range, in ascending order; other orders may fail. A loss that is not finite is
+   reported in record->loss and is not an error here.
 
-   Errors are the same as for rapt_train_gradient. Returns RAPT_BAD_ARGUMENT also if gradients of
-   that function have not been applied by a step yet. */
+   Errors are the same as for rapt_train_gradient. Also returns RAPT_BAD_ARGUMENT if gradients from
+   rapt_train_gradient have not yet been applied by a step. */
 RAPT_API rapt_status rapt_train_shard(rapt_trainer *trainer, int shard, const rapt_tokens *source,
                                       const rapt_tokens *target, rapt_shard *record,
                                       rapt_message *why);
 /* Reports that floats [from, until) of a subtree's gradient are final. */
 typedef void rapt_ready_fn(void *user, const rapt_subtree *tree, size_t from, size_t until);
-/* Works like rapt_train_shard, but while computing also reports which floats of the largest subtree
-   with this shard are final, from the last to the first, so that they can be sent in the meantime.
-   ready runs on the calling thread, between layers and at the end, when all floats are final. It
-   must not call the trainer, nor change the floats of the subtree before all are final. It may be
-   NULL. Errors are the same as for rapt_train_shard. */
+/* Works like rapt_train_shard, but calls ready while it computes, as floats of the largest subtree
+   that contains this shard become final. They become final from the last to the first, and can be
+   sent while the rest is computed. ready runs on the calling thread, between layers and at the end,
+   when all floats are final. It must not call the trainer, and must not change the floats of the
+   subtree before all of them are final. ready may be NULL. Errors are the same as for
+   rapt_train_shard. */
 RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
                                             const rapt_tokens *source, const rapt_tokens *target,
                                             rapt_shard *record, rapt_ready_fn *ready, void *user,
@@ -289,26 +297,28 @@ RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
    their gradients are valid until the trainer's next call. The caller may change the gradients. */
 RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *list, int capacity);
 /* Adds the gradients of the subtrees in list [count], which must cover all `shards` in order. Only
-   the first `floats` floats at each gradient pointer are added, so that the gradients may be summed
+   the first `floats` floats at each gradient pointer are added, so a caller can sum the gradients
    in pieces. The sum is stored in list[0].gradient; the other gradients become unspecified. Returns
    RAPT_BAD_ARGUMENT if the subtrees do not cover all shards in order. */
 RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, size_t floats,
                                      rapt_message *why);
 /* Takes a step with the gradients of shards, as rapt_train_step does. records [limits.shards]
-   contains the records of all shards in order, wherever they were computed. Unless this trainer
-   computed all of them, the sum of their gradients must be in the block that rapt_trainer_gradients
-   returns after the last rapt_train_shard. Returns RAPT_NOT_FINITE also if the loss of a shard was
-   infinite or NaN; the step is then dropped. */
+   contains the records of all shards in order, including those that other machines computed. Unless
+   this trainer computed all shards, the sum of their gradients must be in the block that
+   rapt_trainer_gradients returns after the last rapt_train_shard. Errors are the same as for
+   rapt_train_step. Also returns RAPT_NOT_FINITE if the loss of a shard was infinite or NaN; the
+   step is then dropped. */
 RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_shard *records,
                                             rapt_report *report, rapt_message *why);
-/* Discards the shards computed since the last step. Repeating the calls then gives the same bits
-   again, and the trainer can be saved. */
+/* Discards the shards computed since the last step. Computing them again gives the same bits. After
+   this call the trainer can be saved. */
 RAPT_API void rapt_train_shards_discard(rapt_trainer *trainer);
 
-/* Returns a description of how this trainer computes matrix products, for human readers:
-   "built-in", or which of the products y, dx and dW OpenBLAS computes, by outputs x inputs of the
-   weights, for example "OpenBLAS: y 2048x512, dW 512x2048". Owned by the trainer, valid until its
-   next call. Returns NULL for NULL. */
+/* Returns a description, for human readers, of how this trainer computes matrix products:
+   "built-in", "OpenBLAS: all large products", or a list of the products that OpenBLAS computes, for
+   example "OpenBLAS: y 2048x512, dW 512x2048". An entry is y, dx or dW, followed by the shape of
+   the weights (outputs x inputs). The string belongs to the trainer and is valid until its next
+   call. Returns NULL for NULL. */
 RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
 
 /* Sets the peak learning rate; the schedule continues. If the rate is outside the range of
@@ -317,21 +327,21 @@ RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 
 /* Saves a checkpoint: parameters, moments, the number of steps and the random counters. A trainer
    that loads it continues bit for bit. The file is replaced atomically (temporary file, fsync,
-   rename). Metadata are handled as by rapt_model_save, and rapt_model_load can also read the file.
-   Allocates memory for the duration of the call.
+   rename). metadata has the same meaning as for rapt_model_save, and rapt_model_load can also read
+   the file. Allocates memory for the duration of the call.
 
-   Returns RAPT_BAD_ARGUMENT if there are gradients that no step has applied or the rate is out of
-   range, RAPT_NOT_FINITE if a parameter is infinite or NaN, and RAPT_NO_FILE if the file cannot be
-   written. */
+   Returns RAPT_BAD_ARGUMENT if there are gradients or shards that no step has applied, or if the
+   rate is out of range. Returns RAPT_NOT_FINITE if a parameter is infinite or NaN, and RAPT_NO_FILE
+   if the file cannot be written. */
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
                                        const rapt_metadata *metadata, int count, rapt_message *why);
-/* Resumes from a checkpoint, whose configuration must be that of the trainer's model. The model
-   receives its parameters.
+/* Resumes from a checkpoint, which must have the same configuration as the trainer's model. The
+   parameters in the checkpoint are copied to the model.
 
    Returns RAPT_BAD_FILE if a counter, parameter or moment is missing or out of range; *why names
-   it. With RAPT_PRODUCTS_AUTO, returns RAPT_BAD_ARGUMENT or RAPT_NO_MEMORY if OpenBLAS computed
-   products of that run and cannot be loaded now. With RAPT_PRODUCTS_BUILTIN, such a run continues
-   with different bits. */
+   it. With RAPT_PRODUCTS_AUTO, also returns RAPT_BAD_ARGUMENT or RAPT_NO_MEMORY if the run used
+   OpenBLAS and it cannot be loaded now. With RAPT_PRODUCTS_BUILTIN, a run that used OpenBLAS
+   continues with slightly different results. */
 RAPT_API rapt_status rapt_trainer_load(rapt_trainer *trainer, const char *path, rapt_message *why);
 
 #ifdef __cplusplus

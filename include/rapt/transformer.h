@@ -1,6 +1,6 @@
 /* transformer.h - the Transformer of Vaswani et al. 2017, or one of its halves. A configuration
    describes a model. A model holds the parameters, which are constant at inference. A session holds
-   the state of a run: activations, and the keys and values of the tokens so far. */
+   the state of a run: activations, and the keys and values of past tokens. */
 #ifndef RAPT_TRANSFORMER_H
 #define RAPT_TRANSFORMER_H
 
@@ -53,7 +53,7 @@ typedef enum rapt_norm_type {
     RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
 } rapt_norm_type;
 /* Terms added to the scores of self-attention that depend on the distance between key and query.
-   All layers of a stack share them. */
+   All layers of an encoder or decoder share them. */
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
     RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slopes 2^(-8 h / heads) for h = 1, 2, ... If
@@ -76,9 +76,9 @@ typedef enum rapt_pooling {
 typedef enum rapt_decoder_start {
     RAPT_DECODER_START_BEGIN, /* RAPT_TOKEN_BEGIN of the tokenizer */
     RAPT_DECODER_START_END,   /* RAPT_TOKEN_END of the tokenizer: fairseq */
-    RAPT_DECODER_START_PAD,   /* RAPT_TOKEN_PAD of the tokenizer: MarianMT of Hugging Face */
-    RAPT_DECODER_START_ZERO   /* any token, with zeros instead of its embedding; the position is
-                                 still added: Marian, CTranslate2 */
+    RAPT_DECODER_START_PAD,   /* RAPT_TOKEN_PAD of the tokenizer: Hugging Face's MarianMT */
+    RAPT_DECODER_START_ZERO   /* any token, with zeros instead of its embedding; the positional
+                                 embedding is still added: Marian, CTranslate2 */
 } rapt_decoder_start;
 /* The recurrent unit that replaces self-attention in a decoder. */
 typedef enum rapt_recurrence {
@@ -99,8 +99,8 @@ enum { RAPT_CONFIG_FIELDS = 51 };
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
     rapt_kind kind;          /* which halves the model has */
-    int source_vocab;   /* size of the source vocabulary, 0 to 2^24; 0 if there is no encoder or it
-                           reads vectors (source_width) */
+    int source_vocab;   /* size of the source vocabulary, 0 to 2^24; 0 if there is no encoder, or if
+                           the encoder reads vectors (source_width) */
     int target_vocab;   /* size of the target vocabulary, or number of classes of an encoder-only
                            model, 0 to 2^24; 0 for an encoder that only embeds */
     int positions;      /* length of the longest sequence in tokens, 1 to 2^24 */
@@ -195,15 +195,15 @@ typedef enum rapt_field_type {
 /* A field of rapt_config, for programs that list, parse or print configurations. It is static;
    later versions may append members. */
 typedef struct rapt_config_field {
-    const char *name;               /* as in rapt_config and in model files, such as "ffn_width" */
-    rapt_field_type type;           /* type of the member */
-    size_t offset;                  /* offset in rapt_config of the member, which has 4 bytes */
-    double min, max;                /* smallest value; largest value (both also for enumerations) */
-    double zero;                    /* the value that 0 stands for if it is a constant, else 0 */
-    const char *(*word)(int value); /* returns the name of an enumeration's value, such as "pre", or
-                                       NULL if the value is unknown; the function pointer is NULL
-                                       for other types */
-    const char *meaning;            /* a one-line description in English */
+    const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
+    rapt_field_type type; /* type of the member */
+    size_t offset;        /* offset of the member in rapt_config; it has 4 bytes */
+    double min, max;      /* smallest value; largest value (both also for enumerations) */
+    double zero;          /* the value that 0 stands for if it is a constant, else 0 */
+    const char *(*word)(
+        int value); /* returns the name of an enumeration's value, such as "pre", or NULL if the
+                       value is unknown. For other types, the pointer itself is NULL */
+    const char *meaning; /* a one-line description in English */
 } rapt_config_field;
 /* Returns a field by its index in rapt_config, or NULL if the index is out of range. The field is
    static. */
@@ -215,8 +215,8 @@ RAPT_API const rapt_config_field *rapt_config_field_at(int index);
    preset. */
 RAPT_API rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab,
                                         rapt_message *why);
-/* Checks whether a configuration is valid. If not, returns RAPT_BAD_ARGUMENT and names the
-   offending field in *why. */
+/* Checks whether a configuration is valid. Returns RAPT_BAD_ARGUMENT if it is not; *why names the
+   offending field. */
 RAPT_API rapt_status rapt_config_check(const rapt_config *config, rapt_message *why);
 
 /* ---- models ---- */
@@ -225,9 +225,9 @@ RAPT_API rapt_status rapt_config_check(const rapt_config *config, rapt_message *
    and threads may share it. */
 typedef struct rapt_model rapt_model;
 
-/* Creates a model with random parameters, which the caller must free. Equal seeds give equal models
-   on every machine. Returns RAPT_BAD_ARGUMENT if rapt_config_check rejects the configuration, or
-   RAPT_NO_MEMORY. */
+/* Creates a model with random parameters. The caller must free *model. Equal seeds give equal
+   models on every machine. Returns RAPT_BAD_ARGUMENT if rapt_config_check rejects the
+   configuration, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uint64_t seed,
                                        const rapt_allocator *allocator, rapt_message *why);
 /* Frees a model. NULL is allowed. */
@@ -245,21 +245,22 @@ RAPT_API size_t rapt_model_parameters(const rapt_model *model);
 RAPT_API size_t rapt_model_bytes(const rapt_model *model);
 
 /* A key and its value in a model file, both UTF-8 and terminated by 0. The library writes
-   "rapt.config", "rapt.layout" and "rapt.trainer" itself. Translators keep their tokenizers under
-   "rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer". All other keys are free
-   for the caller. This struct will not grow. */
+   "rapt.config", "rapt.layout" and "rapt.trainer" itself. The tokenizers of translators are stored
+   under "rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer". All other keys
+   are free for the caller. This struct will not grow. */
 typedef struct rapt_metadata {
     const char *key;   /* unique in its file */
     const char *value; /* any text */
 } rapt_metadata;
 
-/* Saves a model as a safetensors file that includes its configuration and its metadata. `metadata`
-   [count] adds pairs, replaces the value of an existing key, or, where value is NULL, removes a
-   key. The file is replaced atomically (temporary file, fsync, rename), so that the old one
-   survives a failure.
+/* Saves a model as a safetensors file that includes its configuration and its metadata. Each
+   element of `metadata` [count] adds a pair or replaces the value of an existing key; if its value
+   is NULL, it removes the key. The file is replaced atomically (temporary file, fsync, rename), so
+   the old file survives a failure.
 
-   Returns RAPT_NO_FILE if the file cannot be written, RAPT_BAD_ARGUMENT if a key is NULL, reserved
-   for the library or given twice, a text is not UTF-8, or count is negative, or RAPT_NO_MEMORY. */
+   Returns RAPT_NO_FILE if the file cannot be written, and RAPT_NO_MEMORY if an allocation fails.
+   Returns RAPT_BAD_ARGUMENT if a key is NULL, reserved for the library or given twice, if a key or
+   value is not UTF-8, or if count is negative. */
 RAPT_API rapt_status rapt_model_save(const rapt_model *model, const char *path,
                                      const rapt_metadata *metadata, int count, rapt_message *why);
 /* Options of rapt_model_save_with. */
@@ -270,18 +271,18 @@ typedef struct rapt_save_options { /* size-first, see base.h */
 } rapt_save_options;
 /* Saves a model with options; NULL means the defaults. Errors are the same as for rapt_model_save.
 
-   A packed file of any size opens in milliseconds, because it is mapped instead of read; all
-   processes that open it share its memory. It is a safetensors file in which a matrix is
+   A packed file of any size opens in milliseconds, because it is mapped instead of read. All
+   processes that open the file share its memory. It is a safetensors file in which a matrix is
    [panels][columns][16]: element [p][c][i] is row 16 p + i, column c. Other parameters are padded
-   to multiples of 16 floats. The metadata "rapt.layout" identifies such a file. */
+   to multiples of 16 floats. The metadata "rapt.layout" identifies a packed file. */
 RAPT_API rapt_status rapt_model_save_with(const rapt_model *model, const char *path,
                                           const rapt_save_options *options,
                                           const rapt_metadata *metadata, int count,
                                           rapt_message *why);
 /* Loads a model from a file written by rapt_model_save or a checkpoint written by
    rapt_trainer_save, version 0.2 or later. The caller must free *model. Returns RAPT_NO_FILE if the
-   file cannot be read, RAPT_BAD_FILE if it is damaged or a parameter is infinite or NaN, or
-   RAPT_NO_MEMORY. */
+   file cannot be read, RAPT_BAD_FILE if it is damaged or a parameter is infinite or NaN, and
+   RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 /* Options of rapt_model_load_with. */
@@ -295,13 +296,13 @@ typedef struct rapt_load_options { /* size-first, see base.h */
    A packed file on a disk is mapped read-only until the model is freed. Writing to the model or
    training it first copies the parameters; the file itself never changes. While it is mapped, the
    file must not be truncated or changed in place, or the process may receive SIGBUS. It is safe to
-   save a model to the same path, since the old file exists until nobody uses it any more; on
-   Windows, however, a mapped file cannot be replaced. The file is read, as with no_mapping, if it
-   cannot be mapped, if it could change, or if another program wrote it.
+   save a model to the same path, since the old file exists until the last process unmaps it; on
+   Windows, however, a mapped file cannot be replaced. A file that cannot be mapped, that could
+   change, or that another program wrote is read into memory, as with no_mapping.
 
-   Sizes, names and offsets are always checked. If a file is mapped and says that its writer checked
-   the values ("rapt.layout": "panels 16, finite"), its values are assumed to be finite;
-   rapt_model_check checks them again. If a parameter is infinite or NaN the results are
+   Sizes, names and offsets are always checked. The values of a mapped file are assumed to be finite
+   if the metadata say that its writer checked them ("rapt.layout": "panels 16, finite");
+   rapt_model_check checks them again. If a parameter is infinite or NaN, the results are
    meaningless, but memory stays safe. */
 RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
                                           const rapt_load_options *options,
@@ -321,10 +322,10 @@ RAPT_API rapt_status rapt_model_load_memory(rapt_model **model, const void *byte
 RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
-/* Saves to memory, bytes [capacity], what rapt_model_save writes to a file. *size receives the
-   number of bytes needed; bytes may be NULL to query it. Errors are the same as for
-   rapt_model_save. Returns RAPT_BAD_ARGUMENT also if capacity is less than *size, in which case
-   only *size is set. */
+/* Writes the file that rapt_model_save would write to memory, bytes [capacity]. *size receives the
+   number of bytes needed; bytes may be NULL to query the size. Errors are the same as for
+   rapt_model_save. Also returns RAPT_BAD_ARGUMENT if capacity is less than *size; then only *size
+   is set. */
 RAPT_API rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
                                             size_t *size, const rapt_metadata *metadata, int count,
                                             rapt_message *why);
@@ -334,12 +335,12 @@ RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writ
                                         rapt_message *why);
 
 /* Returns the value of a key in the metadata that the model was loaded with, or NULL if there is
-   none. Owned by the model. A model from rapt_model_create has no metadata. */
+   none. The value belongs to the model. A model from rapt_model_create has no metadata. */
 RAPT_API const char *rapt_model_metadata(const rapt_model *model, const char *key);
 /* Returns the number of key-value pairs in the metadata; 0 for NULL. */
 RAPT_API int rapt_model_metadata_count(const rapt_model *model);
 /* Returns a pair by its index in the order of keys, or {NULL, NULL} if the index is out of range.
-   Owned by the model. */
+   Its strings belong to the model. */
 RAPT_API rapt_metadata rapt_model_metadata_at(const rapt_model *model, int index);
 
 /* A parameter of a model, a matrix [rows][columns]; a vector has one row. This struct will not
@@ -359,17 +360,17 @@ RAPT_API int rapt_model_find(const rapt_model *model, const char *name);
    RAPT_BAD_ARGUMENT if the index is out of range. */
 RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *data,
                                      rapt_message *why);
-/* Returns the quantization scales of a parameter, one per row, if the model was imported from a
-   quantized file: value = q (1 / scale) with |q| at most 127 or 32767. alphas are the factors by
-   which the file's own engine multiplies the input rows of the matrix, if the file has them
-   (Bergamot). Both arrays are [rows], with 0 for unknown values, and either may be NULL. They are
+/* Copies the quantization scales of a parameter to scales [rows] and alphas [rows], if the model
+   was imported from a quantized file. A value is q (1 / scale), where |q| is at most 127 or 32767.
+   alphas are the factors by which the original engine multiplies the input rows of the matrix, if
+   the file has them (Bergamot). Unknown values are 0, and either array may be NULL. The scales are
    stored in the metadata "rapt.scales"; training does not change them. Returns RAPT_BAD_ARGUMENT if
    the index is out of range, and RAPT_BAD_FILE if the metadata are damaged. */
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
                                        float *alphas, rapt_message *why);
-/* Copies data [rows][columns] into a parameter. Doing so while a session or trainer computes is a
-   data race. Errors are the same as for rapt_model_read. Returns RAPT_NO_MEMORY also if the model
-   is mapped and cannot be copied. */
+/* Copies data [rows][columns] into a parameter. No session or trainer may use the model at the same
+   time. Errors are the same as for rapt_model_read. Also returns RAPT_NO_MEMORY if the model is
+   mapped and cannot be copied. */
 RAPT_API rapt_status rapt_model_write(rapt_model *model, int index, const float *data,
                                       rapt_message *why);
 
@@ -384,12 +385,12 @@ typedef struct rapt_tokens {
     const float *vectors; /* replaces ids for an encoder that reads vectors, see below */
 } rapt_tokens;
 
-/* A model whose encoder reads vectors (config.source_width) takes rapt_tokens with `vectors`
-   instead of `ids` wherever it takes a source: image patches, frames, embeddings of your own. Row r
-   of sequence b starts at vectors[(starts[b] + r) * source_width]. The model multiplies each row by
-   "encoder.source.weight" [width][source_width], and adds "encoder.source.bias" and its positional
-   embedding. Passing vectors to a model that reads tokens, or tokens to one that reads vectors,
-   gives RAPT_BAD_ARGUMENT. */
+/* A model whose encoder reads vectors (config.source_width) takes sources with `vectors` instead of
+   `ids`: image patches, audio frames or your own embeddings. Row r of sequence b starts at
+   vectors[(starts[b] + r) * source_width]. The model multiplies each row by "encoder.source.weight"
+   [width][source_width], and adds "encoder.source.bias" and its positional embedding. Passing
+   vectors to a model that reads tokens, or tokens to one that reads vectors, gives
+   RAPT_BAD_ARGUMENT. */
 
 /* The largest inputs of a session, which determine its memory. */
 typedef struct rapt_limits { /* size-first, see base.h */
@@ -398,16 +399,16 @@ typedef struct rapt_limits { /* size-first, see base.h */
     int beams;         /* target sequences per source; 0 means 1 */
     int source_tokens; /* total of all source sequences */
     int target_length; /* length of the longest target in tokens. Memory is reserved for this number
-                          rounded up to a multiple of 16, and the max_length of a search may use all
-                          of it */
+                          rounded up to a multiple of 16, and the max_length of a search may be as
+                          large as that */
     int target_tokens; /* tokens per call of rapt_decode; 0 means batch * beams, which is enough for
                           rapt_generate */
     int threads;       /* maximum number of threads, see base.h */
-    int alignments; /* if nonzero, rapt_generate can return alignments. Their rows are kept during a
-                       search, which takes target_length * beams * source_tokens floats or more */
+    int alignments; /* if nonzero, rapt_generate can return alignments. Keeping their rows during a
+                       search takes at least target_length * beams * source_tokens floats */
     int self_weights; /* if nonzero, rapt_session_weights can return self-attention. The queries and
                          keys of every layer are kept, about layers * tokens * 4 * width floats, and
-                         all sequences are encoded at once. This does not cost time */
+                         all sequences are encoded at once. This takes memory but no time */
 } rapt_limits;
 
 /* The state of one run of a model. Only one thread at a time may use a session. Any number of
@@ -417,8 +418,8 @@ typedef struct rapt_session rapt_session;
    the number overflows. */
 RAPT_API size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits);
 /* Creates a session, which the caller must free. The model is not copied and must outlive it;
-   limits are copied. Returns RAPT_BAD_ARGUMENT if a limit is out of range, and names it in *why, or
-   RAPT_NO_MEMORY. */
+   limits are copied. Returns RAPT_BAD_ARGUMENT if a limit is out of range (*why names it), and
+   RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
                                          const rapt_limits *limits, const rapt_allocator *allocator,
                                          rapt_message *why);
@@ -426,10 +427,11 @@ RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_mode
 RAPT_API void rapt_session_free(rapt_session *session);
 
 /* Encodes source sequences and discards all targets. *encoder_output becomes [source
-   tokens][width], owned by the session and valid until its next call; encoder_output may be NULL.
+   tokens][width]. It belongs to the session and is valid until the session's next call.
+   encoder_output may be NULL.
 
-   A decoder-only model has no source: set only batch, the number of targets to begin. Pass a prompt
-   to rapt_decode, or to rapt_generate as a prefix.
+   A decoder-only model has no source: set only source->batch, the number of targets to begin. Pass
+   a prompt to rapt_decode, or to rapt_generate as a prefix.
 
    Returns RAPT_BAD_ARGUMENT if there are more sequences or tokens than the limits allow, starts are
    not ascending, or a token is outside the vocabulary; *why names its index. */
@@ -438,39 +440,41 @@ RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *sourc
 
 /* Runs an encoder-only model: encodes the source and applies the output matrix. *logits becomes
    [source tokens][target_vocab], or [source sequences][target_vocab] if the configuration pools. It
-   is owned by the session and valid until its next call. With pooling, the logits of an empty
-   sequence are the bias of the output. Errors are the same as for rapt_encode. Returns
-   RAPT_BAD_ARGUMENT also for other kinds of models. */
+   belongs to the session and is valid until the session's next call. With pooling, the logits of an
+   empty sequence are the output bias. Errors are the same as for rapt_encode. Also returns
+   RAPT_BAD_ARGUMENT for other kinds of models. */
 RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *source,
                                    const float **logits, rapt_message *why);
 
-/* Computes one vector per source sequence: encodes the source and pools the encoder's output with
-   `pooling`, which must not be RAPT_POOLING_NONE and takes the place of the configuration's
-   pooling. *embeddings becomes [source sequences][width], owned by the session and valid until its
-   next call. The vector of an empty sequence is 0. Errors are the same as for rapt_encode. Returns
-   RAPT_BAD_ARGUMENT also for a decoder-only model. */
+/* Computes one vector per source sequence: encodes the source and pools the encoder's output.
+   `pooling` replaces the configuration's pooling and must not be RAPT_POOLING_NONE. *embeddings
+   becomes [source sequences][width]. It belongs to the session and is valid until the session's
+   next call. The vector of an empty sequence is 0. Errors are the same as for rapt_encode. Also
+   returns RAPT_BAD_ARGUMENT for a decoder-only model. */
 RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source,
                                 rapt_pooling pooling, const float **embeddings, rapt_message *why);
 
 /* Appends tokens to the batch * beams targets of the last rapt_encode. A target may get no tokens.
-   *logits becomes [tokens][target_vocab], owned by the session and valid until its next call. A
-   call with n tokens gives the same bits as n calls with one token each. Errors are the same as for
-   rapt_encode. Returns RAPT_BAD_ARGUMENT also if rapt_encode has not been called. */
+   *logits becomes [tokens][target_vocab]. It belongs to the session and is valid until the
+   session's next call. A call with n tokens gives the same bits as n calls with one token each.
+   Errors are the same as for rapt_encode. Also returns RAPT_BAD_ARGUMENT if rapt_encode has not
+   been called. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 
 /* Reorders targets, as a beam search does: the new target i continues the old target parents[i],
    which must have the same source. parents is [batch * beams]. The weights and alignments of the
    last rapt_decode are lost. Returns RAPT_BAD_ARGUMENT if a parent is out of range or has another
-   source, or if the targets belong to a search (rapt_generate, rapt_score_targets). */
+   source, or if the last call was rapt_generate or rapt_score_targets, whose targets cannot be
+   continued. */
 RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *parents,
                                           rapt_message *why);
 
-/* Copies the cross-attention weights of the tokens given to the last rapt_decode, for a layer and
-   head; if these are -1, copies the mean over all layers or heads. weights is [tokens][source
-   tokens], back to back, each row as long as its own source. The rows of local-p do not sum to 1.
-   Returns RAPT_BAD_ARGUMENT if the model has no cross-attention, there is no such layer or head, or
-   targets have been reordered since. */
+/* Copies the cross-attention weights of the tokens in the last rapt_decode, for a layer and head. A
+   layer or head of -1 means the mean over all layers or heads. weights is [tokens][source tokens],
+   back to back, each row as long as its own source. With local-p, rows do not sum to 1. Returns
+   RAPT_BAD_ARGUMENT if the model has no cross-attention, if the layer or head is out of range, or
+   if targets have been reordered since the last rapt_decode. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 
@@ -479,18 +483,18 @@ RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, in
 typedef enum rapt_weights {
     RAPT_WEIGHTS_ENCODER, /* self-attention of the source tokens of the last rapt_encode; each row
                              is as long as its source */
-    RAPT_WEIGHTS_DECODER, /* self-attention of the tokens given to the last rapt_decode; each row is
-                             as long as its target is now, with 0 for later tokens */
+    RAPT_WEIGHTS_DECODER, /* self-attention of the tokens in the last rapt_decode; each row is as
+                             long as its target is now, with 0 for later tokens */
     RAPT_WEIGHTS_CROSS    /* cross-attention of the same tokens, as returned by
                              rapt_session_alignment */
 } rapt_weights;
-/* Copies the attention weights of a layer and head, or, if these are -1, their mean over all layers
-   or heads. weights is [queries][keys], each row as long as its own sequence. The weights are
-   recomputed from what the model left in the session, and are bit-identical to those that
-   rapt_attention_weights gives for the same queries and keys. This costs one product of queries and
-   keys per layer and head; recurrent scores also repeat the rows of the last call. Returns
-   RAPT_BAD_ARGUMENT if self-attention is requested but limits.self_weights is 0, or if the model
-   has no such part, layer or head. */
+/* Copies the attention weights of a layer and head. A layer or head of -1 means the mean over all
+   layers or heads. weights is [queries][keys], each row as long as its own sequence. The weights
+   are recomputed from queries and keys in the session, and have the same bits as those from
+   rapt_attention_weights. This costs one product of queries and keys per layer and head;
+   location-aware scores also recompute the rows of the last call. Returns RAPT_BAD_ARGUMENT if
+   self-attention is requested but limits.self_weights is 0, or if the model has no such attention,
+   layer or head. */
 RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,
                                           int head, float *weights, rapt_message *why);
 

@@ -1,5 +1,5 @@
-/* translator.h - translates texts with a model and its tokenizers; imports and exports the models
-   of other projects. */
+/* translator.h - translates text with a model and its tokenizers; imports models from other
+   projects and exports models to their formats. */
 #ifndef RAPT_TRANSLATOR_H
 #define RAPT_TRANSLATOR_H
 
@@ -16,13 +16,13 @@ extern "C" {
 
    A source consists of its tokens, followed by the tokenizer's RAPT_TOKEN_END unless the
    configuration has no_source_end. A target begins with rapt_target_begin and ends with
-   RAPT_TOKEN_END. The search rules determine which tokens a target cannot contain: padding and
+   RAPT_TOKEN_END. The search rules determine which tokens a target cannot contain: the pad and
    begin tokens, and with MARIAN also the unknown token. With CT2 none of these is excluded, but at
-   least one token must precede the end. Tokens without a name are always excluded, as are those in
-   the model's metadata "rapt.suppressed", ids separated by spaces. The length of a target is
-   limited by the option max_length_factor, and always by the model's positions.
+   least one token must precede the end. Tokens without a name are always excluded, and so are the
+   ids in the model's metadata "rapt.suppressed", which are separated by spaces. The option
+   max_length_factor and the model's positions limit the length of a target.
 
-   Tokenizers are stored in the metadata of a model file in the form of rapt_tokenizer_write:
+   A model file stores tokenizers in its metadata, as strings written by rapt_tokenizer_write:
    "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and "rapt.target_tokenizer". */
 typedef struct rapt_translator rapt_translator;
 
@@ -39,27 +39,30 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     int no_repeat_ngram;            /* as in rapt_generate_options */
     rapt_search_rules search_rules; /* rules for searches, length limits and excluded tokens */
     rapt_preprocess preprocess;     /* normalization of sources, and of targets to be scored */
-    /* Maximum number of target tokens per source token, counting the end in both. 0 means the
-       default of the search rules: 2 plus 16 tokens (RAPT), the model's metadata
-       "rapt.max_length_factor" or else 3 (MARIAN), the metadata "rapt.max_length" or else 511
-       tokens in all (HF), or 256 tokens in all (CT2). */
+    /* Maximum number of target tokens per source token, counting the end on both sides. 0 means the
+       default of the search rules:
+
+           RAPT    2 per source token plus 16
+           MARIAN  the model's metadata "rapt.max_length_factor", or 3 if it is missing
+           HF      the metadata "rapt.max_length" in all, or 511 if it is missing
+           CT2     256 in all */
     float max_length_factor;
 } rapt_translator_options;
 
-/* Fills in the options with which a model's own project would decode it: beams, length_penalty,
-   min_length and no_repeat_ngram from the metadata "rapt.beams" and so on, in which
-   rapt_model_import keeps the settings of a folder. The other options, and all if model is NULL,
-   become 0. Writes at most `size` bytes. */
+/* Sets *options, which has `size` bytes, to the settings with which the model's original project
+   would decode. beams, length_penalty, min_length and no_repeat_ngram come from the metadata
+   "rapt.beams" and so on, in which rapt_model_import stores the settings of a folder. All other
+   options become 0. If model is NULL, all options become 0. */
 RAPT_API void rapt_translator_options_default(rapt_translator_options *options, size_t size,
                                               const rapt_model *model);
 
-/* Imports a model, with its tokenizers as metadata, either from a file that rapt_model_save wrote
-   or from a downloaded folder or file of another project:
+/* Imports a model, with its tokenizers as metadata. path is either a file that rapt_model_save
+   wrote, or a folder or file from another project:
 
        CTranslate2     model.bin and vocabularies
-       Marian          a .bin or .npz file, and the vocabularies: those that decoder.yml names, or
+       Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or
                        .spm files, or lists with "vocab" in their names. Each may be compressed
-                       by gzip. Includes OPUS-MT and the student models of Firefox
+                       with gzip. Includes OPUS-MT and the student models of Firefox
        Hugging Face    MarianMT: config.json, vocab.json, added_tokens.json if it exists,
                        source.spm, target.spm, and weights in model.safetensors or
                        pytorch_model.bin (any version of PyTorch), possibly in shards. BERT and
@@ -70,46 +73,47 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:
    "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",
    "rapt.no_repeat_ngram", "rapt.max_length_factor" and "rapt.suppressed". "rapt.ignored_settings"
-   lists those that would change translations but cannot be followed.
+   lists the settings that would change translations but are not supported.
 
-   Quantized numbers become floats in the same way as in the file's own engine. The metadata
-   "rapt.origin" names the format. The bias of MarianMT's pad token is set to -1e9, since no
-   translation contains that token. MarianMT's sinusoids are computed, unless the file contains
-   tables of sinusoids that differ, as 16-bit files do. The model then has RAPT_POSITION_LEARNED
-   with these tables.
+   Quantized weights are converted to floats exactly as the original engine does it. The metadata
+   "rapt.origin" names the format. For MarianMT, the bias of the pad token is set to -1e9, since no
+   translation contains that token. Its sinusoids are computed, unless the file contains tables with
+   other values, as 16-bit files do. In that case the model has RAPT_POSITION_LEARNED with these
+   tables.
 
-   The caller must free *model. Returns RAPT_NO_FILE if the model cannot be read, and RAPT_BAD_FILE
-   if it has none of these formats, is damaged, or has an option that cannot be represented exactly;
-   *why names it. */
+   The caller must free *model. Returns RAPT_NO_FILE if the model cannot be read. Returns
+   RAPT_BAD_FILE if it has none of these formats, is damaged, or has an option that cannot be
+   represented exactly; *why describes the problem. */
 RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 
-/* Works like rapt_model_import. When the model is complete, also calls `file` with user for every
-   file in the folder, in any order, unless path is a file that rapt_model_save wrote. Errors are
-   the same as for rapt_model_import. */
+/* Works like rapt_model_import, then calls `file` with user for every file in the folder, in any
+   order. If path is a file that rapt_model_save wrote, `file` is not called. Errors are the same as
+   for rapt_model_import. */
 RAPT_API rapt_status rapt_model_import_files(rapt_model **model, const char *path,
                                              rapt_file_fn *file, void *user,
                                              const rapt_allocator *allocator, rapt_message *why);
 
 /* The formats in which a model can be exported. */
 typedef enum rapt_export {
-    RAPT_EXPORT_MARIAN, /* model.bin and vocab.spm, or vocab.src.spm and vocab.trg.spm. A tokenizer
-                           that is a list of names is written as .yml instead, and its pieces as
-                           source.spm or target.spm */
+    RAPT_EXPORT_MARIAN,   /* model.bin and vocab.spm, or vocab.src.spm and vocab.trg.spm. For a
+                             tokenizer that is a list of names, the list is written as .yml instead,
+                             and its SentencePiece model as source.spm or target.spm */
     RAPT_EXPORT_BERGAMOT, /* the same with 8-bit matrices, as in Firefox: target_vocab must be a
                              multiple of 8, width and ffn_width multiples of 16 */
-    RAPT_EXPORT_HF,       /* MarianMT of Hugging Face: config.json, generation_config.json,
+    RAPT_EXPORT_HF,       /* Hugging Face's MarianMT: config.json, generation_config.json,
                              tokenizer_config.json, model.safetensors, vocab.json, source.spm and
                              target.spm; also target_vocab.json if the names of the two vocabularies
                              differ. A vocabulary without a pad token gets one more row for it */
     RAPT_EXPORT_CT2       /* CTranslate2: model.bin, config.json and vocabularies. Also source.spm
-                             and target.spm if there are any, although CTranslate2 itself does not
-                             read them */
+                             and target.spm if the tokenizers have SentencePiece models; CTranslate2
+                             itself does not read them */
 } rapt_export;
-/* Exports a model into an existing folder, replacing each file atomically. Marian's files name one
-   layer whose first head gives alignments, so an alignment_layer of 0 is read back as the last
-   layer, and alignment_heads as 1. CTranslate2's name one layer and a number of heads, so an
-   alignment_layer of 0 is read back as all heads of the last. Hugging Face's name neither.
+/* Exports a model into an existing folder, replacing each file atomically. Some settings of
+   alignments are lost. Marian's files always name a layer whose first head gives alignments, so an
+   alignment_layer of 0 becomes the last layer, and alignment_heads becomes 1. CTranslate2's files
+   name one layer and a number of heads, so an alignment_layer of 0 becomes all heads of the last
+   layer. Hugging Face's files name neither.
 
    Returns RAPT_BAD_ARGUMENT if the other project cannot run such a model or vocabulary; *why names
    all such fields and tokenizers. Also returns it if the folder contains a model in another format,
@@ -118,20 +122,21 @@ typedef enum rapt_export {
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 
-/* Loads a translator that owns its model. path and errors are the same as for rapt_model_import.
-   The options may be NULL, here and below, for those of
-   rapt_translator_options_default. The caller must free *translator. */
+/* Loads a translator that owns its model and tokenizers. path and errors are the same as for
+   rapt_model_import. If options is NULL, rapt_translator_options_default sets them. The caller must
+   free *translator. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                           const rapt_translator_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
 /* Creates a translator for a model and tokenizers that belong to the caller. They are not copied
-   and must outlive the translator, which needs only the memory of a session. If target is NULL, the
-   source's tokenizer is used for both sides. If both are NULL, the translator creates tokenizers of
-   its own from the model's metadata. The caller must free *translator.
+   and must outlive the translator, so it allocates little more than a session. If target is NULL,
+   the source's tokenizer is used for both sides. If both are NULL, the translator creates and owns
+   tokenizers from the model's metadata. If options is NULL,
+   rapt_translator_options_default sets them. The caller must free *translator.
 
-   Returns RAPT_BAD_ARGUMENT if the model is not an encoder-decoder, or if a tokenizer and its
-   embeddings differ in their numbers of tokens. Returns RAPT_BAD_FILE if the tokenizers in the
-   metadata are missing or damaged, or RAPT_NO_MEMORY. */
+   Returns RAPT_BAD_ARGUMENT if the model is not an encoder-decoder, or if a tokenizer does not have
+   as many tokens as the model's vocabulary. Returns RAPT_BAD_FILE if the tokenizers in the metadata
+   are missing or damaged, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const rapt_model *model,
                                             const rapt_tokenizer *source,
                                             const rapt_tokenizer *target,
@@ -142,16 +147,18 @@ RAPT_API void rapt_translator_free(rapt_translator *translator);
 /* Returns the model, owned by the translator if it loaded the model, else by the caller of
    rapt_translator_create. Returns NULL for NULL. */
 RAPT_API const rapt_model *rapt_translator_model(const rapt_translator *translator);
-/* Returns the tokenizer of sources, owned like the model; NULL for NULL. */
+/* Returns the tokenizer of sources. It belongs to the caller if it was passed to
+   rapt_translator_create, else to the translator. Returns NULL for NULL. */
 RAPT_API const rapt_tokenizer *rapt_translator_source(const rapt_translator *translator);
-/* Returns the tokenizer of targets, owned like the model; NULL for NULL. */
+/* Returns the tokenizer of targets, which may be the same as the tokenizer of sources. Its owner is
+   the same as for rapt_translator_source. Returns NULL for NULL. */
 RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *translator);
 
-/* Restricts the targets of all later calls to tokens that the shortlist has for their source, as
-   with rapt_generate_options.shortlist. In a batch, each sentence has its own list. The shortlist
-   is not copied and must outlive the translator, unless another call replaces it. NULL removes the
-   restriction. rapt_translator_score ignores the shortlist. Returns RAPT_BAD_ARGUMENT if the
-   shortlist was made for other vocabularies. */
+/* Restricts the targets of all later calls to the tokens that the shortlist has for their source,
+   as rapt_generate_options.shortlist does. Each sentence of a batch has its own list. The shortlist
+   is not copied. It must outlive the translator or remain valid until another call replaces it.
+   NULL removes the restriction. rapt_translator_score ignores the shortlist. Returns
+   RAPT_BAD_ARGUMENT if the shortlist was made for other vocabularies. */
 RAPT_API rapt_status rapt_translator_set_shortlist(rapt_translator *translator,
                                                    const rapt_shortlist *shortlist,
                                                    rapt_message *why);
@@ -165,14 +172,14 @@ RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator,
 RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target);
 
 /* Translates one sentence, `text`, into out [capacity]; both are terminated by 0. *size receives
-   the number of bytes needed, including the 0; size may be NULL. A text without tokens has an empty
-   translation, and so has one of only begin and end tokens, except with MARIAN and HF. Allocates
-   memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if the text has more tokens than
-   the model has positions, or if capacity is less than *size. */
+   the number of bytes needed, including the 0; size may be NULL. If the sentence has no tokens, its
+   translation is empty. If it has only begin and end tokens, its translation is empty, except with
+   MARIAN and HF. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if the
+   sentence has more tokens than the model has positions, or if capacity is less than *size. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 
-/* Bytes [begin, end) of a text. This struct will not grow. */
+/* A range of bytes in a string. This struct will not grow. */
 typedef struct rapt_span {
     size_t begin; /* the first byte */
     size_t end;   /* the byte after the last */
@@ -192,13 +199,14 @@ typedef struct rapt_translation {
     int source_count;
     int target_count;
     /* Cross-attention as in rapt_generate_outputs, [target_count + 1][source_count + 1] including
-       the ends; NULL unless requested. The row of the end is 0 if the translation was truncated,
-       and its column is 0 if sources have no end token. */
+       the ends; NULL unless requested. The last row is 0 if the translation was truncated; the last
+       column is 0 if sources have no end token. */
     const float *alignment;
-    /* The following fields, up to `ended`, are set if alignment is, and otherwise NULL or 0. */
-    const rapt_span *source_spans; /* [source_count] bytes of the source that each token came
+    /* The fields from here through word_alignment are set if alignment is, and otherwise NULL or
+       0. */
+    const rapt_span *source_spans; /* [source_count] the bytes of the source that each token came
                                       from */
-    const rapt_span *target_spans; /* [target_count] bytes of text that each token became */
+    const rapt_span *target_spans; /* [target_count] the bytes of `text` that each token became */
     /* Words are maximal runs without white space (Unicode's White_Space). */
     const rapt_span *source_words; /* [source_word_count] words of the source */
     const rapt_span *target_words; /* [target_word_count] words of text */
@@ -206,29 +214,30 @@ typedef struct rapt_translation {
     int target_word_count;
     /* [target words][source words]: for each source word, the weights of its tokens are summed; for
        each target word, these sums are averaged over its tokens. A token with bytes in several
-       words counts toward each in proportion. The weights of the end, and of tokens that consist of
-       white space only, are in no column. */
+       words counts toward each of them in proportion. The weights of the end token, and of tokens
+       that consist only of white space, are omitted. */
     const float *word_alignment;
-    int ended; /* 1 if the model ended the translation, 0 if a limit or the caller did or the text
-                  is empty */
+    int ended; /* 1 if the model ended the translation; 0 if a limit or the caller ended it, or if
+                  the sentence has no tokens */
 } rapt_translation;
 /* Receives a translation. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
 
-/* Translates texts [count] in batches of similar length. Each translation is bit-identical to that
-   of the same text on its own. callback runs on the calling thread and receives user. It is called
-   once per sentence and rank, in order. If alignments is not 0, `alignment` and the fields that
-   depend on it are filled in. Allocates memory for the duration of the call.
+/* Translates texts [count], each of them a sentence, in batches of similar length. A translation
+   has the same bits as if its sentence were translated by itself. callback runs on the calling
+   thread and receives user. It is called once per sentence and rank, in order. If alignments is not
+   0, `alignment` and the fields that depend on it are filled in. Allocates memory for the duration
+   of the call.
 
-   An error in one text is reported in the status of its translation. Returns RAPT_NO_MEMORY
-   (translations that callback has already received are not affected), or RAPT_BAD_ARGUMENT if an
-   argument is NULL. */
+   An error in one sentence is reported in the status of its translation. Returns RAPT_BAD_ARGUMENT
+   if an argument is NULL, and RAPT_NO_MEMORY if an allocation fails. Translations that callback has
+   already received are then still correct. */
 RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
                                          size_t count, int alignments,
                                          rapt_translation_fn *callback, void *user,
                                          rapt_message *why);
 
-/* Changes for a single call of rapt_translate_many_with. Fields that are 0 or NULL change
+/* Settings for a single call of rapt_translate_many_with. Fields that are 0 or NULL change
    nothing. */
 typedef struct rapt_translate_call { /* size-first, see base.h */
     size_t size;
@@ -237,25 +246,27 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
        the same number. batch, batch_tokens, threads, search_rules and preprocess cannot change and
        must be 0. All other fields have their usual defaults. */
     const rapt_translator_options *options;
-    /* [count] translation i begins with the tokens of prefix i, which count like those of
-       rapt_generate_options.prefix. The model decides whether to continue the last word or begin
-       another; spaces at the end of the prefix are dropped, since they belong to the next word. A
-       text without tokens still has an empty translation. If a prefix has more tokens than a
-       translation may have, the status of its translation is RAPT_BAD_ARGUMENT. */
+    /* [count] translation i begins with the tokens of prefix i. They count toward the length limit
+       but do not affect scores (except with CT2), as in rapt_generate_options.prefix. The model
+       decides whether to continue the last word or begin another. Spaces at the end of a prefix are
+       dropped, since they belong to the next word. If a sentence has no tokens, its translation is
+       empty even with a prefix. If a prefix has more tokens than a translation may have, the status
+       of its translation is RAPT_BAD_ARGUMENT. */
     const rapt_text *prefixes;
-    /* Callbacks as in rapt_generate_options, on the calling thread. `source` is the index into
-       texts, of which there are at most INT_MAX. Calls for different sentences of a batch are
-       interleaved in no particular order. If token or stop stops the call, callback receives only
-       the translations that have begun, as far as they have been generated. */
+    /* Callbacks as in rapt_generate_options, on the calling thread. Their argument `source` is an
+       index into texts; with token or logits there may be at most INT_MAX texts. Calls for
+       different sentences of a batch are interleaved in no particular order. If token or stop ends
+       the call early, callback receives only the translations that have begun, as far as they have
+       been generated. */
     rapt_token_fn *token;   /* reports tokens of each sentence's best translation once they are
                                final */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
     rapt_stop_fn *stop;     /* ends the call early */
 } rapt_translate_call;
 
-/* Translates like rapt_translate_many, but with the changes in call, which may be NULL. The
+/* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The
    translator itself is unchanged. user is passed to all four callbacks, none of which may use the
-   translator. Errors are the same as for rapt_translate_many. Returns RAPT_BAD_ARGUMENT also if a
+   translator. Errors are the same as for rapt_translate_many. Also returns RAPT_BAD_ARGUMENT if a
    field of call is out of range. */
 RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const rapt_text *texts,
                                               size_t count, const rapt_translate_call *call,
@@ -265,27 +276,28 @@ RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const
 /* The score of a given translation. Its pointers are valid during the callback. Later versions may
    append fields. */
 typedef struct rapt_text_score {
-    size_t pair;        /* index into sources and targets */
-    rapt_status status; /* RAPT_BAD_ARGUMENT if the source has no tokens or a text has too many */
-    double sum;         /* sum of the log-probabilities of the target's tokens and its end, in
-                           nats */
+    size_t pair;           /* index into sources and targets */
+    rapt_status status;    /* RAPT_BAD_ARGUMENT if the source has no tokens, or if the source or the
+                              target has too many */
+    double sum;            /* sum of the log-probabilities of the target's tokens and its end, in
+                              nats */
     const int32_t *target; /* [target_count] tokens, without the end */
     int target_count;
-    const float *log_probabilities; /* [target_count + 1] log-probabilities of the tokens, followed
-                                       by the end's */
+    const float *log_probabilities; /* [target_count + 1] log-probabilities of the tokens and of the
+                                       end */
 } rapt_text_score;
 /* Receives a score. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);
 
-/* Scores targets [count] as translations of sources [count], as rapt_score_targets does, with the
-   same bits in any batch. callback runs on the calling thread, once per pair, in order, and
-   receives user. Allocates memory for the duration of the call. Errors are the same as for
+/* Scores targets [count] as translations of sources [count]. Like rapt_score_targets, it gives the
+   same bits in any batch. callback runs on the calling thread and receives user. It is called once
+   per pair, in order. Allocates memory for the duration of the call. Errors are the same as for
    rapt_translate_many.
 
-   This function normalizes probabilities over all tokens. Translation (except with the rules of
-   MARIAN and HF) normalizes them only over the tokens that a translation may contain, which exclude
-   padding, the begin token and those that min_length or no_repeat_ngram forbids. The score of a
-   translation without length_penalty is therefore at least as high as its sum here. */
+   This function normalizes probabilities over all tokens. Translation does so only with the rules
+   of MARIAN and HF. With the other rules, it normalizes over the tokens that a translation may
+   contain at that point; min_length, for example, can exclude the end token. Without
+   length_penalty, the score of a translation is therefore at least as high as its sum here. */
 RAPT_API rapt_status rapt_translator_score(rapt_translator *translator, const rapt_text *sources,
                                            const rapt_text *targets, size_t count,
                                            rapt_text_score_fn *callback, void *user,
