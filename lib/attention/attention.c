@@ -92,7 +92,7 @@ rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, cons
     return status;
 }
 
-/* Returns true if rows share memory, so that they cannot have separate gradients. */
+/* Returns true if rows share memory, in which case they cannot have separate gradients. */
 static bool repeats(const rapt_stride *s, int batch, int heads, int rows)
 {
     bool one =

@@ -45,10 +45,10 @@ void rapt__attention_weights(struct team *team, const rapt_attention *a, const f
 /* Returns the bytes of workspace for a problem and a team of that size, or 0 if they overflow
    size_t. */
 size_t rapt__attention_workspace(const rapt_attention *a, int team_size);
-/* Returns a number of bytes that is sufficient for every problem with the heads, widths, score and
-   other options of `spec`, at most `batch` sequences, and at most query_rows and key_rows rows in
-   all. spec->queries and spec->keys bound the rows of a single sequence; 0 means no bound. The
-   starts in spec are not read. `guided` means that a guide may be passed. */
+/* Returns a number of bytes that is enough for every problem with the heads, widths, score and
+   other options of `spec` that has at most `batch` sequences and, in all, at most query_rows and
+   key_rows rows. spec->queries and spec->keys bound the rows of a single sequence; 0 means no
+   bound. The starts in spec are not read. `guided` means that a guide may be passed. */
 size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int query_rows,
                                       int key_rows, bool guided);
 

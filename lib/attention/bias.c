@@ -1,5 +1,5 @@
 /* bias.c - relative biases. Expands slopes or a table to one row per head, with an element for
-   every distance s - position between a key s and the query's position, and computes the gradients
+   every distance s - position between a key s and a query's position. Also computes the gradients
    of slopes or table.
 
        -slope |s - position|            Press, Smith and Lewis 2022 (ALiBi)

@@ -1,6 +1,6 @@
-/* mask.c - the visible keys of a query: a range that follows from the number of keys, causality,
-   window and local-m, and the query's rows of the boolean mask and of the bias. Local-p restricts
-   the range further, around its center. */
+/* mask.c - the visible keys of a query: a range that follows from the number of keys, the causal
+   mask, the window and local-m, and the query's rows of the boolean mask and of the bias. Local-p
+   restricts the range further, around its center. */
 #include "attention/projected.h"
 
 #include <math.h>

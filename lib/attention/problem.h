@@ -51,8 +51,8 @@ static inline int64_t rapt__lower_right(int t, int queries, int keys)
 {
     return (int64_t)t + keys - queries;
 }
-/* Returns how many of the first `keys` keys a query at this position can see. With causality, keys
-   after the position are excluded. */
+/* Returns how many of the first `keys` keys a query at this position can see. With a causal mask,
+   keys after the position are excluded. */
 int rapt__causal_end(bool causal, int64_t position, int keys);
 /* Narrows low and high to the keys s with |s - center| <= radius. A NaN center has no effect. */
 void rapt__narrow(struct attend_row *row, double center, double radius);

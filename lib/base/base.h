@@ -30,7 +30,7 @@ rapt_status rapt__float_check(const char *name, float value, double min, double 
 rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 
 /* ---- struct.c: public structs whose first member is `size_t size` ---- The caller sets `size` to
-   the sizeof of the struct, so that the struct can grow in later versions. It must end without
+   the sizeof of the struct, which allows the struct to grow in later versions. It must end without
    padding, and 0 must be the default of every field. */
 
 /* Copies the caller's struct `given` to `own`, the library's version of own_size bytes. Fields
@@ -159,8 +159,8 @@ bool rapt__arena_close(struct arena *arena);
    Every member lays out the same structs and keeps its own pointers. In debug builds the pieces are
    filled with NaN. */
 struct arena rapt__arena_over(void *base, size_t bytes, int rank);
-/* Lays out `count` equal parts, one per member. layout(part, what, to) lays out one of them. The
-   calling member's part is stored in *mine, and that of member 0 in *first, which may be NULL. */
+/* Lays out `count` equal parts, one per member. layout(part, what, to) lays out one of them. Stores
+   the calling member's part in *mine and member 0's part in *first, which may be NULL. */
 typedef void rapt__layout(struct arena *part, const void *what, void *to);
 void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, const void *what,
                        void *mine, void *first);

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 struct crowd {
-    bool alone;         /* true if calls use one thread */
+    bool alone;         /* true while calls use one thread */
     double wall, work;  /* seconds of calls since the last decision, and of work in them */
     double enough;      /* value of `wall` at which the next decision is made */
     double alone_rate;  /* seconds of work per second with one thread, measured at */

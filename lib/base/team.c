@@ -219,9 +219,9 @@ static bool spin(struct team *team, unsigned phase)
 /* No wake-up is lost. The sleeper increments `sleepers`, then reads `passed`; the last member to
    arrive writes `passed`, then reads `sleepers`. All four are sequentially consistent, so at least
    one of them reads what the other wrote. (The write is an exchange because emulators of arm64 on
-   x86 let a load overtake a plain store.) The sleeper also holds the mutex from its read until it
-   waits for the condition. The last member takes the mutex once before it broadcasts, so the
-   broadcast cannot fall in between. */
+   x86 let a load overtake a plain store.) The sleeper holds the mutex from its read until it waits
+   for the condition. The last member takes the mutex once before it broadcasts, so the broadcast
+   cannot fall in between. */
 static void sleep_through(struct team *team, unsigned phase)
 {
     struct team_shared *shared = team->shared;

@@ -15,8 +15,8 @@ static inline vf magnitude(vf x, float limit)
 }
 
 /* For t >= 0, returns `tail` such that Phi(-t) = tail e and phi(t) = e / sqrt(2 pi), where e =
-   e^(-t^2/2) is stored in *e. tail = q p(2q - 1) with q = 3 / (3 + t), so that small values are as
-   precise as large ones. The square is computed in two parts. */
+   e^(-t^2/2) is stored in *e. tail = q p(2q - 1) with q = 3 / (3 + t), which makes small values as
+   precise as large values. The square is computed in two parts. */
 static inline vf normal_tail(vf t, vf *e)
 {
     vf square = vf_mul(t, t), rest = vf_fma(t, t, vf_sub(vf_zero(), square));

@@ -2,7 +2,7 @@
 
    Srivastava et al. 2014, "Dropout". Whether an element is kept depends only on key, row and
    column: its 32 random bits are word (column / 16) % 4 of rapt__philox(key, column / 64 * 16 +
-   column % 16, row), so that sixteen lanes produce the bits of 64 columns. */
+   column % 16, row). Sixteen lanes thus produce the bits of 64 columns. */
 
 /* Writes the factors of columns column .. column + 63: scale, or 0 if dropped. column must be a
    multiple of 64. */

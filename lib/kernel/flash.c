@@ -63,8 +63,8 @@ static vf rescaled(vf old, vf new, vf times)
     return vf_exp2(vf_select(vm_and(large_from, large_to), both, x));
 }
 
-/* Raises state->max to the maxima of a block's scores where these are greater. lanes [16][16] holds
-   16 maxima of scores per row. base receives the new state->max, with -infinity replaced by 0, and
+/* Raises state->max to the maxima of a block's scores if those are greater. lanes [16][16] holds 16
+   maxima of scores per row. base receives the new state->max, with -infinity replaced by 0, and
    rescale receives the factors for earlier sums. */
 static void raise_max(const struct running *state, int rows, const float *lanes, float times,
                       float base[LANES], float rescale[LANES])

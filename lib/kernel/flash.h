@@ -36,11 +36,11 @@ struct attend_row {
     uint64_t drop_key, drop_row; /* as in struct dropout; the column is the key */
 };
 
-/* The softmax statistics of a query: m, the maximum of its scores q.k (of the capped or biased
-   scores, if there is a cap or a bias), and l, the sum of e^(x - m) over its keys, with x and m
-   scaled. The weights are e^(x - m) / l; l = 0 means that the query is fully masked. Unlike lse, m
-   and l remain precise even if m is so large that log l is lost when m + log l is rounded (Milakov
-   and Gimelshein 2018). If l is NaN, m may be anything. */
+/* The softmax statistics of a query: m, the maximum of its scores q.k (after cap and bias, if any),
+   and l, the sum of e^(x - m) over its keys, with x and m scaled. The weights are e^(x - m) / l; l
+   = 0 means that the query is fully masked. Unlike lse, m and l remain precise even if m is so
+   large that log l is lost when m + log l is rounded (Milakov and Gimelshein 2018). If l is NaN, m
+   may be anything. */
 enum { STATISTICS = 2 };
 
 /* Keys and values as plain rows, which attend packs block by block. */

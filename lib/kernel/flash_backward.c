@@ -1,9 +1,9 @@
 /* flash_backward.c - attention backward, one block of at most 56 queries and 128 keys at a time.
    The equations are in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2; algorithm 4 in
-   B.4). Weights are recomputed from the softmax statistics, so that no queries x keys matrix is
-   stored. Every element of dq is one chain of fma in the order of keys, and every element of dk and
-   dv one in the order of queries, even across blocks. The way in which the work is divided among
-   threads therefore changes no bit. */
+   B.4). Weights are recomputed from the softmax statistics, so no queries x keys matrix is stored.
+   Every element of dq is one chain of fma in the order of keys, and every element of dk and dv one
+   in the order of queries, even across blocks. The way in which the work is divided among threads
+   therefore changes no bit. */
 
 struct span { /* a tile of rows of a block, and the keys of the block that they see */
     int tile, row, rows;
@@ -57,8 +57,8 @@ static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld
 }
 
 /* Turns the scores of a row into weights, with the exponentials of forward. The division by their
-   sum is a multiplication by its inverse followed by a correction, so that the weight of a single
-   visible key is 1. */
+   sum is a multiplication by its inverse, followed by a correction that makes the weight of a
+   single visible key exactly 1. */
 static inline __attribute__((always_inline)) void normalize_row(float *w, int panels, float scale,
                                                                 const float *statistics, bool large)
 {
@@ -142,7 +142,7 @@ static float delta_of(int panels, float center, const float *w, const float *dp)
     return vf_sum(sum);
 }
 
-/* Replaces dp in ds by scale ds, and p in w by the weight of the value after dropout, for one row.
+/* For one row, replaces dp in ds by scale ds, and p in w by the weight of the value after dropout.
    slopes are the slopes of the cap if `capped`, which is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
 score_gradient(const struct attend_block *b, float scale, const struct attend_dkv *d,

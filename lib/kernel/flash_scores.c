@@ -139,8 +139,8 @@ static inline vf added_to_scores(const float *bias, const float *relative, const
     return sum;
 }
 
-/* Masks the scores s of the sixteen keys starting at `key`: hidden ones become -infinity, and with
-   a bias s becomes scale s + bias. *seen gets a bit for each visible key. */
+/* Masks the scores s of the sixteen keys starting at `key`: scores of hidden keys become -infinity,
+   and with a bias s becomes scale s + bias. *seen gets a bit for each visible key. */
 static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, unsigned *seen)
 {
     vf lanes = vf_load(lane_numbers), min = vf_splat(-INFINITY), added = vf_zero();
@@ -193,7 +193,8 @@ static const float LOG2_E = 0x1.715476p0f;
 
 /* The exponents of a row are relative to an origin, so that its greatest weight is about 1 before
    the weights are divided by their sum. The origin is `times` max, rounded once for all keys. If it
-   is large, this rounding would change a weight noticeably, so the maximum is subtracted first. */
+   is large, this rounding would change a weight substantially, so the maximum is subtracted
+   first. */
 enum { LARGE = 1 << 20 };
 
 static bool large_origin(float max, float times)

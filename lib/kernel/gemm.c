@@ -44,9 +44,9 @@ enum { EVEN_DEPTH = 256 }; /* depth from which on an even spread is worth its in
    to its rows, so that the tiles of a column together fetch each line once, evenly spread over
    their steps. If a tile fetched everything in one burst, its own loads would have to wait for
    memory. If the depth is small, b is not packed, or the share exceeds one line per step, each tile
-   fetches a whole panel instead, and the next tile below it the following panel. If a tile of few
-   rows contains all rows of g, nothing is chosen here, because the tile prefetches what it reads
-   itself (tile.c). */
+   fetches a whole panel instead, and the next tile below fetches the following panel. If a tile of
+   few rows contains all rows of g, nothing is chosen here, because the tile prefetches what it
+   reads itself (tile.c). */
 static inline __attribute__((always_inline)) void
 fetch_panels(int rows, int panels, const struct tile_column *at, struct tile *t)
 {

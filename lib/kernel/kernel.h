@@ -59,7 +59,7 @@ struct adam {
     float beta1, beta2, epsilon;
     float correct1, correct2; /* 1 / (1 - beta1^step) and 1 / (1 - beta2^step) */
     float decay;              /* rate * weight_decay, the fraction of p that is subtracted */
-    float gradient_scale;     /* factor of g: 1/tokens, times that of clipping */
+    float gradient_scale;     /* factor of g: 1/tokens, times the factor of clipping */
 };
 
 /* One query against keys in panels, scored by a hidden layer (kernel/additive.c). */

@@ -14,8 +14,8 @@ static inline void transpose_block(const float *in, float *out)
     for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, x[i]);
 }
 
-/* Transposes a block in which only in_rows rows of `in` exist, and of which only out_rows rows of
-   `out` are wanted. */
+/* Transposes a block of which only in_rows rows of `in` exist and only out_rows rows of `out` are
+   wanted. */
 static void transpose_rest(const float *in, int in_rows, float *out, int out_rows)
 {
     float from[LANES * LANES] = {0}, to[LANES * LANES];

@@ -121,8 +121,8 @@ static void loss_row(float *x, int n, int label, float smoothing, float scale,
     double offset = (double)x[label] - (double)origin;
 
     sums->best = row_find(x, n, max);
-    x[sums->best] = -INFINITY; /* the term e^0 of the maximum is added in double precision, so that
-                                  a small loss is precise */
+    x[sums->best] = -INFINITY; /* the term e^0 of the maximum is added in double precision, which
+                                  makes a small loss precise */
     double sum = 1 + row_exp(x, n, origin, false), log_sum = log_of(sum);
     x[sums->best] = 1;
     sums->likelihood = (float)(log_sum - offset);

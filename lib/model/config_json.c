@@ -4,8 +4,8 @@
        {"version":2,"kind":"encoder-decoder","width":128,..,"norm_epsilon":1e-5}
 
    Enumerators are written by name, floats as the shortest decimal text that reads back exactly.
-   REQUIRED fields (model/config.def) must occur once and OPTIONAL ones at most once; unknown fields
-   are rejected. */
+   REQUIRED fields (model/config.def) must occur once, and OPTIONAL fields at most once; unknown
+   fields are rejected. */
 #include "model/model.h"
 
 #include "format/format.h"

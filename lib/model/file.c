@@ -136,7 +136,7 @@ rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *write
 
 struct memory { /* the destination of rapt_model_save_memory */
     char *bytes;
-    size_t capacity, used; /* `used` includes what did not fit */
+    size_t capacity, used; /* `used` also counts bytes that did not fit */
 };
 
 static int memory_append(void *user, const void *data, size_t count)

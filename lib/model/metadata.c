@@ -1,5 +1,5 @@
-/* metadata.c - the metadata of a model: copies them from the file that it is loaded from, and
-   merges them with those of a caller for the file that it is saved to. The library's own keys
+/* metadata.c - the metadata of a model. Copies them from the file from which the model is loaded,
+   and merges them with the caller's metadata when the model is saved. The library's own keys
    (configuration, counters of a trainer, layout) are never copied, but written anew to each
    file. */
 #include "model/model.h"

@@ -10,9 +10,9 @@
 #include "op/op.h"
 #include <rapt/transformer.h>
 
-/* ---- parameters.c: the location of each parameter in a block of floats ---- Offsets count floats,
-   so that the same layout serves weights, gradients and moments. Offset 0 means that the model does
-   not have the array. */
+/* ---- parameters.c: the location of each parameter in a block of floats ---- Offsets are in
+   floats, so the same layout serves weights, gradients and moments. Offset 0 means that the model
+   does not have the array. */
 struct linear_offsets {
     size_t weight, bias; /* [out][in] in panels, and [out] */
     int in, out;
@@ -148,7 +148,8 @@ rapt_status rapt__config_write(const rapt_config *config, char *text, size_t cap
    be computed, or, with one_each, fewer tensors than the model has parameters. */
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
                                 bool one_each, rapt_message *why);
-/* Returns RAPT_BAD_FILE if the text is not a configuration or rapt__config_check rejects it. */
+/* Returns RAPT_BAD_FILE if the text is not a configuration, or if rapt__config_check rejects the
+   configuration. */
 rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size,
                               rapt_message *why);
 
@@ -217,8 +218,8 @@ size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch,
 rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
 /* Replaces the metadata by the given ones, in this order, leaving out those whose value is NULL. */
 rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count);
-/* Returns RAPT_BAD_ARGUMENT if a caller may not pass these metadata: a key is NULL, given twice or
-   reserved for the library, or a text is not UTF-8. */
+/* Returns RAPT_BAD_ARGUMENT if a caller may not pass these metadata: if a key is NULL, given twice
+   or reserved for the library, or if a key or value is not UTF-8. */
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
 /* Merges the given metadata with those of the model that have other keys into all [count +
    m->metadata_count], leaving out those whose value is NULL, and returns their number. */
@@ -279,7 +280,7 @@ struct sublayer {
     int *chosen;             /* hard normalizers: [H][rows] */
     float *projected_q;      /* at inference: [rows][H][W] queries projected by the score, unless
                                 they are used as they are */
-    float *projected_keys;   /* at inference: [rows or source rows][key_heads][W] keys, likewise */
+    float *projected_keys;   /* at inference: [rows or source rows][key_heads][W], new keys */
     float *centers;          /* at inference, local-p: [H][rows] */
     float *center_hidden;    /* at inference, local-p: [H][rows][center_hidden] */
     float *hidden, *active;  /* feed-forward: [rows][F, or 2F if gated] before the activation, and
@@ -388,10 +389,10 @@ struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part p
 const float *rapt__stack_forward(const struct exec_context *c, const struct stack *s,
                                  const struct pass *p);
 
-/* Given the gradient of the last output in memory->dout, adds the gradients of the parameters to
-   the block `gradients` and the gradient of the source to dstates [source.count][D]. partial is
-   workspace of rapt__norm_partial floats. Returns the gradient of the vectors [rows.count][D] if
-   the stack is bare, otherwise NULL. */
+/* Runs the backward pass for the gradient of the last output, which is in memory->dout. Adds the
+   gradients of the parameters to the block `gradients`, and the gradient of the source to dstates
+   [source.count][D]. partial is workspace of rapt__norm_partial floats. Returns the gradient of the
+   vectors [rows.count][D] if the stack is bare, otherwise NULL. */
 const float *rapt__stack_backward(const struct exec_context *c, const struct stack *s,
                                   const struct pass *p, float *dstates, float *gradients,
                                   float *partial);
@@ -417,7 +418,8 @@ void rapt__encoder_weights(struct team *team, const struct stack *s, const struc
                            int layer, int head, int sequence, int first, int rows, float *weights);
 /* Returns the dropout of one site of a pass. The key of a batch is rapt__mix(seed, number of
    previous batches). The key of a site is rapt__mix(drop->key, ((index + 1) * SITES + site) * 2 +
-   decoder), where index counts the sublayers of the half, and -1 is the embedding. */
+   decoder). index is the number of the sublayer within the encoder or decoder, or -1 for the
+   embedding. */
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
 struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index,
                           enum site site);
@@ -431,10 +433,10 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
 /* Packs the learned arrays of scores for all layers and fills in the relative biases. */
 void rapt__scores_pack(struct team *team, const struct stack *s, const struct cache_state *state,
                        bool cross);
-/* After a pass of the decoder, adds share times the weights of one of its rows, which belongs to
-   target `sequence`, in one layer and head, to weights [keys of its source, or tokens of the target
-   so far]. The pass must have kept what this needs (stack_keeps). Runs on one thread and uses
-   s->attention_workspace. */
+/* After a pass of the decoder, takes the attention weights of one of its rows in one layer and
+   head, multiplies them by share and adds them to weights [keys of the source, or tokens of the
+   target so far]. The row belongs to target `sequence`. The pass must have kept what this needs
+   (stack_keeps). Runs on one thread and uses s->attention_workspace. */
 void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
                            const struct stack_caches *caches, bool cross, int layer, int head,
                            int sequence, int row, float share, float *weights);

@@ -73,7 +73,8 @@ static rapt_status check_finite(const rapt_model *m, rapt_status otherwise, rapt
             if (good < now) bad = first + good;
         }
         if (bad == all)
-            return rapt__fail(why, otherwise, "tensor %s: its padding is infinite or NaN", p->name);
+            return rapt__fail(why, otherwise, "tensor %s has padding that is infinite or NaN",
+                              p->name);
         rapt__parameter_get(p, m->block, bad, 1, row);
         return rapt__fail(why, otherwise, "tensor %s: element %zu is %g; it must be finite",
                           p->name, bad, (double)row[0]);

@@ -10,8 +10,8 @@
 
        sum = sum' + dropout(f(out')),   out = next norm(sum)
 
-   In both cases f reads the last out and adds to the stream, which is out' or sum', so that one
-   step serves both. */
+   In both cases f reads the last out and adds to the stream, which is out' or sum', so one step
+   serves both. */
 #include "model/sublayer.h"
 
 #include <math.h>

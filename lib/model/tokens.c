@@ -17,8 +17,8 @@ static rapt_status check_token_starts(const rapt_tokens *t, const struct token_l
     const char *note = l->begin_and_end ? " (begin and end count)" : "";
     if (count > l->tokens)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "the batch has %lld %s tokens%s, limits.%s_tokens is %d", count, l->what,
-                          note, l->what, l->tokens);
+                          "the batch has %lld %s tokens%s, but limits.%s_tokens is %d", count,
+                          l->what, note, l->what, l->tokens);
     for (int b = 0; b < t->batch; b++)
         if (t->starts[b + 1] - t->starts[b] > l->length - l->extra)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -34,8 +34,8 @@ rapt_status rapt__tokens_check(const rapt_tokens *t, const struct token_limits *
     if (!t || !t->starts)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s%s is NULL", l->what, t ? ".starts" : "");
     if (t->batch < 0 || t->batch > l->batch)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: batch is %d, limits.batch is %d", l->what,
-                          t->batch, l->batch);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: batch is %d, but limits.batch is %d",
+                          l->what, t->batch, l->batch);
     rapt_status status = check_token_starts(t, l, why);
     if (status) return status;
     if (l->vectors ? t->ids != NULL : t->vectors != NULL)

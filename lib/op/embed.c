@@ -1,12 +1,12 @@
-/* embed.c - embeddings, which are rows of a table selected by token plus rows of others selected by
-   type and position, and their gradients:
+/* embed.c - embeddings and their gradients. An embedding is the sum of a row of one table for the
+   token, and rows of other tables for its type and position:
 
        y[r] = scale E[ids[r] % vocab] + T[ids[r] / vocab] + P[position of r],  then dropout
        (first_is_zero: 0 + P[0])
 
    Vaswani et al. 2017, "Attention is all you need", sections 3.4 (the scale) and 3.5 (P); Devlin et
    al. 2019 (T). E [vocab][width] is in panels: element j of token t is at (t/16) 16 width + 16 j +
-   t%16. Backward divides the columns among the members, so that each element of the table is
+   t%16. Backward divides the columns among the members, so each element of the table is
    updated by one member, in the order of the rows. */
 #include "op/op.h"
 

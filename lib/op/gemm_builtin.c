@@ -113,9 +113,9 @@ static void pack_block(const struct exec_context *exec, const struct gemm *g, co
 
 enum { PACK_GRAIN = 8, READ_WAYS = 4 };
 
-/* Returns the maximum number of panels packed at a time. Their lines all map to one set of the L1
-   cache, since the panels of a block are a multiple of 4 KB apart, and so may the lines of the rows
-   that are read. */
+/* Returns the maximum number of panels packed at a time. Since the panels of a block are a multiple
+   of 4 KB apart, their lines all map to one set of the L1 cache. The lines of the rows that are
+   read may map to the same set. */
 static int pack_grain(void)
 {
     return rapt__max(1, rapt__min(rapt__first_level_ways() - READ_WAYS, PACK_GRAIN));

@@ -3,8 +3,8 @@
    OpenBLAS is loaded on first request and stays loaded; a program that never requests it never maps
    it. When loaded it takes hundreds of megabytes of address space. With less, it hangs.
 
-   OpenBLAS computes panels of c whose size depends only on the shape, each in one thread of one
-   member, so neither the size of the team nor the host's settings change a bit. Its OpenMP build
+   OpenBLAS computes panels of c, each in the thread of one member. Their size depends only on the
+   shape, so neither the size of the team nor the host's settings change a bit. Its OpenMP build
    starts no threads if the caller's OpenMP thread count is 1. This is a setting of the calling
    thread, which is restored afterwards. The serial build never starts any. The pthreads build
    would, and is not used. OpenBLAS cannot read weights in panels, so they are first copied to plain
@@ -79,7 +79,7 @@ static cblas_sgemm_fn *open_openblas(const char *name, rapt_message *why)
         rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: not an OpenBLAS library", name);
     else if (parallel() == PARALLEL_PTHREADS)
         rapt__fail(why, RAPT_BAD_ARGUMENT,
-                   "%s starts threads of its own: install the OpenMP or serial build of OpenBLAS",
+                   "%s starts its own threads: install the OpenMP or serial build of OpenBLAS",
                    name);
     else
         return sgemm;

@@ -26,8 +26,8 @@ bool rapt__gemm_packs(const struct gemm *g)
             rapt__rows_collide(g->b_row, rapt__min(g->depth, GEMM_DEPTH)));
 }
 
-/* Returns true if the tiles would repeatedly read each row of a from a cache that cannot hold it,
-   because rows that are a multiple of many lines apart map to few sets of L1. There are two
+/* Returns true if the tiles would read each row of a repeatedly, and L1 cannot keep the rows,
+   because rows that are a multiple of many lines apart map to few of its sets. There are two
    exceptions, in which L2 makes up for it. In the first, a tile reads whole lines of rows, and a
    unit's rows span at most half of L2. In the second, a tile reads most of the line of each step
    (a_step), these lines stay in L2, and b is packed and does not occupy the same sets. The second

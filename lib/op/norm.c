@@ -2,8 +2,8 @@
 
        sum = x + dropout(y),  out = (sum - mean) inverse gain + bias
 
-   Ba, Kiros and Hinton 2016, "Layer normalization"; the order of the three operations is that of
-   Vaswani et al. 2017, section 5.4. Gradients of gain and bias are sums over rows: each chunk of
+   Ba, Kiros and Hinton 2016, "Layer normalization"; the order of the three operations is the order
+   in Vaswani et al. 2017, section 5.4. Gradients of gain and bias are sums over rows: each chunk of
    rows computes its own, and these are added in order. */
 #include "op/op.h"
 

@@ -38,7 +38,8 @@ struct product_shape {
 };
 enum { PRODUCT_SHAPES = 16 };
 struct products {
-    /* If all, OpenBLAS computes every product that is worth it, else the marked ones of shapes. */
+    /* If all, OpenBLAS computes every product that is large enough, else the products marked in
+       shapes. */
     bool all;
     int count;
     struct product_shape shapes[PRODUCT_SHAPES];
@@ -56,9 +57,9 @@ void rapt__products_measure(const struct exec_context *c, struct products *p,
                             const struct linear *l, int rows, float *x, float *y, float *dweight);
 
 /* ---- gemm_openblas.c ---- */
-/* Ensures that OpenBLAS is loaded and safe to call from a team. Returns RAPT_BAD_ARGUMENT if the
-   library was built without it, it is not installed, or it starts threads of its own; or
-   RAPT_NO_MEMORY. A later call tries again. */
+/* Ensures that OpenBLAS is loaded and safe to call from a team. Returns RAPT_BAD_ARGUMENT if this
+   library was built without OpenBLAS, OpenBLAS is not installed, or it starts its own threads.
+   Returns RAPT_NO_MEMORY if an allocation fails. A later call tries again. */
 rapt_status rapt__openblas_load(rapt_message *why);
 
 /* ---- linear.c: y = x W' + b ---- x is [rows][in], with rows x_row floats apart; W is [out][in] in
@@ -160,8 +161,9 @@ void rapt__gate_backward(const struct exec_context *c, enum activation kind, con
 struct ssru {
     int batch, width;
     const int *starts; /* [batch + 1] */
-    float *states;     /* [batch][width] cells before the first rows, replaced by those of the last
-                          rows. NULL means that they are 0 before and not wanted after */
+    float *states;     /* [batch][width] cells before the first rows, replaced by the cells of the
+                          last rows. NULL means that the cells before are 0 and the last cells are
+                          not wanted */
 };
 void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, const float *x,
                         float *cells, float *y);
@@ -191,8 +193,8 @@ void rapt__pool_backward(const struct exec_context *c, const struct pool *p, con
 
 /* ---- loss.c: logits = x W' + b, softmax cross-entropy with label smoothing ---- (Szegedy et al.
    2016, section 7: a fraction `smoothing` of the target is spread over all tokens.) Computed in
-   chunks of rows, so that no [rows][vocab] array exists. labels is [rows]; rows with a negative
-   label are ignored. Adds to *sums (written by member 0). If dx is NULL, only the loss is computed.
+   chunks of rows, so no [rows][vocab] array exists. labels is [rows]; rows with a negative label
+   are ignored. Adds to *sums (written by member 0). If dx is NULL, only the loss is computed.
    Otherwise sets dx [rows][in] to the gradient of the summed loss, and adds its gradients to
    dweight and to dbias, which may be NULL. */
 struct loss {

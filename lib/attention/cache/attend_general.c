@@ -1,6 +1,6 @@
 /* attend_general.c - attention of queries to a cache, row by row, for every score, locality and
    normalizer. With a recurrent score, rows are computed in order, and the history keeps the weights
-   of the last one. */
+   of the last row. */
 #include "attention/cache/cache.h"
 
 #include <string.h>

@@ -9,7 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Assigns the new slots: first children get the slots of their parents, the others free ones. */
+/* Assigns the new slots: the first child of a parent gets the parent's slot, and other children get
+   free slots. */
 static void find_slots(struct cache *c, const int *parents)
 {
     int *taken = c->spare, next = 0;

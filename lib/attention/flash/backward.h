@@ -14,7 +14,8 @@ struct block_state {              /* state of a query block, on its own cache li
     int non_finite;               /* q or dout contain an infinity or NaN */
 };
 
-/* The query blocks of a pair. Each array holds those of all blocks, one after the other. */
+/* The query blocks of a pair. Each array holds the data of all blocks, one block after the
+   other. */
 struct query_blocks {
     struct block_state *state;
     float *q_rows, *dout_rows, *dq;
@@ -78,8 +79,8 @@ bool rapt__flash_shared_blocks(struct arena *arena, const struct bounds *b, stru
 float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *bias);
 
 /* The steps of a pair. First pack each query block i and zero its dq. Then run the key blocks j in
-   order against all query blocks, and add their dk and dv to the caller's. Finally add dq of each
-   block i to the caller's. */
+   order against all query blocks, and add their dk and dv to the caller's arrays. Finally add dq of
+   each block i to the caller's array. */
 void rapt__flash_pack_queries(const struct backward_pair *p, int i);
 void rapt__flash_backward_keys(const struct backward_pair *p, int j);
 void rapt__flash_add_dq(const struct backward_pair *p, int i);
@@ -88,7 +89,8 @@ void rapt__flash_add_dq(const struct backward_pair *p, int i);
 void rapt__flash_add_rows(const struct flash_backward *f, const float *from, int rows, int width,
                           float *to, ptrdiff_t to_row);
 
-/* Zero this member's dk and dv of `keys` keys, and add them to the caller's, starting at `key`. */
+/* Zero this member's dk and dv of `keys` keys, and add them to the caller's arrays, starting at
+   `key`. */
 void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
 void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 

@@ -81,9 +81,10 @@ static struct query_block block_of(const struct backward_pair *p, int i)
     return q;
 }
 
-/* Returns true if a block has all keys, so that attend_dkv can sum delta from p and dp. If one key
-   has nearly all the weight, its dp - delta is a small difference of two sums. Computing delta as
-   out.dout instead, which rounds differently from dp, would make that difference less accurate. */
+/* Returns true if a block has all keys. In that case attend_dkv can sum delta from p and dp. If one
+   key has nearly all the weight, its dp - delta is a small difference of two sums. Computing delta
+   as out.dout instead, which rounds differently from dp, would make that difference less
+   accurate. */
 static bool one_block(const struct backward_pair *p)
 {
     return p->b.existing <= ATTEND_BLOCK;

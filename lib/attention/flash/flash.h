@@ -47,7 +47,7 @@ void rapt__flash_head_queries(const struct projected *c, const struct sequence *
 const float *rapt__flash_whole_rows(const float *x, ptrdiff_t *row, int rows, int width, float *to);
 
 /* Returns true if the rows of queries, keys and values of all pairs (twice as many with gradients)
-   exceed the caches near a core, so that it pays to prefetch those of the next pair. */
+   exceed the caches near a core. Prefetching the rows of the next pair is then worthwhile. */
 bool rapt__flash_rows_far(const struct projected *c, bool gradients);
 
 /* ---- forward.c, backward.c: their workspaces, used by rapt__flash_layout ---- */

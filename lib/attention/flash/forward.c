@@ -52,7 +52,7 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
         rapt__flash_forward_call(f, b, g, first, rows);
 }
 
-/* Computes item n of the rows of a pair. */
+/* Computes item n of a pair, which has `rows` rows. */
 static void attend_item(const struct flash_forward *f, const struct sequence *b, int g, int n,
                         int rows)
 {
@@ -81,7 +81,8 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     for (int n = 0; n < rapt__ceil_div(all, rows); n++) attend_item(f, b, g, n, rows);
 }
 
-/* Sets *rows to what a pair reads, or to nothing if the pair does not exist or has no keys. */
+/* Sets *rows to the rows to prefetch for a pair. There are none if all rows of the call fit into
+   the near caches, or if the pair does not exist or has no keys. */
 static void forward_rows_ahead(const struct flash_forward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;
@@ -100,9 +101,9 @@ static void forward_rows_ahead(const struct flash_forward *f, int pair, struct r
                         b.queries, c->width);
 }
 
-/* Computes a pair with the whole team. The rows are divided into items, the same number for each
-   member. The last items are handed out first, because with causality the last rows see the most
-   keys. */
+/* Computes a pair with the whole team. The rows are divided into items, about equally many for each
+   member. The last items are handed out first, because with a causal mask the last rows see the
+   most keys. */
 static void share_pair(struct team *team, const struct flash_forward *f, const struct sequence *b,
                        int g)
 {
@@ -131,8 +132,8 @@ static int shared_pairs(const struct flash_forward *f, int team)
     return many ? (int)(pairs % team) : 0;
 }
 
-/* Computes the first, shared pairs with the keys packed in member 0's memory, then the others, each
-   packed in the memory of the member that takes it. */
+/* Computes the first pairs, which the team shares, with the keys packed in member 0's memory. Then
+   each member takes whole pairs and packs their keys in its own memory. */
 static void attend_pairs(struct team *team, struct flash_forward *f,
                          const struct packed_pair *first, const struct packed_pair *mine)
 {
@@ -184,7 +185,8 @@ float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b
     return rapt__arena_floats(arena, b->heads, rows);
 }
 
-/* Returns an arena of the memory after the statistics, for the workspace that computes them. */
+/* Returns an arena over the memory after the statistics, for the workspace needed to compute
+   them. */
 static struct arena arena_after(const struct arena *arena)
 {
     struct arena rest = *arena;

@@ -11,8 +11,8 @@ struct head_sums {
     float *relative; /* sums for all heads and sequences, see rapt__relative_sums; NULL if there is
                         no relative bias */
 };
-struct head_sum_sizes { /* sizes of the first three in floats, rounded up to whole vectors; 0 if not
-                           used */
+struct head_sum_sizes { /* sizes of the first three arrays in floats, rounded up to whole vectors; 0
+                           if not used */
     size_t vector, filters, feature_weight;
 };
 

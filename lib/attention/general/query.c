@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NOISE = 0x67756d }; /* makes the random key of the noise differ from that of dropout */
+enum { NOISE = 0x67756d }; /* makes the random key of the noise differ from the key of dropout */
 
 struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h)
 {

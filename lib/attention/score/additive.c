@@ -1,7 +1,7 @@
 /* additive.c - the additive score (Bahdanau, Cho and Bengio 2015, appendix A.1.2), also called
    concat: x = v . tanh(W q + U k + b), so q' = W q + b and k' = U k, which are as wide as the
-   hidden layer. Location-aware scores (Chorowski et al. 2015, section 2.2) also add L f inside the
-   tanh, which the files of general/ do. */
+   hidden layer. Location-aware scores (Chorowski et al. 2015, section 2.2) also have a term L f
+   inside the tanh; the files in general/ add it. */
 #include "attention/score/score.h"
 
 static struct projection queries(const rapt_attention *a, const rapt_gradients *d)

@@ -1,7 +1,7 @@
 /* dot.c - scores that are dot products (Luong, Pham and Manning 2015, section 3.1). The plain score
    is x = q . k, the scaled one q . k / sqrt(K) (Vaswani et al. 2017, section 3.2.1); both have q' =
    q and k' = k. The general or multiplicative score is x = W q . k. It has q' = W q and k' = k, so
-   that queries and keys may differ in width. */
+   queries and keys may differ in width. */
 #include "attention/score/score.h"
 
 const struct score rapt__score_scaled_dot = {

@@ -150,8 +150,8 @@ void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const do
 /* ---- local.c: c = keys sigmoid(z . tanh(C q)) ---- */
 extern const struct score_side rapt__center_side; /* computes C q for queries */
 /* Computes centers[H][query rows] from hidden[H][query rows][center_hidden], which holds C q on
-   entry and tanh(C q) on return. positions holds the position of the first row of each sequence, or
-   is NULL to use those of the problem. */
+   entry and tanh(C q) on return. positions[batch] holds the position of each sequence's first row;
+   NULL means the positions of the problem. */
 void rapt__locality_centers(struct team *team, const rapt_attention *a, const int *positions,
                             struct score_choice only, float *hidden, float *centers);
 /* Replaces hidden by the gradient of C q, and dcenters by the gradient of z . tanh(C q). Adds to

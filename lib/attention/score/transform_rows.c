@@ -1,5 +1,5 @@
-/* transform_rows.c - projects new rows for a cache, with the functions that transform.c uses for
-   whole arrays, so that the bits are the same. */
+/* transform_rows.c - projects new rows for a cache. It uses the functions that transform.c uses for
+   whole arrays, so the bits are the same. */
 #include "attention/score/score.h"
 
 struct packed { /* offsets in floats of the weights of keys, of centers and of rotary frequencies,
