@@ -96,9 +96,9 @@ static rapt_status take_data(struct ct2_reading *r, struct tensor_entry *entry)
     const struct dtype *dtype = rapt__dtype_find(types[type]);
     entry->dtype = dtype->name;
     if (!rapt__tensors_count_shape(entry, dtype->bits))
-        return bad_variable(r, entry, "its size overflows");
+        return bad_variable(r, entry, "has a size that overflows");
     if (size != entry->count * (dtype->bits / 8))
-        return bad_variable(r, entry, "its size does not match its shape and type");
+        return bad_variable(r, entry, "has a size that does not match its shape and type");
     entry->begin = (size_t)c->at;
     rapt__cursor_skip(c, size, entry->name);
     entry->end = (size_t)c->at;
@@ -248,7 +248,7 @@ rapt_status rapt__ct2_read(struct tensor_file *file, rapt_message *why)
     rapt_status status = take_start(&r);
     if (status != RAPT_OK) return status;
     if (source->size > SIZE_MAX / 2)
-        return rapt__fail(why, RAPT_BAD_FILE, "%s: is too large for this machine",
+        return rapt__fail(why, RAPT_BAD_FILE, "%s is too large for this machine",
                           source->label.text);
     size_t variables = take_count(&r, VARIABLE_MIN, "variables");
     if (c->status != RAPT_OK) return c->status;

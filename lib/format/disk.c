@@ -23,12 +23,12 @@ rapt_status rapt__disk_fail(rapt_message *why, const struct shown *label, const 
 {
     char text[160] = "";
     rapt__error_text(number, text, sizeof text);
-    return rapt__fail(why, RAPT_NO_FILE, "%s: %s: %s", label->text, what, text);
+    return rapt__fail(why, RAPT_NO_FILE, "%s %s: %s", label->text, what, text);
 }
 
 rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, const char *kind)
 {
-    return rapt__fail(why, RAPT_NO_FILE, "%s: is %s, not a regular file", label->text, kind);
+    return rapt__fail(why, RAPT_NO_FILE, "%s is %s, not a regular file", label->text, kind);
 }
 
 rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void *data, size_t count,

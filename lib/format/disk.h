@@ -12,8 +12,8 @@ struct shown {
 };
 struct shown rapt__shown(const char *text);
 
-/* Fail with RAPT_NO_FILE and "label: what: the text of the error number", or "label: is a folder,
-   not a regular file". */
+/* Fail with RAPT_NO_FILE and the message "label what: description of the error number", in which
+   `what` begins with a verb, or "label is a folder, not a regular file". */
 rapt_status rapt__disk_fail(rapt_message *why, const struct shown *label, const char *what,
                             int number);
 rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, const char *kind);

@@ -1,4 +1,4 @@
-/* elements.c - reads the elements of an entry, as floats or as integers, and its scales.
+/* elements.c - reads an entry's elements, as floats or as integers, and its scales.
 
    Files are read, not mapped, so that a file that shrinks while it is open causes an error
    instead of a signal. */
@@ -27,7 +27,7 @@ static rapt_status check_range(const struct tensor_file *file, const struct tens
 {
     if (first <= has && count <= has - first) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "%s: tensor \"%s\": has %zu elements, too few to read %zu from number %zu on",
+                      "%s: tensor \"%s\" has %zu elements, too few to read %zu starting at %zu",
                       file->main.source.label.text, rapt__shown(entry->name).text, has, count,
                       first);
 }
@@ -98,7 +98,7 @@ static rapt_status apply_scales(const struct tensor_file *file, const struct ten
     return RAPT_OK;
 }
 
-/* ---- elements, as float or integers ---- */
+/* ---- elements, as floats or integers ---- */
 
 /* The arguments of one call. The output is either floats or integers; the other pointer is NULL. */
 struct element_reading {
@@ -200,7 +200,7 @@ static rapt_status read_elements(struct element_reading *r, size_t first, size_t
         return rapt__fail(r->why, RAPT_BAD_FILE,
                           "%s: tensor \"%s\": elements of type %s cannot be read as %s",
                           r->file->main.source.label.text, rapt__shown(entry->name).text,
-                          entry->dtype, r->integers ? "integers" : "float");
+                          entry->dtype, r->integers ? "integers" : "floats");
     return entry->transposed ? convert_transposed(r, first, count) : convert(r, first, count, 0, 1);
 }
 

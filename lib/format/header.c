@@ -3,10 +3,10 @@
 
        entry = {"dtype": text, "shape": [d0, d1, ..], "data_offsets": [begin, end]}
 
-   Each entry must have these three keys once, a known dtype, at most TENSOR_RANK dimensions whose
-   product does not overflow, and end - begin = product x size of an element. Names must be unique,
-   and the entries, sorted by begin, must cover the data exactly. Source: the format section of the
-   safetensors README (Hugging Face, version 0.5). */
+   Each entry must have these three keys once. Its dtype must be known, it has at most TENSOR_RANK
+   dimensions whose product does not overflow, and end - begin is the product times the size of an
+   element. Names must be unique, and the entries, sorted by begin, must cover the data exactly.
+   Source: the format section of the safetensors README (Hugging Face, version 0.5). */
 #include "tensors.h"
 
 #include "dtype.h"
@@ -50,7 +50,7 @@ static rapt_status read_shape(struct header_reading *r, struct tensor_entry *ent
         if (entry->rank == TENSOR_RANK)
             return bad_entry(r, entry->name, "has more than 8 dimensions");
         if (size > SIZE_MAX || !rapt__times(entry->count, size ? (size_t)size : 1, &entry->count))
-            return bad_entry(r, entry->name, "the product of its dimensions overflows");
+            return bad_entry(r, entry->name, "has dimensions whose product overflows");
         entry->shape[entry->rank++] = (size_t)size;
         if (size == 0) empty = true;
     } while (rapt__json_next(json, ','));
@@ -75,7 +75,7 @@ static rapt_status read_offsets(struct header_reading *r, struct tensor_entry *e
     return RAPT_OK;
 }
 
-/* "F32"; check_entry replaces the text by the name in the table */
+/* "F32"; check_entry replaces the string with the name in the table */
 static rapt_status read_dtype(struct header_reading *r, struct tensor_entry *entry)
 {
     entry->dtype = rapt__json_string(&r->json);
@@ -95,7 +95,7 @@ static rapt_status read_keys(struct header_reading *r, struct tensor_entry *entr
     struct json *json = &r->json;
     bool seen[KEYS] = {false};
     if (!rapt__json_want(json, '{')) return bad_json(r);
-    if (rapt__json_next(json, '}')) return bad_entry(r, entry->name, "its entry is empty");
+    if (rapt__json_next(json, '}')) return bad_entry(r, entry->name, "has an empty entry");
     do {
         const char *key = rapt__json_string(json);
         if (!key || !rapt__json_want(json, ':')) return bad_json(r);
@@ -121,15 +121,16 @@ static rapt_status check_entry(const struct header_reading *r, struct tensor_ent
     const struct dtype *dtype = rapt__dtype_find(entry->dtype);
     size_t bits;
     if (!dtype)
-        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": unknown dtype \"%s\"",
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\" has the unknown dtype \"%s\"",
                           r->file->main.source.label.text, rapt__shown(entry->name).text,
                           rapt__shown(entry->dtype).text);
     entry->dtype = dtype->name;
     if (!rapt__times(entry->count, dtype->bits, &bits))
-        return bad_entry(r, entry->name, "its size overflows");
-    if (bits % 8 != 0) return bad_entry(r, entry->name, "its size is not a whole number of bytes");
+        return bad_entry(r, entry->name, "has a size that overflows");
+    if (bits % 8 != 0)
+        return bad_entry(r, entry->name, "has a size that is not a whole number of bytes");
     if (bits / 8 != entry->end - entry->begin)
-        return bad_entry(r, entry->name, "its offsets do not match its shape and dtype");
+        return bad_entry(r, entry->name, "has offsets that do not match its shape and dtype");
     return RAPT_OK;
 }
 
@@ -176,7 +177,7 @@ static rapt_status read_all(struct header_reading *r)
 {
     struct json *json = &r->json;
     if (r->file->header[0] != '{')
-        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: its header does not begin with '{'",
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: the header does not begin with '{'",
                           r->file->main.source.label.text);
     if (!rapt__json_want(json, '{')) return bad_json(r);
     if (!rapt__json_next(json, '}')) {

@@ -143,7 +143,7 @@ rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip
     }
     *data = d.data;
     if (!wrong) return status;
-    return rapt__fail(why, RAPT_BAD_FILE, "%s: member \"%s\": %s", source->label.text,
+    return rapt__fail(why, RAPT_BAD_FILE, "%s: member \"%s\" %s", source->label.text,
                       rapt__shown(member->name).text, wrong);
 }
 
@@ -167,7 +167,7 @@ rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip
 {
     (void)data, (void)allocator;
     return rapt__fail(why, RAPT_BAD_FILE,
-                      "%s: member \"%s\": is deflated, but rapt was built without zlib",
+                      "%s: member \"%s\" is deflated, but rapt was built without zlib",
                       source->label.text, rapt__shown(member->name).text);
 }
 
@@ -176,7 +176,7 @@ static rapt_status gunzip(const struct disk_source *source, uint64_t size, unsig
 {
     (void)size, (void)data, (void)allocator;
     return rapt__fail(why, RAPT_BAD_FILE,
-                      "%s: is compressed by gzip, but rapt was built without zlib",
+                      "%s is compressed with gzip, but rapt was built without zlib",
                       source->label.text);
 }
 
@@ -191,11 +191,11 @@ static rapt_status gzip_size(const struct disk_source *source, uint64_t *size, r
     *size = 0;
     for (int i = 4; i-- > 0;) *size = *size << 8 | last[i];
     if (*size <= source->size * RATIO + GZIP_MORE && *size < SIZE_MAX) return RAPT_OK;
-    return rapt__fail(
-        why, RAPT_BAD_FILE,
-        "%s: its %llu bytes inflate to %llu, more than any model needs; if you trust the "
-        "file, decompress it first",
-        source->label.text, (unsigned long long)source->size, (unsigned long long)*size);
+    return rapt__fail(why, RAPT_BAD_FILE,
+                      "%s: %llu bytes inflate to %llu, more than any model needs; if you trust the "
+                      "file, decompress it first",
+                      source->label.text, (unsigned long long)source->size,
+                      (unsigned long long)*size);
 }
 
 static rapt_status replace_by_inflated(struct disk_source *source, const rapt_allocator *allocator,

@@ -1,4 +1,4 @@
-/* json.h - reads JSON token by token, without a tree, recursion or memory of its own. */
+/* json.h - reads JSON token by token. It needs no tree or recursion and allocates no memory. */
 #ifndef RAPT_LIB_FORMAT_JSON_H
 #define RAPT_LIB_FORMAT_JSON_H
 

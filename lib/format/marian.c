@@ -1,7 +1,7 @@
 /* marian.c - the type codes and special names of Marian's files.
 
-   A code is the sum of a class and a size. Bergamot's fork, which Firefox uses, has classes of its
-   own. Source: src/common/types.h and src/tensors/cpu/expression_graph_packable.h of
+   A code is the sum of a class and a size. Bergamot's fork, which Firefox uses, has other classes.
+   Source: src/common/types.h and src/tensors/cpu/expression_graph_packable.h of
    marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
 #include "marian.h"
 

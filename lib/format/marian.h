@@ -32,7 +32,7 @@ rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why);
 /* Suffix that, added to the name of a matrix, names the scale with which the rows multiplied by it
    are quantized. */
 #define MARIAN_ALPHA "_QuantMultA"
-/* Prefix of the name of a text that is not a tensor. */
+/* Prefix of the name of an item that is text instead of a tensor. */
 #define MARIAN_SPECIAL "special:"
 
 #endif

@@ -6,9 +6,9 @@
        the bytes of each item in order
 
    An item may have more bytes than its elements need (Marian pads to 256). intgemm8 and intgemm16
-   items are integers followed by their scale, stored column by column except for embeddings; their
-   value is q x (1 / scale). A prefix "F0::" of a name is dropped. Source: src/common/binary.cpp of
-   marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
+   items are integers followed by their scale. They are stored column by column, except for
+   embeddings; their value is q x (1 / scale). A prefix "F0::" of a name is dropped. Source:
+   src/common/binary.cpp of marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
 #include "cursor.h"
 #include "dtype.h"
 #include "marian.h"
@@ -58,7 +58,8 @@ static rapt_status take_shape(struct marian_reading *r, uint64_t rank, struct te
     entry->rank = (int)rank;
     for (int i = 0; i < entry->rank; i++) {
         uint64_t size = rapt__cursor_number(&r->shapes, 4, "a dimension");
-        if (size > INT32_MAX) return bad_item(r, entry, "a dimension is negative or too large");
+        if (size > INT32_MAX)
+            return bad_item(r, entry, "has a dimension that is negative or too large");
         entry->shape[i] = (size_t)size;
     }
     return r->shapes.status;
@@ -82,12 +83,12 @@ static rapt_status take_item(struct marian_reading *r, struct marian_item *item)
         return RAPT_OK;
     }
     if (item->type)
-        return rapt__fail(
-            r->why, RAPT_BAD_FILE,
-            "%s: tensor \"%s\": %s is a memory layout for one kind of processor; convert the "
-            "model to float32, intgemm8 or intgemm16",
-            r->file->main.source.label.text, rapt__shown(entry->name).text, item->type->name);
-    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\": its type 0x%llx is unknown",
+        return rapt__fail(r->why, RAPT_BAD_FILE,
+                          "%s: tensor \"%s\" has type %s, a memory layout for one kind of "
+                          "processor; convert the model to float32, intgemm8 or intgemm16",
+                          r->file->main.source.label.text, rapt__shown(entry->name).text,
+                          item->type->name);
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: tensor \"%s\" has the unknown type 0x%llx",
                       r->file->main.source.label.text, rapt__shown(entry->name).text,
                       (unsigned long long)code);
 }
@@ -99,10 +100,10 @@ static rapt_status locate_item(struct marian_reading *r, struct marian_item *ite
     const struct dtype *dtype = rapt__dtype_find(entry->dtype);
     size_t bytes, needed;
     if (!rapt__tensors_count_shape(entry, dtype->bits))
-        return bad_item(r, entry, "its size overflows");
+        return bad_item(r, entry, "has a size that overflows");
     bytes = entry->count * (dtype->bits / 8);
     if (!rapt__plus(bytes, item->type->scaled ? 4 : 0, &needed) || needed > item->size)
-        return bad_item(r, entry, "it has too few bytes for its shape and type");
+        return bad_item(r, entry, "has too few bytes for its shape and type");
     entry->begin = (size_t)r->data.at;
     entry->end = entry->begin + bytes;
     rapt__cursor_skip(&r->data, item->size, entry->name);
@@ -160,7 +161,7 @@ rapt_status rapt__marian_read(struct tensor_file *file, rapt_message *why)
     struct marian_reading r = {.file = file, .why = why};
     r.data = (struct cursor){.source = &file->main.source, .why = why};
     if (file->main.source.size > SIZE_MAX / 2)
-        return rapt__fail(why, RAPT_BAD_FILE, "%s: is too large for this machine",
+        return rapt__fail(why, RAPT_BAD_FILE, "%s is too large for this machine",
                           file->main.source.label.text);
     rapt_status status = measure_items(&r);
     if (status == RAPT_OK) status = rapt__tensors_reserve(file, r.items, why);

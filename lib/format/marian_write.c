@@ -191,7 +191,7 @@ static rapt_status check_tensors(struct marian_writing *w)
         const struct tensor_source *s = &w->sources[i];
         if (strncmp(s->name, MARIAN_SPECIAL, strlen(MARIAN_SPECIAL)) == 0)
             return rapt__fail(w->why, RAPT_BAD_ARGUMENT,
-                              "tensor \"%s\": names that begin with special: are reserved",
+                              "tensor \"%s\" has a reserved name, because it begins with special:",
                               rapt__shown(s->name).text);
         for (int d = 0; d < s->rank; d++)
             if (s->shape[d] > INT32_MAX)

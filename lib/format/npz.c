@@ -88,7 +88,7 @@ static bool take_size(const char **at, size_t *size)
 static rapt_status take_descr(struct npy_reading *r)
 {
     const char *descr = take_text(r);
-    if (!descr) return bad_array(r, "its descr is not a string");
+    if (!descr) return bad_array(r, "has a descr that is not a string");
     const char *kind = descr + (*descr && strchr("<>|", *descr));
     r->entry->big_endian = *descr == '>';
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -106,26 +106,27 @@ static rapt_status take_order(struct npy_reading *r)
 {
     r->fortran = take_token(r, "True");
     if (r->fortran || take_token(r, "False")) return RAPT_OK;
-    return bad_array(r, "its fortran_order is neither True nor False");
+    return bad_array(r, "has a fortran_order that is neither True nor False");
 }
 
 /* (), (3,), (3, 4) */
 static rapt_status take_shape(struct npy_reading *r)
 {
     struct tensor_entry *entry = r->entry;
-    if (!take_token(r, "(")) return bad_array(r, "its shape is not a tuple");
+    if (!take_token(r, "(")) return bad_array(r, "has a shape that is not a tuple");
     while (!take_token(r, ")")) {
         size_t size = 0;
         skip_blanks(r);
-        if (*r->at < '0' || *r->at > '9') return bad_array(r, "a dimension is not a number");
+        if (*r->at < '0' || *r->at > '9')
+            return bad_array(r, "has a dimension that is not a number");
         const char *at = r->at;
-        if (!take_size(&at, &size)) return bad_array(r, "its size overflows");
+        if (!take_size(&at, &size)) return bad_array(r, "has a size that overflows");
         r->at += at - r->at;
         if (entry->rank == TENSOR_RANK) return bad_array(r, "has more than 8 dimensions");
         entry->shape[entry->rank++] = size;
         const bool more = take_token(r, ",");
         if (!more && (entry->rank == 1 || !take_token(r, ")")))
-            return bad_array(r, "its shape is not a tuple");
+            return bad_array(r, "has a shape that is not a tuple");
         if (!more) break;
     }
     return RAPT_OK;
@@ -140,28 +141,28 @@ enum { KEYS = sizeof keys / sizeof *keys };
 
 static rapt_status parse(struct npy_reading *r)
 {
-    if (!take_token(r, "{")) return bad_array(r, "its header is not a dictionary");
+    if (!take_token(r, "{")) return bad_array(r, "has a header that is not a dictionary");
     while (!take_token(r, "}")) {
         const char *key = take_text(r);
         int i = 0;
         while (key && i < KEYS && strcmp(keys[i].key, key) != 0) i++;
         if (!key || i == KEYS || r->seen[i])
-            return bad_array(r, "its header has an unknown or duplicate key");
-        if (!take_token(r, ":")) return bad_array(r, "its header has a key without a value");
+            return bad_array(r, "has a header with an unknown or duplicate key");
+        if (!take_token(r, ":")) return bad_array(r, "has a key without a value in its header");
         r->seen[i] = true;
         rapt_status status = keys[i].take(r);
         if (status != RAPT_OK) return status;
         if (take_token(r, ",")) continue;
         if (take_token(r, "}")) break;
-        return bad_array(r, "its header has no closing brace");
+        return bad_array(r, "has a header without a closing brace");
     }
     for (int i = 0; i < KEYS; i++)
-        if (!r->seen[i]) return bad_array(r, "its header lacks descr, fortran_order or shape");
+        if (!r->seen[i]) return bad_array(r, "has a header without descr, fortran_order or shape");
     r->at += strspn(r->at, " \n");
-    return *r->at ? bad_array(r, "its header continues after the dictionary") : RAPT_OK;
+    return *r->at ? bad_array(r, "has a header that continues after the dictionary") : RAPT_OK;
 }
 
-/* Turns a text that is a single element into one dimension of bytes. */
+/* Turns a string stored as a single element into one dimension of bytes. */
 static rapt_status spread_text(struct npy_reading *r)
 {
     struct tensor_entry *entry = r->entry;
@@ -203,20 +204,21 @@ static rapt_status read_array(struct npy_reading *r, const struct disk_source *s
     uint64_t length = rapt__cursor_number(&c, wide, "the length of a header");
     if (c.status != RAPT_OK) return c.status;
     if (length > HEADER_MAX || length > size - 8 - (uint64_t)wide)
-        return bad_array(r, "its header is too long");
+        return bad_array(r, "has a header that is too long");
     rapt__cursor_bytes(&c, r->text, (size_t)length, "a header");
     if (c.status != RAPT_OK) return c.status;
     r->text[length] = 0;
     r->at = r->text;
-    if (strlen(r->text) != length) return bad_array(r, "its header contains a 0 byte");
+    if (strlen(r->text) != length) return bad_array(r, "has a 0 byte in its header");
     rapt_status status = parse(r);
     if (status == RAPT_OK && r->text_size > 0) status = spread_text(r);
     if (status == RAPT_OK) status = check_order(r);
     if (status != RAPT_OK) return status;
     const struct dtype *dtype = rapt__dtype_find(entry->dtype);
-    if (!rapt__tensors_count_shape(entry, dtype->bits)) return bad_array(r, "its size overflows");
+    if (!rapt__tensors_count_shape(entry, dtype->bits))
+        return bad_array(r, "has a size that overflows");
     if (entry->count * (dtype->bits / 8) != size - (c.at - begin))
-        return bad_array(r, "its size does not match its shape and type");
+        return bad_array(r, "has a size that does not match its shape and type");
     entry->begin = (size_t)c.at;
     entry->end = (size_t)(begin + size);
     return RAPT_OK;

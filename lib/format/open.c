@@ -68,13 +68,13 @@ static rapt_status recognize(const struct disk_source *source, tensor_reader **r
         *read = rapt__torch_legacy_read;
     else if (memcmp(first, "version h", FIRST_BYTES) == 0)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "%s: is a Git LFS pointer; download the file itself (git lfs pull)",
+                          "%s is a Git LFS pointer; download the file itself (git lfs pull)",
                           source->label.text);
     else if (first[0] == '{')
         *read = rapt__shards_read;
     else
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "%s: is not a model or a file of tensors in a format that rapt reads",
+                          "%s is not a model or tensor file in a format that rapt reads",
                           source->label.text);
     return RAPT_OK;
 }
@@ -87,7 +87,7 @@ rapt_status rapt__torch_file_read(struct tensor_file *file, rapt_message *why)
     if (status != RAPT_OK) return status;
     if (read == read_zip || read == rapt__torch_legacy_read) status = read(file, why);
     if (status != RAPT_OK || file->container == CONTAINER_PYTORCH) return status;
-    return rapt__fail(why, RAPT_BAD_FILE, "%s: was not written by torch.save", source->label.text);
+    return rapt__fail(why, RAPT_BAD_FILE, "%s was not written by torch.save", source->label.text);
 }
 
 rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,

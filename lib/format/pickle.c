@@ -128,7 +128,7 @@ static rapt_status take_line(struct pickle_reading *r, struct pickle_value *line
     return RAPT_OK;
 }
 
-/* Copies a text for a message, replacing all but printable ASCII by '?'. */
+/* Copies a string for a message, replacing all but printable ASCII with '?'. */
 static void show_text(char shown[64], const char *text, size_t size)
 {
     size_t used = rapt__min_size(size, 63);

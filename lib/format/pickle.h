@@ -21,7 +21,8 @@ enum pickle_kind {
     PICKLE_LIST,    /* the pairs whose `of` equals first, in order; their keys are PICKLE_NONE */
     PICKLE_DICT,    /* the pairs whose `of` equals first */
     PICKLE_GLOBAL,  /* first is the index in the table of known names */
-    PICKLE_STORAGE, /* of `number` elements; text[size] is its key, first the global of its type */
+    PICKLE_STORAGE, /* a storage of `number` elements; text[size] is its key, first is the global of
+                       its type */
     PICKLE_TENSOR   /* items[first .. first + 4): storage, offset, shape, strides; the last two are
                        tuples */
 };
@@ -49,7 +50,7 @@ struct pickle { /* initialized as {allocator, label, why} */
     size_t pair_count, pair_capacity;
     uint32_t containers; /* number of dicts and lists so far */
     struct pickle_value result;
-    size_t at; /* offset where the pickle begins; after a run, where it ended */
+    size_t at; /* offset of the beginning of the pickle; after a run, of its end */
 };
 
 /* Executes the pickle that begins at pickle->at in bytes[size], where size <= PICKLE_MAX. The bytes

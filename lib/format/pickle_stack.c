@@ -15,7 +15,7 @@ rapt_status rapt__pickle_fail(const struct pickle_reading *r, const char *what)
 
 static rapt_status too_many(const struct pickle *p)
 {
-    return rapt__fail(p->why, RAPT_BAD_FILE, "%s: its pickle has more than %d values", p->label,
+    return rapt__fail(p->why, RAPT_BAD_FILE, "%s: the pickle has more than %d values", p->label,
                       (int)VALUES_MAX);
 }
 
@@ -26,7 +26,7 @@ rapt_status rapt__pickle_append(struct pickle *p, struct pickle_values *to,
     if (to->count == to->capacity) {
         void *grown = rapt__grown(&p->allocator, to->values, &to->capacity, sizeof value);
         if (!grown)
-            return rapt__fail(p->why, RAPT_NO_MEMORY, "%s: out of memory for its pickle", p->label);
+            return rapt__fail(p->why, RAPT_NO_MEMORY, "%s: out of memory for the pickle", p->label);
         to->values = grown;
     }
     to->values[to->count++] = value;
@@ -121,7 +121,7 @@ static rapt_status add_pair(struct pickle_reading *r, struct pickle_pair pair)
     if (p->pair_count == p->pair_capacity) {
         void *grown = rapt__grown(&p->allocator, p->pairs, &p->pair_capacity, sizeof pair);
         if (!grown)
-            return rapt__fail(p->why, RAPT_NO_MEMORY, "%s: out of memory for its pickle", p->label);
+            return rapt__fail(p->why, RAPT_NO_MEMORY, "%s: out of memory for the pickle", p->label);
         p->pairs = grown;
     }
     p->pairs[p->pair_count++] = pair;

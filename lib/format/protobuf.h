@@ -1,5 +1,5 @@
-/* protobuf.h - reads a Protocol Buffers message field by field, without a schema, a tree, recursion
-   or memory of its own. */
+/* protobuf.h - reads a Protocol Buffers message field by field. It needs no schema, tree or
+   recursion and allocates no memory. */
 #ifndef RAPT_LIB_FORMAT_PROTOBUF_H
 #define RAPT_LIB_FORMAT_PROTOBUF_H
 

@@ -37,7 +37,7 @@ static rapt_status measure_header(const struct disk_source *source, size_t *size
                           "%s: the file ends within its header, after %llu of %llu bytes", label,
                           (unsigned long long)(source->size - PREFIX), (unsigned long long)n);
     if (source->size > SIZE_MAX / 2)
-        return rapt__fail(why, RAPT_BAD_FILE, "%s: is too large for this machine", label);
+        return rapt__fail(why, RAPT_BAD_FILE, "%s is too large for this machine", label);
     *size = (size_t)n;
     *data = (size_t)(source->size - PREFIX - n);
     return RAPT_OK;
@@ -50,7 +50,7 @@ rapt_status rapt__safetensors_read(struct tensor_file *file, rapt_message *why)
     if (status != RAPT_OK) return status;
     file->header = rapt__alloc(&file->allocator, size);
     if (!file->header)
-        return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory for its header",
+        return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory for the header",
                           file->main.source.label.text);
     file->header_size = size;
     file->main.data_at = PREFIX + size;

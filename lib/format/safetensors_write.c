@@ -2,8 +2,8 @@
    a path or in order to a writer that the caller supplies.
 
    Spaces after the JSON make n + 8 a multiple of 64, so that the data begins on a cache line. The
-   reader's parser checks the header before the first byte is written, so that every file that is
-   written can be read. */
+   reader's parser checks the header before the first byte is written, so every file that is written
+   can be read. */
 #include "tensors.h"
 
 #include <stdio.h>
@@ -154,11 +154,11 @@ static rapt_status compose(const struct tensor_writing *w, struct text *text, co
     struct text header = {0};
     put_header(&header, w);
     if (header.overflow || !rapt__plus(header.used, PREFIX, &text->used))
-        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "%s: the size of its header overflows",
+        return rapt__fail(w->why, RAPT_BAD_ARGUMENT, "%s: the size of the header overflows",
                           rapt__shown(path).text);
     text->bytes = rapt__alloc(w->allocator, text->used);
     if (!text->bytes)
-        return rapt__fail(w->why, RAPT_NO_MEMORY, "%s: out of memory for its header",
+        return rapt__fail(w->why, RAPT_NO_MEMORY, "%s: out of memory for the header",
                           rapt__shown(path).text);
     for (int i = 0; i < PREFIX; i++)
         text->bytes[i] = (char)(unsigned char)((uint64_t)header.used >> 8 * i & 0xFF);

@@ -4,8 +4,8 @@
        {"metadata": {"total_size": number, ..} or anything else, "weight_map": {tensor: file, ..}}
 
    A file is named without a folder and is in the same folder as the index. It must contain exactly
-   the tensors that the index lists for it. Source: save_pretrained of transformers 4 (Hugging
-   Face). */
+   the tensors that the index lists for it. Source: save_pretrained in Hugging Face Transformers
+   4. */
 #include "json.h"
 #include "tensors.h"
 
@@ -30,7 +30,7 @@ static rapt_status bad_json(const struct shards_reading *r)
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: byte %zu: %s", r->file->main.source.label.text,
                       r->json.at,
                       r->json.error ? r->json.error
-                                    : "is neither a model nor an index of shards, "
+                                    : "this is neither a model nor an index of shards, "
                                       "which has a weight_map; open the file of weights "
                                       "that it belongs to, or the folder");
 }
@@ -49,7 +49,7 @@ static rapt_status add_shard_entry(struct shards_reading *r, const char *tensor,
     return RAPT_OK;
 }
 
-/* {tensor: file, ..} */
+/* Reads the weight map, {tensor: file, ..}. */
 static rapt_status take_map(struct shards_reading *r)
 {
     struct json *json = &r->json;
@@ -136,7 +136,7 @@ static rapt_status check_names(const struct shards_reading *r, const struct tens
                       rapt__shown(shard->entries[end - first].name).text);
 }
 
-/* Moves a part of a shard to the merged file. *number becomes its number there. */
+/* Moves a part of a shard to the merged file. *number receives the part's number there. */
 static rapt_status take_part(struct shards_reading *r, struct tensor_part *own, unsigned *number)
 {
     rapt_status status = rapt__tensors_add_part(r->file, own, number, r->why);
@@ -163,7 +163,7 @@ static rapt_status take_shard(struct shards_reading *r, struct tensor_file *shar
 }
 
 /* Returns the reader for a shard, according to its suffix. It is never the reader of an index, so
-   that an index cannot name another one. */
+   an index cannot name another index. */
 static tensor_reader *reader_of(const char *name)
 {
     size_t size = strlen(name);
@@ -203,7 +203,7 @@ rapt_status rapt__shards_read(struct tensor_file *file, rapt_message *why)
     const struct disk_source *source = &file->main.source;
     file->container = CONTAINER_SHARDS;
     if (!source->path || source->size > HEADER_LIMIT)
-        return rapt__fail(why, RAPT_BAD_FILE, "%s: is an index of shards %s", source->label.text,
+        return rapt__fail(why, RAPT_BAD_FILE, "%s is an index of shards %s", source->label.text,
                           source->path ? "of more than 100 MB" : "without a folder");
     file->header = rapt__alloc(&file->allocator, (size_t)source->size);
     if (!file->header) return rapt__tensors_no_memory(file, why);

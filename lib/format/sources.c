@@ -17,7 +17,7 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the name or fill function of a tensor is NULL");
     const struct shown name = rapt__shown(source->name);
     if (source->rank < 0 || source->rank > TENSOR_RANK)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\": its rank is %d, not 0 to 8",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\" has rank %d, not 0 to 8",
                           name.text, source->rank);
     bool fits = true, empty = false;
     for (int i = 0; i < source->rank; i++) {
@@ -28,7 +28,8 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
             fits = false;
     }
     if (!fits || !rapt__plus(*total, empty ? 0 : bytes, total))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\": its size overflows", name.text);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\" has a size that overflows",
+                          name.text);
     return RAPT_OK;
 }
 
@@ -42,7 +43,7 @@ rapt_status rapt__sources_check(const struct tensor_source *sources, int count, 
         rapt_status status = rapt__source_check(&sources[i], &total, why);
         if (status != RAPT_OK) return status;
         if (!sources[i].name[0] || !rapt__is_utf8(sources[i].name))
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor %d: its name is empty or not UTF-8",
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "the name of tensor %d is empty or not UTF-8",
                               i);
         for (int k = 0; k < i; k++)
             if (strcmp(sources[i].name, sources[k].name) == 0)

@@ -8,13 +8,13 @@
 rapt_status rapt__tensors_bad(const struct tensor_file *file, const char *name, const char *what,
                               rapt_message *why)
 {
-    return rapt__fail(why, RAPT_BAD_FILE, "%s: tensor \"%s\": %s", file->main.source.label.text,
+    return rapt__fail(why, RAPT_BAD_FILE, "%s: tensor \"%s\" %s", file->main.source.label.text,
                       rapt__shown(name).text, what);
 }
 
 rapt_status rapt__tensors_no_memory(const struct tensor_file *file, rapt_message *why)
 {
-    return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory for its header",
+    return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory for the header",
                       file->main.source.label.text);
 }
 

@@ -1,5 +1,5 @@
-/* tensors.h - the representation of an open file of tensors. The reader of a format fills in a
-   struct tensor_file; tensors.c, elements.c and open.c use it from then on. */
+/* tensors.h - the representation of an open tensor file. The reader of a format fills in a struct
+   tensor_file; tensors.c, elements.c and open.c use it from then on. */
 #ifndef RAPT_LIB_FORMAT_TENSORS_H
 #define RAPT_LIB_FORMAT_TENSORS_H
 
@@ -33,8 +33,8 @@ struct tensor_file {
     struct tensor_metadata *metadata;
 };
 
-/* Fills in a file whose main source is open and which is otherwise empty. If it fails, the caller
-   must free the file. */
+/* Reads the entries of a file whose main source is open and which is otherwise empty. If it fails,
+   the caller must free the file. */
 typedef rapt_status tensor_reader(struct tensor_file *file, rapt_message *why);
 tensor_reader rapt__safetensors_read, rapt__ct2_read, rapt__marian_read, rapt__shards_read,
     rapt__torch_legacy_read;
@@ -72,10 +72,11 @@ struct tensor_entry *rapt__tensors_named(const struct tensor_file *file, const c
 /* Computes entry->count from the shape. Returns false if the count or count x bits overflows. */
 bool rapt__tensors_count_shape(struct tensor_entry *entry, unsigned bits);
 
-/* Fails with RAPT_BAD_FILE and "file: tensor "name": what". */
+/* Fails with RAPT_BAD_FILE and the message "file: tensor "name" what", in which `what` begins with
+   a verb. */
 rapt_status rapt__tensors_bad(const struct tensor_file *file, const char *name, const char *what,
                               rapt_message *why);
-/* Returns whether a 0-terminated text is UTF-8. */
+/* Returns true if a 0-terminated string is UTF-8. */
 bool rapt__is_utf8(const char *text);
 rapt_status rapt__tensors_no_memory(const struct tensor_file *file, rapt_message *why);
 
@@ -95,10 +96,10 @@ int rapt__ct2_type(const char *dtype); /* returns the code of a type in model.bi
                                           or -1 if there is none */
 
 /* ---- open.c ---- */
-tensor_reader rapt__torch_file_read; /* reads only files of torch.save */
+tensor_reader rapt__torch_file_read; /* reads only files written by torch.save */
 
-/* Opens the file at a path with the given reader, or if that is NULL, with the one that the first
-   bytes of the file identify. */
+/* Opens the file at a path with the given reader. If the reader is NULL, the first bytes of the
+   file identify the format and its reader. */
 rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
                                     tensor_reader *read, const rapt_allocator *allocator,
                                     rapt_message *why);

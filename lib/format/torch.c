@@ -29,7 +29,7 @@ static rapt_status take_shape(const struct torch_reading *r, const struct pickle
     for (size_t i = 0; i < sizes->size; i++) {
         const struct pickle_value *size = &r->pickle.items.values[sizes->first + i];
         if (size->kind != PICKLE_NUMBER || size->number < 0 || (uint64_t)size->number > SIZE_MAX)
-            return rapt__torch_bad(r, entry->name, "a dimension is negative or too large");
+            return rapt__torch_bad(r, entry->name, "has a dimension that is negative or too large");
         entry->shape[i] = (size_t)size->number;
     }
     return RAPT_OK;
@@ -47,7 +47,7 @@ static rapt_status check_strides(const struct torch_reading *r, const struct pic
     for (size_t i = strides->size; i-- > 0;) {
         const struct pickle_value *stride = &r->pickle.items.values[strides->first + i];
         if (stride->kind != PICKLE_NUMBER || stride->number < 0)
-            return rapt__torch_bad(r, entry->name, "a stride is negative or not a number");
+            return rapt__torch_bad(r, entry->name, "has a stride that is negative or not a number");
         uint64_t value = (uint64_t)stride->number;
         if (entry->shape[i] != 1 && value != row_major) rows = false;
         if (entry->shape[i] != 1 && value != (i == 0 ? 1 : entry->shape[0])) columns = false;
@@ -56,7 +56,7 @@ static rapt_status check_strides(const struct torch_reading *r, const struct pic
     entry->transposed = columns && !rows;
     if (rows || columns || entry->count == 0) return RAPT_OK;
     return rapt__torch_bad(r, entry->name,
-                           "its strides skip or permute elements; save a contiguous copy");
+                           "has strides that skip or permute elements; save a contiguous copy");
 }
 
 static rapt_status add_tensor(struct torch_reading *r, const struct pickle_pair *pair)
@@ -68,7 +68,7 @@ static rapt_status add_tensor(struct torch_reading *r, const struct pickle_pair 
     entry.name = rapt__tensors_text(r->file, pair->key.text, pair->key.size, r->why);
     if (!entry.name) return RAPT_NO_MEMORY;
     if (strlen(entry.name) != pair->key.size || !rapt__is_utf8(entry.name))
-        return rapt__torch_bad(r, entry.name, "its name is not UTF-8 or contains a 0");
+        return rapt__torch_bad(r, entry.name, "has a name that is not UTF-8 or contains a 0");
     if (pair->value.kind != PICKLE_TENSOR) return rapt__torch_bad(r, entry.name, "is not a tensor");
     const struct pickle_value *is = r->pickle.items.values + pair->value.first;
     const struct dtype *dtype = rapt__dtype_find(rapt__pickle_dtype(is[0].first));
@@ -78,7 +78,7 @@ static rapt_status add_tensor(struct torch_reading *r, const struct pickle_pair 
     rapt_status status = take_shape(r, &is[2], &entry);
     if (status != RAPT_OK) return status;
     if (!rapt__tensors_count_shape(&entry, dtype->bits))
-        return rapt__torch_bad(r, entry.name, "its size overflows");
+        return rapt__torch_bad(r, entry.name, "has a size that overflows");
     status = check_strides(r, &is[3], &entry);
     if (status == RAPT_OK) status = r->find(r, &is[0], dtype, &entry, &begin);
     if (status != RAPT_OK) return status;
@@ -115,13 +115,13 @@ static rapt_status find_dict(const struct torch_reading *r, struct pickle_value 
     const char *found = NULL;
     *dict = p->result;
     if (dict->kind != PICKLE_DICT)
-        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: its pickle is not a dictionary", p->label);
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: the pickle is not a dictionary", p->label);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct pickle_value *inner = rapt__pickle_get(p, &p->result, names[i]);
         if (!inner || inner->kind != PICKLE_DICT) continue;
         if (found)
             return rapt__fail(r->why, RAPT_BAD_FILE,
-                              "%s: has two state dicts, \"%s\" and \"%s\"; save only one of them",
+                              "%s has two state dicts, \"%s\" and \"%s\"; save only one of them",
                               p->label, found, names[i]);
         found = names[i];
         *dict = *inner;

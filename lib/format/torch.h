@@ -26,7 +26,7 @@ struct torch_reading rapt__torch_reading(struct tensor_file *file, torch_find_fn
 /* Adds the tensors of the state dict, which is the result of the pickle or its item "model",
    "state_dict" or "model_state_dict". `size` is the size of the pickle in bytes. */
 rapt_status rapt__torch_add(struct torch_reading *r, size_t size);
-/* Fails with RAPT_BAD_FILE and "file: tensor "name": what". */
+/* Fails with RAPT_BAD_FILE and the message "file: tensor "name" what". */
 rapt_status rapt__torch_bad(const struct torch_reading *r, const char *name, const char *what);
 
 #endif

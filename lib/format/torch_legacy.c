@@ -91,7 +91,8 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
 {
     const struct torch_storage *found = find_key(r->form, storage); /* all have been collected */
     (void)dtype;
-    if (!found->listed) return rapt__torch_bad(r, entry->name, "its storage is not in the file");
+    if (!found->listed)
+        return rapt__torch_bad(r, entry->name, "has a storage that is not in the file");
     *begin = found->begin;
     return RAPT_OK;
 }
@@ -102,8 +103,8 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
 static rapt_status locate(struct torch_reading *r, const struct pickle_value *key, struct cursor *c)
 {
     struct torch_storage *s = key->kind == PICKLE_TEXT ? find_key(r->form, key) : NULL;
-    if (!s) return bad_torch_file(r, "its list of storages contains one that no tensor uses");
-    if (s->listed) return bad_torch_file(r, "its list of storages contains one twice");
+    if (!s) return bad_torch_file(r, "the list of storages contains one that no tensor uses");
+    if (s->listed) return bad_torch_file(r, "the list of storages contains one twice");
     const uint64_t size = rapt__dtype_find(rapt__pickle_dtype(s->is.first))->bits / 8;
     const uint64_t count = rapt__cursor_number(c, 8, "the size of a storage");
     if (c->status != RAPT_OK) return c->status;
@@ -119,7 +120,7 @@ static rapt_status locate_all(struct torch_reading *r, const struct pickle_value
 {
     struct cursor c = {.source = &r->file->main.source, .at = r->pickle.at, .why = r->why};
     rapt_status status = RAPT_OK;
-    if (list->kind != PICKLE_LIST) return bad_torch_file(r, "it has no list of storages");
+    if (list->kind != PICKLE_LIST) return bad_torch_file(r, "there is no list of storages");
     for (size_t i = 0; i < r->pickle.pair_count && status == RAPT_OK; i++)
         if (r->pickle.pairs[i].of == list->first) status = locate(r, &r->pickle.pairs[i].value, &c);
     if (status != RAPT_OK || rapt__cursor_left(&c) == 0) return status;
@@ -136,16 +137,16 @@ static rapt_status check_head(struct torch_reading *r, const unsigned char *byte
     if (status != RAPT_OK) return status;
     if (p->result.kind != PICKLE_LONG || p->result.size != sizeof magic ||
         memcmp(p->result.text, magic, sizeof magic) != 0)
-        return bad_torch_file(r, "is a pickle, but not one of torch.save");
+        return bad_torch_file(r, "the pickle was not written by torch.save");
     status = rapt__pickle_run(p, bytes, size);
     if (status != RAPT_OK) return status;
     if (p->result.kind != PICKLE_NUMBER || p->result.number != VERSION)
-        return bad_torch_file(r, "its version is not 1001, the only one that PyTorch has used");
+        return bad_torch_file(r, "the version is not 1001, the only version that PyTorch has used");
     status = rapt__pickle_run(p, bytes, size);
     if (status != RAPT_OK) return status;
     const struct pickle_value *order = rapt__pickle_get(p, &p->result, "little_endian");
     if (order && order->kind == PICKLE_NUMBER && order->number == 1) return RAPT_OK;
-    return bad_torch_file(r, "its little_endian is not True");
+    return bad_torch_file(r, "little_endian is not True");
 }
 
 /* Reads the state dict and locates the storages. form->all is allocated here, because only the

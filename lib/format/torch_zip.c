@@ -60,10 +60,10 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
     int length = snprintf(path, sizeof path, "%.*sdata/%.*s", (int)form->folder_size, form->folder,
                           (int)rapt__min_size(storage->size, PATH), storage->text);
     const struct zip_member *member = length < PATH ? rapt__zip_find(form->zip, path) : NULL;
-    if (!member) return rapt__torch_bad(r, entry->name, "its storage is not in the file");
+    if (!member) return rapt__torch_bad(r, entry->name, "has a storage that is not in the file");
     if (storage->number < 0 || size > UINT64_MAX / 8 || size * (dtype->bits / 8) != member->size)
         return rapt__torch_bad(r, entry->name,
-                               "the size of its storage differs from that in the pickle");
+                               "has a storage whose size differs from the size in the pickle");
     return find_part(r, member, &entry->part, begin);
 }
 
@@ -94,7 +94,7 @@ static rapt_status check_order(struct torch_reading *r)
     const bool little = status == RAPT_OK && order && memcmp(order, "little", ORDER) == 0;
     if (order) rapt__free(&r->file->allocator, order, ORDER);
     if (status != RAPT_OK || little) return status;
-    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: its byteorder is not \"little\"",
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: byteorder is not \"little\"",
                       r->file->main.source.label.text);
 }
 

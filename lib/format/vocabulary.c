@@ -169,7 +169,7 @@ static rapt_status read_vocabulary_lines(struct vocabulary_reading *r, bool yaml
         char *newline = memchr(at, '\n', (size_t)(end - at));
         char *stop = newline ? newline : end, *next = stop + (newline != NULL);
         if (strip && stop > at && stop[-1] == '\r') stop--;
-        if (!is_utf8(at, stop)) return fail_line(r, "is not UTF-8 or contains a 0");
+        if (!is_utf8(at, stop)) return fail_line(r, "the line is not UTF-8 or contains a 0");
         if (yaml) {
             status = take_yaml_line(r, at, stop, &waiting);
         } else {
@@ -224,7 +224,7 @@ static rapt_status read_flow(struct vocabulary_reading *r)
 {
     struct vocabulary *v = r->vocabulary;
     char *end = v->text + v->size, *at = skip_space(r, v->text, end);
-    if (!is_utf8(at, end)) return fail_line(r, "is not UTF-8 or contains a 0");
+    if (!is_utf8(at, end)) return fail_line(r, "the line is not UTF-8 or contains a 0");
     at = skip_space(r, at + 1, end);
     while (at < end && *at != '}') {
         rapt_status status = take_flow_word(r, &at, end);
@@ -261,7 +261,7 @@ static rapt_status arrange(struct vocabulary_reading *r)
 {
     struct vocabulary *v = r->vocabulary;
     if (v->count == 0 || v->count > INT_MAX)
-        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: has %zu tokens, not 1 to 2^31 - 1",
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s has %zu tokens, not 1 to 2^31 - 1",
                           r->label.text, v->count);
     v->tokens = rapt__alloc(&v->allocator, v->count * sizeof *v->tokens);
     if (!v->tokens) return no_vocabulary_memory(r);

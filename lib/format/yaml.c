@@ -185,7 +185,7 @@ static rapt_status take_key(struct yaml_reading *r, char *at, char *end)
         if (key && (colon == end || *colon != ':')) return fail_yaml(r, "a key has no ':'");
     } else {
         colon = find_colon(at, end_of_plain(at, end));
-        if (!colon) return fail_yaml(r, "is neither a key nor an element of a list");
+        if (!colon) return fail_yaml(r, "this is neither a key nor an element of a list");
         key = rapt__yaml_plain(at, colon, &error);
     }
     if (!key) return fail_yaml(r, error);
@@ -196,7 +196,7 @@ static rapt_status take_key(struct yaml_reading *r, char *at, char *end)
     return take_value(r, colon + 1, end);
 }
 
-/* Reads a list, or an element of one, on a line of its own after a key without a value. */
+/* Reads a list, or one of its elements, on a separate line after a key without a value. */
 static rapt_status take_inner(struct yaml_reading *r, const char *start, char *at, char *end)
 {
     const struct yaml_item *head = r->head ? &r->yaml->items[r->head - 1] : NULL;
@@ -228,7 +228,7 @@ static rapt_status take_line(struct yaml_reading *r, char *at, char *end)
     if (r->ended) return fail_yaml(r, "there is text after the end (...) of the document");
     r->ended = at == start && end - at >= 3 && strncmp(at, "...", 3) == 0 && ends_here(at + 3, end);
     if (r->ended) return RAPT_OK;
-    if (*at == '\t') return fail_yaml(r, "is indented by a tab");
+    if (*at == '\t') return fail_yaml(r, "the line is indented by a tab");
     if (at == start && end - at == 3 && strncmp(at, "---", 3) == 0 && r->yaml->count == 0)
         return RAPT_OK;
     if (*at == '%' || *at == '?' || *at == '@' || *at == '`')
@@ -248,8 +248,9 @@ static rapt_status take_lines(struct yaml_reading *r)
         uint32_t code;
         for (char *c = at; c < stop;) {
             size_t length = *c ? rapt__utf8_decode(c, (size_t)(stop - c), &code) : 0;
-            if (length == 0) return fail_yaml(r, "is not UTF-8 or contains a 0");
-            if (*c == '\r' && c + 1 < stop) return fail_yaml(r, "has a CR that is not before LF");
+            if (length == 0) return fail_yaml(r, "the line is not UTF-8 or contains a 0");
+            if (*c == '\r' && c + 1 < stop)
+                return fail_yaml(r, "the line has a CR that is not before LF");
             c += length;
         }
         rapt_status status = take_line(r, at, stop);

@@ -32,13 +32,13 @@ struct zip_reading {
 
 static rapt_status bad_member(struct zip_reading *r, const char *name, const char *what)
 {
-    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: member \"%s\": %s", r->cursor.source->label.text,
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: member \"%s\" %s", r->cursor.source->label.text,
                       rapt__shown(name).text, what);
 }
 
 static rapt_status no_zip_memory(const struct zip_reading *r)
 {
-    return rapt__fail(r->why, RAPT_NO_MEMORY, "%s: out of memory for its directory",
+    return rapt__fail(r->why, RAPT_NO_MEMORY, "%s: out of memory for the directory",
                       r->cursor.source->label.text);
 }
 
@@ -132,7 +132,8 @@ static rapt_status read_extra(struct zip_reading *r, struct zip_member *member, 
         unsigned id = (unsigned)rapt__cursor_number(c, 2, "an extra field");
         unsigned length = (unsigned)rapt__cursor_number(c, 2, "an extra field"), used = 0;
         left -= 4;
-        if (length > left) return bad_member(r, member->name, "an extra field is too long");
+        if (length > left)
+            return bad_member(r, member->name, "has an extra field that is too long");
         for (int i = 0; i < 3 && id == 1; i++) {
             if (*numbers[i] != UINT32_MAX || used + 8 > length) continue;
             *numbers[i] = rapt__cursor_number(c, 8, "a zip64 number");
@@ -166,8 +167,8 @@ static rapt_status check_member(struct zip_reading *r, const struct zip_member *
     if (flags & 1) return bad_member(r, member->name, "is encrypted");
     if (method != 0 && method != 8)
         return rapt__fail(r->why, RAPT_BAD_FILE,
-                          "%s: member \"%s\": method %u; stored (0) and "
-                          "deflate (8) are known",
+                          "%s: member \"%s\" is compressed with method %u; only stored (0) and "
+                          "deflate (8) are supported",
                           r->cursor.source->label.text, rapt__shown(member->name).text, method);
     if (!member->deflated && member->stored != member->size)
         return bad_member(r, member->name, "is stored, but its two sizes differ");
@@ -215,7 +216,7 @@ static rapt_status find_bytes(struct zip_reading *r, struct zip_member *member)
         rapt__cursor_bytes(&c, name, now, "a name");
         if (c.status != RAPT_OK) return c.status;
         if (memcmp(name, member->name + at, now) != 0)
-            return bad_member(r, member->name, "its name differs from that in the directory");
+            return bad_member(r, member->name, "has a different name in the directory");
     }
     rapt__cursor_skip(&c, little(local + 28, 2), "an extra field");
     if (c.status != RAPT_OK) return c.status;

@@ -1,6 +1,7 @@
 /* announce.c - passes tokens to the caller's callback as soon as they are certain to be in the best
-   sequence of a source. That sequence will either be a hypothesis that has already finished or
-   continue a live one, so the common prefix of all live and finished hypotheses is certain. */
+   sequence of a source. The best sequence will be either a finished hypothesis or the continuation
+   of a live hypothesis. Therefore the common prefix of all live and finished hypotheses is
+   certain. */
 #include "generate/search.h"
 
 struct known { /* the certain prefix of a sequence */
@@ -10,8 +11,8 @@ struct known { /* the certain prefix of a sequence */
     bool ended; /* the end token follows */
 };
 
-/* Truncates *k to the common prefix of *k and ids[count]; their first `from` tokens are known to be
-   equal. If *k is empty, it becomes ids. */
+/* Truncates *k to the common prefix of *k and ids[count], of which the first `from` tokens are
+   known to be equal. If *k is empty, it becomes ids. */
 static void agree(struct known *k, const int32_t *ids, const float *log, int count, int from)
 {
     if (!k->ids) {
@@ -23,8 +24,8 @@ static void agree(struct known *k, const int32_t *ids, const float *log, int cou
         if (k->ids[t] != ids[t]) k->count = t;
 }
 
-/* Returns the certain prefix of a source. Once no hypothesis is live, that is the whole best
-   hypothesis. */
+/* Returns the certain prefix of a source's best sequence. Once no hypothesis is live, this is the
+   whole best hypothesis. */
 static struct known known_of(const struct search *s, int source)
 {
     const struct search_memory *m = s->m;

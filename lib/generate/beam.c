@@ -1,9 +1,9 @@
 /* beam.c - beam search: chooses which continuations of a source's hypotheses survive. The sources
    of a batch do not affect each other.
 
-   A step takes the beams + 1 most likely next tokens of every live hypothesis (one of them may be
-   the end) and ranks them all by the log-probability of the whole sequence. Ties go to the earlier
-   hypothesis, then to the lower token. An end token among the first `beams` finishes its
+   A step takes the beams + 1 most likely next tokens of every live hypothesis, one of which may be
+   the end. It ranks all of them by the log-probability of the whole sequence. Ties go to the
+   earlier hypothesis, then to the lower token. An end token among the first `beams` finishes its
    hypothesis; the first `beams` other candidates survive. rapt_search_rules documents where other
    projects differ, and finish.c handles the hypotheses that end. Greedy search is beam search with
    beams = 1. */
@@ -129,8 +129,8 @@ static void force_end(struct search *s, int source)
 }
 
 /* Returns how many of the best candidates count in a step; ends below that rank are ignored. With
-   Marian's rules this is the number of live hypotheses, except in the first step, where only one is
-   live and it is `beams`. */
+   Marian's rules this is the number of live hypotheses, except that it is `beams` in the first
+   step, when only one hypothesis is live. */
 static int width_of(const struct search *s, int source)
 {
     const struct search_memory *m = s->m;

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Forbids the tokens that, after the last n - 1 tokens, would complete an n-gram that ids[count]
-   already contains. The end token is exempt. */
+/* Forbids every token that, together with the last n - 1 tokens, would form an n-gram that
+   ids[count] already contains. The end token is exempt. */
 static void forbid_repeats(const struct search *s, const int32_t *ids, int count,
                            const struct section *section)
 {

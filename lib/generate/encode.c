@@ -201,7 +201,7 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
             "source: with a decoder-only model only batch is set; ids and starts must "
             "be NULL. Give a prompt as prefix to rapt_generate, or to rapt_decode");
     else if (source->batch < 0 || source->batch > s->limits.batch)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: batch is %d, limits.batch is %d",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: batch is %d, but limits.batch is %d",
                           source->batch, s->limits.batch);
     if (status) return status;
     if (target_capacity > rapt__session_target_capacity(s, source->batch))

@@ -57,7 +57,7 @@ static struct search search_begin(rapt_session *session, const rapt_generate_opt
     return s;
 }
 
-/* Puts the tokens of its prefix into the only hypothesis of a source. */
+/* Stores the tokens of a source's prefix in its only hypothesis. */
 static void give_prefix(struct search *s, const rapt_tokens *prefix, int source)
 {
     struct search_memory *m = s->m;
@@ -136,8 +136,8 @@ static void work_on_logits(struct team *team, void *argument)
                      session->logits);
 }
 
-/* Finds the most likely next tokens of all live hypotheses. If the caller changes logits, all of
-   them are computed, passed to its callback, and only then picked from. */
+/* Finds the most likely next tokens of all live hypotheses. If the caller has a callback for
+   logits, all logits are computed and passed to the callback before tokens are picked. */
 static rapt_status search_decode(struct search *s, rapt_message *why)
 {
     const rapt_generate_options *o = s->options;

@@ -32,7 +32,7 @@ struct search_memory {
     int *top_ended;             /* [batch] 1 if in some step the best candidate was an end token */
     int *limit;                 /* [batch] maximum number of tokens, including the end */
     int32_t *done;              /* [slots][target_length] tokens, without the end */
-    float *done_log;            /* [slots][target_length] log-probabilities, including that of the
+    float *done_log;            /* [slots][target_length] log-probabilities of the tokens and of the
                                    end */
     int *done_length;           /* [slots] number of tokens without the end; -1 if already output */
     int *done_ended;            /* [slots] 1 if finished by the end token, 0 if truncated */

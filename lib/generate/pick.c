@@ -41,7 +41,8 @@ void rapt__section_forbid(const struct section *s, int32_t token)
     if (column >= s->first) s->logits[column - s->first] = -INFINITY;
 }
 
-/* Picks from one section of a row, and merges the result with that of earlier sections. */
+/* Picks from one section of a row, and merges the result with the candidates from earlier
+   sections. */
 static void pick_section(const struct kernels *k, struct picks *p, int row, const struct section *s)
 {
     size_t own = (size_t)row * (size_t)p->max;
@@ -74,8 +75,8 @@ static void pick_row(const struct kernels *k, struct picks *p, int row, int firs
 }
 
 /* Picks from the tokens that are listed for the source of a row. If `whole`, logits holds those of
-   all tokens, otherwise those of the rows of p->listed->output. It is overwritten by the logits of
-   the listed tokens, which are in ascending order, so that no logit is overwritten before it is
+   all tokens, otherwise those of the rows of p->listed->output. The logits of the listed tokens
+   overwrite it. Since the tokens are in ascending order, no logit is overwritten before it is
    read. */
 static void pick_listed(const struct kernels *k, struct picks *p, int row, bool whole,
                         float *logits)

@@ -1,7 +1,7 @@
-/* sample.c - draws the next token of each source from softmax(logits / temperature), optionally
-   truncated to the top_k most likely tokens and to the most likely tokens that together have
-   probability top_p (Holtzman et al. 2020). Draw t of sequence b depends only on (seed, b, t), not
-   on the batch.
+/* sample.c - draws the next token of each source from softmax(logits / temperature). The options
+   top_k and top_p restrict the draw to the top_k most likely tokens, and to the most likely tokens
+   whose probabilities together reach top_p (Holtzman et al. 2020). Draw t of sequence b depends
+   only on (seed, b, t), not on the batch.
 
    The cumulative distribution is inverted. A complete distribution is scanned in the order of
    tokens, skipping blocks by their sums. A truncated one is scanned from the most likely token on,

@@ -26,7 +26,7 @@ void rapt__record_rows(struct search *s);
    tokens. */
 void rapt__record_parents(struct search *s, int source);
 /* Writes the [count + 1] rows of the hypothesis that finished in `slot` with `count` tokens. The
-   last row is that of its end, or 0 unless `ended`. */
+   last row belongs to its end; it is 0 unless `ended`. */
 void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment);
 
 /* ---- beam.c ---- */

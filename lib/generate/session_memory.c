@@ -60,7 +60,7 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
     state->caches = rapt__arena_take(arena, layers, sizeof *state->caches);
     state->packed = rapt__arena_floats(arena, layers, state->packed_size);
     if (spec.relative.slopes || spec.relative.table) {
-        /* Tiles also read the biases of later keys, which causality hides. */
+        /* Tiles also read the biases of later keys, which the causal mask hides. */
         state->relative_zero = rapt__session_target_capacity(s, 1);
         state->relative_row = 2 * state->relative_zero;
         state->relative =

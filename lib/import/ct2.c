@@ -306,8 +306,8 @@ static rapt_status read_settings(struct import *i)
     return status;
 }
 
-/* Reads the vocabulary `name`, a text or JSON file. `spm` is the name of a SentencePiece model that
-   a converter may have copied to the same folder. */
+/* Reads the vocabulary file `name`, which is a list of lines or JSON. `spm` is the name of a
+   SentencePiece model that a converter may have copied to the same folder. */
 static rapt_status read_vocabulary(struct import *i, const char *name, const char *spm, int vocab,
                                    rapt_tokenizer **tokenizer)
 {

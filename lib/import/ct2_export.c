@@ -1,7 +1,7 @@
-/* ct2_export.c - exports a model to a folder of CTranslate2, with the names in ct2_names.c:
-   model.bin of version 6, config.json and the vocabularies. The SentencePiece models are also
-   written, although CTranslate2 does not read them, because they are needed to tokenize text.
-   Source: as in ct2.c, and model_spec.py. */
+/* ct2_export.c - exports a model to a folder in the format of CTranslate2, with the names in
+   ct2_names.c: model.bin of version 6, config.json and the vocabularies. The SentencePiece models
+   are also written, although CTranslate2 does not read them, because they are needed to tokenize
+   text. Source: as in ct2.c, and model_spec.py. */
 #include "import/ct2.h"
 #include "import/export.h"
 
@@ -23,7 +23,7 @@ static void check_ct2_config(const struct exporting *e)
     rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
-/* Returns whether the positions are those that CTranslate2 computes itself, without a table. */
+/* Returns true if CTranslate2 computes these positions itself, without a table. */
 static bool own_positions(const rapt_config *c)
 {
     return c->position == RAPT_POSITION_CONCATENATED_N1 && c->first_position == 1;
@@ -87,7 +87,7 @@ static rapt_status write_model(struct exporting *e)
     return rapt__ct2_write(path, &contents, &e->model->allocator, e->why);
 }
 
-/* ---- the texts ---- */
+/* ---- the text files ---- */
 
 /* Refuses targets without a name: CTranslate2 excludes no token, so that it would produce them. */
 static rapt_status check_targets(const struct exporting *e)
@@ -101,7 +101,7 @@ static rapt_status check_targets(const struct exporting *e)
     return RAPT_OK;
 }
 
-/* Returns whether the decoder's first input is a separate begin token. A vocabulary without a begin
+/* Returns true if the decoder's first input is a separate begin token. A vocabulary without a begin
    token uses the end token instead. */
 static bool begins(const struct exporting *e)
 {

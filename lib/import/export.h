@@ -1,5 +1,5 @@
 /* export.h - declarations shared by the exports to other projects: checks of a configuration,
-   tensors (using the tables of the imports in reverse), JSON texts, tokenizers. */
+   tensors (using the tables of the imports in reverse), JSON and tokenizers. */
 #ifndef RAPT_LIB_IMPORT_EXPORT_H
 #define RAPT_LIB_IMPORT_EXPORT_H
 
@@ -57,7 +57,7 @@ void rapt__export_check(const struct exporting *e, const enum config_field *free
 
 /* ---- tensors ---- */
 
-/* Returns whether the writer wants a row of a table. `pattern` is our name of the parameter, with
+/* Returns true if the writer wants a row of a table. `pattern` is our name of the parameter, with
    '#' for the layer. */
 typedef bool export_takes(const struct exporting *e, const struct import_row *row,
                           const char *pattern);
@@ -113,8 +113,8 @@ rapt_status rapt__export_pieces(const struct exporting *e, const rapt_tokenizer 
 /* The same, but does nothing if the tokenizer has no such model. */
 rapt_status rapt__export_pieces_if(const struct exporting *e, const rapt_tokenizer *t,
                                    const char *name);
-/* Sets *is if the ids of the tokenizer are those of its SentencePiece model. Otherwise they come
-   from a list of names. */
+/* Sets *is to true if the tokenizer has the ids of its SentencePiece model, or to false if its ids
+   come from a list of names. */
 rapt_status rapt__export_is_pieces(const struct exporting *e, const rapt_tokenizer *t, bool *is);
 /* Refuses the model if a special token is missing or has another name. */
 void rapt__export_special(const struct exporting *e, const rapt_tokenizer *t, int which,
@@ -123,8 +123,8 @@ bool rapt__same_names(const rapt_tokenizer *a, const rapt_tokenizer *b);
 
 /* ---- others.c ---- */
 /* Checks the folder before files are written. Returns RAPT_BAD_ARGUMENT if the folder has a file of
-   another model that would not be replaced and would be read together with the new files, or if the
-   export would replace a model of another format. */
+   another model that would remain and be read together with the new files, or if the export would
+   replace a model of another format. */
 rapt_status rapt__export_check_folder(const struct exporting *e, const struct export_plan *plan);
 
 /* ---- the complete export ---- */

@@ -1,7 +1,7 @@
-/* hf.c - imports a folder in the format of Hugging Face's transformers, by the model_type in its
-   config.json: here MarianMT (config.json, the weights, vocab.json and the SentencePiece models of
-   both languages), in hf_encoder.c BERT and its relatives. Source: transformers 4.57,
-   modeling_marian.py, tokenization_marian.py. */
+/* hf.c - imports a folder in the format of Hugging Face Transformers. The model_type in its
+   config.json decides how: MarianMT is imported here (config.json, the weights, vocab.json and the
+   SentencePiece models of both languages), BERT and its relatives in hf_encoder.c. Source:
+   transformers 4.57, modeling_marian.py, tokenization_marian.py. */
 #include "import/hf.h"
 
 #include <math.h>
@@ -10,9 +10,9 @@
 
 /* ---- positions ---- */
 
-/* Compares a table of positions, whose shape is right, with the sinusoids of the configuration. The
-   result is stored in *equal. The last bit is ignored, because mathematical libraries differ in
-   it. */
+/* Compares a table of positions, whose shape has already been checked, with the sinusoids of the
+   configuration, and stores the result in *equal. Differences of up to 2^-23 are ignored, because
+   math libraries disagree in the last bits. */
 static rapt_status compare_sinusoids(struct import *i, const struct tensor_entry *e, bool *equal)
 {
     size_t bytes = 2 * e->count * sizeof(float);
@@ -191,7 +191,7 @@ static rapt_status import_marianmt(struct import *i, const struct import_setting
     struct ids ids = {0, 0, 0};
     rapt_status status = read_config(i, s, &ids);
     if (!status) status = rapt__import_hf_decoding(i, s, ids.pad, ids.end);
-    snprintf(i->origin, sizeof i->origin, "MarianMT of Hugging Face, %s",
+    snprintf(i->origin, sizeof i->origin, "MarianMT (Hugging Face), %s",
              rapt__container_name(rapt__tensors_container(i->file)));
     if (!status) status = choose_positions(i);
     const struct import_table tables[] = {

@@ -1,5 +1,5 @@
-/* hf_names.c - MarianMT's names of parameters and options in Hugging Face's transformers, shared by
-   import and export. Matrices are [out][in], with separate queries, keys and values. Source:
+/* hf_names.c - the names of MarianMT's parameters and options in Hugging Face Transformers, shared
+   by import and export. Matrices are [out][in], with separate queries, keys and values. Source:
    transformers 4.57, modeling_marian.py, configuration_marian.py. */
 #include "import/hf.h"
 

@@ -50,8 +50,8 @@ static rapt_status find_folder(struct import *i, const char *path)
     return RAPT_OK;
 }
 
-/* Returns whether a file is a safetensors file of Hugging Face, that is, without our configuration
-   and with a config.json in the same folder. */
+/* Returns true if a file is a safetensors file from Hugging Face, that is, without our
+   configuration and with a config.json in the same folder. */
 static bool is_hf(const char *path, const rapt_allocator *allocator)
 {
     struct import i = {.folder = ""};
@@ -140,7 +140,7 @@ static bool is_marian(const struct tensor_file *file)
 static rapt_status import_open(struct import *i)
 {
     size_t bytes = (size_t)rapt__tensors_count(i->file) * sizeof *i->used;
-    if (bytes == 0) return rapt__import_bad(i, "it holds no tensors");
+    if (bytes == 0) return rapt__import_bad(i, "there are no tensors in it");
     i->used = rapt__alloc(&i->allocator, bytes);
     if (!i->used) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to open it");
     memset(i->used, 0, bytes);

@@ -1,7 +1,7 @@
-/* marian.c - imports a model of Marian: model.bin or model.npz, which contains its configuration,
-   and the vocabularies in the same folder. This includes the models of OPUS-MT and Firefox
-   (Bergamot). Matrices are [in][out], and layers count from 1. An unsupported option that changes
-   what is computed is rejected by name. Source: marian-nmt/marian-dev 1.12, transformer.h,
+/* marian.c - imports a Marian model: model.bin or model.npz, which contains its configuration, and
+   the vocabularies in the same folder. This includes models from OPUS-MT and Firefox (Bergamot).
+   Matrices are [in][out], and layers are numbered from 1. An unsupported option that changes the
+   results is rejected, and the message names it. Source: marian-nmt/marian-dev 1.12, transformer.h,
    layers/generic.h, rnn/cells.h; browsermt/marian-dev. */
 #include "import/parts.h"
 
@@ -132,7 +132,8 @@ static rapt_status check_options(struct import *i, const struct yaml *y)
                                           : rapt__import_bad(i, "special:model.yml has no type");
 }
 
-/* Reads an integer. If `otherwise` is negative, it must be present. */
+/* Reads an integer, or uses `otherwise` if the key is missing. If `otherwise` is negative, a
+   missing key is an error. */
 static rapt_status number(struct import *i, const struct yaml *y, const char *key, int otherwise,
                           int *value)
 {
@@ -241,7 +242,8 @@ static rapt_status read_tables(struct import *i, const struct yaml *y)
     return rapt__import_bad(i, "tensor Wemb is missing");
 }
 
-/* Reads the layer of alignments. As in this library, they are the weights of its first head. */
+/* Reads which layer gives alignments. As in this library, they are the weights of the layer's first
+   head. */
 static rapt_status read_alignment(struct import *i, const struct yaml *y)
 {
     static const char key[] = "transformer-guided-alignment-layer";
@@ -295,8 +297,8 @@ static rapt_status read_settings(struct import *i)
     return status;
 }
 
-/* Marks the alphas as used, since they have been attached to their tensors. The alpha of "none",
-   which belongs to the output layer with a shortlist, is kept under that name. */
+/* Marks the alphas as used, since they have been attached to their tensors. The alpha "none", which
+   belongs to the output layer with a shortlist, is kept under this name. */
 static rapt_status take_alphas(struct import *i)
 {
     static const char suffix[] = "_QuantMultA", none[] = "none_QuantMultA";

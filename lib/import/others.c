@@ -1,5 +1,6 @@
-/* others.c - checks the folder of an export for files of another model, which would be read
-   together with the new ones, and for a model of another format, which would be replaced. */
+/* others.c - checks the folder of an export for two kinds of files: files of another model that
+   would be read together with the new files, and a model of another format that would be
+   replaced. */
 #include "import/export.h"
 #include "import/hf.h"
 

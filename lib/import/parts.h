@@ -111,7 +111,7 @@ struct import_setting {
     int ids[IMPORT_IDS], id_count;
 };
 struct import_settings {
-    char *bytes; /* [size + 1] contents of the file; the texts point into them */
+    char *bytes; /* [size + 1] contents of the file; the settings point into them */
     size_t size;
     struct import_setting *all; /* [count], allocated for [capacity] */
     size_t count, capacity;
@@ -159,7 +159,7 @@ rapt_status rapt__import_hf_decoding(struct import *i, const struct import_setti
 /* Reads a file of the folder into memory that the caller frees, [*size + 1] bytes with a 0 at the
    end. */
 rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);
-/* Makes a tokenizer from the names in a file. Their number must be that of the table's rows; if
+/* Makes a tokenizer from the names in a file. There must be one name for each row of the table; if
    there is one name less, the last row becomes <unk>. pieces is a SentencePiece tokenizer, or NULL.
    Returns RAPT_NO_FILE if the file does not exist. */
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,

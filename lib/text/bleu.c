@@ -2,14 +2,15 @@
 
        BLEU = 100 min(1, exp(1 - r/h)) (p[1] p[2] p[3] p[4])^(1/4),   p[n] = matches[n] / totals[n]
 
-   For an order without a match, p[n] = 1 / (2^k totals[n]), where k is the number of such orders so
-   far (smoothing "exp", method 3 of Chen and Cherry 2014). If no order has a match, BLEU is 0. */
+   If order n has no match, p[n] = 1 / (2^k totals[n]), where k is the number of orders without a
+   match up to n (smoothing "exp", method 3 of Chen and Cherry 2014). If no order has a match, BLEU
+   is 0. */
 #include "text/text.h"
 #include <string.h>
 
 enum { ORDERS = 4 };
 
-struct words { /* a text split into words */
+struct words { /* a sentence split into words */
     char *bytes;
     size_t size, count;
 };
@@ -29,7 +30,7 @@ static bool next_word(const char *bytes, size_t size, size_t *at, size_t *begin)
     return true;
 }
 
-/* Splits a text into words. workspace has 6 * text.size + 2 bytes and holds the words
+/* Splits a sentence into words. workspace has 6 * text.size + 2 bytes and holds the words
    afterwards. */
 static struct words split(rapt_text text, rapt_bleu_tokens tokens, int lowercase, char *workspace)
 {

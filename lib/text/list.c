@@ -274,7 +274,7 @@ static rapt_status put_pieces(const struct list *l, const struct spm_normalized 
                                 .inner = memory + bound,
                                 .capacity = bound};
     rapt_status status = rapt__spm_encode_normalized(&pieces);
-    if (status) return rapt__fail(why, status, "no memory to encode a text");
+    if (status) return rapt__fail(why, status, "no memory to encode text");
     for (size_t i = 0, begin = 0; i < pieces.count; begin = pieces.inner[i++]) {
         int32_t id = l->of_piece[pieces.ids[i]];
         if (pieces.ids[i] == l->spm->unknown)
@@ -297,13 +297,15 @@ static rapt_status encode_pieces(const struct list *l, rapt_text text, struct li
     struct spm_normalized normalized = {.allocator = l->allocator};
     bound = rapt__spm_bound(l->spm, rest.size);
     if (bound > SIZE_MAX / PIECE_BYTES)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a text of %zu bytes is too long", text.size);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the text of %zu bytes is too long", text.size);
     size_t *memory = rapt__alloc(&l->allocator, bound * PIECE_BYTES);
-    if (!memory) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to encode a text");
+    if (!memory) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to encode text");
     rapt_status status = rapt__spm_normalize(&l->spm->normalizer, rest, true, &normalized);
     if (status)
-        rapt__fail(why, status, "a text of %zu bytes: %s", text.size,
-                   status == RAPT_NO_MEMORY ? "no memory to encode it" : "it is too long");
+        rapt__fail(why, status,
+                   status == RAPT_NO_MEMORY ? "no memory to encode %zu bytes of text"
+                                            : "the text of %zu bytes is too long",
+                   text.size);
     else
         status = put_pieces(l, &normalized, skip, memory, bound, out, why);
     rapt__spm_normalized_free(&normalized);

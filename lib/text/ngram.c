@@ -3,9 +3,9 @@
 
        rank[1](i) = rank of id[i],   rank[n](i) = rank of (rank[n-1](i), id[i+n-1])
 
-   over both sequences together. Two n-grams are equal if and only if their ranks are, so it is
-   enough to sort pairs of numbers (like the prefix doubling of Manber and Myers 1990, one order at
-   a time). */
+   over both sequences together. Two n-grams are equal if and only if their ranks are equal, so it
+   is enough to sort pairs of numbers. (This resembles the prefix doubling of Manber and Myers 1990,
+   but goes one order at a time.) */
 #include "text/text.h"
 
 int rapt__by_number(const void *context, const void *x, const void *y)
@@ -26,7 +26,8 @@ rapt_status rapt__scored_check(rapt_text hypothesis, rapt_text reference, rapt_m
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the bytes of the %s are NULL",
                           hypothesis.bytes || !hypothesis.size ? "reference" : "hypothesis");
     if (hypothesis.size > RAPT__SCORED_MAX || reference.size > RAPT__SCORED_MAX)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a text of more than %d bytes is not scored",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the %s has more than %d bytes",
+                          hypothesis.size > RAPT__SCORED_MAX ? "hypothesis" : "reference",
                           RAPT__SCORED_MAX);
     return RAPT_OK;
 }

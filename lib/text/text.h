@@ -71,8 +71,7 @@ size_t rapt__word_end(const char *bytes, size_t size, size_t at);
 /* ---- base64.c: bytes as printable text, RFC 4648 ---- */
 size_t rapt__base64_size(size_t bytes);
 void rapt__base64_write(const void *bytes, size_t size, char *text);
-/* Decodes a text of rapt__base64_size(size) characters to `size` bytes. Returns false if it is not
-   valid. */
+/* Decodes rapt__base64_size(size) characters to `size` bytes. Returns false if it is not valid. */
 bool rapt__base64_read(const char *text, size_t size, void *bytes);
 
 /* ---- tokenizer.c ---- */

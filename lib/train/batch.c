@@ -9,7 +9,7 @@
 struct batch {
     rapt_trainer *trainer;
     struct stack encoder, decoder;
-    struct pass source, target; /* rows.count is 0 if the model does not have that half */
+    struct pass source, target; /* rows.count is 0 if the model lacks that half */
     bool gradient;
     float smoothing;
     struct loss sums;     /* sums of the batch */
@@ -35,8 +35,8 @@ struct aim {
     struct loss *sums;
 };
 
-/* Computes the loss of rows of states. For a gradient, also adds to the gradients of the output and
-   writes dstates. */
+/* Computes the loss of rows of states. If the call wants gradients, also adds to the gradients of
+   the output matrix and writes dstates. */
 static void loss_of_rows(const struct exec_context *c, struct batch *b, const struct aim *aim,
                          const float *states, int rows, float *dstates)
 {
@@ -49,8 +49,8 @@ static void loss_of_rows(const struct exec_context *c, struct batch *b, const st
                dbias, t->loss_workspace);
 }
 
-/* Computes the loss of pooled rows. For a gradient, stores that of the rows in the encoder's
-   dout. */
+/* Computes the loss of pooled rows. If the call wants gradients, stores the gradient of the rows in
+   the encoder's dout. */
 static void pooled_loss(const struct exec_context *c, struct batch *b, const struct aim *aim,
                         const float *states)
 {
@@ -126,9 +126,9 @@ static void work_on_batch(struct team *team, void *argument)
     if (states) rapt__stack_backward(&c, &b->encoder, &b->source, NULL, t->gradients, t->partial);
 }
 
-/* Makes the decoder's inputs, which are all tokens of begin, y1 .. yn, end but the last, and its
-   labels, which are all but the first. begin and end come from the target, or with options.frame
-   from the options. */
+/* Makes the decoder's inputs and labels from begin, y1 .. yn, end: the inputs are all tokens but
+   the last, the labels are all tokens but the first. begin and end come from the options with
+   options.frame, else from the target. */
 static void split_target(rapt_trainer *t, const rapt_tokens *target)
 {
     const rapt_train_options *o = &t->options;

@@ -95,8 +95,8 @@ struct text_part { /* bytes at .. end - 1 */
     const char *at, *end;
 };
 
-/* Removes the next word from a text whose words are separated by single spaces, and returns it. The
-   result is empty at the end of the text. */
+/* Removes the next word from a string whose words are separated by single spaces, and returns the
+   word. It is empty at the end of the string. */
 static struct text_part next_word(struct text_part *text)
 {
     struct text_part word = {text->at, text->at};

@@ -1,14 +1,14 @@
 /* products.c - decides which matrix products of a trainer OpenBLAS computes: all, none, or those
-   that it computes faster on this machine. The decision is stored in checkpoints as bits, and can
-   be read as a text. */
+   that it computes faster on this machine. The decision is stored in checkpoints as bits, and is
+   also available as text. */
 #include "train/train.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { ROWS_MAX = 1024, ROWS_MIN = 64 };
-static const size_t multiplications = (size_t)1
-                                      << 28; /* maximum for one product that is measured */
+/* Target for one measured product; ROWS_MIN may exceed it. */
+static const size_t multiplications = (size_t)1 << 28;
 
 struct measurement {
     rapt_trainer *trainer;
@@ -133,10 +133,12 @@ rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_sta
     if (t->options.products != RAPT_PRODUCTS_AUTO || state->products == 0) return RAPT_OK;
     rapt_status status = rapt__openblas_load(&reason);
     if (status == RAPT_OK) return RAPT_OK;
-    return rapt__fail(why, status,
-                      "OpenBLAS computed some products of this checkpoint: %.200s; to continue "
-                      "without it, with other bits, use RAPT_PRODUCTS_BUILTIN",
-                      reason.text);
+    return rapt__fail(
+        why, status,
+        "this checkpoint was trained with OpenBLAS, which cannot be loaded: %.200s; to "
+        "continue without it (results will differ slightly), use "
+        "RAPT_PRODUCTS_BUILTIN",
+        reason.text);
 }
 
 void rapt__products_restore(rapt_trainer *t)

@@ -3,9 +3,9 @@
 
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 
-   A gradient is kept until that of its sibling has been computed; then both are replaced by their
-   sum. A trainer has log2(shards) + 1 blocks. Blocks that hold no gradient are zero, and
-   t->gradients is one of these as long as there is one. */
+   A gradient is kept until its sibling's gradient has been computed; then their sum replaces both.
+   A trainer has log2(shards) + 1 blocks. Blocks that hold no gradient are zero, and t->gradients is
+   one of these as long as there is one. */
 #include "train/train.h"
 
 #include <math.h>
@@ -18,7 +18,8 @@ int rapt__shard_levels(int shards)
     return levels;
 }
 
-/* Returns true if this number of shards is a power of two, so that they form a complete tree. */
+/* Returns true if the number of shards is a power of two, which means that they form a complete
+   tree. */
 static bool is_complete(int count)
 {
     return count > 0 && (count & (count - 1)) == 0;
@@ -252,7 +253,7 @@ void rapt_train_shards_discard(rapt_trainer *t)
 
 /* ---- sums of subtrees from anywhere ---- */
 
-enum { SUM_FLOATS = 4096 }; /* floats added at a time, so that sums stay in the cache */
+enum { SUM_FLOATS = 4096 }; /* floats added at a time; few enough that sums stay in the cache */
 
 /* Adds the gradients of `count` shards, which begin with the subtree *list, and advances *list past
    them. Returns the sum, which is stored in the first subtree's gradient. */

@@ -14,11 +14,10 @@ struct trainer_state { /* the part of a checkpoint besides parameters and moment
 };
 
 enum { SHARDS_MAX = 1024, SHARD_LEVELS = 10 };
-/* The joins of the shard that is being computed. If the caller asked for it
-   (rapt_train_shard_early), they are made layer by layer as soon as the gradient of a layer is
-   final. */
+/* The joins of subtrees that follow the shard being computed. With rapt_train_shard_early, they are
+   made layer by layer, as soon as the gradient of a layer is final. */
 struct early {
-    rapt_ready_fn *ready; /* NULL if the caller has not asked for it */
+    rapt_ready_fn *ready; /* NULL if joins are made at the end */
     void *user;
     float *chain[SHARD_LEVELS + 1]; /* [links + 1] starting with the shard's own gradient; each is
                                        added to the next */
@@ -77,8 +76,8 @@ struct rapt_trainer {
 };
 
 /* ---- products.c ---- */
-/* Fills in t->products as the options request. With RAPT_PRODUCTS_AUTO it measures, which requires
-   a new trainer, because it overwrites moments and gradients with zeros. */
+/* Fills in t->products as the options request. RAPT_PRODUCTS_AUTO requires a new trainer, because
+   measuring overwrites moments and gradients with zeros. */
 void rapt__products_choose(rapt_trainer *t);
 /* With RAPT_PRODUCTS_AUTO, fails if *state, which is from a checkpoint, says that OpenBLAS computes
    some products and OpenBLAS cannot be loaded. The built-in products would give different bits. */
@@ -93,9 +92,9 @@ rapt_status rapt__batch_check(const rapt_trainer *t, const rapt_tokens *source,
                               const rapt_tokens *target, rapt_message *why);
 
 /* ---- batch.c ---- */
-/* Runs one batch forward and, for a gradient, backward. Dropout and draws are those of call number
-   state.calls + shard. *sums receives the losses of the batch; if these are infinite or NaN, this
-   is not an error. */
+/* Runs one batch forward and, if `gradient`, backward. The number of the call, state.calls + shard,
+   determines dropout and draws. *sums receives the losses of the batch; infinite or NaN losses are
+   not an error here. */
 rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
                                 const rapt_tokens *target, bool gradient, int shard,
                                 struct loss *sums, rapt_message *why);
@@ -109,7 +108,7 @@ rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_messag
 /* ---- trainer.c ---- */
 /* Writes the caller's report, unless it is NULL. */
 rapt_status rapt__report_write(rapt_report *report, const rapt_report *own, rapt_message *why);
-/* Returns true if gradients of rapt_train_gradient have not been applied by a step yet. */
+/* Returns true if gradients from rapt_train_gradient have not yet been applied by a step. */
 static inline bool rapt__gradient_waits(const rapt_trainer *t)
 {
     return t->tokens || t->added;
@@ -161,7 +160,7 @@ const struct guide *rapt__guide_of(rapt_trainer *t, int rows);
 void rapt__guide_end(rapt_trainer *t, int rows);
 
 /* ---- schedule.c ---- */
-/* Returns the learning rate of a step. `rate` is the peak; steps count from 1. */
+/* Returns the learning rate of a step. `rate` is the peak; steps are numbered from 1. */
 float rapt__schedule_rate(const rapt_train_options *o, float rate, long long step);
 
 /* ---- trainer_memory.c ---- */

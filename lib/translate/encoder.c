@@ -1,5 +1,5 @@
-/* encoder.c - turns texts into vectors or classes: tokenizes them, puts special tokens around them,
-   cuts what is too long, and runs the encoder over batches of texts. */
+/* encoder.c - turns texts into vectors or classes: tokenizes them, cuts long texts, adds special
+   tokens, and runs the encoder over batches of texts. */
 #include "generate/generate.h"
 #include "import/import.h"
 #include <rapt/encoder.h>
@@ -14,10 +14,10 @@ struct rapt_encoder {
     rapt_encoder_options options; /* with defaults filled in */
     const rapt_model *model;
     const rapt_tokenizer *tokenizer;
-    rapt_model *own_model;         /* NULL if the caller owns the model */
-    rapt_tokenizer *own_tokenizer; /* NULL if the caller owns the tokenizer */
+    rapt_model *own_model;         /* NULL if the model belongs to the caller */
+    rapt_tokenizer *own_tokenizer; /* NULL if the tokenizer belongs to the caller */
     rapt_session *session;
-    int32_t begin, end; /* tokens around a text; -1 if there is none */
+    int32_t begin, end; /* special tokens around a text; -1 for none */
     int capacity;       /* tokens in a batch */
     struct arena arena;
     int32_t *ids; /* [capacity] tokens of the batch */
@@ -56,7 +56,7 @@ static int number_of(const rapt_model *model, const char *key)
     return text && !*text ? number : 0;
 }
 
-/* Replaces the options that the model decides. */
+/* Sets the options that are 0 to the model's values. */
 static void follow_model(rapt_encoder *e)
 {
     const rapt_config *c = &e->model->config;
@@ -74,7 +74,8 @@ static void follow_model(rapt_encoder *e)
 static rapt_status check_encodes(const rapt_encoder *e, rapt_status otherwise, rapt_message *why)
 {
     const rapt_config *c = &e->model->config;
-    if (!c->source_vocab) return rapt__fail(why, otherwise, "the model has no encoder of tokens");
+    if (!c->source_vocab)
+        return rapt__fail(why, otherwise, "the model has no encoder that reads tokens");
     if (!e->tokenizer || rapt_tokenizer_vocab(e->tokenizer) == c->source_vocab) return RAPT_OK;
     return rapt__fail(why, otherwise, "the tokenizer has %d tokens; the model's table has %d",
                       rapt_tokenizer_vocab(e->tokenizer), c->source_vocab);
@@ -105,7 +106,8 @@ static rapt_status find_around(rapt_encoder *e, rapt_status otherwise, rapt_mess
                           begins && e->begin < 0 ? "begin" : "end");
     const int around = begins + 2 * ends;
     if (e->options.max_tokens > around) return RAPT_OK;
-    return rapt__fail(why, otherwise, "max_tokens is %d, but %d tokens stand around texts",
+    return rapt__fail(why, otherwise,
+                      "max_tokens is %d, but must exceed the %d special tokens around texts",
                       e->options.max_tokens, around);
 }
 
@@ -226,8 +228,8 @@ const rapt_tokenizer *rapt_encoder_tokenizer(const rapt_encoder *e)
 
 /* ---- texts ---- */
 
-/* Encodes a text into ids [capacity], of which it may need more, and sets *count to how many it
-   needs. */
+/* Encodes a text into ids [capacity], and sets *count to the number of tokens needed. If that
+   exceeds capacity, the rest is cut. */
 static rapt_status cut_tokens(const rapt_encoder *e, rapt_text text, int32_t *ids, int capacity,
                               int *count, rapt_message *why)
 {
@@ -242,8 +244,8 @@ static rapt_status cut_tokens(const rapt_encoder *e, rapt_text text, int32_t *id
     return RAPT_OK;
 }
 
-/* Returns how many tokens of two texts remain if both together must not exceed max: those of the
-   shorter one, or half if both are longer. */
+/* Returns how many tokens of the first text remain if two texts together may have at most max
+   tokens. The shorter text is kept whole, unless both have more than half of max. */
 static int first_share(int first, int second, int max)
 {
     if (first + second <= max) return first;
@@ -252,7 +254,7 @@ static int first_share(int first, int second, int max)
     return first <= second ? half : max - half;
 }
 
-/* Adds one text, or a pair, to the batch, which has room for max_tokens. */
+/* Adds a text, or a pair, to the batch, which must have room for max_tokens. */
 static rapt_status add_text(rapt_encoder *e, rapt_text text, const rapt_text *second,
                             rapt_message *why)
 {
@@ -281,7 +283,8 @@ static bool batch_is_full(const rapt_encoder *e)
            e->starts[e->count] + e->options.max_tokens > e->capacity;
 }
 
-/* Copies vectors, divided by their L2 norm if that is wanted. A vector of zeros stays. */
+/* Copies vectors, divided by their L2 norm if the options say so. A vector of zeros is copied as it
+   is. */
 static void copy_vectors(const rapt_encoder *e, const float *from, float *to)
 {
     const int width = e->model->config.width;
@@ -301,7 +304,8 @@ struct wanted {
     size_t width;
 };
 
-/* Computes the batch, writes its results to the row `first` of the output, and empties it. */
+/* Computes the batch, writes its results to the output from row `first` on, and empties the
+   batch. */
 static rapt_status run_encoder(rapt_encoder *e, const struct wanted *w, size_t first,
                                rapt_message *why)
 {
@@ -322,7 +326,7 @@ static rapt_status encode_texts(rapt_encoder *e, const struct wanted *w, const r
 {
     rapt_message reason = {"no memory"};
     rapt_status status = RAPT_OK;
-    size_t first = 0; /* text of the batch */
+    size_t first = 0; /* first text of the batch */
     e->count = 0;
     for (size_t i = 0; i < count && !status; i++) {
         status = add_text(e, texts[i], seconds ? &seconds[i] : NULL, &reason);

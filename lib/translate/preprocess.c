@@ -1,4 +1,4 @@
-/* preprocess.c - preprocesses a text as requested by the translator's options and tokenizes it. The
+/* preprocess.c - preprocesses text as requested by the translator's options and tokenizes it. The
    ends of tokens are offsets in the original text. */
 #include "translate/translate.h"
 

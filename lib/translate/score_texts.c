@@ -40,7 +40,7 @@ static void lay_out_pairs(struct text_pairs *p, struct arena *arena)
     p->sums = rapt__arena_take(arena, count, sizeof *p->sums);
 }
 
-/* Writes the tokens of a text to ids. *count receives their number, or -1 if they and `more` tokens
+/* Writes the tokens of `text` to ids. *count receives their number, or -1 if they and `more` tokens
    after them exceed the model's positions. */
 static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer *tokenizer,
                                rapt_text text, int more, int32_t *ids, int *count)
@@ -55,7 +55,7 @@ static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer 
     return RAPT_OK;
 }
 
-/* Tokenizes all sources, then all targets, so that those of consecutive pairs are stored back to
+/* Tokenizes all sources, then all targets, so the tokens of consecutive pairs are stored back to
    back. */
 static rapt_status tokenize(struct text_pairs *p)
 {

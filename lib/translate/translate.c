@@ -1,5 +1,5 @@
-/* translate.c - translates texts window by window and calls back for one sentence after the other,
-   in the order of the texts. */
+/* translate.c - translates sentences window by window and calls back for one sentence after the
+   other, in order. */
 #include "translate/translate.h"
 
 #include <limits.h>

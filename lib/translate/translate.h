@@ -49,8 +49,8 @@ void rapt__follow_project(rapt_translator *t);
 rapt_status rapt__suppress(rapt_translator *t, rapt_message *why);
 
 /* ---- preprocess.c ---- */
-/* Does the same as rapt_tokenizer_encode after preprocessing the text as requested by
-   options.preprocess. ends[] are offsets in the original text. */
+/* Preprocesses text as requested by options.preprocess, then encodes it like rapt_tokenizer_encode.
+   ends[] are offsets in the original text. */
 rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                               rapt_text text, int32_t *ids, size_t *ends, size_t capacity,
                               size_t *count);
@@ -63,8 +63,8 @@ struct sentence {
     size_t start;     /* index in ids of its first source token */
     size_t prefix;    /* index in given of the first token of its prefix */
     int prefix_count; /* number of tokens of its prefix */
-    int count;        /* number of source tokens, including the end; 0 for a text without tokens, -1
-                         if it or its prefix is too long */
+    int count;        /* number of source tokens, including the end; 0 if the sentence has no
+                         tokens, -1 if the sentence or its prefix is too long */
     bool begun;       /* its search has begun */
     int limit;        /* maximum number of target tokens, including the end */
     size_t out;       /* index of its results in out: [nbest][limit] tokens */
@@ -115,7 +115,7 @@ struct window {
     } batch;
 };
 
-/* Returns an upper bound on the number of tokens of a text, without an end; a longer text is
+/* Returns an upper bound on the number of tokens of `text`, without an end; longer text is
    rejected. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);

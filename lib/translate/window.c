@@ -58,7 +58,7 @@ static rapt_status take_texts(struct window *w)
     return status;
 }
 
-/* Returns whether a source consists of begin and end tokens only, for which CTranslate2 gives an
+/* Returns true if a source consists of begin and end tokens only, for which CTranslate2 gives an
    empty translation: it does not count a begin token in front, and an end token at the end or, for
    models with a language there, before the last token. Marian and transformers translate them. */
 static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
@@ -75,7 +75,7 @@ static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
     return ids[count - 2] == end && counted == 2;
 }
 
-/* Writes the tokens of a text to w->ids + s->start. If the text is too long, sets s->count to
+/* Writes the tokens of `text` to w->ids + s->start. If the text is too long, sets s->count to
    -1. */
 static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s)
 {
@@ -236,7 +236,8 @@ static rapt_status take_results(struct window *w, const struct sentence *end)
 
 /* ---- search ---- */
 
-/* Copies an alignment [rows][s->count] to that of a translation, which has a column for the end. */
+/* Copies an alignment [rows][s->count] to the alignment of a translation, which always has a column
+   for the end. */
 static void keep_alignment(struct window *w, const struct sentence *s, const float *from,
                            size_t rank, size_t rows)
 {
@@ -268,7 +269,8 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
     }
 }
 
-/* ---- callbacks of rapt_generate, which call the caller's with the index of a text ---- */
+/* ---- callbacks of rapt_generate; each calls the caller's callback with the index of a text
+   ---- */
 
 /* Returns the index into the caller's texts of a source in the current batch. */
 static int index_of(const struct window *w, int source)

@@ -22,8 +22,8 @@ static bool is_space(uint32_t c)
     return false;
 }
 
-/* Returns the number of words of a text, and writes them unless words is NULL. Bytes that are not
-   UTF-8 belong to words. */
+/* Returns the number of words in the text, and writes the words unless words is NULL. Bytes that
+   are not UTF-8 belong to words. */
 static int find_words(rapt_text text, rapt_span *words)
 {
     int count = 0;

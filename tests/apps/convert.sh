@@ -71,14 +71,14 @@ for format in hf ct2; do
     rm -r again
 done
 code 0 "$program" info hf >got
-check "info says that it is MarianMT" grep -q "^  origin  *MarianMT of Hugging Face, safetensors" got
+check "info says that it is MarianMT" grep -q "^  origin  *MarianMT (Hugging Face), safetensors" got
 code 0 "$program" info ct2 >got
 check "info says that it is CTranslate2's" grep -q "^  origin  *CTranslate2 model.bin, version 6" got
 cp -r hf part
 for file in vocab.json source.spm config.json; do
     mv part/$file away
     code 1 "$program" info part
-    says "toy_translate: part/$file: cannot be opened: No such file or directory"
+    says "toy_translate: part/$file cannot be opened: No such file or directory"
     mv away part/$file
 done
 # A folder of tokens in CTranslate2's format whose sources have no end token: attention by token.

@@ -338,9 +338,9 @@ code 0 "$program" info model --tensors >again
 check "info --tensors: as many parameters as it says" [ "$(awk '{ n += $2 * $4 } END { print n }' again)" = \
     "$("$program" info model --json | sed 's/.*"parameters":\([0-9]*\).*/\1/')" ]
 code 1 "$program" info /etc/passwd
-says "/etc/passwd: is not a model or a file of tensors"
+says "/etc/passwd is not a model or tensor file"
 code 1 "$program" translate --model /etc/passwd
-says "/etc/passwd: is not a model or a file of tensors"
+says "/etc/passwd is not a model or tensor file"
 date=1700000000
 SOURCE_DATE_EPOCH=$date "$program" train --data test.tsv --out dated --layers 1 --width 8 --heads 1 --steps 1 2>err
 "$program" info dated >again

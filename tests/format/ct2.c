@@ -129,7 +129,7 @@ static void test_refused(void **state)
         const char *reason;
     } rows[] = {
         {"a", "b", 6, 1, 2, 0, 8, NULL},
-        {"a", "a", 6, 1, 2, 0, 8, "\"a\": occurs twice"},
+        {"a", "a", 6, 1, 2, 0, 8, "\"a\" occurs twice"},
         {"a", "", 6, 1, 2, 0, 8, "has no name"},
         {"a", "\xFF", 6, 1, 2, 0, 8, "not UTF-8"},
         {"a", "b", 6, 9, 2, 0, 8, "more than 8 dimensions"},
@@ -141,7 +141,7 @@ static void test_refused(void **state)
         {"a", "b", 6, 1, 0x3FFFFFFF, 0, 0xFFFFFFFC, "b: 4294967292 bytes are needed"},
         {"a", "b", 7, 1, 2, 0, 8,
          "version 7 of CTranslate2's model.bin is not supported; 1 to 6 are"},
-        {"a", "b", 65, 1, 2, 0, 8, "not a model or a file of tensors"},
+        {"a", "b", 65, 1, 2, 0, 8, "not a model or tensor file"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct bytes b = {NULL, 0};
@@ -190,10 +190,10 @@ static void test_scales(void **state)
     (void)state;
     check_scales(1, 1, 1, "a", "weight", NULL);
     check_scales(1, 2, 1, "a", "weight", NULL);
-    check_scales(1, 3, 1, "a", "weight", "\"weight_scale\": has neither one scale nor one per row");
-    check_scales(1, 0, 1, "a", "weight", "\"weight\": has no scale");
+    check_scales(1, 3, 1, "a", "weight", "\"weight_scale\" has neither one scale nor one per row");
+    check_scales(1, 0, 1, "a", "weight", "\"weight\" has no scale");
     check_scales(2, 0, 1, "a", "weight", NULL);
-    check_scales(2, 1, 1, "weight", "weight", "\"weight\": occurs twice");
+    check_scales(2, 1, 1, "weight", "weight", "\"weight\" occurs twice");
     check_scales(2, 1, 1, "a", "b", "alias \"a\": there is no variable \"b\"");
     check_scales(2, 1, 1, "", "weight", "has no name");
 

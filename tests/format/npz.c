@@ -72,14 +72,14 @@ static void test_archives(void **state)
         const char *reason;
     } rows[] = {
         {{.name = "b.npy", .local_name = "b.npy"}, NULL},
-        {{.name = "a.npy", .local_name = "a.npy"}, "\"a.npy\": occurs twice"},
+        {{.name = "a.npy", .local_name = "a.npy"}, "\"a.npy\" occurs twice"},
         {{.name = "b.txt", .local_name = "b.txt"}, "its name does not end in .npy"},
         {{.name = ".npy", .local_name = ".npy"}, "has no name"},
         {{.name = "\xFF.npy", .local_name = "\xFF.npy"}, "a name is not UTF-8"},
-        {{.name = "b.npy", .local_name = "c.npy"}, "its name differs from that in the directory"},
+        {{.name = "b.npy", .local_name = "c.npy"}, "has a different name in the directory"},
         {{.name = "b.npy", .local_name = "cc.npy"}, "is not where the directory says"},
         {{.name = "b.npy", .local_name = "b.npy", .flags = 1}, "is encrypted"},
-        {{.name = "b.npy", .local_name = "b.npy", .method = 12}, "method 12; stored (0)"},
+        {{.name = "b.npy", .local_name = "b.npy", .method = 12}, "method 12; only stored (0)"},
         {{.name = "b.npy", .local_name = "b.npy", .size = 4}, "its two sizes differ"},
         {{.name = "b.npy", .local_name = "b.npy", .size = 1000000, .method = 8},
          "is larger than deflate"},
@@ -132,7 +132,7 @@ static void test_neighbors(void **state)
                                          {.name = "b.npy", .local_name = "b.npy", .data = last}};
         struct bytes b = archive(members, 2);
         if (shared)
-            refuse(&b, "\"b.npy\": overlaps another member");
+            refuse(&b, "\"b.npy\" overlaps another member");
         else
             assert_int_equal(try_any(b.data, b.size, NULL), RAPT_OK);
         free(b.data);
@@ -204,21 +204,23 @@ static void test_arrays(void **state)
          "more than 2 dimensions in Fortran order"},
         {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2,), }", "neither True nor False"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", "does not match its shape"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2), }", "its shape is not a tuple"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': [2], }", "its shape is not a tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2), }",
+         "has a shape that is not a tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': [2], }",
+         "has a shape that is not a tuple"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }", "is not a number"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2), }",
          "8 dimensions"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }",
-         "its size overflows"},
+         "has a size that overflows"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999999999, 4), }",
-         "its size overflows"},
-        {"{'descr': '<f4', 'fortran_order': False, }", "lacks"},
+         "has a size that overflows"},
+        {"{'descr': '<f4', 'fortran_order': False, }", "without descr"},
         {"{'descr': '<f4', 'descr': '<f4', 'shape': (2,), }", "an unknown or duplicate key"},
         {"{'other': '<f4', 'fortran_order': False, 'shape': (2,), }",
          "an unknown or duplicate key"},
         {"{'descr' '<f4', 'fortran_order': False, 'shape': (2,), }", "without a value"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,) 3}", "no closing brace"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,) 3}", "without a closing brace"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} 3",
          "continues after the dictionary"},
         {"['descr']", "is not a dictionary"},

@@ -164,7 +164,9 @@ static void test_paths(void **state)
         refuse(loop, reading, strerror(ELOOP));
         refuse(lengthy, reading, strerror(ENAMETOOLONG));
         refuse(name, reading, strerror(ENAMETOOLONG));
-        refuse("/nowhere/at\nall/m", reading, "/nowhere/at?all/m: ");
+        refuse("/nowhere/at\nall/m", reading,
+               reading ? "/nowhere/at?all/m cannot be opened: "
+                       : "/nowhere/at?all/m is in a folder that cannot be opened: ");
     }
     refuse("/tmp/", false, strerror(EISDIR));
     refuse("/dev/null/m", false, strerror(ENOTDIR));
@@ -204,7 +206,7 @@ static void test_links(void **state)
     char dangling[128]; /* a link into a folder that does not exist */
     snprintf(dangling, sizeof dangling, "%s/dangling", folder);
     assert_int_equal(symlink("/nowhere/at/all", dangling), 0);
-    refuse(dangling, false, "its folder cannot be opened");
+    refuse(dangling, false, "is in a folder that cannot be opened");
     assert_int_equal(rapt_file_check(two, 1000, 100000, NULL), RAPT_OK);
     assert_true(saved(path) == 2 && entries(folder) == 6);
 

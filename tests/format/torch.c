@@ -61,14 +61,14 @@ static void test_refused_files(void **state)
     static const struct {
         const char *name, *reason;
     } rows[] = {
-        {"torch/strides", "\"t\": its strides skip or permute elements"},
-        {"torch/behind", "\"t\": ends after its storage"},
-        {"torch/no_tensor", "\"epoch\": is not a tensor"},
-        {"torch/size", "the size of its storage differs"},
-        {"torch/missing", "its storage is not in the file"},
-        {"torch/big_endian", "its byteorder is not \"little\""},
+        {"torch/strides", "\"t\" has strides that skip or permute elements"},
+        {"torch/behind", "\"t\" ends after its storage"},
+        {"torch/no_tensor", "\"epoch\" is not a tensor"},
+        {"torch/size", "a storage whose size differs"},
+        {"torch/missing", "has a storage that is not in the file"},
+        {"torch/big_endian", "byteorder is not \"little\""},
         {"torch/evil", "the name posix.system is not allowed in a state dict"},
-        {"torch/list", "\"t\": is not a tensor"},
+        {"torch/list", "\"t\" is not a tensor"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct bytes b = seed(rows[i].name);
@@ -136,27 +136,27 @@ static void test_pickles(void **state)
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0)K\1\x85\x89}tRs.",
             "does not have one stride per dimension"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0N\x85K\1\x85\x89}tRs.",
-            "a dimension is negative or too large"),
+            "a dimension that is negative or too large"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0K\2\x85N\x85\x89}tRs.",
-            "a stride is negative or not a number"),
+            "a stride that is negative or not a number"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "J\xFF\xFF\xFF\xFFK\2\x85K\1\x85\x89}tRs.",
             "ends after its storage"),
         ROW(DICT KEY REBUILD "(" STORAGE("\3") "K\0K\2\x85K\1\x85\x89}tRs.",
-            "the size of its storage differs"),
+            "a storage whose size differs"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0K\2\x85K\1\x85tRs.",
             "the arguments of _rebuild_tensor_v2"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0(K\1K\1K\1K\1K\1K\1K\1K\1K\1t)\x89}tRs.",
             "has more than 8 dimensions"),
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0" MUCH MUCH MUCH "\x87)\x89}tRs.",
-            "its size overflows"),
+            "has a size that overflows"),
         ROW(DICT KEY REBUILD ")Rs.", "the arguments of _rebuild_tensor_v2"),
         ROW(DICT KEY "ctorch\nFloatStorage\n)Rs.", "the type of a storage is called"),
         ROW(DICT KEY "K\1)Rs.", "the wrong type"),
         ROW(DICT KEY KEY "Qs.", "the wrong type"),
         ROW(DICT KEY ")Qs.", "does not describe a storage"),
         ROW(DICT "K\1K\1s.", "a key of the state dict is not a string"),
-        ROW(DICT KEY "Ns.", "\"a\": is not a tensor"),
-        ROW(DICT KEY TENSOR "s" KEY TENSOR "s.", "\"a\": occurs twice"),
+        ROW(DICT KEY "Ns.", "\"a\" is not a tensor"),
+        ROW(DICT KEY TENSOR "s" KEY TENSOR "s.", "\"a\" occurs twice"),
         ROW(DICT "X\1\0\0\0\xFF" TENSOR "s.", "not UTF-8"),
         ROW(DICT "X\2\0\0\0a\0" TENSOR "s.", "contains a 0"),
         ROW(DICT "X\0\0\0\0" TENSOR "s.", "has no name"),
@@ -187,7 +187,7 @@ static void test_pickles(void **state)
         ROW(DICT "J\1", "it ends within a number"),
         ROW(DICT KEY "\x8A\x09"
                      "123456789s.",
-            "\"a\": is not a tensor"),
+            "\"a\" is not a tensor"),
         ROW(DICT "\x8A\x0A"
                  "123456789",
             "it ends within a number"),
@@ -205,8 +205,8 @@ static void test_pickles(void **state)
         ROW("\x80\4}\x8C\2osK\1\x93.", "the wrong type"),
         ROW("\x80\4}K\1\x8C\2os\x93.", "the wrong type"),
         ROW("\x80\4}\x93.", "the wrong type"),
-        ROW(DICT KEY "]s.", "\"a\": is not a tensor"),
-        ROW(DICT KEY "](K\1K\2es.", "\"a\": is not a tensor"),
+        ROW(DICT KEY "]s.", "\"a\" is not a tensor"),
+        ROW(DICT KEY "](K\1K\2es.", "\"a\" is not a tensor"),
         ROW(DICT "a.", "a value is missing"),
         ROW(DICT "K\1a.", "a list is missing"),
         ROW(DICT "](ae.", "a value is missing"),
@@ -227,7 +227,7 @@ static void test_pickles(void **state)
         ROW(DICT MODEL DICT1 KEY TENSOR "ss.", NULL),
         ROW(DICT STATE DICT1 KEY TENSOR "ssX\5\0\0\0epochK\3s" MODEL "Ns.", NULL),
         ROW(DICT STATE DICT1 KEY TENSOR "ss" MODEL "}s.", "has two state dicts, \"model\" and"),
-        ROW(DICT MODEL DICT1 KEY "K\1ss.", "\"a\": is not a tensor"),
+        ROW(DICT MODEL DICT1 KEY "K\1ss.", "\"a\" is not a tensor"),
         ROW(DICT MODEL TENSOR "s.", NULL),
         ROW(DICT "cos\nsystem", "it ends within a name"),
         ROW(DICT "cos\nsystem\n", "the name os.system is not allowed"),
@@ -296,18 +296,18 @@ static void test_legacy(void **state)
         {.count = 1, .data = 8, .reason = "differs from that in the pickle"},
         {.count = 3, .data = 12, .reason = "differs from that in the pickle"},
         {.count = UINT64_MAX, .data = 8, .reason = "differs from that in the pickle"},
-        {.head = MAGIC "\x80\2M\xE8\3.", .reason = "its version is not 1001"},
-        {.head = MAGIC "\x80\2N.", .reason = "its version is not 1001"},
-        {.head = "\x80\2M\xE9\3.", .reason = "a pickle, but not one of torch.save"},
+        {.head = MAGIC "\x80\2M\xE8\3.", .reason = "the version is not 1001"},
+        {.head = MAGIC "\x80\2N.", .reason = "the version is not 1001"},
+        {.head = "\x80\2M\xE9\3.", .reason = "the pickle was not written by torch.save"},
         {.head = "\x80\2\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x1A.",
-         .reason = "not one of torch.save"},
-        {.head = "\x80\2}.", .reason = "not one of torch.save"},
-        {.head = MAGIC VERSION "\x80\2].", .reason = "its little_endian is not True"},
-        {.head = MAGIC VERSION "\x80\2}.", .reason = "its little_endian is not True"},
+         .reason = "not written by torch.save"},
+        {.head = "\x80\2}.", .reason = "not written by torch.save"},
+        {.head = MAGIC VERSION "\x80\2].", .reason = "little_endian is not True"},
+        {.head = MAGIC VERSION "\x80\2}.", .reason = "little_endian is not True"},
         {WITH("\x80\2N."), .count = 2, .data = 8, .reason = "no tensor uses"},
         {WITH(DICT "."), .count = 2, .data = 8, .reason = "no tensor uses"},
         {.keys = "\x80\2].", .data = 0, .reason = "after the last storage"},
-        {.keys = "\x80\2N.", .data = 0, .reason = "it has no list of storages"},
+        {.keys = "\x80\2N.", .data = 0, .reason = "there is no list of storages"},
         {.keys = "\x80\2]K\1a.", .data = 8, .reason = "no tensor uses"},
         {WITH(TWO(STORAGE("\2"))), .count = 2, .data = 8, .reason = NULL},
         {WITH(TWO(STORAGE("\3"))), .count = 2, .data = 8, .reason = "disagree about the storage"},
@@ -342,14 +342,14 @@ static void test_legacy_lists(void **state)
                         1; /* of the list and the storage */
     put_bytes(&b, whole.data, whole.size - tail);
     put_bytes(&b, "\x80\2].", 4);
-    refuse(&b, "\"a\": its storage is not in the file");
+    refuse(&b, "\"a\" has a storage that is not in the file");
     b.size -= 4;
     put_bytes(&b,
               "\x80\2]X\1\0\0\0"
               "0q\0ah\0a.",
               16);
     for (int i = 0; i < 2; i++) put_bytes(&b, whole.data + whole.size - 16, 16);
-    refuse(&b, "its list of storages contains one twice");
+    refuse(&b, "the list of storages contains one twice");
     free(whole.data);
     free(b.data);
 }
@@ -367,7 +367,8 @@ static void test_long_keys(void **state)
         put_bytes(&pickle, "X\3\0\0\0cpuK\2tQK\0K\2\x85K\1\x85\x89}tRs.",
                   sizeof "X\3\0\0\0cpuK\2tQK\0K\2\x85K\1\x85\x89}tRs." - 1);
         struct bytes b = with_pickle((const char *)pickle.data, pickle.size);
-        refuse(&b, size > 128 ? "the key of a storage is too long" : "its storage is not in");
+        refuse(&b,
+               size > 128 ? "the key of a storage is too long" : "has a storage that is not in");
         free(pickle.data);
         free(b.data);
     }
@@ -397,7 +398,7 @@ static void test_many_values(void **state)
         }
         put_bytes(&pickle, ".", 1);
         struct bytes b = with_pickle((const char *)pickle.data, pickle.size);
-        refuse(&b, "its pickle has more than 65536 values");
+        refuse(&b, "the pickle has more than 65536 values");
         free(pickle.data);
         free(b.data);
     }

@@ -105,7 +105,7 @@ static void test_refused(void **state)
         {VOCABULARY_JSON, "a: 0\n", "'[' expected"},
         {VOCABULARY_LINES, "a\n\nb\n", "number 1 belongs to an empty token"},
         {VOCABULARY_LINES, "a\na\n", "is its second number"},
-        {VOCABULARY_LINES, "a\n\xC3\n", "line 2: is not UTF-8"},
+        {VOCABULARY_LINES, "a\n\xC3\n", "line 2: the line is not UTF-8"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct vocabulary *v = NULL;

@@ -426,7 +426,7 @@ static void test_shards(void **state)
     out_text(&index, "{\"weight_map\": {\"a\": \"a.bin\"}}");
     out_write(&index, folder, "pytorch_model.bin.index.json");
     out_write(&index, folder, "a.bin");
-    folder_refused(folder, "a.bin: was not written by torch.save");
+    folder_refused(folder, "a.bin was not written by torch.save");
     remove_file(folder, "a.bin");
     remove_file(folder, "pytorch_model.bin.index.json");
     folder_remove(folder, files, COUNT(files));

@@ -455,12 +455,12 @@ static void test_refusals(void **state)
     write_settings(folder, VOCAB, 0, PAD, "relu", NULL);
     folder_text(folder, "model.safetensors",
                 "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n");
-    folder_refused(folder, "model.safetensors: is a Git LFS pointer");
+    folder_refused(folder, "model.safetensors is a Git LFS pointer");
     static struct bytes empty;
     put_number(&empty, 2, 8);
     put_text(&empty, "{}");
     folder_write(folder, "model.safetensors", &empty);
-    folder_refused(folder, "it holds no tensors");
+    folder_refused(folder, "there are no tensors in it");
     w->all[0].data[3] += 1;
     write_weights(folder, w, "model.layernorm_embedding.weight");
     folder_refused(folder, "model.layernorm_embedding.weight");

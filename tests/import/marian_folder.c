@@ -133,7 +133,7 @@ static void test_alphas(void **state)
     move(folder, "model.npz", "model.bin");
     check_choice(folder, "model.bin", "the usual name");
     folder_text(folder, "config.yml", "models:\n  - b.bin\n");
-    folder_refused(folder, "b.bin: is not a model");
+    folder_refused(folder, "b.bin is not a model");
     folder_text(folder, "config.yml", "models:\n  - model.bin\n");
     check_choice(folder, "model.bin", "named by the decoding settings");
     rapt_model_free(import_reported(folder, &r));

@@ -92,7 +92,7 @@ static void test_tails(void **state)
               "a"),
          "pieces 3 and 4 are the same"},
         {TAIL("\x0A\x07\x0A\x03<s>\x18\x03"), "pieces 1 and 4 are the same"},
-        {TAIL("\x0A\x05\x0A\x01z\x18\x02"), "pieces 0 and 4 are both the unknown one"},
+        {TAIL("\x0A\x05\x0A\x01z\x18\x02"), "pieces 0 and 4 are both the unknown piece"},
         {TAIL("\x0A\x0A\x0A\x06<0x41>\x18\x06"), "byte_fallback is off"},
         {TAIL("\x0A\x09\x0A\x05<0x4>\x18\x06"), "is not of the form <0xNN>"},
         {TAIL("\x0A\x0A\x0A\x06<0x4G>\x18\x06"), "is not of the form <0xNN>"},
@@ -212,9 +212,9 @@ static void test_whole_models(void **state)
 {
     (void)state;
     model.size = 0;
-    refuse("no piece is the unknown one");
+    refuse("there is no unknown piece");
     craft_piece(&model, "a", -1, 0);
-    refuse("no piece is the unknown one");
+    refuse("there is no unknown piece");
     base(false);
     refuse("no piece is normal");
     base(true);

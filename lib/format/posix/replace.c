@@ -37,7 +37,8 @@ static rapt_status enter(struct disk_target *target, char *path, rapt_message *w
     int base = target->folder < 0 ? AT_FDCWD : target->folder, opened;
     do opened = openat(base, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (opened < 0 && errno == EINTR);
-    if (opened < 0) return rapt__disk_fail(why, label, "its folder cannot be opened", errno);
+    if (opened < 0)
+        return rapt__disk_fail(why, label, "is in a folder that cannot be opened", errno);
     if (target->folder >= 0) close(target->folder);
     target->folder = opened;
     return RAPT_OK;
@@ -87,7 +88,8 @@ static rapt_status create_temporary(struct disk_target *target, rapt_message *wh
     target->file =
         rapt__folder_create(target->folder, target->mode < 0 ? 0666 : 0600, target->temporary);
     if (target->file >= 0) return RAPT_OK;
-    return rapt__disk_fail(why, &target->label, "no file can be created in its folder", errno);
+    return rapt__disk_fail(why, &target->label, "is in a folder where no file can be created",
+                           errno);
 }
 
 rapt_status rapt__disk_begin(struct disk_target *target, const char *path, rapt_message *why)

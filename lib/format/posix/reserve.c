@@ -27,7 +27,8 @@ static int allocate(int file, off_t size)
 #endif
 
 /* Checks the limit on file sizes and the number of free blocks, then allocates the space, because
-   only an allocation takes quotas and reserved blocks into account. */
+   only an allocation takes quotas and reserved blocks into account. Returns 0 or a value of
+   errno. */
 int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size)
 {
     struct rlimit limit;

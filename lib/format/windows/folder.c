@@ -1,4 +1,5 @@
-/* folder.c - creates temporary files in the folder of a file and removes abandoned ones. */
+/* folder.c - creates temporary files in the folder of a file and removes abandoned temporary
+   files. */
 
 #include "format/temporary.h"
 #include "format/windows/system.h"

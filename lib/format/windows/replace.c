@@ -67,8 +67,8 @@ rapt_status rapt__disk_begin(struct disk_target *target, const char *path, rapt_
         rapt__folder_enter(target->name);
         target->file = rapt__folder_create(target->name, target->temporary);
         if (target->file < 0)
-            status =
-                rapt__disk_fail(why, &target->label, "no file can be created in its folder", errno);
+            status = rapt__disk_fail(why, &target->label,
+                                     "is in a folder where no file can be created", errno);
     }
     if (status == RAPT_OK) errno = before;
     return status;

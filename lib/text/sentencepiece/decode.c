@@ -48,7 +48,7 @@ static size_t write_character(const struct spm *spm, const int32_t *ids, size_t 
 }
 
 /* Writes a piece that is not a byte piece. `front` is true as long as nothing except a dropped
-   space has been processed. Returns true if it has dropped a space, so that no other may be
+   space has been processed. Returns true if it has dropped a space, after which no other may be
    dropped. */
 static bool write_piece(const struct spm *spm, int32_t id, bool front, struct writer *to)
 {
@@ -106,7 +106,7 @@ rapt_status rapt__spm_decode(const struct spm *spm, const int32_t *ids, size_t c
         status = denormalize(spm, ids, count, &to);
     else
         write_all(spm, ids, count, &to);
-    if (status == RAPT_NO_MEMORY) return rapt__fail(why, status, "no memory to decode a text");
+    if (status == RAPT_NO_MEMORY) return rapt__fail(why, status, "no memory to decode text");
     if (status) return rapt__fail(why, status, "a text of %zu tokens is too long", count);
     *size = to.size;
     if (to.size <= capacity) return RAPT_OK;

@@ -1,4 +1,4 @@
-/* encode.c - converts a text to ids: normalizes it and segments it according to the model's kind.
+/* encode.c - converts text to ids: normalizes it and segments it according to the model's kind.
    Then adjacent unknown pieces are joined to one, or replaced by byte pieces. */
 #include "text/sentencepiece/sentencepiece.h"
 
@@ -70,8 +70,8 @@ rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids
     rapt_status status = rapt__spm_normalize(&spm->normalizer, text, ends != NULL, &normalized);
     if (!status) status = rapt__spm_encode_normalized(&out);
     rapt__spm_normalized_free(&normalized);
-    if (status == RAPT_NO_MEMORY) return rapt__fail(why, status, "no memory to encode a text");
-    if (status) return rapt__fail(why, status, "a text of %zu bytes is too long", text.size);
+    if (status == RAPT_NO_MEMORY) return rapt__fail(why, status, "no memory to encode text");
+    if (status) return rapt__fail(why, status, "the text of %zu bytes is too long", text.size);
     *count = out.count;
     if (out.count <= capacity) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, but the text has %zu tokens",

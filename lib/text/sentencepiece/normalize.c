@@ -1,7 +1,7 @@
-/* normalize.c - normalizes a text and records the original offset of each byte: the longest rule of
-   the charsmap is applied first, and each byte that is not UTF-8 becomes U+FFFD. Spaces are trimmed
-   and escaped, and one is added before or after the text. Strings that are USER_DEFINED pieces stay
-   unchanged. */
+/* normalize.c - normalizes text and records the original offset of each byte. The longest matching
+   rule of the charsmap is applied, and each byte that is not UTF-8 becomes U+FFFD. Spaces are
+   trimmed and escaped, and a space is added before or after the text. Strings that are USER_DEFINED
+   pieces stay unchanged. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -92,7 +92,7 @@ static rapt_text space_of(const struct spm_normalizer *n)
     return n->escape_spaces ? (rapt_text){spm_space, SPM_SPACE_SIZE} : (rapt_text){" ", 1};
 }
 
-/* ---- the text ---- */
+/* ---- the input ---- */
 
 /* Normalizes the beginning of a non-empty text and sets *consumed to the number of bytes that were
    used. */

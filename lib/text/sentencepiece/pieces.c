@@ -87,12 +87,12 @@ static rapt_status find_unknown(struct spm *spm, rapt_message *why)
     for (int i = 0; i < spm->count; i++) {
         if (spm->pieces[i].type != SPM_UNKNOWN) continue;
         if (spm->unknown >= 0)
-            return rapt__fail(why, RAPT_BAD_FILE, "pieces %d and %d are both the unknown one",
+            return rapt__fail(why, RAPT_BAD_FILE, "pieces %d and %d are both the unknown piece",
                               (int)spm->unknown, i);
         spm->unknown = i;
     }
     if (spm->unknown >= 0) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_FILE, "no piece is the unknown one");
+    return rapt__fail(why, RAPT_BAD_FILE, "there is no unknown piece");
 }
 
 /* ---- scores ---- */

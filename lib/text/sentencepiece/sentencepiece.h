@@ -100,13 +100,13 @@ size_t rapt__spm_normalizer_spread(const struct spm_normalizer *normalizer, bool
 
 struct spm_normalized {
     char *bytes;      /* [capacity], of which size are used */
-    uint32_t *origin; /* [capacity], of which size + 1 are used: offset in the text that each byte
-                         comes from, or NULL */
+    uint32_t *origin; /* [capacity], of which size + 1 are used: the offset in the text from which
+                         each byte comes, or NULL */
     size_t size, capacity;
     rapt_allocator allocator;
 };
-enum { SPM_TEXT_MAX = 1 << 30 }; /* maximum size in bytes of a text and of its normalized form */
-/* Normalizes a text. `out` is zero except for its allocator; the caller frees it even after a
+enum { SPM_TEXT_MAX = 1 << 30 }; /* maximum size in bytes of the text and of its normalized form */
+/* Normalizes text. `out` is zero except for its allocator; the caller frees it even after a
    failure. Returns RAPT_BAD_ARGUMENT if the text or its normalized form is too long. */
 rapt_status rapt__spm_normalize(const struct spm_normalizer *normalizer, rapt_text text,
                                 bool origins, struct spm_normalized *out);
@@ -189,11 +189,11 @@ struct spm_output { /* collects ids in the order of the text */
 /* Emits bytes [start, end) of the normalized text as the next piece. */
 void rapt__spm_put(struct spm_output *out, size_t start, size_t end, int32_t id);
 
-/* Returns the maximum number of tokens of a text of `bytes` bytes. */
+/* Returns the maximum number of tokens in `bytes` bytes of text. */
 size_t rapt__spm_bound(const struct spm *spm, size_t bytes);
 /* Encodes a normalized text, which must have origins if ends are wanted. The caller sets all fields
    of *out except count and unknown. Tokens beyond the capacity are only counted. Returns
-   RAPT_NO_MEMORY, or RAPT_BAD_ARGUMENT if the text is too long. */
+   RAPT_BAD_ARGUMENT if the text is too long, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__spm_encode_normalized(struct spm_output *out);
 /* Implements rapt_tokenizer_encode; arguments have been checked. */
 rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids, size_t *ends,
