@@ -437,7 +437,6 @@ RAPT_API void rapt_session_free(rapt_session *session);
    not ascending, or a token is outside the vocabulary; *why names its index. */
 RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *source,
                                  const float **encoder_output, rapt_message *why);
-
 /* Runs an encoder-only model: encodes the source and applies the output matrix. *logits becomes
    [source tokens][target_vocab], or [source sequences][target_vocab] if the configuration pools. It
    belongs to the session and is valid until the session's next call. With pooling, the logits of an
@@ -445,7 +444,6 @@ RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *sourc
    RAPT_BAD_ARGUMENT for other kinds of models. */
 RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *source,
                                    const float **logits, rapt_message *why);
-
 /* Computes one vector per source sequence: encodes the source and pools the encoder's output.
    `pooling` replaces the configuration's pooling and must not be RAPT_POOLING_NONE. *embeddings
    becomes [source sequences][width]. It belongs to the session and is valid until the session's
@@ -453,7 +451,6 @@ RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *sou
    returns RAPT_BAD_ARGUMENT for a decoder-only model. */
 RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source,
                                 rapt_pooling pooling, const float **embeddings, rapt_message *why);
-
 /* Appends tokens to the batch * beams targets of the last rapt_encode. A target may get no tokens.
    *logits becomes [tokens][target_vocab]. It belongs to the session and is valid until the
    session's next call. A call with n tokens gives the same bits as n calls with one token each.
@@ -461,7 +458,6 @@ RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source
    been called. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
-
 /* Reorders targets, as a beam search does: the new target i continues the old target parents[i],
    which must have the same source. parents is [batch * beams]. The weights and alignments of the
    last rapt_decode are lost. Returns RAPT_BAD_ARGUMENT if a parent is out of range or has another
