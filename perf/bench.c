@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "bench.h"
 
+#include "kit/program.h"
+
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +71,7 @@ static void print_environment(FILE *to)
     json_decref(all);
 }
 
-static int print_version(const struct bench *b)
+static int print_bench_version(const struct bench *b)
 {
     printf("%s %s\n", b->program, rapt_version());
     print_environment(stdout);
@@ -90,7 +92,7 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
                                             {0}};
     for (int code; (code = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (code == 'h') return help(b, purpose, names);
-        if (code == 'v') return print_version(b);
+        if (code == 'v') return print_bench_version(b);
         if (code == 't' && !read_threads(b, optarg)) {
             fprintf(stderr, "--threads: '%s' is not a list of numbers such as 1,2\n", optarg);
             return refuse(b);
@@ -116,6 +118,7 @@ int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, con
     b->header =
         "name                      \tthreads\t   fastest\t    median\t GFLOP/s\tof peak\tshape";
     int processors = rapt__team_size(0);
+    guard_process();
     b->threads[b->thread_counts++] = 1;
     if (processors > 1) b->threads[b->thread_counts++] = processors;
     return read_options(b, argc, argv, purpose, names);

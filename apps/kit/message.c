@@ -92,8 +92,10 @@ void print_progress(const char *format, ...)
 
 int finish_output(void)
 {
+    static bool reported;
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return EXIT_OK;
-    if (errno == EPIPE) return EXIT_FAILED;
+    if (errno == EPIPE || reported) return EXIT_FAILED;
+    reported = true;
     return failed("standard output: %s", errno ? strerror(errno) : "cannot write");
 }

@@ -24,7 +24,8 @@ void clear_progress(void); /* removes it from the terminal, as every other messa
 /* From now on prints only failures, with the number of this rank, which is above 0. Rank 0 prints
    the rest. */
 void messages_of_rank(int rank);
-int finish_output(void); /* flushes standard output; a closed pipe fails without a message */
+/* Flushes standard output. A failure is reported once; a closed pipe fails without a message. */
+int finish_output(void);
 
 /* ---- system.c ---- */
 double now(void);                 /* seconds of a monotonic clock */

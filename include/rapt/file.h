@@ -23,6 +23,9 @@ extern "C" {
    process is writing to the folder, which it detects by flock. Any thread or process may write to
    any path at any time; if two write the same path, the last one wins.
 
+   A file that would exceed the limit of the process (RLIMIT_FSIZE) is refused before the write that
+   would raise SIGXFSZ.
+
    On Windows, paths are UTF-8, a new file gets the default permissions of its folder, and a file
    that a process has open cannot be replaced (RAPT_NO_FILE).
 

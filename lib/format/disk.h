@@ -63,6 +63,7 @@ struct disk_target {
     int file, folder; /* open; -1 if closed. On Windows `folder` is unused, and names are full
                          paths */
     int mode;         /* permissions of the old file, or -1 */
+    uint64_t written; /* bytes passed to write, or unused on Windows */
     char name[DISK_NAME], temporary[DISK_NAME];
     struct shown label;
 };

@@ -14,6 +14,10 @@ void rapt__folder_enter(int folder);
    holds the reason. */
 int rapt__folder_create(int folder, mode_t permissions, char name[TEMPORARY_NAME]);
 
+/* Returns true if a file of `size` bytes that grows by `more` would exceed the limit of the process
+   (RLIMIT_FSIZE), in which case writing raises SIGXFSZ. Defined in reserve.c. */
+bool rapt__file_exceeds_limit(uint64_t size, uint64_t more);
+
 /* Describes, for messages, a file that is not a regular one: "a folder", "a pipe", ... */
 const char *rapt__file_kind(mode_t mode);
 

@@ -109,6 +109,9 @@ rapt_status rapt__disk_write(struct disk_target *target, const void *data, size_
 {
     const int before = errno;
     const char *bytes = data;
+    if (rapt__file_exceeds_limit(target->written, count))
+        return rapt__disk_fail(why, &target->label, "cannot be written", EFBIG);
+    target->written += count;
     while (count > 0) {
         ssize_t put = write(target->file, bytes, rapt__min_size(count, AT_ONCE));
         if (put < 0 && errno == EINTR) continue;

@@ -1,8 +1,10 @@
-/* reserve.c - checks whether the disk has space for a file before it is written. */
+/* reserve.c - checks whether a file may be as large as it is to become: by the limit of the process
+   and, before the file is written, by the space on the disk. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 
 #include "format/disk.h"
+#include "format/posix/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,16 +28,27 @@ static int allocate(int file, off_t size)
 }
 #endif
 
+/* Returns the largest size that the process may give to a file. */
+static uint64_t largest_size(void)
+{
+    struct rlimit limit;
+    bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return limited && limit.rlim_cur < INT64_MAX ? (uint64_t)limit.rlim_cur : INT64_MAX;
+}
+
+bool rapt__file_exceeds_limit(uint64_t size, uint64_t more)
+{
+    uint64_t allowed = largest_size();
+    return size > allowed || more > allowed - size;
+}
+
 /* Checks the limit on file sizes and the number of free blocks, then allocates the space, because
    only an allocation takes quotas and reserved blocks into account. Returns 0 or a value of
    errno. */
 int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size)
 {
-    struct rlimit limit;
     struct statvfs disk;
-    uint64_t allowed = INT64_MAX;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        allowed = limit.rlim_cur;
+    const uint64_t allowed = largest_size();
     if (max_size > allowed) return EFBIG;
     if (total_size < max_size) total_size = max_size;
     if (fstatvfs(target->file, &disk) == 0 && disk.f_blocks > 0 && disk.f_frsize > 0 &&
