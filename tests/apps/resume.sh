@@ -227,7 +227,18 @@ for how in "" --force "--resume --epochs 9"; do
     "$program" train $still --out ./stood $how 2>other && fail "two runs write the same files: $how"
     grep -q "another run is writing ./stood" other || { fail "the other run is not named:"; cat other; }
 done
+# The same model under other names: links, also one whose file does not exist when the run begins.
+ln -s stood soft && ln -s "$here" around && ln -s around/soft far
+for out in soft around/stood around/../"$(basename "$here")"/soft far; do
+    "$program" train $still --out $out --force 2>other && fail "two runs write the same files: --out $out"
+    grep -q "another run is writing $out" other || { fail "the other run is not named: $out:"; cat other; }
+done
+"$program" demo --steps 1 --threads 1 --force --out soft >shown 2>other && fail "demo writes the file of a run"
+grep -q "another run is writing soft" other || { fail "the other run is not named: demo:"; cat other; }
 check "a run of another name" "$program" train $still --out other_name --epochs 1 2>other
+ln stood twin && cp stood unchanged
+check "a run of a hard link" "$program" train $still --seed 2 --out twin --epochs 1 --force 2>other
+cmp -s unchanged stood && ! cmp -s stood twin || fail "a run of a hard link wrote another run's model"
 kill -KILL $!
 wait $! 2>other
 begin_still --out stood --epochs 1000000 --resume
@@ -243,6 +254,13 @@ cp stood lone
 code 0 "$program" train --resume --out lone --epochs $((epoch + 3))
 check "the best model stays" cmp stood lone
 [ "$(echo lone*)" = "lone lone.svg" ] || fail "left beside the model: $(echo lone*)"
+rm soft around far
+ln -s future present
+begin_still --out present --epochs 1000000
+code 1 "$program" train $still --out ./future --force
+says "another run is writing ./future"
+kill -KILL $!
+wait $! 2>other
 begin_still --out gone --minutes 3s
 mv gone elsewhere
 wait $!

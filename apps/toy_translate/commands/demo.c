@@ -56,6 +56,7 @@ struct demo {
     struct pairs heldout;
     rapt_translator *translator;
     struct score score;
+    int lock;                 /* of training/lock.c; -1: none */
     long long steps;          /* that were made */
     char *folder, *temporary; /* folder and path of the model unless it is kept */
     double start;
@@ -116,7 +117,8 @@ static int choose_output(struct demo *demo)
 {
     if (demo->recipe.out != NULL) {
         demo->recipe.curve = true;
-        return outputs_check(&demo->recipe);
+        int code = lock_open(&demo->lock, demo->recipe.out);
+        return code == EXIT_OK ? outputs_check(&demo->recipe) : code;
     }
     const char *base = getenv("TMPDIR");
     demo->folder = xasprintf("%s/toy_translate.XXXXXX", base != NULL && *base ? base : "/tmp");
@@ -260,6 +262,7 @@ static int run_demo(struct demo *demo, bool json)
 
 static void release_demo(struct demo *demo)
 {
+    lock_close(demo->lock);
     search_close(demo->translator);
     score_free(&demo->score);
     data_close(&demo->data);
@@ -274,7 +277,7 @@ static void release_demo(struct demo *demo)
 
 int command_demo(int argc, char **argv)
 {
-    struct demo demo = {.recipe = recipe_demo, .start = now()};
+    struct demo demo = {.recipe = recipe_demo, .lock = -1, .start = now()};
     bool json = false;
     /* clang-format off */
     const struct option_row own[] = {

@@ -106,7 +106,8 @@ int outputs_each(const char *out, int (*visit)(const char *path, const void *use
 void outputs_remove(const char *out);
 
 /* ---- lock.c ---- */
-/* Fails if another run is writing OUT. Until lock_close, no other run can begin. */
+/* Fails if another run is writing OUT, also under another name of the same file. Until lock_close,
+   no other run can begin. */
 int lock_open(int *lock, const char *out);
 void lock_close(int lock);
 
