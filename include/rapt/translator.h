@@ -229,9 +229,10 @@ typedef int rapt_translation_fn(void *user, const rapt_translation *translation)
    0, `alignment` and the fields that depend on it are filled in. Allocates memory for the duration
    of the call.
 
-   An error in one sentence is reported in the status of its translation. Returns RAPT_BAD_ARGUMENT
-   if an argument is NULL, and RAPT_NO_MEMORY if an allocation fails. Translations that callback has
-   already received are then still correct. */
+   An error in one sentence is reported in the status of its translation. Returns RAPT_NO_MEMORY if
+   an allocation fails; translations that callback has already received are then still correct.
+   Returns RAPT_BAD_ARGUMENT, before the first callback, if an argument is NULL or a text that is not
+   empty has no bytes. */
 RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
                                          size_t count, int alignments,
                                          rapt_translation_fn *callback, void *user,

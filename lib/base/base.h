@@ -26,6 +26,10 @@ rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format
 rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why);
 rapt_status rapt__float_check(const char *name, float value, double min, double max,
                               rapt_message *why);
+/* Checks the bytes of texts[i], which may be NULL only if it is empty. texts: the name of the
+   array. */
+rapt_status rapt__text_check(const char *texts, size_t i, const void *bytes, size_t size,
+                             rapt_message *why);
 /* Checks a dropout rate: at least 0 and below 1. */
 rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 

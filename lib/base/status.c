@@ -43,6 +43,14 @@ rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format
     return status;
 }
 
+rapt_status rapt__text_check(const char *texts, size_t i, const void *bytes, size_t size,
+                             rapt_message *why)
+{
+    if (bytes || !size) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s[%zu].bytes is NULL, but its size is %zu", texts,
+                      i, size);
+}
+
 rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why)
 {
     if (value >= min && value <= max) return RAPT_OK;

@@ -76,7 +76,7 @@ rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata is NULL, but count is %d", count);
     for (int i = 0; i < count; i++) {
         if (!metadata[i].key)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata: key %d is NULL", i);
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata[%d].key is NULL", i);
         if (is_own(metadata[i].key))
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
                               "metadata: key %s is reserved for the library", metadata[i].key);

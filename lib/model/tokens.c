@@ -43,7 +43,7 @@ rapt_status rapt__tokens_check(const rapt_tokens *t, const struct token_limits *
                           l->vectors ? "ids" : "vectors", l->vectors ? "vectors" : "ids");
     int count = t->starts[t->batch];
     if (count > 0 && !t->ids && !t->vectors)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: its %s are NULL", l->what,
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s.%s is NULL", l->what,
                           l->vectors ? "vectors" : "ids");
     for (int i = 0; i < count && !l->vectors; i++)
         if (t->ids[i] < 0 || t->ids[i] >= l->vocab)

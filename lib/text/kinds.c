@@ -86,8 +86,11 @@ static rapt_status join_names(const rapt_text *names, int count, const rapt_allo
 {
     size_t size = 0;
     for (int i = 0; i < count; i++) {
-        if (names[i].size && (!names[i].bytes || memchr(names[i].bytes, 0, names[i].size)))
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "name %d is NULL or holds a 0", i);
+        rapt_status status =
+            rapt__text_check("names", (size_t)i, names[i].bytes, names[i].size, why);
+        if (status) return status;
+        if (names[i].size && memchr(names[i].bytes, 0, names[i].size))
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "names[%d] holds a 0", i);
         if (names[i].size >= SPM_TEXT_MAX || (size += names[i].size + 1) > SPM_TEXT_MAX)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "the names have more than 2^30 bytes");
     }

@@ -185,7 +185,8 @@ rapt_status rapt_translator_score(rapt_translator *t, const rapt_text *sources,
                                       : "targets");
     struct text_score_receiver to = {callback, user, false};
     struct text_pairs p = {.t = t};
-    rapt_status status = RAPT_OK;
+    rapt_status status = rapt__texts_check("sources", sources, count, why);
+    if (!status) status = rapt__texts_check("targets", targets, count, why);
     for (size_t at = 0; !status && !to.stop && at < count; at += (size_t)p.count) {
         p.sources = sources + at, p.targets = targets + at;
         p.count = (int)rapt__min_size(count - at, (size_t)WINDOW);

@@ -85,8 +85,8 @@ static rapt_status emit(struct window *w, const struct sentence *s, struct recei
 }
 
 /* Copies and checks the caller's arguments; call may be NULL for the defaults. */
-static rapt_status read_call(struct translate_job *job, const rapt_translate_call *call,
-                             size_t count, rapt_message *why)
+static rapt_status read_call(struct translate_job *job, const rapt_text *texts, size_t count,
+                             const rapt_translate_call *call, rapt_message *why)
 {
     rapt_translate_call *own = &job->call;
     rapt_status status = RAPT_OK;
@@ -96,6 +96,8 @@ static rapt_status read_call(struct translate_job *job, const rapt_translate_cal
     if (!status && (own->token || own->logits) && count > INT_MAX)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %zu; with %s it is at most %d", count,
                           own->token ? "token" : "logits", INT_MAX);
+    if (!status) status = rapt__texts_check("texts", texts, count, why);
+    if (!status && own->prefixes) status = rapt__texts_check("prefixes", own->prefixes, count, why);
     return status;
 }
 
@@ -110,7 +112,7 @@ rapt_status rapt_translate_many_with(rapt_translator *t, const rapt_text *texts,
                                       : "texts");
     struct receiver to = {callback, user, false};
     struct translate_job job = {.t = t, .user = user};
-    rapt_status status = read_call(&job, call, count, why);
+    rapt_status status = read_call(&job, texts, count, call, why);
     if (status) return status;
     struct window *w = rapt__alloc(&t->allocator, sizeof *w);
     if (!w) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate");

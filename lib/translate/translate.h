@@ -49,6 +49,9 @@ void rapt__follow_project(rapt_translator *t);
 rapt_status rapt__suppress(rapt_translator *t, rapt_message *why);
 
 /* ---- preprocess.c ---- */
+/* Checks that every text of an array that is not empty has bytes. name: that of the array. */
+rapt_status rapt__texts_check(const char *name, const rapt_text *texts, size_t count,
+                              rapt_message *why);
 /* Preprocesses text as requested by options.preprocess, then encodes it like rapt_tokenizer_encode.
    ends[] are offsets in the original text. */
 rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *tokenizer,

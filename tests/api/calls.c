@@ -1,7 +1,8 @@
 /* calls.c - a table that calls every public function that takes a pointer. A successful call must
    not touch its message or errno. With NULL for one of its pointers, a function must return
    RAPT_BAD_ARGUMENT with a reason that names the pointer, or succeed if the pointer is optional.
-   project/calls compares the table with the headers. */
+   The same holds for pointers in arrays of structs. project/calls compares the tables with the
+   headers. */
 #include "api/calls_block.h"
 #include "api/calls_encoder.h"
 #include "api/calls_import.h"
@@ -174,6 +175,66 @@ static const struct call {
     /* clang-format on */
 };
 
+/* Structs that hold pointers and are passed in arrays, or singly without a size, and their
+   pointers. project/calls compares this table and the next with the headers. */
+static const struct element {
+    const char *type, *member;
+    size_t offset, bytes; /* of the member; of the struct */
+    bool optional;        /* the function accepts NULL */
+} elements[] = {
+    /* clang-format off */
+    {"rapt_text", "bytes", offsetof(rapt_text, bytes), sizeof(rapt_text), false},
+    {"rapt_metadata", "key", offsetof(rapt_metadata, key), sizeof(rapt_metadata), false},
+    {"rapt_metadata", "value", offsetof(rapt_metadata, value), sizeof(rapt_metadata), true},
+    {"rapt_tokens", "ids", offsetof(rapt_tokens, ids), sizeof(rapt_tokens), false},
+    {"rapt_tokens", "starts", offsetof(rapt_tokens, starts), sizeof(rapt_tokens), false},
+    {"rapt_tokens", "vectors", offsetof(rapt_tokens, vectors), sizeof(rapt_tokens), true},
+    {"rapt_alignment", "starts", offsetof(rapt_alignment, starts), sizeof(rapt_alignment), false},
+    {"rapt_alignment", "sources", offsetof(rapt_alignment, sources), sizeof(rapt_alignment), true},
+    {"rapt_subtree", "gradient", offsetof(rapt_subtree, gradient), sizeof(rapt_subtree), false},
+    /* clang-format on */
+};
+
+/* Every argument that is such a struct or an array of them, and where `world` has it. */
+static const struct place {
+    const char *function, *argument, *type;
+    size_t offset; /* in struct world */
+    int index;     /* of the element to damage */
+} places[] = {
+    /* clang-format off */
+    {"rapt_model_save", "metadata", "rapt_metadata", offsetof(struct world, notes), 1},
+    {"rapt_model_save_with", "metadata", "rapt_metadata", offsetof(struct world, notes), 1},
+    {"rapt_model_save_memory", "metadata", "rapt_metadata", offsetof(struct world, notes), 1},
+    {"rapt_model_save_to", "metadata", "rapt_metadata", offsetof(struct world, notes), 1},
+    {"rapt_trainer_save", "metadata", "rapt_metadata", offsetof(struct world, notes), 1},
+    {"rapt_encode", "source", "rapt_tokens", offsetof(struct world, tokens), 0},
+    {"rapt_classify", "source", "rapt_tokens", offsetof(struct world, tokens), 0},
+    {"rapt_embed", "source", "rapt_tokens", offsetof(struct world, tokens), 0},
+    {"rapt_decode", "target", "rapt_tokens", offsetof(struct world, target), 0},
+    {"rapt_generate", "source", "rapt_tokens", offsetof(struct world, tokens), 0},
+    {"rapt_generate", "options.prefix", "rapt_tokens", offsetof(struct world, prefix), 0},
+    {"rapt_score_targets", "source", "rapt_tokens", offsetof(struct world, tokens), 0},
+    {"rapt_score_targets", "target", "rapt_tokens", offsetof(struct world, target), 0},
+    {"rapt_train_gradient", "source", "rapt_tokens", offsetof(struct world, tokens), 0},
+    {"rapt_train_gradient", "target", "rapt_tokens", offsetof(struct world, target), 0},
+    {"rapt_train_evaluate", "source", "rapt_tokens", offsetof(struct world, tokens), 0},
+    {"rapt_train_evaluate", "target", "rapt_tokens", offsetof(struct world, target), 0},
+    {"rapt_train_shard", "source", "rapt_tokens", offsetof(struct world, tokens), 0},
+    {"rapt_train_shard", "target", "rapt_tokens", offsetof(struct world, target), 0},
+    {"rapt_train_shard_early", "source", "rapt_tokens", offsetof(struct world, tokens), 0},
+    {"rapt_train_shard_early", "target", "rapt_tokens", offsetof(struct world, target), 0},
+    {"rapt_train_align", "alignment", "rapt_alignment", offsetof(struct world, alignment), 0},
+    {"rapt_shards_sum", "list", "rapt_subtree", offsetof(struct world, tree), 1},
+    {"rapt_tokenizer_learn", "texts", "rapt_text", offsetof(struct world, texts), 1},
+    {"rapt_tokenizer_create_list", "names", "rapt_text", offsetof(struct world, names), 1},
+    {"rapt_translate_many", "texts", "rapt_text", offsetof(struct world, texts), 1},
+    {"rapt_translate_many_with", "texts", "rapt_text", offsetof(struct world, texts), 1},
+    {"rapt_translate_many_with", "call.prefixes", "rapt_text", offsetof(struct world, prefixes), 1},
+    {"rapt_translator_score", "sources", "rapt_text", offsetof(struct world, texts), 1},
+    {"rapt_translator_score", "targets", "rapt_text", offsetof(struct world, targets), 1},
+    /* clang-format on */
+};
+
 enum { NUMBER = 4711 }; /* any value that is not an error number */
 static const char as_before[] = "as it was before the call";
 
@@ -223,6 +284,47 @@ static void test_null(void **state)
     world_free(&w);
 }
 
+static call_fn *call_of(const char *function)
+{
+    for (int i = 0; i < COUNT(calls); i++)
+        if (strcmp(calls[i].name, function) == 0) return calls[i].make;
+    fail_msg("%s is not in the table", function);
+    return NULL;
+}
+
+/* Calls the function with NULL for one pointer of a struct. A refusal names the pointer. */
+static void damage(struct world *w, const struct place *p, const struct element *e)
+{
+    char *at = (char *)w + p->offset + (size_t)p->index * e->bytes + e->offset;
+    const char *dot = strchr(p->argument, '.'), *argument = dot ? dot + 1 : p->argument;
+    char named[64], whole[64];
+    const void *none = NULL, *before;
+    rapt_message why = {""};
+    snprintf(named, sizeof named, p->index > 0 ? "%s[%d].%s" : "%s%.0d.%s", argument, p->index,
+             e->member);
+    snprintf(whole, sizeof whole, "%s.%s", p->argument, e->member);
+    memcpy(&before, at, sizeof before);
+    memcpy(at, &none, sizeof none);
+    rapt_status status = call_of(p->function)(w, -1, &why);
+    memcpy(at, &before, sizeof before);
+    if (status != (e->optional ? RAPT_OK : RAPT_BAD_ARGUMENT))
+        fail_msg("%s without %s: %d \"%s\"", p->function, whole, (int)status, why.text);
+    if (status && (!strstr(why.text, named) || !strstr(why.text, " is NULL")))
+        fail_msg("%s without %s: \"%s\"", p->function, named, why.text);
+}
+
+static void test_elements(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(places); i++) {
+        struct world w; /* its trainer may keep a gradient from call to call */
+        world_create(&w);
+        for (int e = 0; e < COUNT(elements); e++)
+            if (strcmp(places[i].type, elements[e].type) == 0) damage(&w, &places[i], &elements[e]);
+        world_free(&w);
+    }
+}
+
 static void *no_memory(void *user, size_t bytes)
 {
     (void)user, (void)bytes;
@@ -253,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_success),
         cmocka_unit_test(test_null),
+        cmocka_unit_test(test_elements),
         cmocka_unit_test(test_allocator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

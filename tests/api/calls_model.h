@@ -148,15 +148,15 @@ static rapt_status file_check(struct world *w, int null, rapt_message *why)
 
 static rapt_status model_save(struct world *w, int null, rapt_message *why)
 {
-    return rapt_model_save(arg(null, 0, w->model), arg(null, 1, w->path[2]), arg(null, 2, &w->note),
-                           1, why);
+    return rapt_model_save(arg(null, 0, w->model), arg(null, 1, w->path[2]), arg(null, 2, w->notes),
+                           2, why);
 }
 
 static rapt_status model_save_with(struct world *w, int null, rapt_message *why)
 {
     const rapt_save_options options = {.size = sizeof options, .packed = 1};
     return rapt_model_save_with(arg(null, 0, w->model), arg(null, 1, w->path[2]),
-                                arg(null, 2, &options), arg(null, 3, &w->note), 1, why);
+                                arg(null, 2, &options), arg(null, 3, w->notes), 2, why);
 }
 
 static rapt_status model_check(struct world *w, int null, rapt_message *why)
@@ -213,15 +213,15 @@ static rapt_status model_save_to(struct world *w, int null, rapt_message *why)
     static struct call_file f;
     const rapt_writer writer = {call_write, &f};
     f.used = 0;
-    return rapt_model_save_to(arg(null, 0, w->model), arg(null, 1, &writer), arg(null, 2, &w->note),
-                              1, why);
+    return rapt_model_save_to(arg(null, 0, w->model), arg(null, 1, &writer), arg(null, 2, w->notes),
+                              2, why);
 }
 
 static rapt_status model_save_memory(struct world *w, int null, rapt_message *why)
 {
     static struct call_file f;
     return rapt_model_save_memory(arg(null, 0, w->model), arg(null, 1, f.bytes), sizeof f.bytes,
-                                  arg(null, 2, &f.used), arg(null, 3, &w->note), 1, why);
+                                  arg(null, 2, &f.used), arg(null, 3, w->notes), 2, why);
 }
 
 static rapt_status model_load_memory(struct world *w, int null, rapt_message *why)
@@ -355,7 +355,7 @@ static rapt_status decode(struct world *w, int null, rapt_message *why)
 {
     const float *logits;
     assert_int_equal(rapt_encode(w->session, &w->tokens, NULL, NULL), RAPT_OK);
-    return rapt_decode(arg(null, 0, w->session), arg(null, 1, &w->tokens), arg(null, 2, &logits),
+    return rapt_decode(arg(null, 0, w->session), arg(null, 1, &w->target), arg(null, 2, &logits),
                        why);
 }
 
@@ -418,15 +418,17 @@ static rapt_status generate_options_default(struct world *w, int null, rapt_mess
 
 static rapt_status generate(struct world *w, int null, rapt_message *why)
 {
-    return rapt_generate(arg(null, 0, w->session), arg(null, 1, &w->tokens),
-                         arg(null, 2, &w->generate_options), arg(null, 3, &w->outputs), why);
+    rapt_generate_options options = w->generate_options;
+    options.prefix = &w->prefix;
+    return rapt_generate(arg(null, 0, w->session), arg(null, 1, &w->tokens), arg(null, 2, &options),
+                         arg(null, 3, &w->outputs), why);
 }
 
 static rapt_status score_targets(struct world *w, int null, rapt_message *why)
 {
     double sums[2];
     return rapt_score_targets(arg(null, 0, w->session), arg(null, 1, &w->tokens),
-                              arg(null, 2, &w->tokens), 1, 2, arg(null, 3, w->logits),
+                              arg(null, 2, &w->target), 1, 2, arg(null, 3, w->logits),
                               arg(null, 4, sums), why);
 }
 

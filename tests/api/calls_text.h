@@ -64,12 +64,11 @@ static rapt_status tokenizer_file(struct world *w, int null, rapt_message *why)
 
 static rapt_status tokenizer_create_list(struct world *w, int null, rapt_message *why)
 {
-    static const rapt_text names[] = {{"</s>", 4}, {"a", 1}, {"<unk>", 5}};
     rapt_tokenizer *made = NULL, *pieces = NULL;
     assert_int_equal(rapt_tokenizer_load_memory(&pieces, smallest_spm, SMALLEST_SPM, NULL, NULL),
                      RAPT_OK);
     rapt_status status =
-        rapt_tokenizer_create_list(arg(null, 0, &made), arg(null, 1, names), 3,
+        rapt_tokenizer_create_list(arg(null, 0, &made), arg(null, 1, w->names), 3,
                                    arg(null, 2, pieces), arg(null, 3, &w->allocator), why);
     assert_true((made != NULL) == (status == RAPT_OK));
     rapt_tokenizer_free(made);
@@ -284,7 +283,7 @@ static rapt_status translate_many(struct world *w, int null, rapt_message *why)
 
 static rapt_status translate_many_with(struct world *w, int null, rapt_message *why)
 {
-    const rapt_translate_call call = {.size = sizeof call, .prefixes = w->texts};
+    const rapt_translate_call call = {.size = sizeof call, .prefixes = w->prefixes};
     return rapt_translate_many_with(arg(null, 0, w->translator), arg(null, 1, w->texts),
                                     COUNT(w->texts), arg(null, 2, &call),
                                     null == 3 ? NULL : take_nothing, arg(null, 4, w), why);
@@ -311,7 +310,7 @@ static int take_no_score(void *user, const rapt_text_score *score)
 static rapt_status translator_score(struct world *w, int null, rapt_message *why)
 {
     return rapt_translator_score(arg(null, 0, w->translator), arg(null, 1, w->texts),
-                                 arg(null, 2, w->texts), COUNT(w->texts),
+                                 arg(null, 2, w->targets), COUNT(w->texts),
                                  null == 3 ? NULL : take_no_score, arg(null, 4, w), why);
 }
 

@@ -43,14 +43,12 @@ static rapt_status trainer_free(struct world *w, int null, rapt_message *why)
 static rapt_status train_gradient(struct world *w, int null, rapt_message *why)
 {
     return rapt_train_gradient(arg(null, 0, w->trainer), arg(null, 1, &w->tokens),
-                               arg(null, 2, &w->tokens), arg(null, 3, &w->report), why);
+                               arg(null, 2, &w->target), arg(null, 3, &w->report), why);
 }
 
 /* Uses a trainer of its own, with guided alignment. */
 static rapt_status train_align(struct world *w, int null, rapt_message *why)
 {
-    static const int starts[64] = {0};
-    const rapt_alignment alignment = {starts, NULL};
     rapt_config config = *rapt_model_config(w->model);
     rapt_train_options options = w->train_options;
     rapt_model *model = NULL;
@@ -59,7 +57,7 @@ static rapt_status train_align(struct world *w, int null, rapt_message *why)
     assert_int_equal(rapt_model_create(&model, &config, 1, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_trainer_create(&trainer, model, &options, &w->train_limits, NULL, NULL),
                      RAPT_OK);
-    rapt_status status = rapt_train_align(arg(null, 0, trainer), arg(null, 1, &alignment), why);
+    rapt_status status = rapt_train_align(arg(null, 0, trainer), arg(null, 1, &w->alignment), why);
     rapt_trainer_free(trainer);
     rapt_model_free(model);
     return status;
@@ -74,7 +72,7 @@ static rapt_status train_step(struct world *w, int null, rapt_message *why)
 static rapt_status train_evaluate(struct world *w, int null, rapt_message *why)
 {
     return rapt_train_evaluate(arg(null, 0, w->trainer), arg(null, 1, &w->tokens),
-                               arg(null, 2, &w->tokens), arg(null, 3, &w->report), why);
+                               arg(null, 2, &w->target), arg(null, 3, &w->report), why);
 }
 
 static rapt_status trainer_gradients(struct world *w, int null, rapt_message *why)
@@ -110,7 +108,7 @@ static rapt_status compute_shard(struct world *w, int null, rapt_message *why)
 {
     w->shard = (rapt_shard){.size = sizeof w->shard};
     return rapt_train_shard(arg(null, 0, w->trainer), 0, arg(null, 1, &w->tokens),
-                            arg(null, 2, &w->tokens), arg(null, 3, &w->shard), why);
+                            arg(null, 2, &w->target), arg(null, 3, &w->shard), why);
 }
 
 static rapt_status train_shard(struct world *w, int null, rapt_message *why)
@@ -132,7 +130,7 @@ static rapt_status train_shard_early(struct world *w, int null, rapt_message *wh
     size_t told = 0, *all = null == 5 ? NULL : &told;
     w->shard = (rapt_shard){.size = sizeof w->shard};
     rapt_status status = rapt_train_shard_early(
-        arg(null, 0, w->trainer), 0, arg(null, 1, &w->tokens), arg(null, 2, &w->tokens),
+        arg(null, 0, w->trainer), 0, arg(null, 1, &w->tokens), arg(null, 2, &w->target),
         arg(null, 3, &w->shard), null >= 4 ? NULL : count_ready, all, why);
     assert_true(told > 0 || status || null >= 4);
     rapt_train_shards_discard(w->trainer);
@@ -151,11 +149,9 @@ static rapt_status train_shard_sums(struct world *w, int null, rapt_message *why
 
 static rapt_status shards_sum(struct world *w, int null, rapt_message *why)
 {
-    (void)w;
-    float two[2] = {1, 2};
-    const rapt_subtree list[2] = {{0, 1, two}, {1, 1, two + 1}};
-    rapt_status status = rapt_shards_sum(2, arg(null, 0, list), 2, 1, why);
-    assert_true(status || two[0] == 3);
+    w->sums[0] = 1, w->sums[1] = 2;
+    rapt_status status = rapt_shards_sum(2, arg(null, 0, w->tree), 2, 1, why);
+    assert_true(status || w->sums[0] == 3);
     return status;
 }
 
@@ -188,7 +184,7 @@ static rapt_status trainer_save(struct world *w, int null, rapt_message *why)
 {
     assert_int_equal(train_step(w, -1, NULL), RAPT_OK); /* so that no gradients are pending */
     return rapt_trainer_save(arg(null, 0, w->trainer), arg(null, 1, w->path[2]),
-                             arg(null, 2, &w->note), 1, why);
+                             arg(null, 2, w->notes), 2, why);
 }
 
 static rapt_status trainer_load(struct world *w, int null, rapt_message *why)

@@ -22,9 +22,13 @@ struct world {
     rapt_generate_options generate_options;
     rapt_generate_outputs outputs;
     rapt_report report;
-    rapt_metadata note;
-    rapt_tokens tokens;
-    rapt_text texts[COUNT(small_lines)];
+    rapt_metadata notes[2];
+    rapt_tokens tokens, target, prefix;
+    rapt_text texts[COUNT(small_lines)], targets[COUNT(small_lines)], prefixes[COUNT(small_lines)];
+    rapt_text names[3];
+    rapt_alignment alignment;
+    rapt_subtree tree[2];
+    float sums[2]; /* of the tree */
     rapt_bleu bleu;
     rapt_chrf chrf;
     rapt_attention attention;
@@ -39,7 +43,7 @@ struct world {
     size_t ends[64];
 };
 
-static const int world_starts[] = {0, 2, 4}, world_parents[] = {0, 1};
+static const int world_starts[] = {0, 2, 4}, world_parents[] = {0, 1}, world_links[64] = {0};
 static const int32_t world_ids[] = {1, 5, 1, 6};
 
 static inline void world_attention(struct world *w)
@@ -84,10 +88,23 @@ static inline void world_options(struct world *w)
         (rapt_generate_outputs){.size = sizeof w->outputs, .ids = w->ids, .counts = w->counts};
     w->allocator = (rapt_allocator){world_alloc, world_release, NULL};
     w->report.size = sizeof w->report;
-    w->note = (rapt_metadata){"note", "kept"};
+}
+
+static inline void world_arrays(struct world *w)
+{
+    static const rapt_text names[] = {{"</s>", 4}, {"a", 1}, {"<unk>", 5}};
+    memcpy(w->names, names, sizeof names);
+    w->notes[0] = (rapt_metadata){"note", "kept"};
+    w->notes[1] = (rapt_metadata){"other", "kept"};
     w->tokens = (rapt_tokens){.batch = 2, .ids = world_ids, .starts = world_starts};
-    for (int i = 0; i < COUNT(w->texts); i++)
+    w->target = w->prefix = w->tokens;
+    for (int i = 0; i < COUNT(w->texts); i++) {
         w->texts[i] = (rapt_text){small_lines[i], strlen(small_lines[i])};
+        w->targets[i] = w->prefixes[i] = w->texts[i];
+    }
+    w->alignment = (rapt_alignment){world_links, NULL};
+    w->tree[0] = (rapt_subtree){0, 1, &w->sums[0]};
+    w->tree[1] = (rapt_subtree){1, 1, &w->sums[1]};
 }
 
 static inline void world_create(struct world *w)
@@ -96,6 +113,7 @@ static inline void world_create(struct world *w)
     static const char *const names[] = {"world-model", "world-checkpoint", "world-written"};
     for (int i = 0; i < COUNT(names); i++) small_path(w->path[i], names[i]);
     world_options(w);
+    world_arrays(w);
     world_attention(w);
     small_translator_file(w->path[0], 16, 1);
     w->tokenizer = small_tokenizer();

@@ -223,7 +223,7 @@ static void test_refusals(void **state)
     const rapt_tokens none = (rapt_tokens){.batch = 1, .starts = starts};
     rapt_message why = {""};
     assert_int_equal(rapt_encode(session, &none, NULL, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "vectors are NULL"));
+    assert_non_null(strstr(why.text, ".vectors is NULL"));
     const float negative[10] = {-1, -2, -3, INFINITY};
     const rapt_tokens any = (rapt_tokens){.batch = 1, .vectors = negative, .starts = starts};
     assert_int_equal(rapt_encode(session, &any, NULL, &why), RAPT_OK);

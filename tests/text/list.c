@@ -293,7 +293,7 @@ static void test_refusals(void **state)
     rapt_tokenizer *t = NULL, *pairs = learned(tale, 270);
     const rapt_text two[] = {{"a", 1}, {"a", 1}}, zero = {"a\0b", 3}, good = {"a", 1};
     refused(rapt_tokenizer_create_list(&t, two, 2, NULL, NULL, &why), &why, "names 0 and 1");
-    refused(rapt_tokenizer_create_list(&t, &zero, 1, NULL, NULL, &why), &why, "name 0");
+    refused(rapt_tokenizer_create_list(&t, &zero, 1, NULL, NULL, &why), &why, "names[0]");
     refused(rapt_tokenizer_create_list(&t, &good, 0, NULL, NULL, &why), &why, "count");
     refused(rapt_tokenizer_create_list(&t, &good, 1, pairs, NULL, &why), &why, "SentencePiece");
     assert_null(t);
