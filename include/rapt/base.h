@@ -97,6 +97,21 @@ RAPT_API size_t rapt_struct_size(const char *name);
    programs this makes short calls many times slower: set OMP_WAIT_POLICY=passive, or use one
    thread. */
 
+/* Callbacks. A function that the program passes to the library runs on the thread that called the
+   library. It must return. Only the callbacks of rapt_generate, rapt_translate_many,
+   rapt_translate_many_with and rapt_translator_score may be left by longjmp() or a C++ exception:
+   the session or translator can then be used again, as after a failed call. What a left call of a
+   translator had allocated is freed with the translator; a session frees it at its next
+   rapt_generate. An exception passes through the library only where compilers write unwind tables
+   for C, as they do on x86-64 and arm64; elsewhere it ends the program. Leaving a callback that
+   reads or writes a file leaks memory, and leaving an allocator or rapt_ready_fn is undefined. */
+
+/* fork(). With GNU's OpenMP, a child of a process that has used more than one thread hangs when a
+   thread that has called the library before asks it for threads again, because fork() does not copy
+   OpenMP's threads. Such a child must set `threads` to 1 in every call, call from a thread of its
+   own, or begin another program with exec(). Objects may be used in the child; mapped models stay
+   shared. */
+
 /* The instruction sets for which the library has kernels. The active instruction set is the
    library's only global state. By default, it is the best one that both the processor and the
    operating system support. All instruction sets give the same bits, except RAPT_ISA_SCALAR (plain

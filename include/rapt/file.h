@@ -47,7 +47,8 @@ RAPT_API rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64
 
 /* A file that the program reads for the library, for example from an archive, a database or
    embedded resources. The library calls read on the thread that called the library. If read returns
-   anything but 0, the library's call fails with RAPT_NO_FILE. This struct will not grow. */
+   anything but 0, the library's call fails with RAPT_NO_FILE. It must return: see base.h. This
+   struct will not grow. */
 typedef struct rapt_reader {
     /* Copies bytes [at, at + count) to data. The range always lies within the file; ranges come in
        any order and may repeat. */

@@ -11,7 +11,8 @@ extern "C" {
 #endif
 
 /* rapt_generate calls the functions below on the thread that called it, outside of any parallel
-   region. They must not use the session. */
+   region. They must not use the session. They may be left by longjmp() or an exception: see
+   base.h. */
 
 /* Receives each token of a source's best sequence once it is final, in order, with its
    log-probability in nats. The end is included, the prefix is not. Greedy search and sampling

@@ -123,8 +123,9 @@ RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export form
                                        const char *folder, rapt_message *why);
 
 /* Loads a translator that owns its model and tokenizers. path and errors are the same as for
-   rapt_model_import. If options is NULL, rapt_translator_options_default sets them. The caller must
-   free *translator. */
+   rapt_model_import. A packed file stays mapped and must not be truncated meanwhile
+   (rapt_model_load_with). If options is NULL, rapt_translator_options_default sets them. The caller
+   must free *translator. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                           const rapt_translator_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
@@ -268,7 +269,7 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
 /* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The
    translator itself is unchanged. user is passed to all four callbacks, none of which may use the
    translator. Errors are the same as for rapt_translate_many. Also returns RAPT_BAD_ARGUMENT if a
-   field of call is out of range. */
+   field of call is out of range. A callback may be left by longjmp() or an exception: see base.h. */
 RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const rapt_text *texts,
                                               size_t count, const rapt_translate_call *call,
                                               rapt_translation_fn *callback, void *user,

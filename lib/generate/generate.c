@@ -249,12 +249,13 @@ rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
     int length = o.max_length ? o.max_length : session->limits.target_length;
     status = rapt__encode(session, source, length, NULL, why);
     if (status) return status;
-    struct listed_rows listed = {.sources = 0};
+    struct listed_rows *listed = &session->listed;
     session->searched = true;
+    rapt__listed_rows_free(listed, session); /* a callback may have left the last call */
     if (o.shortlist)
-        status = rapt__listed_rows_make(&listed, session, o.shortlist, source, o.end, why);
+        status = rapt__listed_rows_make(listed, session, o.shortlist, source, o.end, why);
     if (status) return status;
-    status = search_sources(session, &o, &out, o.shortlist ? &listed : NULL, why);
-    rapt__listed_rows_free(&listed, session);
+    status = search_sources(session, &o, &out, o.shortlist ? listed : NULL, why);
+    rapt__listed_rows_free(listed, session);
     return status;
 }

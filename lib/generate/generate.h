@@ -169,6 +169,7 @@ struct rapt_session {
     int *source_of;       /* [batch * beams] the source of each target */
     int *source_length;   /* [batch * beams] number of tokens of that source */
     struct search_memory search;
+    struct listed_rows listed; /* of the last rapt_generate, until it returns */
     struct alignment_record record;
 };
 

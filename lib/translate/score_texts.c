@@ -12,11 +12,11 @@ struct text_pair {         /* token counts of a pair */
     size_t source, target; /* index in ids of the first token of each */
 };
 
-struct text_pairs { /* pairs that are tokenized together */
+struct text_pairs {            /* pairs that are tokenized at once */
+    struct call_memory memory; /* first */
     rapt_translator *t;
     const rapt_text *sources, *targets; /* [count] */
     int count;
-    struct arena arena;
     struct text_pair *pairs; /* [count] */
     int32_t *ids;            /* tokens of all sources, followed by those of all targets */
     /* for one batch: */
@@ -158,18 +158,19 @@ static rapt_status score_all(struct text_pairs *p, size_t before, struct text_sc
 static rapt_status score_some(struct text_pairs *p, size_t before, struct text_score_receiver *to,
                               rapt_message *why)
 {
-    p->arena = (struct arena){.raw = true};
-    lay_out_pairs(p, &p->arena);
-    rapt_status status = rapt__arena_reserve(&p->arena, &p->t->allocator);
+    struct arena *arena = &p->memory.texts;
+    arena->raw = true;
+    lay_out_pairs(p, arena);
+    rapt_status status = rapt__arena_reserve(arena, &p->t->allocator);
     if (status) return rapt__fail(why, status, "no memory to score %d pairs", p->count);
-    lay_out_pairs(p, &p->arena);
+    lay_out_pairs(p, arena);
     status = tokenize(p);
     if (status)
         rapt__fail(why, status, "no memory to encode pairs %zu .. %zu", before,
                    before + (size_t)p->count - 1);
     else
         status = score_all(p, before, to, why);
-    rapt__arena_free(&p->arena, &p->t->allocator);
+    rapt__call_release(p->t, &p->memory);
     return status;
 }
 
@@ -184,13 +185,17 @@ rapt_status rapt_translator_score(rapt_translator *t, const rapt_text *sources,
                           : !sources  ? "sources"
                                       : "targets");
     struct text_score_receiver to = {callback, user, false};
-    struct text_pairs p = {.t = t};
     rapt_status status = rapt__texts_check("sources", sources, count, why);
     if (!status) status = rapt__texts_check("targets", targets, count, why);
-    for (size_t at = 0; !status && !to.stop && at < count; at += (size_t)p.count) {
-        p.sources = sources + at, p.targets = targets + at;
-        p.count = (int)rapt__min_size(count - at, (size_t)WINDOW);
-        status = score_some(&p, at, &to, why);
+    if (status) return status;
+    struct text_pairs *p = (struct text_pairs *)rapt__call_begin(t, sizeof *p);
+    if (!p) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to score texts");
+    p->t = t;
+    for (size_t at = 0; !status && !to.stop && at < count; at += (size_t)p->count) {
+        p->sources = sources + at, p->targets = targets + at;
+        p->count = (int)rapt__min_size(count - at, (size_t)WINDOW);
+        status = score_some(p, at, &to, why);
     }
+    rapt__call_end(t, &p->memory);
     return status;
 }

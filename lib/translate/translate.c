@@ -26,12 +26,12 @@ static bool found(const struct window *w, const struct sentence *s, int rank, ra
 /* Reallocates the window's text for `size` bytes and a 0. The contents are lost. */
 static rapt_status grow_text(struct window *w, size_t size)
 {
-    size_t capacity = rapt__max_size(2 * w->text_size, size + 1);
+    size_t capacity = rapt__max_size(2 * w->memory.text_size, size + 1);
     char *text = rapt__alloc(&w->t->allocator, capacity);
     if (!text) return RAPT_NO_MEMORY;
-    rapt__free(&w->t->allocator, w->text, w->text_size);
-    w->text = text;
-    w->text_size = capacity;
+    rapt__free(&w->t->allocator, w->memory.text, w->memory.text_size);
+    w->memory.text = text;
+    w->memory.text_size = capacity;
     return RAPT_OK;
 }
 
@@ -39,19 +39,20 @@ static rapt_status grow_text(struct window *w, size_t size)
 static rapt_status write_text(struct window *w, rapt_translation *out)
 {
     enum { USUAL = 255 };
-    rapt_status status = w->text ? RAPT_OK : grow_text(w, USUAL);
+    rapt_status status = w->memory.text ? RAPT_OK : grow_text(w, USUAL);
     if (status) return status;
-    status = rapt_tokenizer_decode(w->t->target, out->target, (size_t)out->target_count, w->text,
-                                   w->text_size - 1, &out->size, NULL);
-    if (status == RAPT_BAD_ARGUMENT && out->size >= w->text_size) {
+    status = rapt_tokenizer_decode(w->t->target, out->target, (size_t)out->target_count,
+                                   w->memory.text, w->memory.text_size - 1, &out->size, NULL);
+    if (status == RAPT_BAD_ARGUMENT && out->size >= w->memory.text_size) {
         status = grow_text(w, out->size);
         if (!status)
-            status = rapt_tokenizer_decode(w->t->target, out->target, (size_t)out->target_count,
-                                           w->text, w->text_size - 1, &out->size, NULL);
+            status =
+                rapt_tokenizer_decode(w->t->target, out->target, (size_t)out->target_count,
+                                      w->memory.text, w->memory.text_size - 1, &out->size, NULL);
     }
     if (status) return status;
-    w->text[out->size] = 0;
-    out->text = w->text;
+    w->memory.text[out->size] = 0;
+    out->text = w->memory.text;
     return RAPT_OK;
 }
 
@@ -114,16 +115,16 @@ rapt_status rapt_translate_many_with(rapt_translator *t, const rapt_text *texts,
     struct translate_job job = {.t = t, .user = user};
     rapt_status status = read_call(&job, texts, count, call, why);
     if (status) return status;
-    struct window *w = rapt__alloc(&t->allocator, sizeof *w);
+    struct window *w = (struct window *)rapt__call_begin(t, sizeof *w);
     if (!w) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate");
     for (size_t at = 0; !status && !to.stop && at < count; at += (size_t)w->count) {
         status = rapt__window_translate(w, &job, texts, count, at, why);
         for (int i = 0; !status && !to.stop && i < w->count; i++)
             status = emit(w, &w->sentences[i], &to, why);
         to.stop = to.stop || w->stopped;
-        rapt__window_free(w);
+        rapt__call_release(t, &w->memory);
     }
-    rapt__free(&t->allocator, w, sizeof *w);
+    rapt__call_end(t, &w->memory);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* translate.h - interface of the layer translate. translator.c creates translators, and settings.c
    takes their defaults from the model's metadata. window.c translates a window of sentences at a
    time, words.c adds their words, and translate.c passes the translations to callbacks.
-   score_texts.c scores given translations. */
+   score_texts.c scores given translations. call_memory.c keeps what these calls allocate. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -33,8 +33,27 @@ struct rapt_translator {
     const rapt_shortlist *shortlist; /* NULL if none */
     rapt_shortlist *own_shortlist;   /* the one that the translator has loaded, or NULL */
     rapt_session *session;
-    int target_capacity; /* tokens of each target in a full batch */
+    int target_capacity;       /* tokens of each target in a full batch */
+    struct call_memory *calls; /* of calls that have not ended */
 };
+
+/* ---- call_memory.c ---- */
+/* The memory of a call, at the beginning of a struct that the call allocates. */
+struct call_memory {
+    struct call_memory *outer; /* the call whose callback made this one, or that was left before */
+    size_t size;               /* of the struct */
+    struct arena texts, results;
+    char *text; /* [text_size] one translation; grows as needed */
+    size_t text_size;
+    void *spans; /* [spans_size] spans and word weights of one translation; grows as needed */
+    size_t spans_size;
+};
+/* Allocates `size` bytes that begin with an empty call_memory. NULL: no memory. */
+struct call_memory *rapt__call_begin(rapt_translator *t, size_t size);
+/* Frees what the call has allocated since. */
+void rapt__call_release(rapt_translator *t, struct call_memory *m);
+/* Does the same and frees the struct. */
+void rapt__call_end(rapt_translator *t, struct call_memory *m);
 
 /* ---- translator.c ---- */
 /* Sets *own to the options of one call, checked and with defaults filled in. If given is NULL, they
@@ -88,6 +107,7 @@ static inline size_t rapt__alignment_columns(const rapt_translator *t, const str
 }
 
 struct window {
+    struct call_memory memory; /* first */
     const struct translate_job *job;
     rapt_translator *t;                /* options of the job */
     size_t before;                     /* number of sentences in earlier windows */
@@ -97,8 +117,7 @@ struct window {
     bool stopped; /* a callback of the search has asked to stop */
     struct sentence sentences[WINDOW];
     struct sentence *order[WINDOW]; /* sentences in descending order of length */
-    struct arena texts_arena, results_arena;
-    int32_t *ids;        /* source tokens */
+    int32_t *ids;                   /* source tokens */
     size_t *ends;        /* if alignments are wanted: where each source token ends in its text, in
                             bytes */
     int32_t *given;      /* tokens of prefixes */
@@ -106,10 +125,6 @@ struct window {
     int *counts, *ended; /* [count][nbest] */
     float *scores;       /* [count][nbest] */
     float *alignments_out;
-    char *text; /* [text_size] text of one translation; grows as needed */
-    size_t text_size;
-    void *spans; /* [spans_size] spans and word weights of one translation; grows as needed */
-    size_t spans_size;
     struct search_batch { /* arguments and results of rapt_generate */
         int32_t *ids, *given, *out;
         int *starts, *given_starts, *counts, *ended;
@@ -123,11 +138,10 @@ struct window {
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);
 /* Translates a window of texts that begins with texts[before], and sets w->count to the number of
-   texts in it. Free the window even after a failure. */
+   texts in it. Release its memory afterwards, even after a failure. */
 rapt_status rapt__window_translate(struct window *w, const struct translate_job *job,
                                    const rapt_text *texts, size_t count, size_t before,
                                    rapt_message *why);
-void rapt__window_free(struct window *w);
 
 /* ---- words.c ---- */
 /* Fills in the spans, words and word weights of a translation of *s that has a text and an

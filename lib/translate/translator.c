@@ -327,6 +327,7 @@ void rapt_translator_free(rapt_translator *t)
 {
     if (!t) return;
     rapt_allocator allocator = t->allocator;
+    while (t->calls) rapt__call_end(t, t->calls); /* left by a callback */
     rapt_session_free(t->session);
     rapt__free(&allocator, t->suppressed, (size_t)t->suppressed_capacity * sizeof *t->suppressed);
     rapt_shortlist_free(t->own_shortlist);

@@ -51,10 +51,10 @@ static void lay_out_texts(struct window *w, struct arena *arena)
 /* Allocates memory for the tokens of all texts. */
 static rapt_status take_texts(struct window *w)
 {
-    w->texts_arena.raw = true;
-    lay_out_texts(w, &w->texts_arena);
-    rapt_status status = rapt__arena_reserve(&w->texts_arena, &w->t->allocator);
-    if (!status) lay_out_texts(w, &w->texts_arena);
+    w->memory.texts.raw = true;
+    lay_out_texts(w, &w->memory.texts);
+    rapt_status status = rapt__arena_reserve(&w->memory.texts, &w->t->allocator);
+    if (!status) lay_out_texts(w, &w->memory.texts);
     return status;
 }
 
@@ -227,10 +227,10 @@ static void lay_out_results(struct window *w, const struct sentence *end, const 
 static rapt_status take_results(struct window *w, const struct sentence *end)
 {
     const struct sizes z = sizes_of(w);
-    w->results_arena.raw = true;
-    lay_out_results(w, end, &z, &w->results_arena);
-    rapt_status status = rapt__arena_reserve(&w->results_arena, &w->t->allocator);
-    if (!status) lay_out_results(w, end, &z, &w->results_arena);
+    w->memory.results.raw = true;
+    lay_out_results(w, end, &z, &w->memory.results);
+    rapt_status status = rapt__arena_reserve(&w->memory.results, &w->t->allocator);
+    if (!status) lay_out_results(w, end, &z, &w->memory.results);
     return status;
 }
 
@@ -373,7 +373,8 @@ rapt_status rapt__window_translate(struct window *w, const struct translate_job 
 {
     struct sentence end;
     const rapt_text *prefixes = job->call.prefixes;
-    *w = (struct window){.job = job, .t = job->t, .before = before, .texts = texts + before};
+    *w = (struct window){
+        .memory = w->memory, .job = job, .t = job->t, .before = before, .texts = texts + before};
     if (prefixes) w->prefixes = prefixes + before;
     w->count = (int)rapt__min_size(count - before, WINDOW);
     rapt_status status = take_texts(w);
@@ -386,12 +387,4 @@ rapt_status rapt__window_translate(struct window *w, const struct translate_job 
          at += n)
         status = translate_batch(w, at, n, why);
     return status;
-}
-
-void rapt__window_free(struct window *w)
-{
-    rapt__arena_free(&w->texts_arena, &w->t->allocator);
-    rapt__arena_free(&w->results_arena, &w->t->allocator);
-    rapt__free(&w->t->allocator, w->text, w->text_size);
-    rapt__free(&w->t->allocator, w->spans, w->spans_size);
 }

@@ -134,19 +134,19 @@ static void word_weights(const rapt_translation *t, float *weights)
     }
 }
 
-/* Makes w->spans large enough for this number of spans and floats. */
+/* Makes w->memory.spans large enough for this number of spans and floats. */
 static rapt_status take_spans(struct window *w, size_t spans, size_t floats)
 {
     size_t bytes, weights;
     if (!rapt__times(spans, sizeof(rapt_span), &bytes) ||
         !rapt__times(floats, sizeof(float), &weights) || !rapt__plus(bytes, weights, &bytes))
         return RAPT_NO_MEMORY;
-    if (bytes <= w->spans_size) return RAPT_OK;
+    if (bytes <= w->memory.spans_size) return RAPT_OK;
     size_t size = rapt__max_size(bytes, USUAL);
     void *memory = rapt__alloc(&w->t->allocator, size);
     if (!memory) return RAPT_NO_MEMORY;
-    rapt__free(&w->t->allocator, w->spans, w->spans_size);
-    w->spans = memory, w->spans_size = size;
+    rapt__free(&w->t->allocator, w->memory.spans, w->memory.spans_size);
+    w->memory.spans = memory, w->memory.spans_size = size;
     return RAPT_OK;
 }
 
@@ -159,7 +159,7 @@ rapt_status rapt__words_fill(struct window *w, const struct sentence *s, rapt_tr
     if (!rapt__times(columns, rows, &floats)) return RAPT_NO_MEMORY;
     rapt_status status = take_spans(w, tokens[0] + tokens[1] + columns + rows, floats);
     if (status) return status;
-    rapt_span *spans = w->spans, *target_at = spans + tokens[0];
+    rapt_span *spans = w->memory.spans, *target_at = spans + tokens[0];
     rapt_span *source_words = target_at + tokens[1], *target_words = source_words + columns;
     float *weights = (float *)(target_words + rows);
     source_spans(w, s, t->source_count, spans);

@@ -1,0 +1,32 @@
+/* call_memory.c - the memory of a call that passes results to a callback. The translator keeps a
+   list of it: if the callback leaves the call by longjmp or an exception, the translator frees the
+   memory when it is freed itself. */
+#include "translate/translate.h"
+
+struct call_memory *rapt__call_begin(rapt_translator *t, size_t size)
+{
+    struct call_memory *m = rapt__alloc(&t->allocator, size);
+    if (!m) return NULL;
+    *m = (struct call_memory){.outer = t->calls, .size = size};
+    t->calls = m;
+    return m;
+}
+
+void rapt__call_release(rapt_translator *t, struct call_memory *m)
+{
+    rapt__arena_free(&m->texts, &t->allocator);
+    rapt__arena_free(&m->results, &t->allocator);
+    rapt__free(&t->allocator, m->text, m->text_size);
+    rapt__free(&t->allocator, m->spans, m->spans_size);
+    *m = (struct call_memory){.outer = m->outer, .size = m->size};
+}
+
+/* The list may begin with calls that a callback of this one made and left. */
+void rapt__call_end(rapt_translator *t, struct call_memory *m)
+{
+    struct call_memory **at = &t->calls;
+    while (*at != m) at = &(*at)->outer;
+    *at = m->outer;
+    rapt__call_release(t, m);
+    rapt__free(&t->allocator, m, m->size);
+}
