@@ -75,3 +75,14 @@ echo "rapt.pc: version $version"
 outside rapt 1
 outside rapt-static 0
 [ "$(pkg-config --modversion rapt-static)" = "$version" ]
+
+# Without any shared library. Where the C library or SLEEF lacks an archive, lib/rapt has a fallback.
+if echo 'int main(void) { return 0; }' | $cc -static -x c - -o "$scratch/static" 2>"$scratch/log"; then
+    $cc -std=c11 -static "$source/outside/outside.c" -o "$scratch/static" $(pkg-config --static --cflags --libs rapt) -lm \
+        2>"$scratch/log" || { cat "$scratch/log"; exit 1; } # ld warns of dlopen
+    echo "static with rapt.pc: $("$scratch/static")"
+    readelf -d "$scratch/static" | grep NEEDED && { echo "a static program needs shared libraries"; exit 1; }
+    [ "$("$scratch/static")" = "$(LD_LIBRARY_PATH=$libdir "$scratch/in_c")" ] || { echo "it prints other text"; exit 1; }
+else
+    echo "skipped: install/install, with -static: the C library has no archive"
+fi
