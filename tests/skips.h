@@ -20,7 +20,7 @@ enum { DATA_PATH = 512 };
 static inline bool data_path(const char *test, const char *name, char found[DATA_PATH])
 {
     const char *data = getenv("RAPT_DATA");
-    int size = snprintf(found, DATA_PATH, "%s/models/%s", data ? data : "/nowhere", name);
+    int size = data ? snprintf(found, DATA_PATH, "%s/models/%s", data, name) : DATA_PATH;
     FILE *file = size < DATA_PATH ? fopen(found, "rb") : NULL;
     if (file)
         fclose(file);

@@ -12,6 +12,11 @@
    be hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
    -infinity. A hidden key never affects a result, so it and its value may be NaN.
 
+   Scores are floats, and the product in a score of the dot family is computed before it is scaled.
+   If it overflows (3.4e38), the score counts as infinite even if the scaled product would be
+   finite: without a cap, +infinity makes the results of its query NaN, and -infinity hides the key.
+   To be safe from that, keep |q| |k| below 3.4e38.
+
    All functions are thread-safe: they write only the workspace and the output arrays, and keep no
    state. Concurrent calls need separate workspaces and outputs. The caller owns all memory; nothing
    is allocated. If a required array or struct is NULL, the call returns RAPT_BAD_ARGUMENT, and *why

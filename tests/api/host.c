@@ -3,6 +3,7 @@
 #define _DEFAULT_SOURCE
 #include "api/small_api.h"
 #include "skips.h"
+#include "temporary.h"
 
 #include <locale.h>
 
@@ -13,8 +14,8 @@ static bool comma_locale(void)
     static const char source[] = "comment_char %\nescape_char /\nLC_NUMERIC\n"
                                  "decimal_point \",\"\nthousands_sep \".\"\ngrouping 3;3\n"
                                  "END LC_NUMERIC\n";
-    char folder[] = "/tmp/rapt-locale-XXXXXX", path[64], command[300];
-    if (!mkdtemp(folder)) return false;
+    char folder[TEMPORARY], path[TEMPORARY + 32], command[4 * TEMPORARY];
+    if (!temporary_folder(folder)) return false;
     snprintf(path, sizeof path, "%s/source", folder);
     FILE *f = fopen(path, "w");
     assert_non_null(f);

@@ -109,10 +109,10 @@ for file in pairs source target; do
 done
 
 # Unwritable paths are reported before the data are read.
-ln -s /nowhere/at/all dangling
+ln -s absent/at/all dangling
 ln -s circle circle
 mkdir folder
-for out in dangling circle folder /nowhere/m folder/; do
+for out in dangling circle folder absent/m folder/; do
     code 1 "$program" train --data missing --epochs 1 --out $out
     says "--out: "
     grep -q missing err && fail "--out $out is noticed after the data"

@@ -4,7 +4,7 @@
 # usage: folder.sh PROGRAM; RAPT_DATA: the folder of models of others
 . "$(dirname "$0")/kit/script.sh"
 
-data=${RAPT_DATA:-/nowhere}/models/firefox-tiny-enpt
+data=${RAPT_DATA:-missing}/models/firefox-tiny-enpt
 if ! [ -r "$data/vocab.enpt.spm" ]; then
     echo "skipped: apps/folder: RAPT_DATA is not a folder with models"
     exit 77

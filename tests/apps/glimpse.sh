@@ -61,7 +61,7 @@ fi
 [ $? -eq 2 ] || fail "an unknown task is accepted: $(cat out)"
 "$program" --glimpses 1 >out 2>&1
 [ $? -eq 2 ] || fail "one glimpse is accepted: $(cat out)"
-"$program" --quick --steps 1 --svg /nowhere/page.svg >out 2>&1
+"$program" --quick --steps 1 --svg missing/page.svg >out 2>&1
 [ $? -eq 1 ] || fail "a figure that cannot be written: $(cat out)"
 
 [ $failures -eq 0 ]

@@ -3,7 +3,7 @@
 # usage: import.sh PROGRAM; RAPT_DATA: the folder of models of others
 . "$(dirname "$0")/kit/script.sh"
 
-model=${RAPT_DATA:-/nowhere}/models/ct2-aren/aren-transliteration
+model=${RAPT_DATA:-missing}/models/ct2-aren/aren-transliteration
 if ! [ -r "$model/model.bin" ]; then
     echo "skipped: apps/import: RAPT_DATA is not a folder with models"
     exit 77

@@ -6,6 +6,7 @@
 #include "kit/program.h"
 #include "kit/svg.h"
 #include "quotient.h"
+#include "temporary.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -297,8 +298,7 @@ static void test_random(void **state)
 
 static void test_svg(void **state)
 {
-    char path[] = "kit-test-XXXXXX", text[8192] = "";
-    int file = mkstemp(path);
+    char folder[TEMPORARY], path[TEMPORARY + 8], text[8192] = "";
     struct svg svg;
     const rapt_text names[2] = {{"a<b", 3}, {"\xC3\xA9&", 3}};
     const float weights[4] = {0, 0.5F, 1, 0.05F};
@@ -306,8 +306,8 @@ static void test_svg(void **state)
     struct chart chart = {60, 60, 100, 80, {0, 0}, {10, 100}, {5, 50}, "t", NULL, {"x", "y"}};
     const double xs[2] = {0, 10}, ys[2] = {100, 0};
     (void)state;
-    assert_true(file >= 0);
-    close(file);
+    assert_non_null(temporary_folder(folder));
+    snprintf(path, sizeof path, "%s/svg", folder);
     assert_int_equal(svg_open(&svg, path, 300, 200, "cats & \"dogs\""), EXIT_OK);
     chart_frame(&svg, &chart);
     chart_curve(&svg, &chart, 2, xs, ys, chart_colors[0]);
@@ -317,7 +317,7 @@ static void test_svg(void **state)
     assert_non_null(again);
     assert_true(fread(text, 1, sizeof text - 1, again) > 500);
     fclose(again);
-    remove(path);
+    assert_true(remove(path) == 0 && rmdir(folder) == 0);
     assert_int_equal(strncmp(text, "<svg xmlns=", 11), 0);
     assert_non_null(strstr(text, "role=\"img\" aria-label=\"cats &amp; &quot;dogs&quot;\""));
     assert_non_null(strstr(text, "<title>cats &amp; &quot;dogs&quot;</title>"));

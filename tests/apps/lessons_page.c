@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include "lessons/page.h"
+#include "temporary.h"
 #include <getopt.h>
 #include <math.h>
 #include <setjmp.h>
@@ -184,9 +185,9 @@ static void test_escaping(void **state)
 {
     static const struct lesson lessons[] = {{1, "<script>", "<script>", hostile},
                                             {12, "\"", "<script>", hostile}};
-    char folder[] = "/tmp/lessons.XXXXXX";
+    char folder[TEMPORARY];
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(temporary_folder(folder));
     char *html = xasprintf("%s/pages", folder), *svg = xasprintf("%s/all.svg", folder);
     char *argv[] = {(char *)"lessons", (char *)"all", (char *)"--svg", svg,
                     (char *)"--html",  html,          (char *)"--more"};
@@ -226,9 +227,9 @@ static int paired(struct page *page, const struct lesson_options *options)
 static void test_beside(void **state)
 {
     static const struct lesson lesson = {1, "Pairs", "formulas and pictures", paired};
-    char folder[] = "/tmp/lessons.XXXXXX";
+    char folder[TEMPORARY];
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(temporary_folder(folder));
     char *argv[] = {(char *)"lessons", (char *)"all", (char *)"--html", folder};
     optind = 0;
     assert_int_equal(lessons_main(4, argv, &lesson, 1), EXIT_OK);

@@ -4,6 +4,7 @@
 #include "kit/lines.h"
 
 #include "kit/program.h"
+#include "temporary.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -101,8 +102,10 @@ static void test_lengths(void **state)
 {
     (void)state;
     enum { LONGEST = 700, SIZE = LONGEST * (LONGEST + 1) / 2 };
-    char *all = malloc(SIZE), path[] = "lines-test-XXXXXX";
-    int file = mkstemp(path);
+    char *all = malloc(SIZE), folder[TEMPORARY], path[TEMPORARY + 8];
+    assert_non_null(temporary_folder(folder));
+    snprintf(path, sizeof path, "%s/lines", folder);
+    int file = open(path, O_RDWR | O_CREAT, 0600);
     struct lines lines;
     size_t number = 0, count;
     assert_true(file >= 0 && all);
@@ -121,7 +124,7 @@ static void test_lengths(void **state)
     assert_int_equal(number, LONGEST);
     lines_close(&lines);
     close(file);
-    unlink(path);
+    assert_true(unlink(path) == 0 && rmdir(folder) == 0);
     free(all);
 }
 

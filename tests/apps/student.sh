@@ -3,7 +3,7 @@
 # Marian computed in float32, without and with the shortlist.
 . "$(dirname "$0")/kit/script.sh"
 
-model=${RAPT_DATA:-/nowhere}/models/firefox-tiny-enpt
+model=${RAPT_DATA:-missing}/models/firefox-tiny-enpt
 if ! [ -r "$model/expected.en" ]; then
     echo "skipped: apps/student: RAPT_DATA is not a folder with models"
     exit 77

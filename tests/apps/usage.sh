@@ -95,7 +95,7 @@ expect 1 "invalid.tsv:2: byte 3 is not valid UTF-8" train --out m --data invalid
 expect 1 "no sentence pair" train --out m --data onesided.tsv
 expect 1 "one has 1" train --out m --source two --target one
 expect 1 "support only" train --out m --data good.tsv --vocab 5000
-expect 1 "/missing/m" train --out /missing/m --data good.tsv
+expect 1 "$here/missing/m" train --out "$here/missing/m" --data good.tsv
 expect 1 "not a regular file" train --out /dev/null --data good.tsv
 expect 1 "m.checkpoint" train --out m --data good.tsv --resume
 expect 1 "MB; give fewer --batch-tokens" train --out m --data good.tsv --batch-tokens 16777216 --memory-limit 1000

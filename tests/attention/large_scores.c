@@ -158,12 +158,71 @@ static void same_bits_everywhere(void **state)
     rapt_isa_use(used);
 }
 
+enum {
+    ONE = 3,
+    ALL = 4,
+    KEY = 5
+}; /* a query with one infinite score, of key 5, and one with all */
+
+/* Returns a problem with the score 1e40 * sign for these two queries, or if size is 0 with 0. */
+static struct trial make_overflowing(const struct choice *c, float size, float sign)
+{
+    struct trial x = make_trial(c, 77);
+    for (int t = 0; t < c->queries; t++) {
+        x.q[t * x.a.q.row] = t == ONE ? size : 0;
+        x.q[t * x.a.q.row + 1] = t == ALL ? size : 0;
+    }
+    for (int s = 0; s < c->keys; s++) {
+        x.k[s * x.a.k.row] = s == KEY ? sign * 1e20f : 0;
+        x.k[s * x.a.k.row + 1] = sign * 1e20f;
+    }
+    return x;
+}
+
+/* Compares all outputs with those of a problem whose infinite scores are 0 and hidden by a mask.
+   Where scores are +infinity, they must be NaN instead. */
+static void check_overflow(const struct choice *c, float sign)
+{
+    struct trial large = make_overflowing(c, 1e20f, sign), hidden = make_overflowing(c, 0, sign);
+    uint8_t *allowed = calloc((size_t)c->queries, (size_t)c->keys);
+    for (int i = 0; i < c->queries * c->keys; i++)
+        allowed[i] = i / c->keys != ALL && i != ONE * c->keys + KEY;
+    hidden.a.mask.allowed = allowed;
+    hidden.a.mask.allowed_stride = (rapt_stride){0, 0, c->keys};
+    run_forward(&large), run_forward(&hidden);
+    for (int t = 0; t < c->queries; t++) {
+        const float *out = large.out + t * large.a.out.row, lse = large.lse[t];
+        bool infinite = sign > 0 && (t == ONE || t == ALL);
+        for (int i = 0; i < c->value_width; i++)
+            if (infinite ? !isnan(out[i]) : out[i] != hidden.out[t * hidden.a.out.row + i])
+                fail_msg("%s, sign %g: query %d, output %g", choice_text(c), (double)sign, t,
+                         (double)out[i]);
+        if (infinite ? !isnan(lse) : lse != hidden.lse[t])
+            fail_msg("%s, sign %g: query %d, lse %g", choice_text(c), (double)sign, t, (double)lse);
+    }
+    free(allowed);
+    drop_trial(&large), drop_trial(&hidden);
+}
+
+/* A product that overflows makes its query NaN, or hides its key. */
+static void products_overflow(void **state)
+{
+    (void)state;
+    static const int keys[3] = {9, 128, 300};
+    for (int n = 0; n < 6; n++) {
+        struct choice c = choice_of(n % 2 ? 5 : 0, 7, keys[n / 2], 16);
+        c.heads = 1;
+        check_overflow(&c, -1), check_overflow(&c, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_only_key),
         cmocka_unit_test(rows_sum_to_one),
         cmocka_unit_test(same_bits_everywhere),
+        cmocka_unit_test(products_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,17 +20,6 @@ static inline void *cross_calloc(size_t count, size_t size)
     return memory ? memset(memory, 0, count * size) : NULL;
 }
 
-/* Replaces the XXXXXX at the end of the template by a free number and creates the folder. */
-static inline char *cross_mkdtemp(char *name)
-{
-    char *end = name + strlen(name) - 6;
-    for (int i = 0; i < 1000000; i++) {
-        snprintf(end, 7, "%06d", i);
-        if (_mkdir(name) == 0) return name;
-    }
-    return NULL;
-}
-
 /* Replaces link(): copies the file. */
 static inline int cross_copy(const char *from, const char *to)
 {
@@ -47,7 +36,6 @@ static inline int cross_copy(const char *from, const char *to)
 #define realloc(memory, bytes)   _aligned_realloc((memory), (bytes), 64)
 #define aligned_alloc(to, bytes) _aligned_malloc((bytes), (to) < 64 ? 64 : (to))
 #define free(memory)             _aligned_free(memory)
-#define mkdtemp(name)            cross_mkdtemp(name)
 #define mkdir(name, mode)        _mkdir(name)
 #define symlink(from, to)        cross_copy((from), (to))
 

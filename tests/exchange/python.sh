@@ -14,7 +14,7 @@ skip() {
 case $name in
 hf | hf_beam | bert) "$python" -c "import torch" 2>/dev/null || skip "apt install python3-torch" ;;
 student)
-    [ -r "${RAPT_DATA:-/nowhere}/models/firefox-tiny-enpt/expected.pt" ] || skip "RAPT_DATA is not a folder with models"
+    [ -r "${RAPT_DATA:-missing}/models/firefox-tiny-enpt/expected.pt" ] || skip "RAPT_DATA is not a folder with models"
     [ -r "$engines/student/list" ] || skip "sh tests/run.sh --all fetches the student" ;;
 esac
 "$python" -B "$scripts/$name.py" "$program" "$engines" 2>err || { tail -20 err; exit 1; }

@@ -5,7 +5,7 @@
 engines=$(realpath "$2")
 python=$engines/python/bin/python
 . "$(dirname "$0")/../apps/kit/script.sh"
-text=${RAPT_DATA:-/nowhere}/models/sentencepiece/botchan.txt
+text=${RAPT_DATA:-missing}/models/sentencepiece/botchan.txt
 [ -r "$text" ] || { echo "skipped: exchange/sentencepiece: RAPT_DATA names no folder of texts"; exit 77; }
 [ -r "$engines/python/list" ] || { echo "skipped: exchange/sentencepiece: sh tests/run.sh --all installs SentencePiece"; exit 77; }
 

@@ -66,7 +66,7 @@ static void test_everywhere(void **state)
 
 /* ---- which temporary files are removed ---- */
 
-enum { NAME = 400 };
+enum { NAME = 600 };
 
 /* Leaves a temporary file of the library in the folder and returns its path in `found`. */
 static void leave(char found[NAME])

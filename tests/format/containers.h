@@ -4,6 +4,7 @@
 #define RAPT_TESTS_FORMAT_CONTAINERS_H
 
 #include "craft.h"
+#include "temporary.h"
 
 #include <unistd.h>
 
@@ -152,12 +153,11 @@ static inline void refuse(const struct bytes *bytes, const char *reason)
         fail_msg("not refused for \"%s\": %s", reason, why.text);
 }
 
-/* Composes the path of a file in a new folder; and removes both. folder is a template (XXXXXX) that
-   becomes the folder's name. */
-static inline int make_model_path(void **state, char *folder)
+/* Composes the path of a file in a new folder; and removes both. */
+static inline int make_model_path(void **state)
 {
-    static char path[64];
-    if (!mkdtemp(folder)) return -1;
+    static char folder[TEMPORARY], path[TEMPORARY + 16];
+    if (!temporary_folder(folder)) return -1;
     snprintf(path, sizeof path, "%s/model", folder);
     *state = path;
     return 0;

@@ -145,12 +145,6 @@ static void test_memory(void **state)
     free(b.data);
 }
 
-static int make_path(void **state)
-{
-    static char folder[] = "/tmp/rapt-gzip-XXXXXX";
-    return make_model_path(state, folder);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,5 +152,5 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_memory),
     };
-    return cmocka_run_group_tests(tests, make_path, remove_model_path);
+    return cmocka_run_group_tests(tests, make_model_path, remove_model_path);
 }

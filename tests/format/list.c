@@ -2,6 +2,7 @@
    that is not a folder fails, and "" is the current folder. */
 #define _GNU_SOURCE
 #include "format/disk.h"
+#include "temporary.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -35,8 +36,8 @@ static bool visit(void *user, const char *name)
 static void test_list(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/rapt-list-XXXXXX", before[4096], path[64];
-    assert_non_null(mkdtemp(folder));
+    char folder[TEMPORARY], before[4096], path[TEMPORARY + 64];
+    assert_non_null(temporary_folder(folder));
     struct visits v = {.limit = 100};
     assert_true(rapt__disk_list(folder, visit, &v));
     assert_true(v.limit == 100);

@@ -140,8 +140,8 @@ static void refuse(const char *where, bool reading, const char *reason)
 static void test_paths(void **state)
 {
     (void)state;
-    static char lengthy[6000], name[400];
-    char inside[128], loop[128];
+    static char lengthy[6000], name[700];
+    char inside[PATH], loop[PATH], broken[PATH];
     struct stat about;
     clear_folder();
     for (size_t i = 0; i < sizeof lengthy - 1; i++) lengthy[i] = i % 2 ? '/' : 'a';
@@ -149,6 +149,7 @@ static void test_paths(void **state)
     memset(name + strlen(name), 'n', 300);
     snprintf(loop, sizeof loop, "%s/loop", folder);
     assert_int_equal(symlink(loop, loop), 0);
+    snprintf(broken, sizeof broken, "%s/missing/at\nall/m", folder);
     snprintf(inside, sizeof inside, "%s/pipe", folder);
     assert_int_equal(mkfifo(inside, 0600), 0);
     for (int reading = 0; reading < 2; reading++) {
@@ -163,11 +164,12 @@ static void test_paths(void **state)
         refuse(loop, reading, strerror(ELOOP));
         refuse(lengthy, reading, strerror(ENAMETOOLONG));
         refuse(name, reading, strerror(ENAMETOOLONG));
-        refuse("/nowhere/at\nall/m", reading,
-               reading ? "/nowhere/at?all/m cannot be opened: "
-                       : "/nowhere/at?all/m is in a folder that cannot be opened: ");
+        refuse(broken, reading,
+               reading ? "at?all/m cannot be opened: "
+                       : "at?all/m is in a folder that cannot be opened: ");
     }
-    refuse("/tmp/", false, strerror(EISDIR));
+    snprintf(inside, sizeof inside, "%s/", folder);
+    refuse(inside, false, strerror(EISDIR));
     refuse("/dev/null/m", false, strerror(ENOTDIR));
     assert_int_equal(entries(folder), 4);
     assert_int_equal(stat("/dev/null", &about), 0);
@@ -185,7 +187,7 @@ static int permissions(const char *of)
 static void test_links(void **state)
 {
     (void)state;
-    char one[128], two[128], here[4096];
+    char one[PATH], two[PATH], here[4096];
     clear_folder();
     snprintf(one, sizeof one, "%s/one", folder);
     snprintf(two, sizeof two, "%s/two", folder);
@@ -202,9 +204,9 @@ static void test_links(void **state)
     assert_true(permissions(one) == -1 && saved(path) == 2 && saved(two) == 2);
     assert_int_equal(entries(folder), 5);
 
-    char dangling[128]; /* a link into a folder that does not exist */
+    char dangling[PATH]; /* a link into a folder that does not exist */
     snprintf(dangling, sizeof dangling, "%s/dangling", folder);
-    assert_int_equal(symlink("/nowhere/at/all", dangling), 0);
+    assert_int_equal(symlink("missing/at/all", dangling), 0);
     refuse(dangling, false, "is in a folder that cannot be opened");
     assert_int_equal(rapt_file_check(two, 1000, 100000, NULL), RAPT_OK);
     assert_true(saved(path) == 2 && entries(folder) == 6);

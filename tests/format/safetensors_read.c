@@ -2,6 +2,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "craft.h"
+#include "temporary.h"
 
 #include <unistd.h>
 
@@ -25,14 +26,14 @@ static void write_file(const char *path, const void *data, size_t size)
 /* Composes a path in a scratch folder. */
 static int make_folder(void **state)
 {
-    static char folder[] = "/tmp/rapt-read-XXXXXX";
+    static char folder[TEMPORARY];
     *state = folder;
-    return mkdtemp(folder) ? 0 : -1;
+    return temporary_folder(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
-    char path[64];
+    char path[TEMPORARY + 32];
     snprintf(path, sizeof path, "%s/m.safetensors", (const char *)*state);
     unlink(path);
     return rmdir(*state);
@@ -41,7 +42,7 @@ static int remove_folder(void **state)
 /* A file and a copy in memory behave the same. */
 static void test_whole(void **state)
 {
-    char path[64];
+    char path[TEMPORARY + 32];
     struct bytes b = make_small();
     snprintf(path, sizeof path, "%s/m.safetensors", (const char *)*state);
     write_file(path, b.data, b.size);
@@ -71,7 +72,7 @@ static void test_whole(void **state)
 
 static void test_truncated(void **state)
 {
-    char path[64];
+    char path[TEMPORARY + 32];
     struct bytes whole = make_small();
     snprintf(path, sizeof path, "%s/m.safetensors", (const char *)*state);
     for (size_t size = 0; size < whole.size; size++) {

@@ -3,17 +3,18 @@
 #define _XOPEN_SOURCE 700
 
 #include "craft.h"
+#include "temporary.h"
 
 #include <dirent.h>
 #include <unistd.h>
 
-static char path[64];
+static char path[TEMPORARY + 32];
 
 static int make_folder(void **state)
 {
-    static char folder[] = "/tmp/rapt-write-XXXXXX";
+    static char folder[TEMPORARY];
     *state = folder;
-    if (!mkdtemp(folder)) return -1;
+    if (!temporary_folder(folder)) return -1;
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     return 0;
 }

@@ -4,6 +4,7 @@
 #define RAPT_TESTS_FORMAT_SAVING_H
 
 #include "craft.h"
+#include "temporary.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,13 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/rapt-disk-XXXXXX", path[64];
-enum { LENGTH = 100000 }; /* two chunks */
+enum { LENGTH = 100000, PATH = TEMPORARY + 64 }; /* two chunks; bytes of a path */
+static char folder[TEMPORARY], path[PATH];
 
 static inline int make_folder(void **state)
 {
     (void)state;
-    if (!mkdtemp(folder)) return -1;
+    if (!temporary_folder(folder)) return -1;
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     return 0;
 }

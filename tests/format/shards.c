@@ -2,16 +2,17 @@
 #define _XOPEN_SOURCE 700
 
 #include "archive.h"
+#include "temporary.h"
 
 #include <unistd.h>
 
-static char folder[] = "/tmp/rapt-shards-XXXXXX";
+static char folder[TEMPORARY];
 static const char *const names[] = {"index.json", "a.safetensors", "b.safetensors", "model.bin"};
 enum { NAMES = sizeof names / sizeof *names };
 
 static const char *path_of(const char *name)
 {
-    static char path[64];
+    static char path[TEMPORARY + 32];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
 }
@@ -172,7 +173,7 @@ static void test_deflated(void **state)
 static int make_files(void **state)
 {
     (void)state;
-    if (!mkdtemp(folder)) return -1;
+    if (!temporary_folder(folder)) return -1;
     write_shard("a.safetensors", (const char *const[]){"x", "z"}, 2, 1);
     write_shard("b.safetensors", (const char *const[]){"y"}, 1, 2);
     return 0;

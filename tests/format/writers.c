@@ -2,6 +2,8 @@
    temporary files of the others and leaves them alone, and none remains. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "temporary.h"
+
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +19,7 @@
 enum { WRITERS = 4, WRITES = 100 };
 
 struct writer {
-    char path[64];
+    char path[TEMPORARY + 8];
     int failures;
     rapt_message why;
 };
@@ -33,11 +35,11 @@ static void *run(void *user)
 
 static void together(void **state)
 {
-    char folder[] = "writers-XXXXXX";
+    char folder[TEMPORARY];
     struct writer writers[WRITERS] = {0};
     pthread_t threads[WRITERS];
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(temporary_folder(folder));
     for (int i = 0; i < WRITERS; i++) {
         snprintf(writers[i].path, sizeof writers[i].path, "%s/%d", folder, i);
         assert_int_equal(pthread_create(&threads[i], NULL, run, &writers[i]), 0);

@@ -7,6 +7,7 @@
    reason. No file may stay open. */
 #define _GNU_SOURCE
 #include "fuzz.h"
+#include "temporary.h"
 
 #include <fcntl.h>
 #include <rapt/rapt.h>
@@ -36,11 +37,8 @@ enum { NAMES = sizeof names / sizeof *names, LARGEST = 1 << 17 };
 
 static const char *folder(void)
 {
-    static char path[64];
-    if (path[0] == 0) {
-        snprintf(path, sizeof path, "/tmp/rapt-fuzz-%d", (int)getpid());
-        require(mkdir(path, 0700) == 0 || access(path, W_OK) == 0, "a folder");
-    }
+    static char path[TEMPORARY];
+    if (path[0] == 0) require(temporary_folder(path) != NULL, "a folder");
     return path;
 }
 
@@ -51,7 +49,7 @@ static void remove_folder(void)
 
 static const char *path_of(const char *name)
 {
-    static char path[128];
+    static char path[TEMPORARY + 64];
     snprintf(path, sizeof path, "%s/%s", folder(), name);
     return path;
 }
@@ -79,7 +77,7 @@ static void remove_files(const char *in)
         "generation_config.json", "tokenizer_config.json", "vocab.yml",
         "vocab.trg.spm",          "vocab.src.spm",         "target_vocabulary.json",
         "source_vocabulary.json"};
-    char path[200];
+    char path[TEMPORARY + 64];
     for (size_t i = 0; i < NAMES + sizeof others / sizeof *others; i++) {
         snprintf(path, sizeof path, "%s/%s", in, i < NAMES ? names[i] : others[i - NAMES]);
         unlink(path);
@@ -90,7 +88,7 @@ static void remove_files(const char *in)
 
 static void check_exports(const rapt_model *model)
 {
-    char to[128];
+    char to[TEMPORARY + 8];
     snprintf(to, sizeof to, "%s/to", folder());
     require(mkdir(to, 0700) == 0, "a folder for exports");
     for (rapt_export format = RAPT_EXPORT_MARIAN; format <= RAPT_EXPORT_CT2; format++) {

@@ -2,11 +2,12 @@
    give their entries under the names in the index, in limited memory. */
 #define _XOPEN_SOURCE 700
 
+#include "temporary.h"
 #include "tensors.h"
 
 #include <unistd.h>
 
-static char folder[] = "/tmp/rapt-fuzz-XXXXXX", paths[3][64];
+static char folder[TEMPORARY], paths[3][TEMPORARY + 16];
 
 static void write_bytes(const char *path, const void *bytes, size_t size)
 {
@@ -32,7 +33,7 @@ static void remove_files(void)
 
 static void make_files(void)
 {
-    require(mkdtemp(folder) != NULL, "a folder");
+    require(temporary_folder(folder) != NULL, "a folder");
     static const char *const names[] = {"index.json", "a", "b"};
     for (int i = 0; i < 3; i++) snprintf(paths[i], sizeof paths[i], "%s/%s", folder, names[i]);
     write_shard(paths[1], 'x');

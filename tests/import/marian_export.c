@@ -126,14 +126,17 @@ static void test_refusals(void **state)
                    "Marian in 8 bits cannot hold this model: activation must be relu or silu; "
                    "self_score must be its default; "
                    "ffn_width must be a multiple of 16, such as 32 or 48, not 40");
+    char folder[TEMPORARY], missing[TEMPORARY];
     rapt_message why = {""};
     rapt_model *plain = small_model(&marian_configs[0], 1);
-    assert_int_equal(rapt_model_export(plain, RAPT_EXPORT_MARIAN, "/tmp", &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(temporary_folder(folder));
+    assert_int_equal(rapt_model_export(plain, RAPT_EXPORT_MARIAN, folder, &why), RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "rapt.source_tokenizer"));
-    assert_int_equal(rapt_model_export(plain, (rapt_export)99, "/tmp", &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_model_export(plain, (rapt_export)99, folder, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rmdir(folder), 0); /* nothing was written */
     rapt_model_free(plain);
     plain = pieces_model(&marian_configs[0], 1, 0);
-    assert_int_equal(rapt_model_export(plain, RAPT_EXPORT_MARIAN, "/no/such/folder", &why),
+    assert_int_equal(rapt_model_export(plain, RAPT_EXPORT_MARIAN, temporary_missing(missing), &why),
                      RAPT_NO_FILE);
     rapt_model_free(plain);
 }

@@ -46,6 +46,7 @@ static void test_unmapped(void **state)
     rapt_model_free(written);
     rapt_model_free(model);
     free(zeros);
+    unlink(path);
 }
 
 /* A second process maps the file, too. The pages must be shared by both and dirty in neither. */

@@ -3,6 +3,8 @@
 #ifndef RAPT_TESTS_MODEL_SMALL_H
 #define RAPT_TESTS_MODEL_SMALL_H
 
+#include "temporary.h"
+
 #include <rapt/rapt.h>
 
 #include <math.h>

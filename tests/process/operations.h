@@ -125,7 +125,7 @@ static rapt_status do_model_export(struct scene *s, uint64_t *h, rapt_message *w
 {
     rapt_message reason;
     const rapt_model *model = rapt_translator_model(s->translator);
-    rapt_status status = rapt_model_export(model, RAPT_EXPORT_BERGAMOT, "/nowhere", &reason);
+    rapt_status status = rapt_model_export(model, RAPT_EXPORT_BERGAMOT, s->model_path, &reason);
     size_t size = rapt_tokenizer_file(s->tokenizer).size;
     add(h, &status, sizeof status);
     add(h, &size, sizeof size);

@@ -1,6 +1,7 @@
 /* opus.c - text prepared like OPUS-MT's scripts do: cases of each rule, every character compared
    with Perl and sed where they are installed, sizes, and offsets into the original. */
 #define _GNU_SOURCE /* mkstemp */
+#include "temporary.h"
 #include "text/help.h"
 
 #include <rapt/text.h>
@@ -141,14 +142,13 @@ static void write_characters(const char *path)
 static void test_perl(void **state)
 {
     (void)state;
-    char path[64] = "/tmp/rapt-opus-XXXXXX", command[2048], line[64], bytes[64];
+    char folder[TEMPORARY], path[TEMPORARY + 8], command[2048], line[64], bytes[64];
     if (system("perl -e 1 2>/dev/null") != 0) {
         print_message("skipped: every character beside Perl: it is not installed\n");
         return;
     }
-    int handle = mkstemp(path);
-    assert_true(handle >= 0);
-    close(handle);
+    assert_non_null(temporary_folder(folder));
+    snprintf(path, sizeof path, "%s/text", folder);
     write_characters(path);
     snprintf(command, sizeof command, "perl -CSD -Mutf8 -ne '%s' %s", script, path);
     FILE *pipe = popen(command, "r");
@@ -167,7 +167,7 @@ static void test_perl(void **state)
             fail_msg("U+%04X: \"%.*s\", not \"%s", (unsigned)c, (int)size, bytes, line);
     }
     assert_int_equal(pclose(pipe), 0);
-    unlink(path);
+    assert_true(unlink(path) == 0 && rmdir(folder) == 0);
     print_message("%ld characters as Perl has them, %ld of them changed\n", compared, changed);
     assert_true(compared > 100000 && changed > 6000);
 }

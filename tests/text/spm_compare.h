@@ -4,6 +4,7 @@
 #define RAPT_TESTS_TEXT_SPM_COMPARE_H
 
 #include "help.h"
+#include "temporary.h"
 
 #include <unistd.h>
 
@@ -14,19 +15,20 @@ static inline bool reference_there(void)
 
 struct comparison {
     rapt_tokenizer *tokenizer;
-    char folder[64]; /* holds the files */
+    char folder[TEMPORARY]; /* holds the files */
     FILE *lines;
     size_t count;
 };
 
-static inline void comparison_path(const struct comparison *c, const char *name, char path[128])
+static inline void comparison_path(const struct comparison *c, const char *name,
+                                   char path[TEMPORARY + 32])
 {
-    snprintf(path, 128, "%s/%s", c->folder, name);
+    snprintf(path, TEMPORARY + 32, "%s/%s", c->folder, name);
 }
 
 static inline FILE *comparison_open(const struct comparison *c, const char *name, const char *how)
 {
-    char path[128];
+    char path[TEMPORARY + 32];
     comparison_path(c, name, path);
     FILE *file = fopen(path, how);
     assert_non_null(file);
@@ -35,12 +37,12 @@ static inline FILE *comparison_open(const struct comparison *c, const char *name
 
 static inline struct comparison comparison_of(const void *model, size_t size)
 {
-    struct comparison c = {.folder = "/tmp/rapt_spm_XXXXXX"};
+    struct comparison c = {.folder = ""};
     rapt_message why = {""};
     rapt_status status = rapt_tokenizer_load_memory(&c.tokenizer, model, size, NULL, &why);
     if (status) print_error("%s\n", why.text);
     assert_int_equal(status, RAPT_OK);
-    assert_non_null(mkdtemp(c.folder));
+    assert_non_null(temporary_folder(c.folder));
     FILE *file = comparison_open(&c, "model", "wb");
     assert_int_equal(fwrite(model, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
@@ -59,7 +61,7 @@ static inline void comparison_add(struct comparison *c, const char *line, size_t
 static inline void comparison_command(const struct comparison *c, const char *program,
                                       const char *in, const char *out)
 {
-    char command[512];
+    char command[6 * TEMPORARY];
     snprintf(command, sizeof command, "%s --model=%s/model %s < %s/%s > %s/%s 2>> %s/errors",
              program, c->folder,
              strstr(program, "encode") ? "--output_format=id" : "--input_format=id", c->folder, in,
@@ -203,7 +205,7 @@ static inline void comparison_run(struct comparison *c, const char *what, bool a
 static inline void comparison_free(struct comparison *c)
 {
     static const char *const files[] = {"model", "lines", "encoded", "ids", "decoded", "errors"};
-    char path[128];
+    char path[TEMPORARY + 32];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         comparison_path(c, files[i], path);
         remove(path);

@@ -1,6 +1,7 @@
 /* spm_model.c - SentencePiece models that are damaged, inconsistent or unsupported are refused with
    a reason and leave nothing allocated. Unusual but valid models are loaded. */
 #include "spm_models.h"
+#include "temporary.h"
 
 #define TAIL(text) text, sizeof text - 1
 
@@ -226,7 +227,9 @@ static void test_whole_models(void **state)
     craft_piece(&model, "<0x41>", 0, SPM_BYTE);
     craft_trainer(&model, SPM_BPE, false, true);
     refuse("are the same");
-    assert_int_equal(rapt_tokenizer_load(&(rapt_tokenizer *){NULL}, "/nonexistent", NULL, NULL),
+    char missing[TEMPORARY];
+    temporary_missing(missing);
+    assert_int_equal(rapt_tokenizer_load(&(rapt_tokenizer *){NULL}, missing, NULL, NULL),
                      RAPT_NO_FILE);
 }
 

@@ -115,8 +115,10 @@ static void test_wrong_files(void **state)
                      RAPT_OK);
     assert_int_equal(rapt_trainer_save(trainer, path, NULL, 0, &why), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_train_step(trainer, &report, NULL), RAPT_OK);
-    assert_int_equal(rapt_trainer_save(trainer, "/no/such/folder/x", NULL, 0, &why), RAPT_NO_FILE);
-    assert_non_null(strstr(why.text, "/no/such/folder/x"));
+    char missing[TEMPORARY];
+    temporary_missing(missing);
+    assert_int_equal(rapt_trainer_save(trainer, missing, NULL, 0, &why), RAPT_NO_FILE);
+    assert_non_null(strstr(why.text, strrchr(missing, '-')));
     rapt_metadata twice[] = {{"a", "1"}, {"a", "2"}}, ours[] = {{"rapt.trainer", "1"}};
     assert_int_equal(rapt_trainer_save(trainer, path, twice, 2, &why), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt_trainer_save(trainer, path, ours, 1, &why), RAPT_BAD_ARGUMENT);

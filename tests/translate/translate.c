@@ -212,7 +212,9 @@ static void test_refusals(void **state)
         assert_int_equal(rapt_translator_load(&t, path, &wrong[i], NULL, &why), RAPT_BAD_ARGUMENT);
         assert_true(why.text[0]);
     }
-    assert_int_equal(rapt_translator_load(&t, "/no/such/model", NULL, NULL, &why), RAPT_NO_FILE);
+    assert_int_equal(
+        rapt_translator_load(&t, temporary_missing((char[TEMPORARY]){""}), NULL, NULL, &why),
+        RAPT_NO_FILE);
     /* models that cannot translate */
     for (int i = 0; i < COUNT(small_configs); i++) {
         rapt_model *model = small_model(&small_configs[i], 1);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 const char *const thing_names[THINGS] = {"model", "checkpoint", "bytes"};
-char folder[64], path[96];
+char folder[256], path[288];
 
 static rapt_model *models[VERSIONS];
 static rapt_trainer *trainers[VERSIONS];
@@ -68,7 +68,8 @@ static void make(enum version version)
 int things_create(void **state)
 {
     (void)state;
-    const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    const char *wanted = getenv("TMPDIR"), *other = wanted && *wanted ? wanted : "/tmp";
+    const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : other;
     snprintf(folder, sizeof folder, "%s/rapt-faults-XXXXXX", base);
     if (!mkdtemp(folder)) return -1;
     snprintf(path, sizeof path, "%s/m", folder);

@@ -22,7 +22,7 @@ struct bytes {
     size_t size;
 };
 
-extern char folder[64], path[96]; /* path: the file in the folder that is saved */
+extern char folder[256], path[288]; /* path: the file in the folder that is saved */
 
 int things_create(void **state); /* group setup; also creates the folder */
 int things_free(void **state);   /* group teardown */
