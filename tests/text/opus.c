@@ -1,6 +1,6 @@
 /* opus.c - text prepared like OPUS-MT's scripts do: cases of each rule, every character compared
    with Perl and sed where they are installed, sizes, and offsets into the original. */
-#define _GNU_SOURCE /* mkstemp */
+#define _GNU_SOURCE
 #include "temporary.h"
 #include "text/help.h"
 

@@ -2,7 +2,7 @@
    ours: the same ids for every line, the same text for these ids. By default it uses crafted models
    of every kind and random texts. `spm_reference FOLDER [N]` uses every model and every text under
    a folder, and N random texts per model (a quarter of a million by default). */
-#define _GNU_SOURCE /* nftw, getline, mkdtemp */
+#define _GNU_SOURCE /* nftw, getline */
 #include "../skips.h"
 #include "spm_compare.h"
 #include "spm_models.h"
