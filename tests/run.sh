@@ -8,7 +8,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 # Packages in addition to build_packages. The plain run needs few and reports what it skips; --all installs the rest.
 light="libcmocka-dev libopenblas-openmp-dev locales python3/python3" # locales: the files that localedef reads
 rules="g++/g++ pkgconf/pkg-config binutils/objdump clang-format-14/clang-format-14 qemu-user/qemu-aarch64"
-judges="sentencepiece/spm_encode libxml2-utils/xmllint zsh/zsh fish/fish"
+judges="sentencepiece/spm_encode lintian/lintian libxml2-utils/xmllint zsh/zsh fish/fish"
 analyzers="valgrind/valgrind cppcheck/cppcheck clang-14/clang-14 clang-tidy-14/clang-tidy-14"
 arm64="gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross"
 machines="openmpi-bin/mpirun libopenmpi-dev"

@@ -13,6 +13,11 @@ trap 'rm -rf "$scratch"' EXIT
 (cd "$build" && cpack -G DEB -B "$scratch/out") >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 package=$(echo "$scratch"/out/*.deb)
 dpkg-deb --info "$package" | sed -n 's/^ \(Package\|Version\|Depends\|Installed-Size\):/\1:/p'
+if command -v lintian >/dev/null; then
+    lintian --allow-root --fail-on error "$package" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+else
+    echo "skipped: install/deb, the policy of Debian: lintian is not installed"
+fi
 
 root=$scratch/root
 mkdir -p "$root" "$scratch/db/info" "$scratch/db/updates"
