@@ -30,8 +30,8 @@
 extern "C" {
 #endif
 
-/* Score functions of a query q and a key k of width K. The parameters W, U, b, v, beta, P, F and L
-   are learned; see rapt_attention_parameter. */
+/* Score functions of a query q and a key k, which has K floats. The parameters W, U, b, v, beta, P,
+   F and L are learned; see rapt_attention_parameter. */
 typedef enum rapt_score {
     RAPT_SCORE_SCALED_DOT, /* q.k / sqrt(K)                  Vaswani et al. 2017, section 3.2.1 */
     RAPT_SCORE_DOT,        /* q.k                            Luong et al. 2015, section 3.1 */
@@ -126,12 +126,13 @@ typedef struct rapt_mask {
 } rapt_mask;
 
 /* The learned arrays of scores and localities. Each is a matrix of floats [rows][columns] in
-   row-major order without gaps, starting with the rows of head 0. H is the number of query heads, G
-   the number of key heads, Q the floats per row of q and K the floats per row of k. As a size, W is
-   K for general scores and `hidden` for additive and location-aware scores. The other names are
-   fields of rapt_attention_parameters. */
+   row-major order without gaps, starting with the rows of head 0. Each comment begins with the
+   array's letter in the formulas. In the shapes, H is the number of query heads, G the number of
+   key heads, Q the floats per row of q and K the floats per row of k. M is K for general scores and
+   `hidden` for additive and location-aware ones. The other names are fields of
+   rapt_attention_parameters. */
 typedef enum rapt_attention_parameter {
-    RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT,  /* W [H][W][Q]: general, additive, location-aware */
+    RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT,  /* W [H][M][Q]: general, additive, location-aware */
     RAPT_ATTENTION_PARAMETER_KEY_WEIGHT,    /* U [G][hidden][K]: additive, location-aware */
     RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS,   /* b [H][hidden]: additive, location-aware; NULL means
                                                0 */
@@ -158,8 +159,8 @@ typedef struct rapt_attention_parameters {
     int positions;     /* location: number of keys of the longest sequence */
     int channels;      /* location-aware: number of filters */
     int filter_width;  /* location-aware: width of each filter, odd: f[s][c] = sum over j of F[c][j]
-                          weight[s + j - filter_width/2], where weights outside the sequence are
-                          0 */
+                          weight[s + j - filter_width/2], where F is the array of filters and
+                          weights outside the sequence are 0 */
     int center_hidden; /* local-p: number of hidden units of the network that predicts the
                           centers */
     const float *array[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* indexed by rapt_attention_parameter */
@@ -175,10 +176,10 @@ typedef enum rapt_rotary {
 /* Effects of the distance between a query's position and a key s. All of them require
    mask.causal_alignment. If every field is 0, the distance has no effect. */
 typedef struct rapt_relative {
-    const float *slopes; /* [H]: adds -slope |position - s| to scores (ALiBi: Press, Smith and Lewis
-                            2022); may be NULL */
-    const float *table;  /* [H][buckets]: adds table[bucket(s - position)] to scores (T5: Raffel et
-                            al. 2020); may be NULL */
+    const float *slopes; /* [heads]: adds -slope |position - s| to scores (ALiBi: Press, Smith and
+                            Lewis 2022); may be NULL */
+    const float *table;  /* [heads][buckets]: adds table[bucket(s - position)] to scores (T5: Raffel
+                            et al. 2020); may be NULL */
     int buckets;         /* buckets per head of the table, 2 to 65536; even and at least 4 if
                             bidirectional. T5 uses 32 */
     int distance;      /* all keys at this distance or beyond share one bucket per side; must exceed
@@ -397,8 +398,8 @@ RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const floa
                                              rapt_message *why);
 
 /* Recomputes the attention weights, before dropout, for query rows [first, first + rows) of one
-   sequence and head, from the results that rapt_attention_forward saved. weights is [rows][S],
-   where S is the number of rows of k in that sequence (a->keys, or key_starts[sequence + 1] -
+   sequence and head, from the results that rapt_attention_forward saved. weights is [rows][keys],
+   where keys is the number of rows of k in that sequence (a->keys, or key_starts[sequence + 1] -
    key_starts[sequence]). mask.key_counts does not shorten the rows; hidden keys have weight 0.
 
    Errors are the same as for rapt_attention_backward. Also returns RAPT_BAD_ARGUMENT if the
