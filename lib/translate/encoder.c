@@ -2,6 +2,7 @@
    tokens, and runs the encoder over batches of texts. */
 #include "generate/generate.h"
 #include "import/import.h"
+#include "translate/translate.h"
 #include <rapt/encoder.h>
 #include <rapt/translator.h>
 
@@ -338,15 +339,6 @@ static rapt_status encode_texts(rapt_encoder *e, const struct wanted *w, const r
     return status;
 }
 
-static rapt_status check_texts(const rapt_text *texts, size_t count, const char *name,
-                               rapt_message *why)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!texts[i].bytes && texts[i].size)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s[%zu].bytes is NULL", name, i);
-    return RAPT_OK;
-}
-
 rapt_status rapt_encoder_embed(rapt_encoder *e, const rapt_text *texts, size_t count,
                                float *vectors, rapt_message *why)
 {
@@ -356,7 +348,7 @@ rapt_status rapt_encoder_embed(rapt_encoder *e, const rapt_text *texts, size_t c
                           : !texts ? "texts"
                                    : "vectors");
     const struct wanted w = {false, vectors, (size_t)e->model->config.width};
-    rapt_status status = check_texts(texts, count, "texts", why);
+    rapt_status status = rapt__texts_check("texts", texts, count, why);
     return status ? status : encode_texts(e, &w, texts, NULL, count, why);
 }
 
@@ -375,7 +367,7 @@ rapt_status rapt_encoder_classify(rapt_encoder *e, const rapt_text *texts, const
                           : c->target_vocab                 ? "it gives one per token"
                                                             : "it has no output");
     const struct wanted w = {true, logits, (size_t)c->target_vocab};
-    rapt_status status = check_texts(texts, count, "texts", why);
-    if (!status && seconds) status = check_texts(seconds, count, "seconds", why);
+    rapt_status status = rapt__texts_check("texts", texts, count, why);
+    if (!status && seconds) status = rapt__texts_check("seconds", seconds, count, why);
     return status ? status : encode_texts(e, &w, texts, seconds, count, why);
 }

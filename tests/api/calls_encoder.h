@@ -84,8 +84,8 @@ static rapt_status encoder_classify(struct world *w, int null, rapt_message *why
     assert_int_equal(rapt_model_create(&model, &c, 1, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_encoder_create(&made, model, w->tokenizer, NULL, NULL, NULL), RAPT_OK);
     rapt_status status =
-        rapt_encoder_classify(arg(null, 0, made), arg(null, 1, w->texts), arg(null, 2, w->texts), 2,
-                              arg(null, 3, w->logits), why);
+        rapt_encoder_classify(arg(null, 0, made), arg(null, 1, w->texts), arg(null, 2, w->targets),
+                              2, arg(null, 3, w->logits), why);
     rapt_encoder_free(made);
     rapt_model_free(model);
     return status;

@@ -78,11 +78,10 @@ static rapt_status tokenizer_create_list(struct world *w, int null, rapt_message
 
 static rapt_status tokenizer_create_wordpiece(struct world *w, int null, rapt_message *why)
 {
-    static const rapt_text names[] = {{"[UNK]", 5}, {"a", 1}, {"##b", 3}};
     const rapt_wordpiece_options options = {.size = sizeof options};
     rapt_tokenizer *made = NULL;
     rapt_status status =
-        rapt_tokenizer_create_wordpiece(arg(null, 0, &made), arg(null, 1, names), 3,
+        rapt_tokenizer_create_wordpiece(arg(null, 0, &made), arg(null, 1, w->pieces), 3,
                                         arg(null, 2, &options), arg(null, 3, &w->allocator), why);
     assert_true((made != NULL) == (status == RAPT_OK));
     rapt_tokenizer_free(made);

@@ -25,7 +25,7 @@ struct world {
     rapt_metadata notes[2];
     rapt_tokens tokens, target, prefix;
     rapt_text texts[COUNT(small_lines)], targets[COUNT(small_lines)], prefixes[COUNT(small_lines)];
-    rapt_text names[3];
+    rapt_text names[3], pieces[3];
     rapt_alignment alignment;
     rapt_subtree tree[2];
     float sums[2]; /* of the tree */
@@ -93,7 +93,9 @@ static inline void world_options(struct world *w)
 static inline void world_arrays(struct world *w)
 {
     static const rapt_text names[] = {{"</s>", 4}, {"a", 1}, {"<unk>", 5}};
+    static const rapt_text pieces[] = {{"[UNK]", 5}, {"a", 1}, {"##b", 3}};
     memcpy(w->names, names, sizeof names);
+    memcpy(w->pieces, pieces, sizeof pieces);
     w->notes[0] = (rapt_metadata){"note", "kept"};
     w->notes[1] = (rapt_metadata){"other", "kept"};
     w->tokens = (rapt_tokens){.batch = 2, .ids = world_ids, .starts = world_starts};

@@ -3,6 +3,7 @@
 # it, in C and C++, shared and static, with pkg-config and with find_package(rapt).
 set -eu
 build=$1 source=$2 cc=$3 cxx=$4 generator=$5
+unset TMPDIR # may be in the source, and CMake refuses to install there
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 prefix=$scratch/prefix
