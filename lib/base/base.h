@@ -183,6 +183,9 @@ uint64_t rapt__mix(uint64_t key, uint64_t word);    /* derives a key from a key 
 
 /* ---- processor.c ---- */
 bool rapt__processor_has(rapt_isa isa);
+/* Whether it also has the instruction of this set that sums products of bytes: AVX512_VNNI,
+   AVX-VNNI, or sdot of arm64. */
+bool rapt__processor_dots(rapt_isa isa);
 bool rapt__processor_by_intel(void);
 
 /* ---- cache.c ---- */

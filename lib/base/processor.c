@@ -29,6 +29,16 @@ bool rapt__processor_has(rapt_isa isa)
     return b7 >> 5 & 1 && (b7 & foundation) == foundation && (saved_state() & 0xe6) == 0xe6;
 }
 
+bool rapt__processor_dots(rapt_isa isa)
+{
+    unsigned a, b, c, d;
+
+    if (!rapt__processor_has(isa)) return false;
+    if (isa == RAPT_ISA_AVX512) /* AVX512_VNNI */
+        return __get_cpuid_count(7, 0, &a, &b, &c, &d) && c >> 11 & 1;
+    return isa == RAPT_ISA_AVX2 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 4 & 1;
+}
+
 bool rapt__processor_by_intel(void)
 {
     unsigned a, b, c, d;
@@ -36,6 +46,30 @@ bool rapt__processor_by_intel(void)
     return __get_cpuid(0, &a, &b, &c, &d) && b == signature_INTEL_ebx;
 }
 #elif defined(__aarch64__)
+#if defined(__ARM_FEATURE_DOTPROD)
+static bool has_sdot(void) /* the whole library may use it */
+{
+    return true;
+}
+#elif defined(__linux__)
+#include <sys/auxv.h>
+
+static bool has_sdot(void)
+{
+    return getauxval(AT_HWCAP) >> 20 & 1; /* HWCAP_ASIMDDP */
+}
+#else
+static bool has_sdot(void)
+{
+    return false;
+}
+#endif
+
+bool rapt__processor_dots(rapt_isa isa)
+{
+    return isa == RAPT_ISA_NEON && has_sdot();
+}
+
 bool rapt__processor_has(rapt_isa isa)
 {
     return isa == RAPT_ISA_SCALAR || isa == RAPT_ISA_NEON;
@@ -46,6 +80,12 @@ bool rapt__processor_by_intel(void)
     return false;
 }
 #else
+bool rapt__processor_dots(rapt_isa isa)
+{
+    (void)isa;
+    return false;
+}
+
 bool rapt__processor_has(rapt_isa isa)
 {
     return isa == RAPT_ISA_SCALAR;

@@ -17,7 +17,7 @@ trap 'rm -rf "$scratch"' EXIT
 # Uses the options of lib/CMakeLists.txt.
 compile() {
     $cc -std=c11 -O2 -ffp-contract=off -ffunction-sections -Wall -Wextra -Wshadow -Wconversion \
-        -Wstrict-prototypes -Wvla -Wno-unknown-pragmas -Werror -DRAPT_HAVE_NEON \
+        -Wstrict-prototypes -Wvla -Wno-unknown-pragmas -Werror -DRAPT_HAVE_NEON -DRAPT_HAVE_NEONDOT \
         -I"$root/tests/cross" -I"$root/include" -I"$root/lib" -I"$root/tests" "$@"
 }
 failed() { echo "$1: FAILED"; bad=1; }
@@ -31,7 +31,17 @@ for isa in scalar neon; do
             -o "$scratch/$(basename "$source" .c)_$isa.o" || failed "$source for $isa"
     done
 done
-for source in "$root"/lib/base/*.c "$root"/lib/kernel/choose.c "$root"/tests/oracle/*.c; do
+int8() { # NAME HEADER OPTION...
+    name=$1 header=$2
+    shift 2
+    compile -O3 -DRAPT_INT8=$name -DRAPT_SIMD_HEADER="\"simd_$header.h\"" \
+        -DRAPT_INT8_HEADER="\"kernel/int8_$header.h\"" "$@" -c "$root/lib/kernel/int8_table.c" \
+        -o "$scratch/int8_$name.o" || failed "int8_table.c for $name"
+}
+int8 scalar scalar
+int8 neon neon
+int8 neondot neon -march=armv8.2-a+dotprod
+for source in "$root"/lib/base/*.c "$root"/lib/kernel/choose.c "$root"/lib/kernel/int8_choose.c "$root"/tests/oracle/*.c; do
     [ -e "$source" ] || continue
     folder=$(basename "$(dirname "$source")")
     compile -c "$source" -o "$scratch/$folder.$(basename "$source" .c).o" || failed "$source"

@@ -26,7 +26,7 @@ BELOW = {  # layers each layer may use
 }
 NESTED = {"attention", "text", "format"}  # layers with folders
 INTERFACES = {layer: {f"{layer}.h"} for layer in BELOW}
-INTERFACES["kernel"] |= {"flash.h", "ahead.h"}  # the problem of the attention kernels
+INTERFACES["kernel"] |= {"flash.h", "ahead.h", "int8.h"}  # the problem of the attention kernels; those for bytes
 INTERFACES["attention"] |= {"learned.def"}  # what scores learn, for the layout of models
 INTERFACES["base"] |= {"util.h"}  # all that kernels need
 

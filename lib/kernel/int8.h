@@ -1,0 +1,93 @@
+/* int8.h - interface of the kernels for 8-bit integers. There is one table of them per form, that
+   is, per way in which processors multiply bytes. All forms give the same bits.
+
+   ARITHMETIC. A row x of floats is quantized to a row q of integers in -127 .. 127 and a scale:
+
+       m = max |x[k]|    r = 127 / m    s = m / 127    q[k] = x[k] r, to the nearest integer
+
+   Each operation rounds to a float as usual. The last one rounds halves to even, whatever the
+   host's rounding mode. |x[k] r| stays below 127.5, so nothing has to be clamped.
+   - A row with m < 2^-118, such as a row of zeros, has q = 0 and s = 0. For all others r and s are
+     normal numbers, and a denormal x[k] becomes 0 in any case, so that flushing denormals changes
+     nothing.
+   - A row with an infinity or a NaN has q = 0 and s = NaN, so that its products are NaN.
+
+   Rows of weights are quantized in the same way. The product of a row q with a row w of weights
+   whose scale is t is
+
+       y = (float)(sum over k of q[k] w[k]) * (s * t) + bias        (bias 0 if there is none)
+
+   The sum is exact, since INT8_MAX_DEPTH products of at most 127^2 fit into 32 bits. So its order
+   is free, and y is the same for every form, number of threads and batch.
+
+   PANELS. Weights w[columns][depth] are stored as panels of 16 columns: w[n][k] is at
+   (n/16)*panel + (k/4)*64 + (n%16)*4 + k%4, with panel = 16 * (depth rounded up to a multiple of
+   4), and the padding is 0. Each 64 bytes hold four inputs of each of 16 outputs: one operand of
+   vpdpbusd, four of sdot. */
+#ifndef RAPT_LIB_INT8_H
+#define RAPT_LIB_INT8_H
+
+#include "kernel/kernel.h"
+
+#include <stdbool.h>
+
+enum {
+    INT8_GROUP = 4,          /* inputs of an output that are adjacent in a panel */
+    INT8_MAX_DEPTH = 133144, /* (2^31 - 1) / 127^2 */
+    INT8_LINE = 64           /* bytes of a cache line */
+};
+
+/* Returns the bytes of a panel. */
+static inline size_t rapt__int8_panel(int depth)
+{
+    return LANES * rapt__round_up_size((size_t)depth, INT8_GROUP);
+}
+
+/* Returns the bytes from one quantized row to the next: whole cache lines, of an odd number, so
+   that rows of a tile do not fall into the same set of the L1 cache. */
+static inline ptrdiff_t rapt__int8_row(int depth)
+{
+    return (ptrdiff_t)(rapt__ceil_div_size((size_t)depth, INT8_LINE) | 1) * INT8_LINE;
+}
+
+/* A product: sets y[r][n] as defined above. */
+struct int8_block {
+    int rows, columns, depth;
+    const int8_t *q; /* q[r][k] at q[r*q_row + k], followed by zeros up to a multiple of 4 */
+    ptrdiff_t q_row;
+    const float *q_scale; /* [rows] */
+    const int32_t *q_sum; /* [rows] sum over k of q[r][k] */
+    const int8_t *w;      /* panels */
+    const float *w_scale; /* [columns] */
+    const float *bias;    /* [columns] or NULL: nothing is added */
+    float *y;             /* y[r][n] at y[r*y_row + n] */
+    ptrdiff_t y_row;
+};
+
+/* The forms, named after their instructions. */
+enum int8_form {
+    INT8_SCALAR,
+    INT8_NEON,    /* smull, sadalp */
+    INT8_NEONDOT, /* sdot */
+    INT8_AVX2,    /* vpsignb, vpmaddubsw, vpmaddwd */
+    INT8_AVXVNNI, /* vpdpbusd of 256 bits */
+    INT8_AVX512,  /* vpdpbusd of 512 bits */
+    INT8_FORMS
+};
+
+struct int8_kernels {
+    const char *name;
+    enum int8_form form;
+    void (*gemm)(const struct int8_block *b);
+    /* Quantizes x[n] into q, which it fills with zeros up to a multiple of 16. Sets the scale and
+       the sum of q. */
+    void (*quantize_row)(const float *x, int n, int8_t *q, float *scale, int32_t *sum);
+};
+
+/* ---- int8_choose.c ---- */
+/* Returns the kernels of the best form that the instruction set and this processor have. */
+const struct int8_kernels *rapt__int8_kernels(rapt_isa isa);
+/* Returns the kernels of a form, or NULL if this machine cannot run it. */
+const struct int8_kernels *rapt__int8_kernels_of(enum int8_form form);
+
+#endif

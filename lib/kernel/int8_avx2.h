@@ -1,0 +1,132 @@
+/* int8_avx2.h - products of bytes with registers of 256 bits: by vpdpbusd where the compiler may
+   use it (AVX-VNNI; in tests AVX-512 VNNI, which has the same instruction), else with AVX2 only. */
+#ifndef __AVX2__
+#error "compile with -mavx2 -mfma"
+#endif
+
+typedef struct {
+    __m256i a, b; /* columns 0 to 7, 8 to 15 */
+} vs, vw, vi;
+
+static inline int32_t vq_four(const int8_t *p)
+{
+    int32_t four;
+    memcpy(&four, p, sizeof four);
+    return four;
+}
+static inline __m256i vw_load_32(const int8_t *p)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)p);
+}
+
+#if defined(__AVXVNNI__) || defined(__AVX512VNNI__)
+enum { VS_FORM = INT8_AVXVNNI };
+enum { VS_ROWS = 6, VS_PANELS = 1 }; /* register tile: 12 of 16 registers hold sums */
+
+#ifdef __AVXVNNI__
+#define VS_VPDPBUSD "%{vex%} vpdpbusd %2, %1, %0"
+#else
+#define VS_VPDPBUSD "vpdpbusd %2, %1, %0"
+#endif
+
+typedef __m256i vq;
+
+/* vpdpbusd multiplies unsigned bytes by signed ones, so it gets w + 128. */
+static inline vs vs_start(int32_t sum)
+{
+    return (vs){_mm256_set1_epi32(-128 * sum), _mm256_set1_epi32(-128 * sum)};
+}
+static inline vw vw_load(const int8_t *p)
+{
+    __m256i sign = _mm256_set1_epi32((int)0x80808080u);
+    return (vw){_mm256_xor_si256(vw_load_32(p), sign), _mm256_xor_si256(vw_load_32(p + 32), sign)};
+}
+static inline vq vq_load(const int8_t *p)
+{
+    return _mm256_set1_epi32(vq_four(p));
+}
+static inline void vs_add(vs *s, vw w, vq q)
+{
+    __asm__(VS_VPDPBUSD : "+x"(s->a) : "x"(w.a), "x"(q));
+    __asm__(VS_VPDPBUSD : "+x"(s->b) : "x"(w.b), "x"(q));
+}
+#else
+enum { VS_FORM = INT8_AVX2 };
+enum { VS_ROWS = 4, VS_PANELS = 1 }; /* register tile: 8 of 16 registers hold sums */
+
+typedef struct {
+    __m256i q, magnitude;
+} vq;
+
+static inline vs vs_start(int32_t sum)
+{
+    (void)sum;
+    return (vs){_mm256_setzero_si256(), _mm256_setzero_si256()};
+}
+static inline vw vw_load(const int8_t *p)
+{
+    return (vw){vw_load_32(p), vw_load_32(p + 32)};
+}
+static inline vq vq_load(const int8_t *p)
+{
+    __m256i q = _mm256_set1_epi32(vq_four(p));
+    return (vq){q, _mm256_abs_epi8(q)};
+}
+/* vpmaddubsw multiplies unsigned bytes by signed ones and adds pairs in 16 bits with saturation.
+   |q| times w with the sign of q stays within 2 * 127^2 = 32,258, below the limit of 32,767. */
+static inline __m256i vs_products(__m256i w, vq q)
+{
+    __m256i pairs = _mm256_maddubs_epi16(q.magnitude, _mm256_sign_epi8(w, q.q));
+    return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+}
+static inline void vs_add(vs *s, vw w, vq q)
+{
+    s->a = _mm256_add_epi32(s->a, vs_products(w.a, q));
+    s->b = _mm256_add_epi32(s->b, vs_products(w.b, q));
+}
+#endif
+
+static inline vf vs_float(vs s)
+{
+    return (vf){_mm256_cvtepi32_ps(s.a), _mm256_cvtepi32_ps(s.b)};
+}
+
+static inline vi vi_zero(void)
+{
+    return (vi){_mm256_setzero_si256(), _mm256_setzero_si256()};
+}
+static inline vi vi_add(vi x, vi y)
+{
+    return (vi){_mm256_add_epi32(x.a, y.a), _mm256_add_epi32(x.b, y.b)};
+}
+static inline int32_t vi_sum(vi x)
+{
+    __m256i e = _mm256_add_epi32(x.a, x.b);
+    __m128i q = _mm_add_epi32(_mm256_castsi256_si128(e), _mm256_extracti128_si256(e, 1));
+    q = _mm_add_epi32(q, _mm_shuffle_epi32(q, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(q, _mm_shuffle_epi32(q, 0xb1)));
+}
+static inline vi vi_max_magnitude(vi x, vf v)
+{
+    __m256i bits = _mm256_set1_epi32(0x7fffffff);
+    return (vi){_mm256_max_epi32(x.a, _mm256_and_si256(_mm256_castps_si256(v.a), bits)),
+                _mm256_max_epi32(x.b, _mm256_and_si256(_mm256_castps_si256(v.b), bits))};
+}
+static inline int32_t vi_reduce_max(vi x)
+{
+    __m256i e = _mm256_max_epi32(x.a, x.b);
+    __m128i q = _mm_max_epi32(_mm256_castsi256_si128(e), _mm256_extracti128_si256(e, 1));
+    q = _mm_max_epi32(q, _mm_shuffle_epi32(q, 0x4e));
+    return _mm_cvtsi128_si32(_mm_max_epi32(q, _mm_shuffle_epi32(q, 0xb1)));
+}
+static inline vi vi_nearest(vf v)
+{
+    vf r = vf_round(v);
+    return (vi){_mm256_cvttps_epi32(r.a), _mm256_cvttps_epi32(r.b)};
+}
+static inline void vi_store_bytes(int8_t *p, vi x)
+{
+    __m128i low = _mm_packs_epi32(_mm256_castsi256_si128(x.a), _mm256_extracti128_si256(x.a, 1));
+    __m128i high = _mm_packs_epi32(_mm256_castsi256_si128(x.b), _mm256_extracti128_si256(x.b, 1));
+    _mm_storeu_si128((__m128i *)(void *)p, _mm_packs_epi16(low, high));
+}

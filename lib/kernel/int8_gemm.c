@@ -1,0 +1,139 @@
+/* int8_gemm.c - the product of quantized rows with panels of weights (the definition is in int8.h),
+   in one thread: register tiles as in gemm.c, but over the whole depth, since 13 rows and two
+   panels of 4,096 bytes stay in the L2 cache. Scales and bias are applied to the sums in the
+   registers. */
+
+enum {
+    VS_MAX_PANELS = 4 * VS_PANELS, /* of the widest tile, which has few rows */
+    VS_FEW_ROWS = 4,               /* with at most this many rows, w streams from memory */
+    VS_FETCH = 1024,               /* w is prefetched this many bytes ahead, into the next panels */
+    VS_JOINT = 3                   /* rows of q that share a pointer */
+};
+
+_Static_assert(VS_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
+
+/* Returns the number of panels of the widest tile with `rows` rows, as tile_panels. */
+static inline __attribute__((always_inline)) int int8_panels(int rows)
+{
+    int panels = (VS_ROWS + 1) * VS_PANELS / (rows + 1);
+    return rapt__min(panels, VS_MAX_PANELS);
+}
+
+/* Prefetches the results of a tile, which it writes at its end. */
+static inline __attribute__((always_inline)) void int8_fetch(int rows, int panels,
+                                                             const struct int8_block *b, float *y)
+{
+    for (int r = 0; r < rows; r++)
+        for (int p = 0; p < panels; p++) __builtin_prefetch(y + r * b->y_row + p * LANES, 1);
+}
+
+/* Computes a tile of whole panels. rows and panels are constants where this is inlined.
+
+   Three rows of q share a pointer, since x86 can add once or twice the distance of rows to it. The
+   empty asm keeps gcc from computing an address of its own for each row, for which it has too few
+   registers. */
+static inline __attribute__((always_inline)) void
+int8_tile(int rows, int panels, const struct int8_block *b, int row, int panel)
+{
+    const ptrdiff_t w_panel = (ptrdiff_t)rapt__int8_panel(b->depth), q_row = b->q_row;
+    const int8_t *w = b->w + panel * w_panel, *q[(VS_ROWS + VS_JOINT - 1) / VS_JOINT];
+    const int column = panel * LANES;
+    vs sum[VS_ROWS * VS_MAX_PANELS];
+    UNROLL
+    for (int r = 0; r < rows; r += VS_JOINT) q[r / VS_JOINT] = b->q + (row + r) * q_row;
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        UNROLL
+        for (int p = 0; p < panels; p++) sum[r * panels + p] = vs_start(b->q_sum[row + r]);
+    }
+    int8_fetch(rows, panels, b, b->y + row * b->y_row + column);
+    for (int k = b->depth; k > 0; k -= INT8_GROUP) {
+        vw weights[VS_MAX_PANELS];
+        UNROLL
+        for (int p = 0; p < panels && rows <= VS_FEW_ROWS; p++)
+            __builtin_prefetch(w + p * w_panel + VS_FETCH);
+        UNROLL
+        for (int p = 0; p < panels; p++) weights[p] = vw_load(w + p * w_panel);
+        UNROLL
+        for (int r = 0; r < rows; r++) {
+            if (r % VS_JOINT == 0) __asm__("" : "+r"(q[r / VS_JOINT]));
+            vq four = vq_load(q[r / VS_JOINT] + r % VS_JOINT * q_row);
+            UNROLL
+            for (int p = 0; p < panels; p++) vs_add(&sum[r * panels + p], weights[p], four);
+        }
+        w += INT8_GROUP * LANES;
+        UNROLL
+        for (int r = 0; r < rows; r += VS_JOINT) q[r / VS_JOINT] += INT8_GROUP;
+    }
+    vf scale[VS_MAX_PANELS], bias[VS_MAX_PANELS];
+    UNROLL
+    for (int p = 0; p < panels; p++) {
+        scale[p] = vf_load(b->w_scale + column + p * LANES);
+        bias[p] = b->bias ? vf_load(b->bias + column + p * LANES) : vf_zero();
+    }
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        float *y = b->y + (row + r) * b->y_row + column;
+        vf own = vf_splat(b->q_scale[row + r]);
+        UNROLL
+        for (int p = 0; p < panels; p++) {
+            vf product = vf_mul(vs_float(sum[r * panels + p]), vf_mul(own, scale[p]));
+            vf_store(y + p * LANES, vf_add(product, bias[p]));
+        }
+    }
+}
+
+/* Computes the last panel for one row, if it has only n < 16 columns. */
+static void int8_rest(const struct int8_block *b, int row, int panel)
+{
+    const int8_t *w = b->w + panel * (ptrdiff_t)rapt__int8_panel(b->depth);
+    const int8_t *q = b->q + row * b->q_row;
+    int column = panel * LANES, n = b->columns - column;
+    vs sum = vs_start(b->q_sum[row]);
+    for (int k = 0; k < b->depth; k += INT8_GROUP)
+        vs_add(&sum, vw_load(w + k * LANES), vq_load(q + k));
+    vf scale = vf_mul(vf_splat(b->q_scale[row]), vf_load_n(b->w_scale + column, n, 0));
+    vf bias = b->bias ? vf_load_n(b->bias + column, n, 0) : vf_zero();
+    vf_store_n(b->y + row * b->y_row + column, vf_add(vf_mul(vs_float(sum), scale), bias), n);
+}
+
+/* Computes a tile's rows over panels [first, last), the widest tiles first. */
+static inline __attribute__((always_inline)) void
+int8_tile_row(int rows, const struct int8_block *b, int row, int first, int last)
+{
+    int n = first, max = int8_panels(rows);
+    for (; n + max <= last; n += max) int8_tile(rows, max, b, row, n);
+    for (; max > 4 && n + 4 <= last; n += 4) int8_tile(rows, 4, b, row, n);
+    for (; max > 2 && n + 2 <= last; n += 2) int8_tile(rows, 2, b, row, n);
+    for (; max > 1 && n < last; n++) int8_tile(rows, 1, b, row, n);
+}
+
+/* Does the same for any height. */
+static void int8_tile_any(int rows, const struct int8_block *b, int row, int first, int last)
+{
+    switch (rows) {
+#define TILE_CASE(rows, height)                                                                    \
+    case rows:                                                                                     \
+        int8_tile_row(rows < VS_ROWS ? rows : VS_ROWS, b, row, first, last);                       \
+        break;
+#include "kernel/tile_rows.def"
+#undef TILE_CASE
+    default:
+        int8_tile_row(VS_ROWS, b, row, first, last);
+    }
+}
+
+/* The rows are split into tiles whose heights differ by at most one. The panels of a tile stay in
+   the L1 or L2 cache while all rows are multiplied by them. */
+static void int8_gemm(const struct int8_block *b)
+{
+    int tiles = rapt__ceil_div(b->rows, VS_ROWS), height = b->rows / tiles, tall = b->rows % tiles;
+    int whole = b->columns / LANES, width = int8_panels(height + (tall > 0));
+    if (tiles == 1) width = whole;
+    for (int n = 0; n < whole; n += width)
+        for (int i = 0, row = 0, rows; i < tiles; i++, row += rows) {
+            rows = height + (i < tall);
+            int8_tile_any(rows, b, row, n, rapt__min(n + width, whole));
+        }
+    for (int row = 0; row < b->rows && b->columns % LANES; row++) int8_rest(b, row, whole);
+}

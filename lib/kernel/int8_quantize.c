@@ -1,0 +1,34 @@
+/* int8_quantize.c - quantizes a row of floats (the definition is in int8.h). Magnitudes are
+   compared as the integers of their bits, in whose order infinities and NaN follow all numbers and
+   no floating-point mode matters. */
+
+/* Sets the scale of a row whose largest magnitude has these bits, and returns the factor of its
+   elements; 0: all become 0. */
+static float quantize_factor(int32_t bits, float *scale)
+{
+    const int32_t infinity = 0x7f800000, least = (127 - 118) << 23; /* 2^-118 */
+    float max;
+    memcpy(&max, &bits, sizeof max);
+    *scale = bits >= infinity ? NAN : bits < least ? 0 : max / 127;
+    return bits >= infinity || bits < least ? 0 : 127 / max;
+}
+
+static void int8_quantize_row(const float *x, int n, int8_t *q, float *scale, int32_t *sum)
+{
+    vi max = vi_zero(), total = vi_zero();
+    for (int k = 0; k < n; k += LANES)
+        max = vi_max_magnitude(max, vf_load_partial(x + k, (size_t)(n - k), 0));
+    float factor = quantize_factor(vi_reduce_max(max), scale);
+    *sum = 0;
+    if (!(factor > 0)) {
+        memset(q, 0, rapt__round_up_size((size_t)n, LANES));
+        return;
+    }
+    for (int k = 0; k < n; k += LANES) {
+        vf scaled = vf_mul(vf_load_partial(x + k, (size_t)(n - k), 0), vf_splat(factor));
+        vi nearest = vi_nearest(scaled);
+        total = vi_add(total, nearest);
+        vi_store_bytes(q + k, nearest);
+    }
+    *sum = vi_sum(total);
+}

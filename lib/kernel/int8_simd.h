@@ -1,0 +1,28 @@
+/* int8_simd.h - the operations from which int8_gemm.c and int8_quantize.c are made, one
+   implementation per form in the file that RAPT_INT8_HEADER names. They complete kernel/simd.h.
+
+     vs                sums of one row and the sixteen columns of a panel
+     vs_start(sum)     their initial value, for a row of q whose elements have this sum
+     vw_load(p)        64 bytes of a panel: four inputs of each column
+     vq_load(p)        the same four inputs of a row of q, for every column
+     vs_add(&s,w,q)    adds their products
+     vs_float(s)       the sums as floats, rounded as the host's mode says
+     VS_FORM           the form; VS_ROWS, VS_PANELS: the register tile
+
+     vi                sixteen integers of 32 bits
+     vi_zero() vi_add(x,y) vi_sum(x)
+     vi_max_magnitude(x,v)  the maximum of x and of the bits of |v|, as integers
+     vi_reduce_max(x)       the maximum of the lanes, at least 0
+     vi_nearest(v)          v as integers, halves to even in every rounding mode; |v| < 128
+     vi_store_bytes(p,x)    the low byte of each lane */
+#ifndef RAPT_LIB_INT8_SIMD_H
+#define RAPT_LIB_INT8_SIMD_H
+
+#include "kernel/int8.h"
+#include "kernel/simd.h"
+
+#include <string.h>
+
+#include RAPT_INT8_HEADER
+
+#endif

@@ -1,0 +1,20 @@
+/* int8_table.c - the kernels for 8-bit integers, compiled once per form, and the table of them. The
+   build defines RAPT_INT8 (avx512vnni), RAPT_SIMD_HEADER ("simd_avx512.h") and RAPT_INT8_HEADER
+   ("kernel/int8_avx512.h"). */
+#include "kernel/int8_simd.h"
+
+#include "int8_gemm.c"
+#include "int8_quantize.c"
+
+#define TABLE_JOIN(a, b)  a##b
+#define TABLE_NAME(form)  TABLE_JOIN(rapt__int8_, form)
+#define TABLE_TEXT_(form) #form
+#define TABLE_TEXT(form)  TABLE_TEXT_(form)
+
+extern const struct int8_kernels TABLE_NAME(RAPT_INT8);
+const struct int8_kernels TABLE_NAME(RAPT_INT8) = {
+    .name = TABLE_TEXT(RAPT_INT8),
+    .form = (enum int8_form)VS_FORM,
+    .gemm = int8_gemm,
+    .quantize_row = int8_quantize_row,
+};
