@@ -82,6 +82,9 @@ struct int8_kernels {
     /* Quantizes x[n] into q, which it fills with zeros up to a multiple of 16. Sets the scale and
        the sum of q. */
     void (*quantize_row)(const float *x, int n, int8_t *q, float *scale, int32_t *sum);
+    /* Quantizes 16 rows of weights: a panel [depth][16] of floats (kernel/kernel.h) into a panel of
+       bytes. Sets their scales [16]. */
+    void (*quantize_panel)(const float *w, int depth, int8_t *q, float *scale);
 };
 
 /* ---- int8_choose.c ---- */

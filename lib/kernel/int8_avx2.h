@@ -124,9 +124,31 @@ static inline vi vi_nearest(vf v)
     vf r = vf_round(v);
     return (vi){_mm256_cvttps_epi32(r.a), _mm256_cvttps_epi32(r.b)};
 }
+static inline void vi_store_8(void *p, __m256i x)
+{
+    _mm256_storeu_si256((__m256i *)p, x);
+}
+static inline void vi_store(int32_t *p, vi x)
+{
+    vi_store_8(p, x.a);
+    vi_store_8(p + 8, x.b);
+}
 static inline void vi_store_bytes(int8_t *p, vi x)
 {
     __m128i low = _mm_packs_epi32(_mm256_castsi256_si128(x.a), _mm256_extracti128_si256(x.a, 1));
     __m128i high = _mm_packs_epi32(_mm256_castsi256_si128(x.b), _mm256_extracti128_si256(x.b, 1));
     _mm_storeu_si128((__m128i *)(void *)p, _mm_packs_epi16(low, high));
+}
+static inline __m256i vi_groups_8(__m256i a, __m256i b, __m256i c, __m256i d)
+{
+    const __m256i byte = _mm256_set1_epi32(0xff);
+    __m256i low =
+        _mm256_or_si256(_mm256_and_si256(a, byte), _mm256_slli_epi32(_mm256_and_si256(b, byte), 8));
+    __m256i high = _mm256_or_si256(_mm256_and_si256(c, byte), _mm256_slli_epi32(d, 8));
+    return _mm256_or_si256(low, _mm256_slli_epi32(high, 16));
+}
+static inline void vi_store_groups(int8_t *p, const vi x[4])
+{
+    vi_store_8(p, vi_groups_8(x[0].a, x[1].a, x[2].a, x[3].a));
+    vi_store_8(p + 32, vi_groups_8(x[0].b, x[1].b, x[2].b, x[3].b));
 }

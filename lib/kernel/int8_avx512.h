@@ -58,7 +58,19 @@ static inline vi vi_nearest(vf v)
 {
     return _mm512_cvt_roundps_epi32(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+static inline void vi_store(int32_t *p, vi x)
+{
+    _mm512_storeu_si512(p, x);
+}
 static inline void vi_store_bytes(int8_t *p, vi x)
 {
     _mm_storeu_si128((__m128i *)(void *)p, _mm512_cvtepi32_epi8(x));
+}
+static inline void vi_store_groups(int8_t *p, const vi x[4])
+{
+    const __m512i byte = _mm512_set1_epi32(0xff);
+    __m512i low = _mm512_or_si512(_mm512_and_si512(x[0], byte),
+                                  _mm512_slli_epi32(_mm512_and_si512(x[1], byte), 8));
+    __m512i high = _mm512_or_si512(_mm512_and_si512(x[2], byte), _mm512_slli_epi32(x[3], 8));
+    _mm512_storeu_si512(p, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
 }

@@ -31,9 +31,9 @@ static const struct int8_table {
 
 enum { TABLES = sizeof tables / sizeof tables[0], ISAS = RAPT_ISA_AVX512 + 1 };
 
-/* The kernels per instruction set, or NULL until they are first requested: CPUID takes microseconds
-   in a virtual machine. Every thread finds the same ones, so the order of writes does not matter.
- */
+/* The kernels per instruction set, or NULL until they are first requested, because CPUID takes
+   microseconds in a virtual machine. Every thread finds the same ones, so the order of writes does
+   not matter. */
 static _Atomic(const struct int8_kernels *) chosen[ISAS];
 
 static bool runs(const struct int8_table *t)

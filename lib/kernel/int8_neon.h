@@ -114,9 +114,24 @@ static inline vi vi_nearest(vf v)
 {
     return (vi){vcvtnq_s32_f32(v.a), vcvtnq_s32_f32(v.b), vcvtnq_s32_f32(v.c), vcvtnq_s32_f32(v.d)};
 }
-static inline void vi_store_bytes(int8_t *p, vi x)
+static inline void vi_store(int32_t *p, vi x)
+{
+    vst1q_s32(p, x.a);
+    vst1q_s32(p + 4, x.b);
+    vst1q_s32(p + 8, x.c);
+    vst1q_s32(p + 12, x.d);
+}
+static inline int8x16_t vi_bytes(vi x)
 {
     int16x8_t low = vcombine_s16(vmovn_s32(x.a), vmovn_s32(x.b));
     int16x8_t high = vcombine_s16(vmovn_s32(x.c), vmovn_s32(x.d));
-    vst1q_s8(p, vcombine_s8(vmovn_s16(low), vmovn_s16(high)));
+    return vcombine_s8(vmovn_s16(low), vmovn_s16(high));
+}
+static inline void vi_store_bytes(int8_t *p, vi x)
+{
+    vst1q_s8(p, vi_bytes(x));
+}
+static inline void vi_store_groups(int8_t *p, const vi x[4])
+{
+    vst4q_s8(p, (int8x16x4_t){{vi_bytes(x[0]), vi_bytes(x[1]), vi_bytes(x[2]), vi_bytes(x[3])}});
 }

@@ -32,3 +32,25 @@ static void int8_quantize_row(const float *x, int n, int8_t *q, float *scale, in
     }
     *sum = vi_sum(total);
 }
+
+/* Each lane of a vector is one row of weights. */
+static void int8_quantize_panel(const float *w, int depth, int8_t *q, float *scale)
+{
+    float factor[LANES];
+    int32_t bits[LANES];
+    vi max = vi_zero();
+    for (int k = 0; k < depth; k++) max = vi_max_magnitude(max, vf_load(w + k * LANES));
+    vi_store(bits, max);
+    for (int n = 0; n < LANES; n++) factor[n] = quantize_factor(bits[n], scale + n);
+    for (int k = 0; k < depth; k += INT8_GROUP) {
+        vi group[INT8_GROUP];
+        UNROLL
+        for (int i = 0; i < INT8_GROUP; i++) {
+            vf row = k + i < depth ? vf_load(w + (k + i) * LANES) : vf_zero();
+            /* 0 times NaN is NaN, so rows without a factor are replaced before the product. */
+            vm some = vf_less(vf_zero(), vf_load(factor));
+            group[i] = vi_nearest(vf_mul(vf_select(some, row, vf_zero()), vf_load(factor)));
+        }
+        vi_store_groups(q + k * LANES, group);
+    }
+}

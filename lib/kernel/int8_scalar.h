@@ -84,7 +84,16 @@ static inline vi vi_nearest(vf v)
     }
     return x;
 }
+static inline void vi_store(int32_t *p, vi x)
+{
+    memcpy(p, x.v, sizeof x.v);
+}
 static inline void vi_store_bytes(int8_t *p, vi x)
 {
     for (int i = 0; i < 16; i++) p[i] = (int8_t)x.v[i];
+}
+static inline void vi_store_groups(int8_t *p, const vi x[4])
+{
+    for (int i = 0; i < 16; i++)
+        for (int k = 0; k < 4; k++) p[4 * i + k] = (int8_t)x[k].v[i];
 }

@@ -14,7 +14,9 @@
      vi_max_magnitude(x,v)  the maximum of x and of the bits of |v|, as integers
      vi_reduce_max(x)       the maximum of the lanes, at least 0
      vi_nearest(v)          v as integers, halves to even in every rounding mode; |v| < 128
-     vi_store_bytes(p,x)    the low byte of each lane */
+     vi_store(p,x)          sixteen integers
+     vi_store_bytes(p,x)    the low byte of each lane
+     vi_store_groups(p,x)   the low bytes of x[0..3], those of the same lane adjacent: 64 bytes */
 #ifndef RAPT_LIB_INT8_SIMD_H
 #define RAPT_LIB_INT8_SIMD_H
 

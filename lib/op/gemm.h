@@ -55,6 +55,9 @@ struct gemm_partition {
 };
 
 bool rapt__gemm_packs(const struct gemm *g); /* true if b is packed block by block */
+/* Returns the number of panels of a unit, at most `max`, that minimizes the work of the busiest
+   member. */
+int rapt__gemm_even_panels(int members, int row_parts, int panels, int max);
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns);
 

@@ -76,9 +76,7 @@ static int max_panels(const struct gemm *g, enum gemm_left left)
     return rapt__max(((int)fit - GEMM_UNIT_ROWS) / LANES / 2 * 2, 2 * FEW_PANELS);
 }
 
-/* Returns the number of panels of a unit, at most `max`, that minimizes the work of the busiest
-   member. */
-static int even_panels(int members, int row_parts, int panels, int max)
+int rapt__gemm_even_panels(int members, int row_parts, int panels, int max)
 {
     int best = max, best_work = INT_MAX;
     for (int n = max; n >= FEW_PANELS; n -= 2) {
@@ -106,8 +104,8 @@ struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, cons
     split.row_parts = rapt__ceil_div(g->rows, split.rows);
     split.panels = rapt__ceil_div(panels * split.row_parts, wanted);
     split.panels = rapt__min(rapt__round_up(split.panels, 2), max_panels(g, split.left));
-    split.panels =
-        even_panels(team, split.row_parts, panels, rapt__max(split.panels, 2 * FEW_PANELS));
+    split.panels = rapt__gemm_even_panels(team, split.row_parts, panels,
+                                          rapt__max(split.panels, 2 * FEW_PANELS));
     split.panel_parts = rapt__ceil_div(panels, split.panels);
     return split;
 }

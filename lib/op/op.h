@@ -84,6 +84,45 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                   const float *x, ptrdiff_t x_row, const float *dy,
                                   ptrdiff_t dy_row, int rows, float *dweight, float *dbias);
 
+/* ---- int8.c: the same with 8-bit integers; kernel/int8.h has the arithmetic ----
+   Weights are packed once by int8_pack.c; rows are quantized at run time, once for all products
+   that read them. in <= INT8_MAX_DEPTH. */
+struct int8_linear {
+    const int8_t *weight; /* [out][in] in panels of bytes */
+    const float *scale;   /* [out] */
+    const float *bias;    /* [out] or NULL */
+    int in, out;
+};
+struct int8_rows {
+    int8_t *q; /* [rows], rapt__int8_row(depth) bytes apart */
+    float *scale;
+    int32_t *sum; /* [rows] sums of the elements of q */
+};
+/* Lays out quantized rows. */
+struct int8_rows rapt__int8_rows_take(struct arena *arena, int rows, int depth);
+/* Quantizes x [rows][depth], rows x_row floats apart. */
+void rapt__int8_quantize(const struct exec_context *c, const float *x, ptrdiff_t x_row, int rows,
+                         int depth, const struct int8_rows *to);
+/* Sets y [rows][out] = activation(x W' + b), rows y_row floats apart. x has l->in columns. */
+void rapt__int8_forward(const struct exec_context *c, const struct int8_linear *l,
+                        const struct int8_rows *x, int rows, float *y, ptrdiff_t y_row,
+                        enum activation activation);
+
+/* ---- int8_pack.c ---- */
+/* Returns the bytes of weights [out][in]. */
+size_t rapt__int8_weight_bytes(int out, int in);
+/* Quantizes weights [out][in] in panels of floats: sets weight and scale [out]. */
+void rapt__int8_pack(const struct exec_context *c, const float *panels, int out, int in,
+                     int8_t *weight, float *scale);
+/* Whether no byte is -128, which no weight may be. */
+bool rapt__int8_symmetric(const int8_t *bytes, size_t count);
+/* Packs weights that were quantized elsewhere, in plain rows [out][in]. */
+void rapt__int8_pack_bytes(const struct exec_context *c, const int8_t *rows, int out, int in,
+                           int8_t *weight);
+/* Copies `count` rows of l to weight, scale and bias (not if l has none). */
+void rapt__int8_gather(const struct exec_context *c, const struct int8_linear *l,
+                       const int32_t *rows, int count, int8_t *weight, float *scale, float *bias);
+
 /* ---- embed.c: y[r] = scale * E[token] + T[type] + P[position of r], then dropout ----
    ids[r] is token + type * vocab. d may be NULL for no dropout. E is [vocab][width] in panels; T is
    [types][width] and P [positions][width] in plain rows, or NULL. Sequence b consists of rows

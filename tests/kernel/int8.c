@@ -145,6 +145,37 @@ static void special_rows(void **state)
         }
 }
 
+/* Every form packs the same panel of quantized rows, of which each lane is one. */
+static void panels_of_rows(void **state)
+{
+    enum { DEPTH = 70 };
+    static float w[DEPTH * LANES];
+    const struct row *row = *state;
+    const struct int8_kernels *k;
+    for (int depth = 0; depth <= DEPTH; depth++) {
+        size_t floats = (size_t)(depth * LANES), bytes = rapt__int8_panel(depth);
+        float *from = fenced_floats(&row->x, floats, true), scale[LANES], want_scale;
+        int8_t *got = (int8_t *)fenced_floats(&row->q, bytes / 4, true);
+        int q[DEPTH];
+        float x[DEPTH];
+        fill(w, floats, -2, 2, (uint64_t)depth);
+        if (depth % 3 == 0) sprinkle(w, floats, (uint64_t)depth);
+        for (int i = 0; (k = form_at(&i)) != NULL;) {
+            memcpy(from, w, floats * sizeof *w);
+            k->quantize_panel(from, depth, got, scale);
+            for (int n = 0; n < LANES; n++) {
+                for (int d = 0; d < depth; d++) x[d] = w[d * LANES + n];
+                oracle_quantize(depth, x, q, &want_scale);
+                assert_true(same_bits(scale + n, &want_scale, 1));
+                for (int d = 0; d < (int)bytes / LANES; d++)
+                    assert_int_equal(got[d / 4 * 64 + n * 4 + d % 4], d < depth ? q[d] : 0);
+            }
+            fenced_check(&row->x, floats, true);
+            fenced_check(&row->q, bytes / 4, true);
+        }
+    }
+}
+
 /* ---- products ---- */
 
 struct matrices { /* operands of a product, between fences */
@@ -477,6 +508,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_of_all_lengths, make_row, drop_row),
         cmocka_unit_test_setup_teardown(halves, make_row, drop_row),
         cmocka_unit_test_setup_teardown(special_rows, make_row, drop_row),
+        cmocka_unit_test_setup_teardown(panels_of_rows, make_row, drop_row),
         cmocka_unit_test_setup_teardown(all_small_products, make, drop),
         cmocka_unit_test_setup_teardown(extreme_products, make, drop),
         cmocka_unit_test(deepest_product),

@@ -1,0 +1,101 @@
+/* int8.c - y = x W' + b with 8-bit integers for whole arrays (the arithmetic is in kernel/int8.h).
+
+   The rows of x are quantized once, into memory of the caller, so that several products can read
+   them. y is split into units as in gemm_builtin.c; a unit multiplies over the whole depth,
+   finishes its sums in registers and applies the activation while its results are in the cache.
+   Each row is quantized by itself, and sums are exact, so no split changes a bit. */
+#include "kernel/int8.h"
+#include "op/gemm.h"
+
+#include <assert.h>
+
+struct int8_rows rapt__int8_rows_take(struct arena *arena, int rows, int depth)
+{
+    return (struct int8_rows){
+        .q = rapt__arena_take(arena, (size_t)rows, (size_t)rapt__int8_row(depth)),
+        .scale = rapt__arena_take(arena, (size_t)rows, sizeof(float)),
+        .sum = rapt__arena_take(arena, (size_t)rows, sizeof(int32_t))};
+}
+
+void rapt__int8_quantize(const struct exec_context *c, const float *x, ptrdiff_t x_row, int rows,
+                         int depth, const struct int8_rows *to)
+{
+    const struct int8_kernels *k = rapt__int8_kernels(c->kernels->isa);
+    ptrdiff_t q_row = rapt__int8_row(depth);
+    size_t begin, end;
+    assert(depth <= INT8_MAX_DEPTH);
+    while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
+        for (ptrdiff_t r = (ptrdiff_t)begin; r < (ptrdiff_t)end; r++)
+            k->quantize_row(x + r * x_row, depth, to->q + r * q_row, to->scale + r, to->sum + r);
+    rapt__team_barrier(c->team);
+}
+
+/* How y is split into units. */
+struct partition {
+    int rows, row_parts, panels, panel_parts;
+};
+
+enum { UNIT_PANELS = 64, FEW_PANELS = 8 }; /* most and fewest panels of a unit */
+
+/* A unit's panels take at most half of the L2 cache, so that units of other rows find them there. A
+   team gets several units per member, of equal shares. */
+static struct partition partition(const struct exec_context *c, const struct int8_linear *l,
+                                  int rows)
+{
+    int team = c->team->size, panels = rapt__ceil_div(l->out, LANES);
+    size_t fit = rapt__second_level_size() / 2 / rapt__max_size(rapt__int8_panel(l->in), 1);
+    struct partition p = {.row_parts = rapt__ceil_div(rows, GEMM_UNIT_ROWS)};
+    p.rows = rapt__ceil_div(rows, p.row_parts);
+    p.panels = rapt__ceil_div(panels * p.row_parts, team > 1 ? 4 * team : 1);
+    p.panels = rapt__min(rapt__round_up(p.panels, 2), (int)rapt__min_size(fit, UNIT_PANELS));
+    p.panels = rapt__gemm_even_panels(team, p.row_parts, panels, rapt__max(p.panels, FEW_PANELS));
+    p.panel_parts = rapt__ceil_div(panels, p.panels);
+    return p;
+}
+
+static void multiply_unit(const struct exec_context *c, const struct int8_block *whole,
+                          const struct partition *p, int index, enum activation activation)
+{
+    struct int8_block b = *whole;
+    ptrdiff_t row = (ptrdiff_t)(index % p->row_parts) * p->rows;
+    ptrdiff_t panel = (ptrdiff_t)(index / p->row_parts) * p->panels, column = panel * LANES;
+    b.rows = rapt__min(whole->rows - (int)row, p->rows);
+    b.columns = rapt__min(whole->columns - (int)column, p->panels * LANES);
+    b.q += row * b.q_row;
+    b.q_scale += row;
+    b.q_sum += row;
+    b.w += panel * (ptrdiff_t)rapt__int8_panel(whole->depth);
+    b.w_scale += column;
+    if (b.bias) b.bias += column;
+    b.y += row * b.y_row + column;
+    rapt__int8_kernels(c->kernels->isa)->gemm(&b);
+    if (activation == ACTIVATION_NONE) return;
+    for (int r = 0; r < b.rows; r++) {
+        float *y = b.y + r * b.y_row;
+        c->kernels->activate(activation, y, y, (size_t)b.columns);
+    }
+}
+
+void rapt__int8_forward(const struct exec_context *c, const struct int8_linear *l,
+                        const struct int8_rows *x, int rows, float *y, ptrdiff_t y_row,
+                        enum activation activation)
+{
+    const struct int8_block whole = {.rows = rows,
+                                     .columns = l->out,
+                                     .depth = l->in,
+                                     .q = x->q,
+                                     .q_row = rapt__int8_row(l->in),
+                                     .q_scale = x->scale,
+                                     .q_sum = x->sum,
+                                     .w = l->weight,
+                                     .w_scale = l->scale,
+                                     .bias = l->bias,
+                                     .y = y,
+                                     .y_row = y_row};
+    if (rows > 0 && l->out > 0) {
+        struct partition p = partition(c, l, rows);
+        for (int t; (t = rapt__team_take(c->team)) < p.row_parts * p.panel_parts;)
+            multiply_unit(c, &whole, &p, t, activation);
+    }
+    rapt__team_barrier(c->team);
+}

@@ -1,0 +1,86 @@
+/* int8_pack.c - lays out weights of 8 bits in panels (kernel/int8.h): quantizes floats, packs bytes
+   that were quantized elsewhere, and gathers rows, such as those of a shortlist. */
+#include "kernel/int8.h"
+#include "op/op.h"
+
+#include <string.h>
+
+size_t rapt__int8_weight_bytes(int out, int in)
+{
+    return rapt__ceil_div_size((size_t)out, LANES) * rapt__int8_panel(in);
+}
+
+void rapt__int8_pack(const struct exec_context *c, const float *panels, int out, int in,
+                     int8_t *weight, float *scale)
+{
+    const struct int8_kernels *k = rapt__int8_kernels(c->kernels->isa);
+    size_t panel = rapt__int8_panel(in);
+    for (int p; (p = rapt__team_take(c->team)) < rapt__ceil_div(out, LANES);) {
+        float scales[LANES];
+        const float *from = panels + (ptrdiff_t)p * in * LANES;
+        size_t columns = (size_t)rapt__min(out - p * LANES, LANES);
+        k->quantize_panel(from, in, weight + (size_t)p * panel, scales);
+        memcpy(scale + (ptrdiff_t)p * LANES, scales, columns * sizeof *scales);
+    }
+    rapt__team_barrier(c->team);
+}
+
+bool rapt__int8_symmetric(const int8_t *bytes, size_t count)
+{
+    int8_t least = 0;
+    for (size_t i = 0; i < count; i++) least = bytes[i] < least ? bytes[i] : least;
+    return least >= -127;
+}
+
+/* Packs a row of `in` bytes into a row of a panel, which has room for whole groups. */
+static void pack_row(const int8_t *row, int in, int8_t *to)
+{
+    int whole = in / INT8_GROUP * INT8_GROUP;
+    for (ptrdiff_t k = 0; k < whole; k += INT8_GROUP) memcpy(to + k * LANES, row + k, INT8_GROUP);
+    if (whole == in) return;
+    int8_t last[INT8_GROUP] = {0};
+    memcpy(last, row + whole, (size_t)(in - whole));
+    memcpy(to + (ptrdiff_t)whole * LANES, last, INT8_GROUP);
+}
+
+/* Returns the place of row n in panels of `in` inputs. */
+static ptrdiff_t row_at(int n, int in)
+{
+    return (ptrdiff_t)(n / LANES) * (ptrdiff_t)rapt__int8_panel(in) + n % LANES * INT8_GROUP;
+}
+
+/* Clears the rows of the last panel after the last row. */
+static void clear_padding(int8_t *weight, int out, int in)
+{
+    for (int n = out; n % LANES; n++)
+        for (ptrdiff_t k = 0; k < in; k += INT8_GROUP)
+            memset(weight + row_at(n, in) + k * LANES, 0, INT8_GROUP);
+}
+
+void rapt__int8_pack_bytes(const struct exec_context *c, const int8_t *rows, int out, int in,
+                           int8_t *weight)
+{
+    size_t begin, end;
+    while (rapt__team_part(c->team, (size_t)out, LANES, &begin, &end))
+        for (int n = (int)begin; n < (int)end; n++)
+            pack_row(rows + (ptrdiff_t)n * in, in, weight + row_at(n, in));
+    if (c->team->rank == 0) clear_padding(weight, out, in);
+    rapt__team_barrier(c->team);
+}
+
+void rapt__int8_gather(const struct exec_context *c, const struct int8_linear *l,
+                       const int32_t *rows, int count, int8_t *weight, float *scale, float *bias)
+{
+    size_t begin, end;
+    while (rapt__team_part(c->team, (size_t)count, LANES, &begin, &end))
+        for (int n = (int)begin; n < (int)end; n++) {
+            const int8_t *from = l->weight + row_at(rows[n], l->in);
+            int8_t *to = weight + row_at(n, l->in);
+            for (ptrdiff_t k = 0; k < l->in; k += INT8_GROUP)
+                memcpy(to + k * LANES, from + k * LANES, INT8_GROUP);
+            scale[n] = l->scale[rows[n]];
+            if (l->bias) bias[n] = l->bias[rows[n]];
+        }
+    if (c->team->rank == 0) clear_padding(weight, count, l->in);
+    rapt__team_barrier(c->team);
+}

@@ -1,0 +1,281 @@
+/* int8.c - products of 8-bit integers by a team: equal to their definition, bit for bit, for every
+   form, any number of threads, any row alone or in a batch, and any other rows beside it. */
+#include "op/helpers.h"
+
+#include "kernel/int8.h"
+#include "oracle/int8.h"
+
+struct shape {
+    int rows, in, out;
+    bool bias;
+    enum activation activation;
+};
+static const struct shape shapes[] = {
+    {1, 1, 1, true, ACTIVATION_NONE},       {3, 17, 33, false, ACTIVATION_RELU},
+    {1, 64, 700, true, ACTIVATION_NONE},    {53, 130, 257, true, ACTIVATION_SILU},
+    {107, 96, 200, false, ACTIVATION_GELU}, {5, 515, 48, true, ACTIVATION_NONE},
+    {4, 0, 20, true, ACTIVATION_NONE},      {0, 8, 20, true, ACTIVATION_NONE},
+};
+static const int threads[] = {1, 2, 3, 7};
+
+struct problem {
+    struct shape s;
+    float *x, *w, *panels, *bias, *scale, *y;
+    int8_t *weight;
+    int x_row, y_row;
+    size_t y_size;
+    void *memory; /* of the rows */
+    struct int8_rows rows;
+};
+
+static void *zeros(size_t bytes)
+{
+    void *memory = calloc(1, bytes + 1);
+    assert_non_null(memory);
+    return memory;
+}
+
+static struct problem make(const struct shape *s)
+{
+    size_t rows = (size_t)s->rows, in = (size_t)s->in, out = (size_t)s->out;
+    struct problem p = {.s = *s, .x_row = s->in + 3, .y_row = s->out + 5};
+    struct arena arena = {.base = NULL};
+    p.x = random_floats(rows * (size_t)p.x_row, 1);
+    p.w = random_floats(in * out, 2);
+    p.panels = to_panels(p.w, s->out, s->in);
+    p.bias = random_floats(out, 3);
+    p.scale = floats(out);
+    p.weight = zeros(rapt__int8_weight_bytes(s->out, s->in));
+    p.y_size = rows * (size_t)p.y_row;
+    p.y = floats(p.y_size);
+    rapt__int8_rows_take(&arena, s->rows, s->in);
+    p.memory = aligned_alloc(64, rapt__round_up_size(arena.used + 1, 64));
+    arena = rapt__arena_over(p.memory, arena.used, 0);
+    p.rows = rapt__int8_rows_take(&arena, s->rows, s->in);
+    return p;
+}
+
+static void drop(struct problem *p)
+{
+    free(p->x), free(p->w), free(p->panels), free(p->bias), free(p->scale), free(p->y);
+    free(p->weight), free(p->memory);
+}
+
+static struct int8_linear layer_of(const struct problem *p)
+{
+    return (struct int8_linear){p->weight, p->scale, p->s.bias ? p->bias : NULL, p->s.in, p->s.out};
+}
+
+static void pack(const struct exec_context *exec, void *argument)
+{
+    const struct problem *p = argument;
+    rapt__int8_pack(exec, p->panels, p->s.out, p->s.in, p->weight, p->scale);
+}
+
+static void multiply(const struct exec_context *exec, void *argument)
+{
+    const struct problem *p = argument;
+    const struct int8_linear l = layer_of(p);
+    rapt__int8_quantize(exec, p->x, p->x_row, p->s.rows, p->s.in, &p->rows);
+    rapt__int8_forward(exec, &l, &p->rows, p->s.rows, p->y, p->y_row, p->s.activation);
+}
+
+/* Sets y to what the definition says; the gaps between rows stay 0. */
+static void define(const struct problem *p, float *y)
+{
+    int in = p->s.in, out = p->s.out;
+    int *q = zeros((size_t)in * sizeof *q), *w = zeros((size_t)(in * out) * sizeof *w);
+    float *t = floats((size_t)out);
+    for (int n = 0; n < out; n++) oracle_quantize(in, p->w + n * in, w + n * in, t + n);
+    for (int r = 0; r < p->s.rows; r++) {
+        float s, *row = y + r * p->y_row;
+        oracle_quantize(in, p->x + r * p->x_row, q, &s);
+        for (int n = 0; n < out; n++)
+            row[n] = oracle_int8(in, q, s, w + n * in, t[n], p->s.bias ? p->bias[n] : 0);
+        if (p->s.activation != ACTIVATION_NONE)
+            rapt__kernels()->activate(p->s.activation, row, row, (size_t)out);
+    }
+    free(q), free(w), free(t);
+}
+
+static void check(struct problem *p, int members, const float *want)
+{
+    memset(p->y, 0, p->y_size * sizeof *p->y);
+    run_exec(members, pack, p);
+    run_exec(members, multiply, p);
+    if (memcmp(p->y, want, p->y_size * sizeof *want) != 0)
+        fail_msg("%d x %d x %d, %d threads: other bits", p->s.rows, p->s.in, p->s.out, members);
+}
+
+static void products_are_the_definition(void **state)
+{
+    rapt_isa used = rapt_isa_used();
+    (void)state;
+    for (int i = 0; i < COUNT(shapes); i++) {
+        struct problem p = make(&shapes[i]);
+        float *want = floats(p.y_size);
+        define(&p, want); /* SCALAR has other bits of GELU and SiLU only */
+        for (int isa = 0; rapt_isa_name((rapt_isa)isa); isa++) {
+            bool smooth = p.s.activation == ACTIVATION_SILU || p.s.activation == ACTIVATION_GELU;
+            if (isa == RAPT_ISA_SCALAR && smooth) continue;
+            if (rapt_isa_use((rapt_isa)isa) != RAPT_OK) continue;
+            for (int t = 0; t < COUNT(threads); t++) check(&p, threads[t], want);
+        }
+        rapt_isa_use(used);
+        free(want);
+        drop(&p);
+    }
+}
+
+/* A row has the same bits alone and next to rows that are larger, infinite or NaN. */
+static void rows_are_independent(void **state)
+{
+    const struct shape s = {40, 65, 90, true, ACTIVATION_NONE};
+    struct problem p = make(&s);
+    float *want = floats(p.y_size);
+    (void)state;
+    define(&p, want);
+    run_exec(1, pack, &p);
+    for (int r = 0; r < s.rows; r++) {
+        struct problem one = p;
+        one.s.rows = 1, one.x = p.x + r * p.x_row;
+        run_exec(2, multiply, &one);
+        assert_memory_equal(p.y, want + r * p.y_row, (size_t)s.out * sizeof *want);
+    }
+    for (int r = 1; r < s.rows; r += 2) p.x[r * p.x_row + r] = r % 3 ? INFINITY : NAN;
+    run_exec(2, multiply, &p);
+    for (int r = 0; r < s.rows; r++)
+        for (int n = 0; n < s.out; n++) {
+            float y = p.y[r * p.y_row + n];
+            assert_true(r % 2 ? isnan(y) : y == want[r * p.y_row + n]);
+        }
+    free(want);
+    drop(&p);
+}
+
+/* ---- weights ---- */
+
+struct bytes { /* weights in plain rows, and as packed by the team */
+    int out, in, count;
+    int8_t *rows, *packed;
+    const int32_t *list;
+    struct int8_linear from;
+    float *scale, *bias;
+};
+
+static void pack_rows(const struct exec_context *exec, void *argument)
+{
+    const struct bytes *b = argument;
+    rapt__int8_pack_bytes(exec, b->rows, b->out, b->in, b->packed);
+}
+
+static void gather(const struct exec_context *exec, void *argument)
+{
+    const struct bytes *b = argument;
+    rapt__int8_gather(exec, &b->from, b->list, b->count, b->packed, b->scale, b->bias);
+}
+
+static size_t place(int in, int n, int k)
+{
+    return (size_t)(n / LANES) * rapt__int8_panel(in) +
+           (size_t)(k / 4 * 64 + n % LANES * 4 + k % 4);
+}
+
+/* Checks that panels hold rows list[0 .. count) of b->rows, and nothing else. */
+static void check_panels(const struct bytes *b, int count, const int32_t *list)
+{
+    int panels = rapt__ceil_div(count, LANES), depth = rapt__round_up(b->in, INT8_GROUP);
+    for (int n = 0; n < panels * LANES; n++)
+        for (int k = 0; k < depth; k++) {
+            int row = n < count ? (list ? list[n] : n) : -1;
+            int want = row >= 0 && k < b->in ? b->rows[row * b->in + k] : 0;
+            assert_int_equal(b->packed[place(b->in, n, k)], want);
+        }
+}
+
+static void bytes_are_packed_and_gathered(void **state)
+{
+    static const int32_t list[] = {3, 0, 16, 17, 31, 32, 36, 5, 8, 15, 14, 13, 12, 11, 10, 9, 1, 2};
+    float scale[37], bias[37], got_scale[COUNT(list)], got_bias[COUNT(list)];
+    (void)state;
+    for (int in = 1; in <= 40; in += 3)
+        for (int t = 0; t < COUNT(threads); t++) {
+            struct bytes b = {.out = 37, .in = in, .list = list};
+            size_t size = rapt__int8_weight_bytes(b.out, in), all = (size_t)(b.out * in);
+            int8_t *whole = zeros(size);
+            b.rows = zeros(all);
+            for (size_t i = 0; i < all; i++) b.rows[i] = (int8_t)(127 * random_float(4, i) + 0.5f);
+            for (int n = 0; n < 37; n++) scale[n] = (float)n, bias[n] = (float)-n;
+            memset(b.packed = whole, 99, size);
+            run_exec(threads[t], pack_rows, &b);
+            check_panels(&b, b.out, NULL);
+            b.from = (struct int8_linear){whole, scale, t % 2 ? bias : NULL, in, b.out};
+            b.scale = got_scale, b.bias = t % 2 ? got_bias : NULL;
+            for (b.count = 1; b.count <= COUNT(list); b.count++) {
+                b.packed = zeros(rapt__int8_weight_bytes(b.count, in));
+                memset(b.packed, 99, rapt__int8_weight_bytes(b.count, in));
+                run_exec(threads[t], gather, &b);
+                check_panels(&b, b.count, list);
+                for (int n = 0; n < b.count; n++) {
+                    assert_true(got_scale[n] == scale[list[n]]);
+                    assert_true(!b.bias || got_bias[n] == bias[list[n]]);
+                }
+                free(b.packed);
+            }
+            free(whole), free(b.rows);
+        }
+}
+
+/* The bytes of quantized floats, packed as bytes, are the floats packed as floats. */
+static void floats_are_packed_by_rows(void **state)
+{
+    static const int ins[] = {1, 4, 30, 129};
+    (void)state;
+    for (int i = 0; i < COUNT(ins); i++) {
+        struct problem p = make(&(struct shape){1, ins[i], 43, false, ACTIVATION_NONE});
+        struct bytes b = {.out = 43, .in = ins[i]};
+        size_t size = rapt__int8_weight_bytes(43, ins[i]);
+        int *q = zeros((size_t)ins[i] * sizeof *q);
+        float scale;
+        b.rows = zeros((size_t)(43 * ins[i]));
+        b.packed = zeros(size);
+        p.panels[panel_index(ins[i], 20, 0)] = p.w[20 * ins[i]] = NAN;
+        p.panels[panel_index(ins[i], 40, 0)] = p.w[40 * ins[i]] = -INFINITY;
+        run_exec(2, pack, &p);
+        for (int n = 0; n < 43; n++) {
+            oracle_quantize(ins[i], p.w + n * ins[i], q, &scale);
+            for (int k = 0; k < ins[i]; k++) b.rows[n * ins[i] + k] = (int8_t)q[k];
+            assert_true(isnan(scale) ? isnan(p.scale[n]) : p.scale[n] == scale);
+        }
+        run_exec(1, pack_rows, &b);
+        assert_memory_equal(p.weight, b.packed, size);
+        free(q), free(b.rows), free(b.packed);
+        drop(&p);
+    }
+}
+
+static void minus_128_is_found(void **state)
+{
+    int8_t bytes[100];
+    (void)state;
+    memset(bytes, -127, sizeof bytes);
+    for (int n = 0; n <= 100; n++) assert_true(rapt__int8_symmetric(bytes, (size_t)n));
+    for (int at = 0; at < 100; at++) {
+        bytes[at] = -128;
+        assert_true(rapt__int8_symmetric(bytes, (size_t)at));
+        assert_false(rapt__int8_symmetric(bytes, (size_t)at + 1));
+        bytes[at] = 127;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_the_definition),
+        cmocka_unit_test(rows_are_independent),
+        cmocka_unit_test(bytes_are_packed_and_gathered),
+        cmocka_unit_test(floats_are_packed_by_rows),
+        cmocka_unit_test(minus_128_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
