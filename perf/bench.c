@@ -38,12 +38,23 @@ static bool takes_model(const struct bench *b)
     return strcmp(b->program, "perf_translate") == 0;
 }
 
+static bool takes_precision(const struct bench *b)
+{
+    return strcmp(b->program, "perf_gemm") == 0;
+}
+
+static bool read_precision(struct bench *b, const char *text)
+{
+    b->int8 = strcmp(text, "int8") == 0;
+    return b->int8 || strcmp(text, "f32") == 0;
+}
+
 static int help(const struct bench *b, const char *purpose, const char *names)
 {
     printf("usage: %s [OPTION]...\n\n%s\n\n"
            "  --threads 1,2   numbers of threads [1 and the number of processors]\n"
            "  --only NAME     run only: %s\n"
-           "%s"
+           "%s%s"
            "  --quick         fewer shapes and samples: ends within 20 s\n"
            "  --json          one JSON object per result, nothing else on standard output\n"
            "  --check         one call on tiny shapes, for tests; the figures are meaningless\n"
@@ -52,7 +63,8 @@ static int help(const struct bench *b, const char *purpose, const char *names)
            b->program, purpose, names,
            takes_model(b)
                ? "  --model PATH    measure this model instead of one with random weights\n"
-               : "");
+               : "",
+           takes_precision(b) ? "  --precision P   f32 or int8: of the weights [f32]\n" : "");
     return 0;
 }
 
@@ -81,15 +93,12 @@ static int print_bench_version(const struct bench *b)
 static int read_options(struct bench *b, int argc, char **argv, const char *purpose,
                         const char *names)
 {
-    static const struct option options[] = {{"threads", required_argument, NULL, 't'},
-                                            {"only", required_argument, NULL, 'o'},
-                                            {"model", required_argument, NULL, 'm'},
-                                            {"quick", no_argument, NULL, 'q'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"check", no_argument, NULL, 'c'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {0}};
+    static const struct option options[] = {
+        {"threads", required_argument, NULL, 't'}, {"only", required_argument, NULL, 'o'},
+        {"model", required_argument, NULL, 'm'},   {"precision", required_argument, NULL, 'p'},
+        {"quick", no_argument, NULL, 'q'},         {"json", no_argument, NULL, 'j'},
+        {"check", no_argument, NULL, 'c'},         {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},       {0}};
     for (int code; (code = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (code == 'h') return help(b, purpose, names);
         if (code == 'v') return print_bench_version(b);
@@ -101,6 +110,10 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
         if (code == 'm') b->model = optarg;
         if (code == 'm' && !takes_model(b)) {
             fprintf(stderr, "%s: --model is an option of perf_translate only\n", b->program);
+            return refuse(b);
+        }
+        if (code == 'p' && (!takes_precision(b) || !read_precision(b, optarg))) {
+            fprintf(stderr, "--precision: perf_gemm takes f32 or int8, not '%s'\n", optarg);
             return refuse(b);
         }
         if (code == 'q') b->quick = true;

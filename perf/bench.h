@@ -16,6 +16,7 @@ struct bench {
     bool threads_given;
     const char *only;   /* --only NAME, or NULL for all */
     const char *model;  /* --model PATH, or NULL */
+    bool int8;          /* --precision int8 */
     bool quick, json;   /* --quick, --json */
     bool check;         /* --check: one call on tiny shapes; the figures are meaningless */
     double enough;      /* seconds of samples per measurement; 0: the default */
@@ -76,6 +77,8 @@ void bench_free(void *memory);
 /* Returns the peak of fused multiply-adds of the instruction set in use, in 10^9 operations per
    second. It is measured at the first call for a number of threads, then cached. */
 double bench_peak(int threads);
+/* Does the same for products of bytes, with the form that the instruction set in use has. */
+double bench_int8_peak(int threads);
 /* Returns the read bandwidth of memory, in 10^9 bytes per second, measured on arrays far larger
    than the caches. */
 double bench_bandwidth(int threads, size_t bytes);
@@ -96,6 +99,9 @@ json_t *bench_environment(void);
 /* Warns on standard error of anything that may distort results: environment variables, load by
    other processes. */
 void bench_warn(void);
+
+/* ---- gemm_int8.c, of perf_gemm ---- */
+void measure_int8(struct bench *b, int threads);
 
 /* ---- attention_kinds.c, of perf_attention: every score, locality and normalizer ---- */
 void measure_kinds(struct bench *b, int threads);

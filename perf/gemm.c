@@ -5,8 +5,9 @@
      backward_input    dx[rows][in] = dy W
      backward_weight   dW[in][out] += x' dy
 
-   computed by the built-in product, by OpenBLAS as the library calls it ("inside": true, for shapes
-   that it would pass on), and by OpenBLAS on plain matrices with its own threads. */
+   computed in float by the built-in product, by OpenBLAS as the library calls it ("inside": true,
+   for shapes that it would pass on), and by OpenBLAS on plain matrices with its own threads; or,
+   with --precision int8, the forward pass with weights of 8 bits (gemm_int8.c). */
 #include "bench.h"
 #include "op/op.h"
 
@@ -188,7 +189,8 @@ int main(int argc, char **argv)
                            "gemm, forward, backward_input, backward_weight, builtin, openblas, "
                            "scaling");
     if (code != BENCH_GO_ON) return code;
-    for (int i = 0; i < b.thread_counts; i++)
+    for (int i = 0; i < b.thread_counts && b.int8; i++) measure_int8(&b, b.threads[i]);
+    for (int i = 0; i < b.thread_counts && !b.int8; i++)
         for (size_t n = 0; n < sizeof layers / sizeof *layers; n++) {
             struct layer small = shrunk(&layers[n]);
             measure_layer(&b, b.check ? &small : &layers[n], b.threads[i]);

@@ -1,6 +1,7 @@
 /* peak.c - benchmark of the machine's ceilings, the denominators of all other figures:
 
      peak          fused multiply-adds in registers
+     peak_int8     products of bytes in registers
      product       the library's product on a tile that stays in the L1 cache
      memory_read   a sum over an array far larger than the caches
      memory_add    y += x over such arrays: two reads, one write */
@@ -16,13 +17,13 @@ struct job {
     int team; /* actual size, which may be less than threads */
 };
 
-static void report_peak(struct bench *b, int threads)
+/* Prints a line for a peak in 10^9 operations per second. */
+static void report_peak(struct bench *b, const char *name, double peak, int threads)
 {
-    if (!bench_wants(b, "peak", "peak")) return;
     const double operations = 1e9;
-    double seconds = operations / bench_peak(threads) * 1e-9;
+    double seconds = operations / peak * 1e-9;
     json_t *shape = json_pack("{s:I}", "operations", (json_int_t)operations);
-    bench_line(b, &(struct result){.name = "peak",
+    bench_line(b, &(struct result){.name = name,
                                    .shape = shape,
                                    .threads = threads,
                                    .time = bench_summary(&seconds, 1),
@@ -134,11 +135,14 @@ int main(int argc, char **argv)
 {
     struct bench b;
     int code = bench_begin(&b, argc, argv, "Measures the ceilings of the machine.",
-                           "peak, product, memory_read, memory_add, memory");
+                           "peak, peak_int8, product, memory_read, memory_add, memory");
     if (code != BENCH_GO_ON) return code;
     for (int i = 0; i < b.thread_counts; i++) {
         size_t bytes = (size_t)(b.check ? 1 : b.quick ? 128 : 256) << 20;
-        report_peak(&b, b.threads[i]);
+        int threads = b.threads[i];
+        if (bench_wants(&b, "peak", "peak")) report_peak(&b, "peak", bench_peak(threads), threads);
+        if (bench_wants(&b, "peak_int8", "peak"))
+            report_peak(&b, "peak_int8", bench_int8_peak(threads), threads);
         report_product(&b, b.threads[i]);
         report_read(&b, b.threads[i], bytes);
         report_add(&b, b.threads[i], bytes);

@@ -16,7 +16,7 @@ ENVIRONMENT = ["processor", "isa", "compiler", "flags", "openblas", "commit", "v
 ATTENTION = ["B", "H", "T", "S", "K", "causal"]
 MODEL = ["encoder_layers", "decoder_layers", "width", "heads", "hidden", "vocab", "pairs", "length"]
 PROGRAMS = {  # names of results: keys of the shape, further keys
-    "peak": {"peak": (["operations"], []), "product": (["M", "N", "K"], []),
+    "peak": {"peak": (["operations"], []), "peak_int8": (["operations"], []), "product": (["M", "N", "K"], []),
              "memory_read": (["bytes"], ["gbytes_per_second"]),
              "memory_add": (["bytes"], ["gbytes_per_second"])},
     "kernel": {None: ([], ["isa", "of_ceiling", "bound", "cycles", "gbytes_per_second"])},
@@ -194,6 +194,11 @@ def main(root, folder):
         counts = {line["threads"] for line in trial.lines(name, "--threads", "1,2")}
         if counts != {1, 2}:
             trial.fail(f"perf_{name}: threads {counts}")
+    for line in trial.lines("gemm", "--threads", "1", "--precision", "int8"):
+        if line.get("precision") != "int8" or not {"gbytes_per_second", "of_memory"} <= line.keys():
+            trial.fail(f"perf_gemm --precision int8: {line}")
+    trial.run("gemm", "--check", "--precision", "int9", code=2)
+    trial.run("peak", "--check", "--precision", "int8", code=2)
     trial.lines("translate", "--threads", "1", "--only", "greedy")
     trial.lines("ranks")  # a single rank, since it is not started by mpirun
     trial.lines("load", "--threads", "1")

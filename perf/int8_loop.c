@@ -1,0 +1,46 @@
+/* int8_loop.c - peak loop of products of bytes: the sums of one register tile of the library, whose
+   operands are always the same bytes. Compiled once per form, with the options of its kernels. */
+#include "int8_loop.h"
+#include "kernel/int8_simd.h"
+
+static float run(long rounds)
+{
+    static const int8_t bytes[VS_PANELS * 64 + VS_ROWS * INT8_GROUP] = {1, 2, 3, 4};
+    vs sum[VS_ROWS * VS_PANELS];
+    float total = 0, lanes[LANES];
+    UNROLL
+    for (int r = 0; r < VS_ROWS; r++) {
+        UNROLL
+        for (int p = 0; p < VS_PANELS; p++) sum[r * VS_PANELS + p] = vs_start(0);
+    }
+    while (rounds-- > 0) {
+        const int8_t *from = bytes;
+        vw w[VS_PANELS];
+        __asm__ volatile("" : "+r"(from)); /* or the products would be computed once */
+        UNROLL
+        for (int p = 0; p < VS_PANELS; p++) w[p] = vw_load(from + p * 64);
+        UNROLL
+        for (int r = 0; r < VS_ROWS; r++) {
+            vq q = vq_load(from + VS_PANELS * 64 + r * INT8_GROUP);
+            UNROLL
+            for (int p = 0; p < VS_PANELS; p++) vs_add(&sum[r * VS_PANELS + p], w[p], q);
+        }
+    }
+    UNROLL
+    for (int r = 0; r < VS_ROWS; r++) {
+        UNROLL
+        for (int p = 0; p < VS_PANELS; p++) {
+            vf_store(lanes, vs_float(sum[r * VS_PANELS + p]));
+            total += lanes[0];
+        }
+    }
+    return total;
+}
+
+#define LOOP_JOIN(a, b) a##b
+#define LOOP_NAME(form) LOOP_JOIN(bench_int8_loop_, form)
+
+const struct int8_loop LOOP_NAME(RAPT_INT8) = {
+    2 * VS_ROWS * VS_PANELS * LANES * INT8_GROUP,
+    run,
+};
