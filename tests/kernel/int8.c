@@ -1,182 +1,9 @@
-/* int8.c - quantized rows and products of 8-bit integers: equal to their definition, bit for bit,
-   in every form; the same in every form with every floating-point mode; nothing else is read or
-   written. */
-#include "kernel/trial.h"
-
-#include "kernel/int8.h"
-#include "oracle/int8.h"
+/* int8.c - products of 8-bit integers: equal to their definition, bit for bit, in every form;
+   nothing else is read or written. */
+#include "kernel/int8_forms.h"
 #include "skips.h"
 
-#include <fenv.h>
-
-enum { MAX_ROWS = 30, MAX_COLUMNS = 72, MAX_DEPTH = 150, LONGEST = 4099 };
-
-#ifdef RAPT_TESTS_VNNI256
-extern const struct int8_kernels rapt__int8_vnni256;
-
-/* The AVX-VNNI form, with the instructions of AVX-512. */
-static const struct int8_kernels *vnni256(void)
-{
-    bool can = rapt__processor_dots(RAPT_ISA_AVX512) && __builtin_cpu_supports("avx512vl");
-    return can ? &rapt__int8_vnni256 : NULL;
-}
-#else
-static const struct int8_kernels *vnni256(void)
-{
-    return NULL;
-}
-#endif
-
-/* Iterates over the forms of this machine: for (int i = 0; (k = form_at(&i)) != NULL;) */
-static const struct int8_kernels *form_at(int *form)
-{
-    while (*form <= INT8_FORMS) {
-        int i = (*form)++;
-        const struct int8_kernels *k =
-            i < INT8_FORMS ? rapt__int8_kernels_of((enum int8_form)i) : vnni256();
-        if (k) return k;
-    }
-    return NULL;
-}
-
-/* ---- rows ---- */
-
-struct row { /* a row between fences, and its quantized form */
-    struct fenced x, q;
-};
-
-static int make_row(void **state)
-{
-    struct row *row = calloc(1, sizeof *row);
-    row->x = fenced_make(LONGEST);
-    row->q = fenced_make(LONGEST / 4 + LANES);
-    *state = row;
-    return 0;
-}
-
-static int drop_row(void **state)
-{
-    struct row *row = *state;
-    fenced_free(&row->x);
-    fenced_free(&row->q);
-    free(row);
-    return 0;
-}
-
-/* Quantizes x[n] by one form and compares with q[n] and the scale. */
-static void check_row(const struct int8_kernels *k, const struct row *row, const float *x, int n,
-                      const int *q, float scale)
-{
-    size_t bytes = rapt__round_up_size((size_t)n, LANES), floats = bytes / sizeof(float);
-    float *from = fenced_floats(&row->x, (size_t)n, true), got_scale;
-    int8_t *got = (int8_t *)fenced_floats(&row->q, floats, true);
-    int32_t got_sum, sum = 0;
-    memcpy(from, x, (size_t)n * sizeof *x);
-    k->quantize_row(from, n, got, &got_scale, &got_sum);
-    for (int i = 0; i < (int)bytes; i++) {
-        int want = i < n ? q[i] : 0;
-        if (got[i] != want) fail_msg("%s, %d: q[%d] = %d, not %d", k->name, n, i, got[i], want);
-        sum += want;
-    }
-    if (!same_bits(&got_scale, &scale, 1) || got_sum != sum)
-        fail_msg("%s, %d: scale %a, not %a; sum %d, not %d", k->name, n, (double)got_scale,
-                 (double)scale, got_sum, sum);
-    assert_memory_equal(from, x, (size_t)n * sizeof *x);
-    fenced_check(&row->x, (size_t)n, true);
-    fenced_check(&row->q, floats, true);
-}
-
-static void check_all(const struct row *row, const float *x, int n)
-{
-    static int q[LONGEST];
-    const struct int8_kernels *k;
-    float scale;
-    oracle_quantize(n, x, q, &scale);
-    for (int i = 0; (k = form_at(&i)) != NULL;) check_row(k, row, x, n, q, scale);
-}
-
-static void rows_of_all_lengths(void **state)
-{
-    static const int lengths[] = {127, 128, 129, 256, 511, 512, 513, 2048, LONGEST};
-    static float x[LONGEST];
-    for (int n = 0; n <= 70; n++) {
-        fill(x, (size_t)n, -3, 3, (uint64_t)n);
-        check_all(*state, x, n);
-    }
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-        for (int power = -130; power <= 127; power += 7) {
-            double size = ldexp(1, power);
-            fill(x, (size_t)lengths[i], -size, size, i);
-            check_all(*state, x, lengths[i]);
-        }
-}
-
-/* Rows whose scaled elements are halves or next to them. */
-static void halves(void **state)
-{
-    static float x[512];
-    for (int power = -100; power <= 120; power += 20)
-        for (int step = -1; step <= 1; step++) {
-            float unit = ldexpf(1, power);
-            x[0] = 127 * unit;
-            for (int i = 1; i < 512; i++) {
-                float half = (float)(i - 256) / 2 * unit;
-                x[i] = step ? nextafterf(half, (float)step * INFINITY) : half;
-                if (fabsf(x[i]) > x[0]) x[i] = 0;
-            }
-            check_all(*state, x, 512);
-        }
-}
-
-static void special_rows(void **state)
-{
-    static const float max[] = {0,         0x1p-149f,   0x1p-126f,     0x1.fffffep-119f,
-                                0x1p-118f, 0x1.8p-118f, 3.4028234e38f, INFINITY};
-    float x[40];
-    for (size_t m = 0; m < sizeof max / sizeof *max; m++)
-        for (int at = 0; at < 40; at++) {
-            fill(x, 40, -0x1.fffffcp-126, 0x1.fffffcp-126, m); /* denormal, or a little above */
-            for (int i = 0; i < 40; i++)
-                if (fabsf(x[i]) > max[m]) x[i] = 0;
-            x[at] = at % 2 ? -max[m] : max[m];
-            check_all(*state, x, 40);
-            x[at] = at % 2 ? -NAN : NAN;
-            check_all(*state, x, 40);
-        }
-}
-
-/* Every form packs the same panel of quantized rows, of which each lane is one. */
-static void panels_of_rows(void **state)
-{
-    enum { DEPTH = 70 };
-    static float w[DEPTH * LANES];
-    const struct row *row = *state;
-    const struct int8_kernels *k;
-    for (int depth = 0; depth <= DEPTH; depth++) {
-        size_t floats = (size_t)(depth * LANES), bytes = rapt__int8_panel(depth);
-        float *from = fenced_floats(&row->x, floats, true), scale[LANES], want_scale;
-        int8_t *got = (int8_t *)fenced_floats(&row->q, bytes / 4, true);
-        int q[DEPTH];
-        float x[DEPTH];
-        fill(w, floats, -2, 2, (uint64_t)depth);
-        if (depth % 3 == 0) sprinkle(w, floats, (uint64_t)depth);
-        for (int i = 0; (k = form_at(&i)) != NULL;) {
-            memcpy(from, w, floats * sizeof *w);
-            k->quantize_panel(from, depth, got, scale);
-            for (int n = 0; n < LANES; n++) {
-                for (int d = 0; d < depth; d++) x[d] = w[d * LANES + n];
-                oracle_quantize(depth, x, q, &want_scale);
-                assert_true(same_bits(scale + n, &want_scale, 1));
-                for (int d = 0; d < (int)bytes / LANES; d++)
-                    assert_int_equal(got[d / 4 * 64 + n * 4 + d % 4], d < depth ? q[d] : 0);
-            }
-            fenced_check(&row->x, floats, true);
-            fenced_check(&row->q, bytes / 4, true);
-        }
-    }
-}
-
-/* ---- products ---- */
+enum { MAX_ROWS = 30, MAX_COLUMNS = 72, MAX_DEPTH = 150 };
 
 struct matrices { /* operands of a product, between fences */
     struct fenced q, q_scale, q_sum, w, w_scale, bias, y;
@@ -354,14 +181,12 @@ static void deepest_product(void **state)
    are powers of two, and two elements of x are halves; in the second all are rounded. */
 static const struct example {
     float x[4], w[2][4], bias[2];
-    float factor_exact; /* not 0: the factor of x, in every rounding mode */
     int q[4], wq[2][4], sum[2];
     uint32_t y[2]; /* the bits of the products */
 } examples[] = {
     {{1.984375f, -0.9765625f, 0.0234375f, -0.5f},
      {{0.49609375f, 0.25f, -0.125f, 0.001953125f}, {-1, 1, 1, -1}},
      {0.5f, -0.25f},
-     64,
      {127, -62, 2, -32},
      {{127, 64, -32, 0}, {-127, 127, 127, -127}},
      {12097, -19685},
@@ -369,7 +194,6 @@ static const struct example {
     {{0.1f, -0.7f, 0.33f, 0.9f},
      {{0.2f, -0.3f, 0.05f, 0.4f}, {0.9f, 0.9f, -0.9f, -0.9f}},
      {0.01f, -0.02f},
-     0,
      {14, -99, 47, 127},
      {{64, -95, 16, 127}, {127, 127, -127, -127}},
      {27182, -32893},
@@ -412,74 +236,6 @@ static void worked_examples(void **state)
             multiply_example(k, &examples[e]);
 }
 
-/* ---- floating-point modes ---- */
-
-#ifdef __x86_64__
-#include <immintrin.h>
-
-static void flush_denormals(bool flush)
-{
-    _mm_setcsr(flush ? _mm_getcsr() | 0x8040 : _mm_getcsr() & ~0x8040u);
-}
-#else
-static void flush_denormals(bool flush)
-{
-    (void)flush;
-}
-#endif
-
-static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
-
-/* In each mode all forms give the same row; exact scales give the same row in every mode. */
-static void rounding_modes(void **state)
-{
-    enum { N = 512 };
-    static float x[N];
-    static int8_t want[N], got[N];
-    float want_scale, got_scale;
-    int32_t want_sum, got_sum;
-    const struct int8_kernels *plain = rapt__int8_kernels_of(INT8_SCALAR), *k;
-    (void)state;
-    fill(x, N, -1, 1, 8);
-    for (int mode = 0; mode < 4; mode++) {
-        assert_int_equal(fesetround(modes[mode]), 0);
-        plain->quantize_row(x, N, want, &want_scale, &want_sum);
-        for (int i = 0; (k = form_at(&i)) != NULL;) {
-            k->quantize_row(x, N, got, &got_scale, &got_sum);
-            assert_memory_equal(got, want, N);
-            assert_memory_equal(&got_scale, &want_scale, sizeof got_scale);
-            assert_int_equal(got_sum, want_sum);
-            k->quantize_row(examples[0].x, 4, got, &got_scale, &got_sum);
-            for (int j = 0; j < 4; j++) assert_int_equal(got[j], examples[0].q[j]);
-            assert_true(got_scale == 1 / examples[0].factor_exact);
-        }
-        fesetround(FE_TONEAREST);
-    }
-}
-
-/* Rows with denormal elements, and with maxima on both sides of 2^-118, do not depend on whether
-   the host flushes denormals. */
-static void flushed_denormals(void **state)
-{
-    float x[64], scale[2];
-    int8_t q[2][64];
-    int32_t sum;
-    const struct int8_kernels *k;
-    (void)state;
-    for (int i = 0; (k = form_at(&i)) != NULL;)
-        for (int power = -149; power <= -110; power++) {
-            fill(x, 64, -0x1.fffffcp-126, 0x1.fffffcp-126, (uint64_t)(power + 200));
-            x[5] = ldexpf(1, power);
-            for (int flush = 0; flush < 2; flush++) {
-                flush_denormals(flush);
-                k->quantize_row(x, 64, q[flush], &scale[flush], &sum);
-                flush_denormals(false);
-            }
-            assert_memory_equal(q[0], q[1], 64);
-            assert_memory_equal(&scale[0], &scale[1], sizeof(float));
-        }
-}
-
 /* ---- choice ---- */
 
 static void choice(void **state)
@@ -505,16 +261,10 @@ static void choice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_of_all_lengths, make_row, drop_row),
-        cmocka_unit_test_setup_teardown(halves, make_row, drop_row),
-        cmocka_unit_test_setup_teardown(special_rows, make_row, drop_row),
-        cmocka_unit_test_setup_teardown(panels_of_rows, make_row, drop_row),
         cmocka_unit_test_setup_teardown(all_small_products, make, drop),
         cmocka_unit_test_setup_teardown(extreme_products, make, drop),
         cmocka_unit_test(deepest_product),
         cmocka_unit_test(worked_examples),
-        cmocka_unit_test(rounding_modes),
-        cmocka_unit_test(flushed_denormals),
         cmocka_unit_test(choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,38 @@
+/* int8_forms.h - shared by the tests of 8-bit kernels: iteration over the forms of this machine. */
+#ifndef RAPT_TESTS_KERNEL_INT8_FORMS_H
+#define RAPT_TESTS_KERNEL_INT8_FORMS_H
+
+#include "kernel/trial.h"
+
+#include "kernel/int8.h"
+#include "oracle/int8.h"
+
+#ifdef RAPT_TESTS_VNNI256
+extern const struct int8_kernels rapt__int8_vnni256;
+
+/* The AVX-VNNI form, with the instructions of AVX-512. */
+static inline const struct int8_kernels *vnni256(void)
+{
+    bool can = rapt__processor_dots(RAPT_ISA_AVX512) && __builtin_cpu_supports("avx512vl");
+    return can ? &rapt__int8_vnni256 : NULL;
+}
+#else
+static inline const struct int8_kernels *vnni256(void)
+{
+    return NULL;
+}
+#endif
+
+/* Iterates over the forms of this machine: for (int i = 0; (k = form_at(&i)) != NULL;) */
+static inline const struct int8_kernels *form_at(int *form)
+{
+    while (*form <= INT8_FORMS) {
+        int i = (*form)++;
+        const struct int8_kernels *k =
+            i < INT8_FORMS ? rapt__int8_kernels_of((enum int8_form)i) : vnni256();
+        if (k) return k;
+    }
+    return NULL;
+}
+
+#endif
