@@ -53,7 +53,7 @@ static void work(struct team *team, void *argument)
     const struct layer *l = j->layer;
     const struct exec_context c = {team, rapt__kernels(), j->pack,
                                    j->backend == INSIDE ? &rapt__products_all : NULL};
-    const struct linear linear = {j->weight, NULL, l->in, l->out};
+    const struct linear linear = {.weight = j->weight, .in = l->in, .out = l->out};
     for (int i = 0; i < j->count; i++) {
         if (l->pass == FORWARD)
             rapt__linear_forward(&c, &linear, j->x, l->in, l->rows, j->y, l->out, ACTIVATION_NONE,

@@ -19,16 +19,17 @@ static const struct layer layers[] = {
 struct job {
     const struct layer *layer;
     int threads, count;
-    float *x, *y, *panels, *scale;
+    float *x, *y, *panels, *scale, *pack;
     int8_t *weights; /* [copies] */
     size_t bytes;    /* of one copy */
-    struct int8_rows rows;
 };
 
-static struct int8_linear linear_of(const struct job *j, int copy)
+static struct linear linear_of(const struct job *j, int copy)
 {
-    return (struct int8_linear){j->weights + (size_t)copy * j->bytes, j->scale, NULL, j->layer->in,
-                                j->layer->out};
+    return (struct linear){.in = j->layer->in,
+                           .out = j->layer->out,
+                           .bytes = j->weights + (size_t)copy * j->bytes,
+                           .scale = j->scale};
 }
 
 static void pack(struct team *team, void *argument)
@@ -36,7 +37,7 @@ static void pack(struct team *team, void *argument)
     const struct job *j = argument;
     const struct exec_context c = {.team = team, .kernels = rapt__kernels()};
     for (int copy = 0; copy < j->layer->copies; copy++)
-        rapt__int8_pack(&c, j->panels, j->layer->out, j->layer->in,
+        rapt__int8_pack(&c, j->panels, j->layer->out, j->layer->in, NULL,
                         j->weights + (size_t)copy * j->bytes, j->scale);
 }
 
@@ -44,11 +45,11 @@ static void multiply(struct team *team, void *argument)
 {
     const struct job *j = argument;
     const struct layer *l = j->layer;
-    const struct exec_context c = {.team = team, .kernels = rapt__kernels()};
+    const struct exec_context c = {.team = team, .kernels = rapt__kernels(), .pack = j->pack};
     for (int i = 0; i < j->count; i++) {
-        const struct int8_linear linear = linear_of(j, i % l->copies);
-        rapt__int8_quantize(&c, j->x, l->in, l->rows, l->in, &j->rows);
-        rapt__int8_forward(&c, &linear, &j->rows, l->rows, j->y, l->out, ACTIVATION_NONE);
+        const struct linear linear = linear_of(j, i % l->copies);
+        rapt__linear_forward(&c, &linear, j->x, l->in, l->rows, j->y, l->out, ACTIVATION_NONE,
+                             NULL);
     }
 }
 
@@ -81,7 +82,6 @@ static void report(struct bench *b, const struct job *j)
 static void measure(struct bench *b, const struct layer *l, int threads)
 {
     struct job j = {.layer = l, .threads = threads};
-    struct arena arena = {.base = NULL};
     j.bytes = rapt__int8_weight_bytes(l->out, l->in);
     j.x = bench_floats((size_t)l->rows * (size_t)l->in);
     j.y = bench_floats((size_t)l->rows * (size_t)l->out);
@@ -89,14 +89,11 @@ static void measure(struct bench *b, const struct layer *l, int threads)
     j.scale = bench_floats((size_t)l->out);
     j.weights = bench_alloc(j.bytes * (size_t)l->copies);
     rapt__memory_streamed(j.weights, j.bytes * (size_t)l->copies);
-    rapt__int8_rows_take(&arena, l->rows, l->in);
-    void *memory = bench_alloc(arena.used);
-    arena = rapt__arena_over(memory, arena.used, 0);
-    j.rows = rapt__int8_rows_take(&arena, l->rows, l->in);
+    j.pack = bench_floats(PACK_FLOATS);
     rapt__team_run(threads, pack, &j);
     report(b, &j);
     bench_free(j.x), bench_free(j.y), bench_free(j.panels), bench_free(j.scale);
-    bench_free(j.weights), bench_free(memory);
+    bench_free(j.weights), bench_free(j.pack);
 }
 
 /* Returns a tiny layer for --check. */

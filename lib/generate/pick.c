@@ -114,10 +114,7 @@ void rapt__pick(const struct exec_context *c, const struct linear *output, const
     if (at_once > vocab || p->keep || p->listed) at_once = vocab;
     for (int first = 0, columns; first < vocab; first += columns) {
         columns = rapt__min(vocab - first, at_once);
-        struct linear part = *output;
-        part.weight += (ptrdiff_t)first * part.in;
-        if (part.bias) part.bias += first;
-        part.out = columns;
+        const struct linear part = rapt__linear_part(output, first, columns);
         rapt__linear_forward(c, &part, x, part.in, rows, logits, columns, ACTIVATION_NONE, NULL);
         pick_rows(c, p, rows, first, columns, vocab, false, logits);
     }

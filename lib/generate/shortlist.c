@@ -90,22 +90,30 @@ static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
     return RAPT_OK;
 }
 
-static void lay_out_listed(struct listed_rows *l, const struct linear *whole, int rows, int tokens,
-                           float **weight, float **bias, struct arena *arena)
+struct copying { /* rows of the output matrix: floats, or bytes and their scales */
+    const struct listed_rows *l;
+    const struct linear *whole;
+    float *weight, *bias, *scale;
+    int8_t *bytes;
+    int rows;
+};
+
+/* Lays out the lists and the copy of rows. */
+static void lay_out_listed(struct listed_rows *l, struct copying *c, int tokens,
+                           struct arena *arena)
 {
+    int rows = c->rows, in = c->whole->in;
     l->rows = rapt__arena_take(arena, (size_t)rows, sizeof *l->rows);
     l->tokens = rapt__arena_take(arena, (size_t)tokens, sizeof *l->tokens);
     l->columns = rapt__arena_take(arena, (size_t)tokens, sizeof *l->columns);
-    *weight = rapt__arena_floats(arena, rapt__panels_size((size_t)rows, (size_t)whole->in), 1);
-    *bias = rapt__arena_floats(arena, whole->bias ? (size_t)rows : 0, 1);
+    c->bias = rapt__arena_floats(arena, c->whole->bias ? (size_t)rows : 0, 1);
+    if (c->whole->bytes) {
+        c->bytes = rapt__arena_take(arena, rapt__int8_weight_bytes(rows, in), 1);
+        c->scale = rapt__arena_floats(arena, (size_t)rows, 1);
+    } else {
+        c->weight = rapt__arena_floats(arena, rapt__panels_size((size_t)rows, (size_t)in), 1);
+    }
 }
-
-struct copying {
-    const struct listed_rows *l;
-    const struct linear *whole;
-    float *weight, *bias;
-    int rows;
-};
 
 /* Copies one row of a panel [depth][16] to a row of another panel. */
 static void copy_row(const float *from, float *to, int depth)
@@ -116,6 +124,11 @@ static void copy_row(const float *from, float *to, int depth)
 static void work_on_rows(struct team *team, void *argument)
 {
     const struct copying *c = argument;
+    const struct exec_context exec = {.team = team, .kernels = rapt__kernels()};
+    if (c->bytes) {
+        rapt__int8_gather(&exec, c->whole, c->l->rows, c->rows, c->bytes, c->scale, c->bias);
+        return;
+    }
     int depth = c->whole->in, panels = rapt__ceil_div(c->rows, LANES);
     size_t panel = (size_t)depth * LANES;
     for (int p; (p = rapt__team_take(team)) < panels;)
@@ -136,17 +149,22 @@ static rapt_status fill_listed(struct listing *g, int rows, rapt_message *why)
     const struct linear whole = rapt__linear_at(&m->layout.output, m->block);
     struct copying copying = {.l = l, .whole = &whole, .rows = rows};
     int tokens = l->starts[g->source->batch];
-    lay_out_listed(l, &whole, rows, tokens, &copying.weight, &copying.bias, &l->arena);
+    lay_out_listed(l, &copying, tokens, &l->arena);
     rapt_status status = rapt__arena_reserve(&l->arena, &g->session->allocator);
     if (status) return rapt__fail(why, status, "no memory for %d rows of the output", rows);
-    lay_out_listed(l, &whole, rows, tokens, &copying.weight, &copying.bias, &l->arena);
+    lay_out_listed(l, &copying, tokens, &l->arena);
     for (int t = 0; t < m->config.target_vocab; t++)
         if (g->columns[t] >= 0) l->rows[g->columns[t]] = t;
     for (int i = 0; i < tokens; i++) {
         l->tokens[i] = g->tokens[i];
         l->columns[i] = g->columns[g->tokens[i]];
     }
-    l->output = (struct linear){copying.weight, copying.bias, whole.in, rows};
+    l->output = (struct linear){.weight = copying.weight,
+                                .bias = copying.bias,
+                                .in = whole.in,
+                                .out = rows,
+                                .bytes = copying.bytes,
+                                .scale = copying.scale};
     rapt__team_run(g->session->limits.threads, work_on_rows, &copying);
     return RAPT_OK;
 }

@@ -83,8 +83,11 @@ struct int8_kernels {
        the sum of q. */
     void (*quantize_row)(const float *x, int n, int8_t *q, float *scale, int32_t *sum);
     /* Quantizes 16 rows of weights: a panel [depth][16] of floats (kernel/kernel.h) into a panel of
-       bytes. Sets their scales [16]. */
-    void (*quantize_panel)(const float *w, int depth, int8_t *q, float *scale);
+       bytes. Sets their scales [16]. factors [16], or NULL: a row that was made from integers is
+       quantized with r = factors[n], not 0, and s = 1 / r, which gives these integers again. If
+       they would exceed 127 the factor is ignored. */
+    void (*quantize_panel)(const float *w, int depth, const float *factors, int8_t *q,
+                           float *scale);
 };
 
 /* ---- int8_choose.c ---- */

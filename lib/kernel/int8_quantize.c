@@ -33,15 +33,27 @@ static void int8_quantize_row(const float *x, int n, int8_t *q, float *scale, in
     *sum = vi_sum(total);
 }
 
+/* Does the same for a row whose factor is given, unless it is 0 or too large for the row. */
+static float given_factor(int32_t bits, float given, float *scale)
+{
+    float max;
+    memcpy(&max, &bits, sizeof max);
+    if (!(given > 0 && given * max < 127.5f)) return quantize_factor(bits, scale);
+    *scale = 1 / given;
+    return given;
+}
+
 /* Each lane of a vector is one row of weights. */
-static void int8_quantize_panel(const float *w, int depth, int8_t *q, float *scale)
+static void int8_quantize_panel(const float *w, int depth, const float *factors, int8_t *q,
+                                float *scale)
 {
     float factor[LANES];
     int32_t bits[LANES];
     vi max = vi_zero();
     for (int k = 0; k < depth; k++) max = vi_max_magnitude(max, vf_load(w + k * LANES));
     vi_store(bits, max);
-    for (int n = 0; n < LANES; n++) factor[n] = quantize_factor(bits[n], scale + n);
+    for (int n = 0; n < LANES; n++)
+        factor[n] = given_factor(bits[n], factors ? factors[n] : 0, scale + n);
     for (int k = 0; k < depth; k += INT8_GROUP) {
         vi group[INT8_GROUP];
         UNROLL

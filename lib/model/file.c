@@ -118,6 +118,7 @@ rapt_status rapt_model_save_with(const rapt_model *model, const char *path,
     if (options) status = rapt__struct_read(&own, sizeof own, options, "rapt_save_options", why);
     if (!status && own.reserved)
         status = rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved is %d, not 0", own.reserved);
+    if (!status && own.packed) status = rapt__model_needs_floats(model, "saved packed", why);
     if (status) return status;
     const struct block_file block = {.prefix = "", .block = model->block};
     const struct block_output to = {.path = path, .packed = own.packed};

@@ -18,7 +18,7 @@ rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_f
     struct layout layout;
     struct arena counting = {0};
     size_t held = 0, positions = (size_t)config->positions * (size_t)config->width;
-    rapt__layout_make(&layout, config, &counting);
+    rapt__layout_make(&layout, config, false, &counting);
     for (int i = 0; i < rapt__tensors_count(file); i++)
         held += (rapt__tensors_entry(file, i)->count + LANES) * LANES;
     bool few = one_each && layout.count > rapt__tensors_count(file);

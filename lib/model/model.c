@@ -8,11 +8,11 @@
 #include <string.h>
 
 /* Lays out a model; only counts while the arena has no memory yet. */
-static void lay_out(rapt_model *m, struct arena *arena)
+static void lay_out(rapt_model *m, bool bytes, struct arena *arena)
 {
     const rapt_config *c = &m->config;
     bool sinusoids = c->position <= RAPT_POSITION_CONCATENATED_N1;
-    rapt__layout_make(&m->layout, c, arena);
+    rapt__layout_make(&m->layout, c, bytes, arena);
     m->config_text = rapt__arena_take(arena, CONFIG_TEXT, 1);
     m->sinusoids =
         sinusoids ? rapt__arena_floats(arena, (size_t)c->positions, (size_t)c->width) : NULL;
@@ -20,8 +20,8 @@ static void lay_out(rapt_model *m, struct arena *arena)
     m->slopes = slopes ? rapt__arena_floats(arena, (size_t)c->heads, 1) : NULL;
 }
 
-rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
-                                  const rapt_allocator *allocator, rapt_message *why)
+static rapt_status make_bare(rapt_model **model, const rapt_config *config, bool bytes,
+                             const rapt_allocator *allocator, rapt_message *why)
 {
     rapt_status status = rapt__config_check(config, why);
     if (status) return status;
@@ -29,14 +29,14 @@ rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
     if (!m) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a model");
     *m = (rapt_model){
         .allocator = rapt__allocator(allocator), .config = *config, .bound = (double)INFINITY};
-    lay_out(m, &m->arena);
-    size_t bytes = m->arena.used;
+    lay_out(m, bytes, &m->arena);
+    size_t size = m->arena.used;
     status = rapt__arena_reserve(&m->arena, allocator);
     if (status) {
         rapt__free(allocator, m, sizeof *m);
-        return rapt__fail(why, status, "no memory for a model of %zu bytes", bytes);
+        return rapt__fail(why, status, "no memory for a model of %zu bytes", size);
     }
-    lay_out(m, &m->arena);
+    lay_out(m, bytes, &m->arena);
     status = rapt__config_write(&m->config, m->config_text, CONFIG_TEXT);
     assert(!status);
     if (m->sinusoids) rapt__positions_fill(config, m->sinusoids);
@@ -44,6 +44,12 @@ rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
         m->slopes[h] = (float)rapt__slope(config->heads, h);
     *model = m;
     return RAPT_OK;
+}
+
+rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
+                                  const rapt_allocator *allocator, rapt_message *why)
+{
+    return make_bare(model, config, false, allocator, why);
 }
 
 static void lay_out_block(rapt_model *m, struct arena *arena)
@@ -78,11 +84,11 @@ rapt_status rapt__model_own_block(rapt_model *m, rapt_message *why)
     return RAPT_OK;
 }
 
-rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
-                             const rapt_allocator *allocator, rapt_message *why)
+static rapt_status make_whole(rapt_model **model, const rapt_config *config, bool bytes,
+                              const rapt_allocator *allocator, rapt_message *why)
 {
     rapt_model *made = NULL;
-    rapt_status status = rapt__model_make_bare(&made, config, allocator, why);
+    rapt_status status = make_bare(&made, config, bytes, allocator, why);
     if (!made) return status;
     status = rapt__model_take_block(made, why);
     if (status)
@@ -90,6 +96,18 @@ rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
     else
         *model = made;
     return status;
+}
+
+rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
+                             const rapt_allocator *allocator, rapt_message *why)
+{
+    return make_whole(model, config, false, allocator, why);
+}
+
+rapt_status rapt__model_make_bytes(rapt_model **model, const rapt_config *config,
+                                   const rapt_allocator *allocator, rapt_message *why)
+{
+    return make_whole(model, config, true, allocator, why);
 }
 
 rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uint64_t seed,
@@ -186,7 +204,8 @@ rapt_status rapt_model_write(rapt_model *model, int index, const float *data, ra
 {
     const struct parameter *p = parameter_of(model, index);
     if (!p || !data) return no_parameter(model, index, data, why);
-    rapt_status status = rapt__model_own_block(model, why);
+    rapt_status status = rapt__model_needs_floats(model, "written to", why);
+    if (!status) status = rapt__model_own_block(model, why);
     if (status) return status;
     rapt__parameter_set(p, model->block, 0, rapt__parameter_count(p), data);
     model->bound = (double)INFINITY;

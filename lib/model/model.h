@@ -16,6 +16,7 @@
 struct linear_offsets {
     size_t weight, bias; /* [out][in] in panels, and [out] */
     int in, out;
+    bool bytes; /* weight is in panels of bytes, followed by their scales [out] */
 };
 struct norm_offsets {
     size_t gain, bias; /* [D] each; RMSNorm has no bias */
@@ -64,9 +65,11 @@ struct layout {
     struct parameter *parameters;
     int count;
     size_t floats; /* size of the whole block */
+    bool bytes;    /* matrices are IN_BYTES instead of IN_PANELS */
 };
 
-enum layout_kind { IN_PANELS, IN_ROWS };
+/* IN_BYTES: panels of bytes, then the scale of each row (kernel/int8.h). */
+enum layout_kind { IN_PANELS, IN_ROWS, IN_BYTES };
 enum initial {
     INITIAL_ZERO,
     INITIAL_ONE,
@@ -95,8 +98,9 @@ struct layer_parts {
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
 
 /* Lays out the parameters of a model in an arena, which first counts and then hands out memory
-   (lib/base/base.h). */
-void rapt__layout_make(struct layout *layout, const rapt_config *config, struct arena *arena);
+   (lib/base/base.h). bytes: as in struct layout. */
+void rapt__layout_make(struct layout *layout, const rapt_config *config, bool bytes,
+                       struct arena *arena);
 /* Does the same for a single layer, without embedding, last norm and output. */
 void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
                              const struct layer_parts *parts, struct arena *arena);
@@ -104,7 +108,7 @@ size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
 /* Returns the number of floats in the block, padded to whole vectors. */
 size_t rapt__parameter_floats(const struct parameter *p);
 /* Copy elements [first, first + count) of a parameter, counted as in a plain matrix
-   [rows][columns], from a block to data, or from data to a block. */
+   [rows][columns], from a block to data, or from data to a block. A parameter IN_BYTES is only read, as floats. */
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
                          float *data);
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
@@ -180,6 +184,12 @@ rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
 rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
                                   const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__model_take_block(rapt_model *model, rapt_message *why);
+/* Makes a model whose matrices are bytes. */
+rapt_status rapt__model_make_bytes(rapt_model **model, const rapt_config *config,
+                                   const rapt_allocator *allocator, rapt_message *why);
+/* Returns RAPT_BAD_ARGUMENT if the matrices of a model are bytes. `what` says for the message what
+   such a model cannot be: "trained". */
+rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, rapt_message *why);
 /* Copies a mapped block, so that its parameters can be written. If it returns RAPT_NO_MEMORY,
    nothing has changed. */
 rapt_status rapt__model_own_block(rapt_model *model, rapt_message *why);
@@ -481,6 +491,8 @@ rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_lim
 
 /* Returns a matrix and its bias in a block. */
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block);
+/* Returns the scales of the rows of bytes [rows][columns] in a block at `bytes`. */
+const float *rapt__scales_at(const float *bytes, int rows, int columns);
 
 /* ---- scales.c ---- */
 /* Indexes the lines of the metadata SCALES_KEY; called whenever metadata were set. */

@@ -72,6 +72,7 @@ static rapt_status check_finite(const rapt_model *m, rapt_status otherwise, rapt
             size_t good = rapt__finite_count(row, now);
             if (good < now) bad = first + good;
         }
+        if (bad == all && p->kind == IN_BYTES) continue; /* bytes are no floats */
         if (bad == all)
             return rapt__fail(why, otherwise, "tensor %s has padding that is infinite or NaN",
                               p->name);

@@ -2,6 +2,7 @@
    parameters.def in one block of floats. */
 #include "model/model.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,9 +14,16 @@ struct layout_pass {
 
 size_t rapt__parameter_floats(const struct parameter *p)
 {
-    size_t rows = (size_t)p->rows, columns = (size_t)p->columns;
-    return rapt__round_up_size(
-        p->kind == IN_PANELS ? rapt__panels_size(rows, columns) : rows * columns, LANES);
+    size_t rows = (size_t)p->rows, columns = (size_t)p->columns, floats = rows * columns;
+    if (p->kind == IN_PANELS) floats = rapt__panels_size(rows, columns);
+    if (p->kind == IN_BYTES)
+        floats = rapt__int8_weight_bytes(p->rows, p->columns) / sizeof(float) + rows;
+    return rapt__round_up_size(floats, LANES);
+}
+
+const float *rapt__scales_at(const float *bytes, int rows, int columns)
+{
+    return bytes + rapt__int8_weight_bytes(rows, columns) / sizeof(float);
 }
 
 /* Adds one parameter to the layout and returns its offset. */
@@ -23,6 +31,7 @@ static size_t offset(struct layout_pass *w, const char *scope, int layer, const 
                      int rows, int columns, enum layout_kind kind, enum initial initial)
 {
     size_t here = w->layout->floats;
+    if (kind == IN_PANELS && w->layout->bytes) kind = IN_BYTES;
     struct parameter spare = {0}, *p = w->real ? &w->layout->parameters[w->layout->count] : &spare;
     *p = (struct parameter){
         .rows = rows, .columns = columns, .kind = kind, .initial = initial, .offset = here};
@@ -74,6 +83,7 @@ static void lay_out_once(struct layout_pass *w, const rapt_config *c)
     l->pooler.in = l->pooler.out = pooler ? D : 0;
     l->output.in = D;
     l->output.out = target;
+    l->encoder.source.bytes = l->pooler.bytes = l->output.bytes = l->bytes;
 }
 
 static const enum initial learned_initial[] = {
@@ -131,6 +141,11 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
     l->recurrent.forget.in = l->recurrent.forget.out = D;
     l->self.out.out = l->cross.out.out = l->feedforward.out.out = D;
     l->feedforward.in.out = I, l->feedforward.out.in = F;
+    struct linear_offsets *const all[] = {
+        &l->self.qkv,         &l->self.out,       &l->cross.q,
+        &l->cross.kv,         &l->cross.out,      &l->recurrent.input,
+        &l->recurrent.forget, &l->feedforward.in, &l->feedforward.out};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) all[i]->bytes = w->layout->bytes;
 }
 
 static struct layer_parts parts_of(const rapt_config *c, bool decoder)
@@ -155,10 +170,11 @@ static void lay_out_all(struct layout_pass *w, const rapt_config *c)
         lay_out_layer(w, c, "decoder", i, &decoder, w->real ? &l->decoder.layers[i] : &spare);
 }
 
-void rapt__layout_make(struct layout *layout, const rapt_config *config, struct arena *arena)
+void rapt__layout_make(struct layout *layout, const rapt_config *config, bool bytes,
+                       struct arena *arena)
 {
     struct layout_pass w = {.layout = layout};
-    *layout = (struct layout){0};
+    *layout = (struct layout){.bytes = bytes};
     layout->encoder.count = config->kind == RAPT_KIND_DECODER_ONLY ? 0 : config->encoder_layers;
     layout->decoder.count = config->kind == RAPT_KIND_ENCODER_ONLY ? 0 : config->decoder_layers;
     lay_out_all(&w, config);
@@ -224,9 +240,23 @@ static struct stretch stretch_at(const struct parameter *p, size_t first, size_t
                             rapt__min_size(left, columns - column)};
 }
 
+static void get_bytes(const struct parameter *p, const float *bytes, size_t first, size_t count,
+                      float *data)
+{
+    const float *scale = rapt__scales_at(bytes, p->rows, p->columns);
+    size_t columns = (size_t)p->columns;
+    for (size_t i = first; i < first + count; i++)
+        *data++ = rapt__int8_element((const int8_t *)bytes, scale, p->columns, (int)(i / columns),
+                                     (int)(i % columns));
+}
+
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
                          float *data)
 {
+    if (p->kind == IN_BYTES) {
+        get_bytes(p, block + p->offset, first, count, data);
+        return;
+    }
     while (count > 0) {
         const struct stretch s = stretch_at(p, first, count);
         for (size_t i = 0; i < s.count; i++) data[i] = block[s.at + i * s.step];
@@ -237,6 +267,7 @@ void rapt__parameter_get(const struct parameter *p, const float *block, size_t f
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
                          const float *data)
 {
+    assert(p->kind != IN_BYTES);
     while (count > 0) {
         const struct stretch s = stretch_at(p, first, count);
         for (size_t i = 0; i < s.count; i++) block[s.at + i * s.step] = data[i];

@@ -30,10 +30,16 @@ void rapt__recurrent_forward(const struct exec_context *c, const struct step *s)
     const struct ssru unit = unit_of(s);
     const struct linear input = rapt__linear_at(&offset->input, s->stack->block),
                         forget = rapt__linear_at(&offset->forget, s->stack->block);
+    const struct linear both[] = {input, forget};
+    float *const to[] = {s->u->q, s->u->q + unit.width};
     int rows = s->pass->rows.count, D = unit.width;
     ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds x and z */
-    rapt__linear_forward(c, &input, s->in, D, rows, s->u->q, pair, ACTIVATION_NONE, NULL);
-    rapt__linear_forward(c, &forget, s->in, D, rows, s->u->q + D, pair, ACTIVATION_NONE, NULL);
+    if (input.bytes) {
+        rapt__int8_forward(c, both, 2, s->in, D, rows, to, pair, ACTIVATION_NONE, NULL);
+    } else {
+        rapt__linear_forward(c, &input, s->in, D, rows, to[0], pair, ACTIVATION_NONE, NULL);
+        rapt__linear_forward(c, &forget, s->in, D, rows, to[1], pair, ACTIVATION_NONE, NULL);
+    }
     rapt__ssru_forward(c, &unit, s->u->q, s->u->mixed, s->u->y);
 }
 

@@ -84,12 +84,16 @@ static struct step step_at(const struct chain *chain, const struct stack *s, con
 static struct embedding embedding_of(const struct chain *chain, const struct stack *s)
 {
     const rapt_config *c = chain->config;
-    bool learned = c->position == RAPT_POSITION_LEARNED;
+    bool learned = c->position == RAPT_POSITION_LEARNED, bytes = s->model->layout.bytes;
+    int vocab = s->decoder ? c->target_vocab : c->source_vocab;
+    const float *table = s->block + chain->offset->table;
     return (struct embedding){
-        .table = s->block + chain->offset->table,
+        .table = bytes ? NULL : table,
+        .bytes = bytes ? (const int8_t *)table : NULL,
         .types = chain->offset->types ? s->block + chain->offset->types : NULL,
+        .scales = bytes ? rapt__scales_at(table, vocab, c->width) : NULL,
         .positions = learned ? s->block + chain->offset->positions : s->model->sinusoids,
-        .vocab = s->decoder ? c->target_vocab : c->source_vocab,
+        .vocab = vocab,
         .width = c->width,
         .scale = c->plain_embedding ? 1 : (float)sqrt((double)c->width),
         .first_is_zero = s->decoder && c->decoder_start == RAPT_DECODER_START_ZERO};

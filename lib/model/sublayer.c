@@ -11,8 +11,16 @@
 
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block)
 {
-    return (struct linear){block + offset->weight, offset->bias ? block + offset->bias : NULL,
-                           offset->in, offset->out};
+    const float *weight = block + offset->weight;
+    struct linear l = {
+        .bias = offset->bias ? block + offset->bias : NULL, .in = offset->in, .out = offset->out};
+    if (!offset->bytes) {
+        l.weight = weight;
+        return l;
+    }
+    l.bytes = (const int8_t *)weight;
+    l.scale = rapt__scales_at(weight, l.out, l.in);
+    return l;
 }
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)

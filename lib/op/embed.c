@@ -11,6 +11,7 @@
 #include "op/op.h"
 
 #include <assert.h>
+#include <string.h>
 
 static const float *table_row(const struct embedding *e, int32_t id)
 {
@@ -19,13 +20,27 @@ static const float *table_row(const struct embedding *e, int32_t id)
     return e->table + (ptrdiff_t)(id / LANES) * e->width * LANES + id % LANES;
 }
 
+/* Sets y to scale E[token]. */
+static void token_row(const struct embedding *e, int32_t id, float *y)
+{
+    if (e->bytes) {
+        assert(id >= 0 && (e->types || id < e->vocab));
+        for (int j = 0; j < e->width; j++)
+            y[j] = e->scale * rapt__int8_element(e->bytes, e->scales, e->width, id % e->vocab, j);
+        return;
+    }
+    const float *from = table_row(e, id);
+    for (int j = 0; j < e->width; j++) y[j] = e->scale * from[(ptrdiff_t)j * LANES];
+}
+
 static void embed_row(const struct embedding *e, int32_t id, int position, float *y)
 {
-    const float *from = table_row(e, id);
     const float *at = e->positions ? e->positions + (ptrdiff_t)position * e->width : NULL;
-    bool zero = e->first_is_zero && position == 0;
     const float *type = e->types ? e->types + (ptrdiff_t)(id / e->vocab) * e->width : NULL;
-    for (int j = 0; j < e->width; j++) y[j] = zero ? 0 : e->scale * from[(ptrdiff_t)j * LANES];
+    if (e->first_is_zero && position == 0)
+        memset(y, 0, (size_t)e->width * sizeof *y);
+    else
+        token_row(e, id, y);
     for (int j = 0; type && j < e->width; j++) y[j] += type[j];
     if (!at) return;
     for (int j = 0; j < e->width; j++) y[j] += at[j];

@@ -1,24 +1,33 @@
 /* int8.c - y = x W' + b with 8-bit integers for whole arrays (the arithmetic is in kernel/int8.h).
 
-   The rows of x are quantized once, into memory of the caller, so that several products can read
-   them. y is split into units as in gemm_builtin.c; a unit multiplies over the whole depth,
-   finishes its sums in registers and applies the activation while its results are in the cache.
-   Each row is quantized by itself, and sums are exact, so no split changes a bit. */
+   Rows of x are quantized into the buffer `pack`, as many as fit, and then multiplied. y is split
+   into units as in gemm_builtin.c; a unit multiplies over the whole depth, finishes its sums in
+   registers and applies the activation while its results are in the cache. Each row is quantized by
+   itself, and sums are exact, so no split changes a bit. */
 #include "kernel/int8.h"
 #include "op/gemm.h"
 
 #include <assert.h>
 
-struct int8_rows rapt__int8_rows_take(struct arena *arena, int rows, int depth)
+struct quantized { /* rows, in the buffer `pack` */
+    float *scale;
+    int32_t *sum; /* of the elements of q */
+    int8_t *q;    /* rapt__int8_row(depth) bytes apart */
+};
+
+/* Returns how many quantized rows fit into the buffer, at least 1. */
+static int rows_at_once(int depth)
 {
-    return (struct int8_rows){
-        .q = rapt__arena_take(arena, (size_t)rows, (size_t)rapt__int8_row(depth)),
-        .scale = rapt__arena_take(arena, (size_t)rows, sizeof(float)),
-        .sum = rapt__arena_take(arena, (size_t)rows, sizeof(int32_t))};
+    size_t row = (size_t)rapt__int8_row(depth) + sizeof(float) + sizeof(int32_t);
+    int rows = (int)(PACK_FLOATS * sizeof(float) / row);
+    return rows < LANES ? rows : rows / LANES * LANES; /* rows of q begin at a cache line */
 }
 
-void rapt__int8_quantize(const struct exec_context *c, const float *x, ptrdiff_t x_row, int rows,
-                         int depth, const struct int8_rows *to)
+_Static_assert(PACK_FLOATS * sizeof(float) > INT8_MAX_DEPTH + 3 * INT8_LINE,
+               "pack holds a row of any depth");
+
+static void quantize(const struct exec_context *c, const float *x, ptrdiff_t x_row, int rows,
+                     int depth, const struct quantized *to)
 {
     const struct int8_kernels *k = rapt__int8_kernels(c->kernels->isa);
     ptrdiff_t q_row = rapt__int8_row(depth);
@@ -39,8 +48,7 @@ enum { UNIT_PANELS = 64, FEW_PANELS = 8 }; /* most and fewest panels of a unit *
 
 /* A unit's panels take at most half of the L2 cache, so that units of other rows find them there. A
    team gets several units per member, of equal shares. */
-static struct partition partition(const struct exec_context *c, const struct int8_linear *l,
-                                  int rows)
+static struct partition partition(const struct exec_context *c, const struct linear *l, int rows)
 {
     int team = c->team->size, panels = rapt__ceil_div(l->out, LANES);
     size_t fit = rapt__second_level_size() / 2 / rapt__max_size(rapt__int8_panel(l->in), 1);
@@ -53,8 +61,10 @@ static struct partition partition(const struct exec_context *c, const struct int
     return p;
 }
 
+/* activated: where the activation of y[0][0] is stored. */
 static void multiply_unit(const struct exec_context *c, const struct int8_block *whole,
-                          const struct partition *p, int index, enum activation activation)
+                          const struct partition *p, int index, enum activation activation,
+                          float *activated)
 {
     struct int8_block b = *whole;
     ptrdiff_t row = (ptrdiff_t)(index % p->row_parts) * p->rows;
@@ -70,15 +80,14 @@ static void multiply_unit(const struct exec_context *c, const struct int8_block 
     b.y += row * b.y_row + column;
     rapt__int8_kernels(c->kernels->isa)->gemm(&b);
     if (activation == ACTIVATION_NONE) return;
-    for (int r = 0; r < b.rows; r++) {
-        float *y = b.y + r * b.y_row;
-        c->kernels->activate(activation, y, y, (size_t)b.columns);
-    }
+    float *out = activated + (b.y - whole->y);
+    for (int r = 0; r < b.rows; r++)
+        c->kernels->activate(activation, b.y + r * b.y_row, out + r * b.y_row, (size_t)b.columns);
 }
 
-void rapt__int8_forward(const struct exec_context *c, const struct int8_linear *l,
-                        const struct int8_rows *x, int rows, float *y, ptrdiff_t y_row,
-                        enum activation activation)
+static void multiply(const struct exec_context *c, const struct linear *l,
+                     const struct quantized *x, int rows, float *y, ptrdiff_t y_row,
+                     enum activation activation, float *activated)
 {
     const struct int8_block whole = {.rows = rows,
                                      .columns = l->out,
@@ -87,7 +96,7 @@ void rapt__int8_forward(const struct exec_context *c, const struct int8_linear *
                                      .q_row = rapt__int8_row(l->in),
                                      .q_scale = x->scale,
                                      .q_sum = x->sum,
-                                     .w = l->weight,
+                                     .w = l->bytes,
                                      .w_scale = l->scale,
                                      .bias = l->bias,
                                      .y = y,
@@ -95,7 +104,25 @@ void rapt__int8_forward(const struct exec_context *c, const struct int8_linear *
     if (rows > 0 && l->out > 0) {
         struct partition p = partition(c, l, rows);
         for (int t; (t = rapt__team_take(c->team)) < p.row_parts * p.panel_parts;)
-            multiply_unit(c, &whole, &p, t, activation);
+            multiply_unit(c, &whole, &p, t, activation, activated);
     }
     rapt__team_barrier(c->team);
+}
+
+void rapt__int8_forward(const struct exec_context *c, const struct linear *layers, int count,
+                        const float *x, ptrdiff_t x_row, int rows, float *const *y, ptrdiff_t y_row,
+                        enum activation activation, float *activated)
+{
+    int depth = layers->in, at_once = rows_at_once(depth);
+    struct quantized q = {.scale = c->pack};
+    q.sum = (int32_t *)(c->pack + at_once);
+    q.q = (int8_t *)(q.sum + at_once);
+    for (int first = 0; first == 0 || first < rows; first += at_once) {
+        int now = rapt__min(rows - first, at_once);
+        ptrdiff_t at = first * y_row;
+        quantize(c, x + first * x_row, x_row, now, depth, &q);
+        for (int i = 0; i < count; i++)
+            multiply(c, &layers[i], &q, now, y[i] + at, y_row, activation,
+                     activated ? activated + at : NULL);
+    }
 }

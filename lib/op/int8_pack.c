@@ -11,15 +11,16 @@ size_t rapt__int8_weight_bytes(int out, int in)
 }
 
 void rapt__int8_pack(const struct exec_context *c, const float *panels, int out, int in,
-                     int8_t *weight, float *scale)
+                     const float *factors, int8_t *weight, float *scale)
 {
     const struct int8_kernels *k = rapt__int8_kernels(c->kernels->isa);
     size_t panel = rapt__int8_panel(in);
     for (int p; (p = rapt__team_take(c->team)) < rapt__ceil_div(out, LANES);) {
-        float scales[LANES];
+        float scales[LANES], given[LANES] = {0};
         const float *from = panels + (ptrdiff_t)p * in * LANES;
         size_t columns = (size_t)rapt__min(out - p * LANES, LANES);
-        k->quantize_panel(from, in, weight + (size_t)p * panel, scales);
+        if (factors) memcpy(given, factors + (ptrdiff_t)p * LANES, columns * sizeof *given);
+        k->quantize_panel(from, in, given, weight + (size_t)p * panel, scales);
         memcpy(scale + (ptrdiff_t)p * LANES, scales, columns * sizeof *scales);
     }
     rapt__team_barrier(c->team);
@@ -68,13 +69,13 @@ void rapt__int8_pack_bytes(const struct exec_context *c, const int8_t *rows, int
     rapt__team_barrier(c->team);
 }
 
-void rapt__int8_gather(const struct exec_context *c, const struct int8_linear *l,
-                       const int32_t *rows, int count, int8_t *weight, float *scale, float *bias)
+void rapt__int8_gather(const struct exec_context *c, const struct linear *l, const int32_t *rows,
+                       int count, int8_t *weight, float *scale, float *bias)
 {
     size_t begin, end;
     while (rapt__team_part(c->team, (size_t)count, LANES, &begin, &end))
         for (int n = (int)begin; n < (int)end; n++) {
-            const int8_t *from = l->weight + row_at(rows[n], l->in);
+            const int8_t *from = l->bytes + row_at(rows[n], l->in);
             int8_t *to = weight + row_at(n, l->in);
             for (ptrdiff_t k = 0; k < l->in; k += INT8_GROUP)
                 memcpy(to + k * LANES, from + k * LANES, INT8_GROUP);
@@ -83,4 +84,10 @@ void rapt__int8_gather(const struct exec_context *c, const struct int8_linear *l
         }
     if (c->team->rank == 0) clear_padding(weight, count, l->in);
     rapt__team_barrier(c->team);
+}
+
+float rapt__int8_element(const int8_t *weight, const float *scale, int in, int n, int k)
+{
+    return (float)weight[row_at(n, in) + k / INT8_GROUP * INT8_GROUP * LANES + k % INT8_GROUP] *
+           scale[n];
 }

@@ -3,12 +3,28 @@
        dx = dy W        dW = dy' x        db = sum of dy over rows
 
    W [out][in] is in panels (kernel/kernel.h). x is [rows][in]; y and dy are [rows][out]. */
+#include "kernel/int8.h"
 #include "op/gemm.h"
+
+struct linear rapt__linear_part(const struct linear *l, int first, int count)
+{
+    struct linear part = *l;
+    if (l->weight) part.weight += (ptrdiff_t)first * l->in;
+    if (l->bytes) part.bytes += first / LANES * (ptrdiff_t)rapt__int8_panel(l->in);
+    if (l->bytes) part.scale += first;
+    if (l->bias) part.bias += first;
+    part.out = count;
+    return part;
+}
 
 void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
                           ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row,
                           enum activation activation, float *activated)
 {
+    if (l->bytes) {
+        rapt__int8_forward(c, l, 1, x, x_row, rows, &y, y_row, activation, activated);
+        return;
+    }
     rapt__gemm(c, &(struct gemm){.rows = rows,
                                  .columns = l->out,
                                  .depth = l->in,

@@ -81,7 +81,7 @@ void rapt__loss(const struct exec_context *c, const struct linear *l, const floa
     struct parts parts = parts_of(rows, l->in, vocab);
     float *logits = workspace;
     struct loss_sums *of_rows = (void *)(workspace + parts.sums);
-    struct linear back = {workspace + parts.transposed, NULL, vocab, l->in};
+    struct linear back = {.weight = workspace + parts.transposed, .in = vocab, .out = l->in};
     if (dx) rapt__linear_transpose(c, l, workspace + parts.transposed);
     for (int r = 0; r < rows; r += step) {
         const float *from = x + (ptrdiff_t)r * l->in;

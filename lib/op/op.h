@@ -66,9 +66,13 @@ rapt_status rapt__openblas_load(rapt_message *why);
    panels; b is [out] or NULL; y is [rows][out]. activated receives activation(y), with rows y_row
    apart, and may be y; it is not used with ACTIVATION_NONE. */
 struct linear {
-    const float *weight, *bias;
+    const float *weight, *bias; /* weight NULL: [out][in] in panels of bytes instead */
     int in, out;
+    const int8_t *bytes; /* only forward (int8.c); kernel/int8.h has the arithmetic */
+    const float *scale;  /* [out] of the rows of bytes */
 };
+/* Returns the layer with outputs [first, first + count) only; first is a multiple of 16. */
+struct linear rapt__linear_part(const struct linear *l, int first, int count);
 void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
                           ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row,
                           enum activation activation, float *activated);
@@ -84,44 +88,31 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                   const float *x, ptrdiff_t x_row, const float *dy,
                                   ptrdiff_t dy_row, int rows, float *dweight, float *dbias);
 
-/* ---- int8.c: the same with 8-bit integers; kernel/int8.h has the arithmetic ----
-   Weights are packed once by int8_pack.c; rows are quantized at run time, once for all products
-   that read them. in <= INT8_MAX_DEPTH. */
-struct int8_linear {
-    const int8_t *weight; /* [out][in] in panels of bytes */
-    const float *scale;   /* [out] */
-    const float *bias;    /* [out] or NULL */
-    int in, out;
-};
-struct int8_rows {
-    int8_t *q; /* [rows], rapt__int8_row(depth) bytes apart */
-    float *scale;
-    int32_t *sum; /* [rows] sums of the elements of q */
-};
-/* Lays out quantized rows. */
-struct int8_rows rapt__int8_rows_take(struct arena *arena, int rows, int depth);
-/* Quantizes x [rows][depth], rows x_row floats apart. */
-void rapt__int8_quantize(const struct exec_context *c, const float *x, ptrdiff_t x_row, int rows,
-                         int depth, const struct int8_rows *to);
-/* Sets y [rows][out] = activation(x W' + b), rows y_row floats apart. x has l->in columns. */
-void rapt__int8_forward(const struct exec_context *c, const struct int8_linear *l,
-                        const struct int8_rows *x, int rows, float *y, ptrdiff_t y_row,
-                        enum activation activation);
+/* ---- int8.c ---- */
+/* Computes `count` layers in bytes that read the same x, which is quantized once; layer i writes
+   y[i]. The rest is as in rapt__linear_forward. in is at most INT8_MAX_DEPTH. Overwrites c->pack.
+ */
+void rapt__int8_forward(const struct exec_context *c, const struct linear *layers, int count,
+                        const float *x, ptrdiff_t x_row, int rows, float *const *y, ptrdiff_t y_row,
+                        enum activation activation, float *activated);
 
 /* ---- int8_pack.c ---- */
 /* Returns the bytes of weights [out][in]. */
 size_t rapt__int8_weight_bytes(int out, int in);
-/* Quantizes weights [out][in] in panels of floats: sets weight and scale [out]. */
+/* Quantizes weights [out][in] in panels of floats: sets weight and scale [out]. factors [out] or
+   NULL: of rows that were made from integers, else 0; see struct int8_kernels. */
 void rapt__int8_pack(const struct exec_context *c, const float *panels, int out, int in,
-                     int8_t *weight, float *scale);
+                     const float *factors, int8_t *weight, float *scale);
 /* Whether no byte is -128, which no weight may be. */
 bool rapt__int8_symmetric(const int8_t *bytes, size_t count);
 /* Packs weights that were quantized elsewhere, in plain rows [out][in]. */
 void rapt__int8_pack_bytes(const struct exec_context *c, const int8_t *rows, int out, int in,
                            int8_t *weight);
 /* Copies `count` rows of l to weight, scale and bias (not if l has none). */
-void rapt__int8_gather(const struct exec_context *c, const struct int8_linear *l,
-                       const int32_t *rows, int count, int8_t *weight, float *scale, float *bias);
+void rapt__int8_gather(const struct exec_context *c, const struct linear *l, const int32_t *rows,
+                       int count, int8_t *weight, float *scale, float *bias);
+/* Returns element k of row n of weights in bytes with `in` inputs, as a float. */
+float rapt__int8_element(const int8_t *weight, const float *scale, int in, int n, int k);
 
 /* ---- embed.c: y[r] = scale * E[token] + T[type] + P[position of r], then dropout ----
    ids[r] is token + type * vocab. d may be NULL for no dropout. E is [vocab][width] in panels; T is
@@ -130,6 +121,8 @@ void rapt__int8_gather(const struct exec_context *c, const struct int8_linear *l
    first_is_zero, scale * E[token] is replaced by 0 at position 0. */
 struct embedding {
     const float *table, *types, *positions;
+    const int8_t *bytes; /* if table is NULL: E in panels of bytes, */
+    const float *scales; /* [vocab] and the scales of its rows; only forward */
     int vocab, width;
     float scale;
     bool first_is_zero;

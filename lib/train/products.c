@@ -60,7 +60,8 @@ static void measure_all(struct team *team, void *argument)
     for (int i = 0; i < count; i++) {
         int out = which[i]->rows, in = which[i]->columns,
             rows = rows_for(which[i], m->rows, l->floats);
-        const struct linear linear = {t->model->block + which[i]->offset, NULL, in, out};
+        const struct linear linear = {
+            .weight = t->model->block + which[i]->offset, .in = in, .out = out};
         rapt__products_measure(&c, &t->products, &linear, rows, t->m,
                                t->m + (size_t)rows * (size_t)in, t->gradients + which[i]->offset);
     }

@@ -275,7 +275,8 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
     rapt_train_limits l;
     if (!trainer || !model)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", trainer ? "model" : "trainer");
-    rapt_status status = rapt__struct_read(&o, sizeof o, options, "rapt_train_options", why);
+    rapt_status status = rapt__model_needs_floats(model, "trained", why);
+    if (!status) status = rapt__struct_read(&o, sizeof o, options, "rapt_train_options", why);
     if (!status) status = read_limits(&l, model, limits, why);
     if (!status) status = check_options(&o, model, why);
     if (!status) status = rapt__model_own_block(model, why);

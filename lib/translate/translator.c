@@ -29,7 +29,8 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
         {"min_length", o->min_length, 0, INT32_MAX},
         {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
         {"search_rules", (int)o->search_rules, RAPT_SEARCH_RULES_MODEL, RAPT_SEARCH_RULES_CT2},
-        {"preprocess", (int)o->preprocess, 0, RAPT_PREPROCESS_OPUS}};
+        {"preprocess", (int)o->preprocess, 0, RAPT_PREPROCESS_OPUS},
+        {"precision", (int)o->precision, 0, RAPT_PRECISION_INT8}};
     rapt_status status = RAPT_OK;
     for (size_t i = 0; !status && i < sizeof ranges / sizeof *ranges; i++)
         status =
@@ -66,13 +67,15 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
                         : own->batch_tokens ? "batch_tokens"
                         : own->threads      ? "threads"
                         : own->search_rules ? "search_rules"
-                                            : "preprocess";
-    if (own->batch || own->batch_tokens || own->threads || own->search_rules || own->preprocess)
+                        : own->preprocess   ? "preprocess"
+                        : own->precision    ? "precision"
+                                            : NULL;
+    if (fixed)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "options.%s cannot change between calls: it must be 0", fixed);
     own->batch = t->options.batch, own->batch_tokens = t->options.batch_tokens;
     own->threads = t->options.threads, own->search_rules = t->options.search_rules;
-    own->preprocess = t->options.preprocess;
+    own->preprocess = t->options.preprocess, own->precision = t->options.precision;
     if (!own->beams) own->beams = t->options.beams;
     fill_in(own);
     if (own->beams > t->options.beams)
@@ -240,6 +243,8 @@ static rapt_status open_file(rapt_translator *t, const char *path, rapt_message 
 {
     rapt_message reason = {"no memory for its tokenizers"};
     rapt_status status = rapt_model_import(&t->own_model, path, &t->allocator, why);
+    if (!status && t->options.precision == RAPT_PRECISION_INT8)
+        status = rapt_model_quantize(t->own_model, t->options.threads, why);
     if (status) return status;
     t->model = t->own_model;
     status = check_kind(t->model, RAPT_BAD_FILE, &reason);
@@ -254,6 +259,11 @@ static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
                                   rapt_message *why)
 {
     const rapt_config *c = rapt_model_config(model);
+    if (t->options.precision)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "options.precision is %d, but the model is not the translator's: call "
+                          "rapt_model_quantize first",
+                          (int)t->options.precision);
     t->model = model, t->source = source, t->target = target ? target : source;
     rapt_status status = check_kind(model, RAPT_BAD_ARGUMENT, why);
     if (!status && !source) {

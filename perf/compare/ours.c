@@ -166,7 +166,7 @@ static void multiply_ours(struct team *team, void *argument)
 {
     const struct product_work *w = argument;
     const struct exec_context c = {team, rapt__kernels(), w->pack, NULL};
-    const struct linear linear = {w->panels, NULL, w->in, w->out};
+    const struct linear linear = {.weight = w->panels, .in = w->in, .out = w->out};
     for (int i = 0; i < w->times; i++)
         if (w->pass == FORWARD)
             rapt__linear_forward(&c, &linear, w->x, w->in, w->rows, w->y, w->out, ACTIVATION_NONE,

@@ -88,7 +88,8 @@ static void try_shape(struct trial *t, int vocab, int kind, int rows, int max, i
     memset(panels, 0, sizeof panels);
     memcpy(panels, weight, sizeof *weight * (size_t)vocab); /* with depth 1, a panel is a row */
     t->rows = rows;
-    t->output = (struct linear){panels, kind == 0 && rows % 2 ? bias : NULL, 1, vocab};
+    t->output = (struct linear){
+        .weight = panels, .bias = kind == 0 && rows % 2 ? bias : NULL, .in = 1, .out = vocab};
     t->picks.max = max;
     t->picks.suppressed = suppressed;
     t->picks.suppressed_count = 0;

@@ -127,7 +127,7 @@ static void panels_of_rows(void **state)
         if (depth % 3 == 0) sprinkle(w, floats, (uint64_t)depth);
         for (int i = 0; (k = form_at(&i)) != NULL;) {
             memcpy(from, w, floats * sizeof *w);
-            k->quantize_panel(from, depth, got, scale);
+            k->quantize_panel(from, depth, NULL, got, scale);
             for (int n = 0; n < LANES; n++) {
                 for (int d = 0; d < depth; d++) x[d] = w[d * LANES + n];
                 oracle_quantize(depth, x, q, &want_scale);
@@ -137,6 +137,40 @@ static void panels_of_rows(void **state)
             }
             fenced_check(&row->x, floats, true);
             fenced_check(&row->q, bytes / 4, true);
+        }
+    }
+}
+
+/* Rows made from integers give these again with their factor, also if none of them is 127. A
+   factor that is too large, 0, negative, infinite or NaN is ignored. */
+static void factors_of_files(void **state)
+{
+    enum { DEPTH = 33 };
+    static const float factors[LANES] = {0x1p6f,  100,      3.7f,     12345.678f, 1e-20f, 1e20f,
+                                         0.0127f, 127,      1.0f / 3, 128,        0,      -3,
+                                         1000,    INFINITY, NAN,      1e30f};
+    float w[DEPTH * LANES], scale[LANES], own;
+    int whole[LANES][DEPTH], q[DEPTH];
+    int8_t got[(DEPTH + 3) * LANES];
+    const struct int8_kernels *k;
+    (void)state;
+    for (int n = 0; n < LANES; n++)
+        for (int d = 0; d < DEPTH; d++) {
+            bool taken = n < 10 || n == 12;
+            whole[n][d] = (int)(uniform(9, (size_t)(n * DEPTH + d)) * (n % 2 ? 255 : 61));
+            whole[n][d] -= n % 2 ? 127 : 30;
+            w[d * LANES + n] = (float)whole[n][d] * (1 / (taken ? factors[n] : 50));
+        }
+    w[12] = 0.1276f; /* times 1,000: 127.6 */
+    for (int i = 0; (k = form_at(&i)) != NULL;) {
+        k->quantize_panel(w, DEPTH, factors, got, scale);
+        for (int n = 0; n < LANES; n++) {
+            float x[DEPTH];
+            for (int d = 0; d < DEPTH; d++) x[d] = w[d * LANES + n];
+            oracle_quantize(DEPTH, x, q, &own);
+            assert_true(scale[n] == (n < 10 ? 1 / factors[n] : own));
+            for (int d = 0; d < DEPTH; d++)
+                assert_int_equal(got[d / 4 * 64 + n * 4 + d % 4], n < 10 ? whole[n][d] : q[d]);
         }
     }
 }
@@ -218,6 +252,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(halves, make_row, drop_row),
         cmocka_unit_test_setup_teardown(special_rows, make_row, drop_row),
         cmocka_unit_test_setup_teardown(panels_of_rows, make_row, drop_row),
+        cmocka_unit_test(factors_of_files),
         cmocka_unit_test(rounding_modes),
         cmocka_unit_test(flushed_denormals),
     };

@@ -42,7 +42,7 @@ static struct problem make(const struct shape *s)
     p.activated = p.y + rows * out;
     p.dx = p.activated + rows * out;
     p.dweight = p.dx + rows * in;
-    p.layer = (struct linear){p.panels, p.b, s->in, s->out};
+    p.layer = (struct linear){.weight = p.panels, .bias = p.b, .in = s->in, .out = s->out};
     return p;
 }
 

@@ -24,8 +24,6 @@ struct problem {
     int8_t *weight;
     int x_row, y_row;
     size_t y_size;
-    void *memory; /* of the rows */
-    struct int8_rows rows;
 };
 
 static void *zeros(size_t bytes)
@@ -39,7 +37,6 @@ static struct problem make(const struct shape *s)
 {
     size_t rows = (size_t)s->rows, in = (size_t)s->in, out = (size_t)s->out;
     struct problem p = {.s = *s, .x_row = s->in + 3, .y_row = s->out + 5};
-    struct arena arena = {.base = NULL};
     p.x = random_floats(rows * (size_t)p.x_row, 1);
     p.w = random_floats(in * out, 2);
     p.panels = to_panels(p.w, s->out, s->in);
@@ -48,36 +45,36 @@ static struct problem make(const struct shape *s)
     p.weight = zeros(rapt__int8_weight_bytes(s->out, s->in));
     p.y_size = rows * (size_t)p.y_row;
     p.y = floats(p.y_size);
-    rapt__int8_rows_take(&arena, s->rows, s->in);
-    p.memory = aligned_alloc(64, rapt__round_up_size(arena.used + 1, 64));
-    arena = rapt__arena_over(p.memory, arena.used, 0);
-    p.rows = rapt__int8_rows_take(&arena, s->rows, s->in);
     return p;
 }
 
 static void drop(struct problem *p)
 {
     free(p->x), free(p->w), free(p->panels), free(p->bias), free(p->scale), free(p->y);
-    free(p->weight), free(p->memory);
+    free(p->weight);
 }
 
-static struct int8_linear layer_of(const struct problem *p)
+static struct linear layer_of(const struct problem *p)
 {
-    return (struct int8_linear){p->weight, p->scale, p->s.bias ? p->bias : NULL, p->s.in, p->s.out};
+    return (struct linear){.bias = p->s.bias ? p->bias : NULL,
+                           .in = p->s.in,
+                           .out = p->s.out,
+                           .bytes = p->weight,
+                           .scale = p->scale};
 }
 
 static void pack(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
-    rapt__int8_pack(exec, p->panels, p->s.out, p->s.in, p->weight, p->scale);
+    rapt__int8_pack(exec, p->panels, p->s.out, p->s.in, NULL, p->weight, p->scale);
 }
 
 static void multiply(const struct exec_context *exec, void *argument)
 {
     const struct problem *p = argument;
-    const struct int8_linear l = layer_of(p);
-    rapt__int8_quantize(exec, p->x, p->x_row, p->s.rows, p->s.in, &p->rows);
-    rapt__int8_forward(exec, &l, &p->rows, p->s.rows, p->y, p->y_row, p->s.activation);
+    const struct linear l = layer_of(p);
+    rapt__linear_forward(exec, &l, p->x, p->x_row, p->s.rows, p->y, p->y_row, p->s.activation,
+                         p->y);
 }
 
 /* Sets y to what the definition says; the gaps between rows stay 0. */
@@ -153,13 +150,54 @@ static void rows_are_independent(void **state)
     drop(&p);
 }
 
+/* ---- several layers, many rows ---- */
+
+struct layers {
+    struct linear layer[3];
+    float *x, *y[3];
+    int rows, y_row;
+};
+
+static void multiply_layers(const struct exec_context *exec, void *argument)
+{
+    const struct layers *l = argument;
+    rapt__int8_forward(exec, l->layer, 3, l->x, l->layer->in, l->rows, l->y, l->y_row,
+                       ACTIVATION_NONE, NULL);
+}
+
+/* Layers that share their quantized rows compute what each computes alone, also with more rows than
+   the buffer holds at once; parts of a layer compute its columns. */
+static void layers_share_rows(void **state)
+{
+    enum { ROWS = 5000, IN = 600 };
+    struct layers l = {.rows = ROWS, .y_row = 40};
+    struct problem p = make(&(struct shape){ROWS, IN, 40, true, ACTIVATION_NONE});
+    (void)state;
+    p.x_row = IN;
+    run_exec(2, pack, &p);
+    run_exec(2, multiply, &p);
+    l.layer[0] = layer_of(&p), l.x = p.x;
+    l.layer[1] = rapt__linear_part(&l.layer[0], 16, 17);
+    l.layer[2] = rapt__linear_part(&l.layer[0], 32, 8);
+    for (int i = 0; i < 3; i++) l.y[i] = floats(ROWS * 40);
+    run_exec(2, multiply_layers, &l);
+    for (int r = 0; r < ROWS; r++) {
+        const float *want = p.y + (ptrdiff_t)r * p.y_row;
+        assert_memory_equal(l.y[0] + r * 40, want, 40 * sizeof *want);
+        assert_memory_equal(l.y[1] + r * 40, want + 16, 17 * sizeof *want);
+        assert_memory_equal(l.y[2] + r * 40, want + 32, 8 * sizeof *want);
+    }
+    for (int i = 0; i < 3; i++) free(l.y[i]);
+    drop(&p);
+}
+
 /* ---- weights ---- */
 
 struct bytes { /* weights in plain rows, and as packed by the team */
     int out, in, count;
     int8_t *rows, *packed;
     const int32_t *list;
-    struct int8_linear from;
+    struct linear from;
     float *scale, *bias;
 };
 
@@ -209,7 +247,11 @@ static void bytes_are_packed_and_gathered(void **state)
             memset(b.packed = whole, 99, size);
             run_exec(threads[t], pack_rows, &b);
             check_panels(&b, b.out, NULL);
-            b.from = (struct int8_linear){whole, scale, t % 2 ? bias : NULL, in, b.out};
+            b.from = (struct linear){.bias = t % 2 ? bias : NULL,
+                                     .in = in,
+                                     .out = b.out,
+                                     .bytes = whole,
+                                     .scale = scale};
             b.scale = got_scale, b.bias = t % 2 ? got_bias : NULL;
             for (b.count = 1; b.count <= COUNT(list); b.count++) {
                 b.packed = zeros(rapt__int8_weight_bytes(b.count, in));
@@ -273,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_the_definition),
         cmocka_unit_test(rows_are_independent),
+        cmocka_unit_test(layers_share_rows),
         cmocka_unit_test(bytes_are_packed_and_gathered),
         cmocka_unit_test(floats_are_packed_by_rows),
         cmocka_unit_test(minus_128_is_found),

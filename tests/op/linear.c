@@ -57,7 +57,8 @@ static void drop(struct problem *p)
 
 static struct linear layer(const struct problem *p)
 {
-    return (struct linear){p->panels, p->bias ? p->b : NULL, p->in, p->out};
+    return (struct linear){
+        .weight = p->panels, .bias = p->bias ? p->b : NULL, .in = p->in, .out = p->out};
 }
 
 static void run_forward(const struct exec_context *exec, void *argument)
@@ -292,7 +293,7 @@ static void transposed_weights_are_the_transpose(void **state)
         int out = sizes[s][0], in = sizes[s][1];
         float *w = random_floats((size_t)(out * in), 7), *panels = to_panels(w, out, in);
         size_t size = rapt__panels_size((size_t)in, (size_t)out);
-        struct turning t = {{panels, NULL, in, out}, floats(size)};
+        struct turning t = {{.weight = panels, .in = in, .out = out}, floats(size)};
         run_exec(2, run_transpose, &t);
         for (int o = 0; o < out; o++)
             for (int i = 0; i < in; i++)

@@ -24,7 +24,7 @@ static struct problem make(int rows, int in, int vocab, float smoothing)
     p.w = random_floats((size_t)(vocab * in), 2);
     p.panels = to_panels(p.w, vocab, in);
     p.b = random_floats((size_t)vocab, 3);
-    p.layer = (struct linear){p.panels, p.b, in, vocab};
+    p.layer = (struct linear){.weight = p.panels, .bias = p.b, .in = in, .out = vocab};
     p.labels = calloc((size_t)rows + 1, sizeof *p.labels);
     assert_non_null(p.labels);
     for (int r = 0; r < rows; r++) /* one in eight has no label */

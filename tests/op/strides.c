@@ -109,7 +109,7 @@ static void test_forward(void **state)
     for (size_t r = 0; r < FORWARD_ROWS; r++)
         memcpy(p.x + r * FAR, rows + r * INPUTS, INPUTS * sizeof *rows);
     p.weight = random_floats(rapt__panels_size(OUTPUTS, INPUTS), 5);
-    p.layer = (struct linear){p.weight, NULL, INPUTS, OUTPUTS};
+    p.layer = (struct linear){.weight = p.weight, .in = INPUTS, .out = OUTPUTS};
     p.y = floats(FORWARD_ROWS * OUTPUTS);
     for (int threads = 1; threads <= 3; threads++) {
         memset(p.y, 0, FORWARD_ROWS * OUTPUTS * sizeof *p.y);

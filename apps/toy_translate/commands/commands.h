@@ -96,9 +96,9 @@ struct search {
     int beam, nbest, batch_tokens, threads, min_length, no_repeat_ngram;
     double length_penalty;
     double max_length_factor;                  /* 0: that of the model or its project */
-    const char *like, *preprocess, *shortlist; /* NULL: not given */
+    const char *like, *preprocess, *shortlist, *precision; /* NULL: not given */
 };
-enum { SEARCH_ROWS = 12 };
+enum { SEARCH_ROWS = 13 };
 extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);

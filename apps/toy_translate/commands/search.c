@@ -50,6 +50,8 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
          "opus: prepare sources like the scripts of OPUS-MT [none]", 0, 0, 0},
         {"shortlist", OPTION_INPUT, &search->shortlist, "FILE",
          "lexical shortlist: consider only its target tokens for the words of the source", 0, 0, 0},
+        {"precision", OPTION_CHOICE, &search->precision, "f32|int8",
+         "int8: quantize the model to 8-bit integers, which is faster and takes less memory [f32]", 0, 0, 0},
         batch_row(&search->batch_tokens),
         threads_row(&search->threads),
     };
@@ -106,7 +108,10 @@ int search_open(const struct search *search, const char *command, rapt_translato
     int code = model_open(&model, search->model);
     if (code != EXIT_OK) return code;
     const rapt_translator_options options = options_of(search, model);
-    if (search->nbest > options.beams)
+    const bool bytes = search->precision != NULL && strcmp(search->precision, "int8") == 0;
+    if (bytes && rapt_model_quantize(model, options.threads, &why) != RAPT_OK)
+        code = failed("%s: %s", search->model, why.text);
+    else if (search->nbest > options.beams)
         code = usage_error("%s: --nbest %d is more than the model's beam size, %d: give --beam",
                            command, search->nbest, options.beams);
     else if (rapt_translator_create(translator, model, NULL, NULL, &options, NULL, &why) != RAPT_OK)
