@@ -31,6 +31,7 @@ struct oracle_model {
     double *self;    /* the next weights of self-attention are written here,
                         [layers][heads][rows][rows]; may be NULL */
     const rapt_alignment *alignment; /* guided alignment of the batch; NULL: none */
+    int int8;                        /* not 0: matrices multiply quantized rows (int8.h) */
     double guided;                   /* its weight; its loss is added to terms */
     double terms; /* added to: (baseline - reward) log p[chosen] - entropy H(p) of all
                      sampled keys */

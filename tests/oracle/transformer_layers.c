@@ -1,6 +1,9 @@
 /* transformer_layers.c - the parameters of a model by name, in double, layer by layer. */
 #include "transformer_layers.h"
 
+#include "int8.h"
+#include "op.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +12,23 @@
 double *oracle_zeros(int rows, int columns)
 {
     return calloc((size_t)rows * (size_t)columns + 1, sizeof(double));
+}
+
+void oracle_affine(const struct oracle_model *m, int rows, int in, int out, const double *x,
+                   const double *w, const double *b, double *y)
+{
+    double *rounded = oracle_zeros(rows, in);
+    float *row = malloc(sizeof *row * (size_t)in), scale;
+    int *q = malloc(sizeof *q * (size_t)in);
+    for (int r = 0; r < rows; r++) {
+        for (int i = 0; i < in; i++) row[i] = (float)x[r * in + i];
+        oracle_quantize(in, row, q, &scale);
+        for (int i = 0; i < in; i++) rounded[r * in + i] = q[i] * (double)scale;
+    }
+    oracle_linear(rows, in, out, m->int8 ? rounded : x, w, b, y);
+    free(rounded);
+    free(row);
+    free(q);
 }
 
 double *oracle_find(const struct oracle_model *m, const char *name)

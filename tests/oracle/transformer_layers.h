@@ -21,6 +21,10 @@ struct oracle_past {
 };
 
 double *oracle_zeros(int rows, int columns);
+/* Computes y = x w' + b; if the model is int8, with each row of x replaced by what it is quantized
+   to. */
+void oracle_affine(const struct oracle_model *m, int rows, int in, int out, const double *x,
+                   const double *w, const double *b, double *y);
 /* Returns the data of a parameter, or NULL if there is none of that name. */
 double *oracle_find(const struct oracle_model *m, const char *name);
 /* Finds those of <scope><name>.weight and .bias. */

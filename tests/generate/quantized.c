@@ -1,0 +1,331 @@
+/* quantized.c - a model in 8 bits agrees with the definition, in which every matrix is quantized
+   and multiplies quantized rows; no bit depends on threads, instruction set, batch, or the number
+   of tokens per call; and what needs floats is refused. */
+#include "generate/small_session.h"
+
+#include "oracle/int8.h"
+#include "oracle/transformer.h"
+#include "skips.h"
+
+#include <rapt/train.h>
+
+static void quantize(rapt_model *model)
+{
+    rapt_message why = {""};
+    if (rapt_model_quantize(model, 2, &why)) fail_msg("%s", why.text);
+}
+
+static rapt_model *quantized_model(const rapt_config *c, uint64_t seed)
+{
+    rapt_model *model = small_model(c, seed);
+    quantize(model);
+    return model;
+}
+
+static float *read_tensor(const rapt_model *model, int i)
+{
+    rapt_tensor t = rapt_model_tensor(model, i);
+    float *data = malloc(sizeof *data * (size_t)t.rows * (size_t)t.columns);
+    assert_int_equal(rapt_model_read(model, i, data, NULL), RAPT_OK);
+    return data;
+}
+
+/* ---- parameters ---- */
+
+/* Whether a parameter is a matrix that multiplies rows, or a table of embeddings. */
+static bool is_matrix(const char *name)
+{
+    static const char *const suffixes[] = {
+        "qkv.weight",   "out.weight",    "q.weight",      "kv.weight",        "in.weight",
+        "input.weight", "forget.weight", "source.weight", "embedding.weight", "output.weight"};
+    size_t length = strlen(name);
+    for (int i = 0; i < COUNT(suffixes); i++) {
+        size_t n = strlen(suffixes[i]);
+        if (length >= n && strcmp(name + length - n, suffixes[i]) == 0 && !strstr(name, "score."))
+            return true;
+    }
+    return false;
+}
+
+/* Checks that rows of a matrix are what they are quantized to, and that others are unchanged. */
+static void check_tensor(const rapt_model *before, const rapt_model *after, int i)
+{
+    rapt_tensor t = rapt_model_tensor(after, i);
+    float *old = read_tensor(before, i), *new = read_tensor(after, i), scale;
+    int *q = malloc(sizeof *q * (size_t)t.columns);
+    for (int r = 0; r < t.rows; r++) {
+        const float *from = old + r * t.columns, *to = new + r *t.columns;
+        oracle_quantize(t.columns, from, q, &scale);
+        for (int k = 0; k < t.columns; k++)
+            if (to[k] != (is_matrix(t.name) ? (float)q[k] * scale : from[k]))
+                fail_msg("%s[%d][%d] is %g, was %g", t.name, r, k, (double)to[k], (double)from[k]);
+    }
+    free(old), free(new), free(q);
+}
+
+static void test_parameters(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(small_configs); i++) {
+        rapt_model *before = small_model(&small_configs[i], 7);
+        rapt_model *after = quantized_model(&small_configs[i], 7);
+        for (int t = 0; t < rapt_model_tensors(before); t++) check_tensor(before, after, t);
+        assert_int_equal(rapt_model_parameters(before), rapt_model_parameters(after));
+        assert_int_equal(rapt_model_check(after, NULL), RAPT_OK);
+        quantize(after); /* does nothing */
+        for (int t = 0; t < rapt_model_tensors(before); t++) check_tensor(before, after, t);
+        rapt_model_free(before);
+        rapt_model_free(after);
+    }
+}
+
+/* The parameters of a saved model, quantized again, are the same integers. */
+static void test_saved(void **state)
+{
+    (void)state;
+    static char file[1 << 20];
+    size_t size;
+    rapt_model *model = quantized_model(&larger, 8), *again = NULL;
+    assert_int_equal(rapt_model_save_memory(model, file, sizeof file, &size, NULL, 0, NULL),
+                     RAPT_OK);
+    assert_int_equal(rapt_model_load_memory(&again, file, size, NULL, NULL, NULL), RAPT_OK);
+    quantize(again);
+    for (int i = 0; i < rapt_model_tensors(model); i++) {
+        rapt_tensor t = rapt_model_tensor(model, i);
+        float *x = read_tensor(model, i), *y = read_tensor(again, i);
+        for (int k = 0; k < t.rows * t.columns; k++)
+            assert_true(fabsf(x[k] - y[k]) <= 0x1p-22f * fabsf(x[k])); /* the scale's rounding */
+        free(x), free(y);
+    }
+    rapt_model_free(model);
+    rapt_model_free(again);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    rapt_config c = larger;
+    c.width = 192, c.ffn_width = 384;
+    rapt_model *model = small_model(&c, 9);
+    size_t before = rapt_model_bytes(model);
+    quantize(model);
+    assert_true(rapt_model_bytes(model) < before * 3 / 10);
+    rapt_model_free(model);
+}
+
+/* A row with a NaN makes logits NaN, as in floats, and rapt_model_check names the parameter. */
+static void test_not_finite(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&larger, 10);
+    int index = rapt_model_find(model, "encoder.layers.1.self_attn.qkv.weight");
+    float *data = read_tensor(model, index);
+    rapt_message why = {""};
+    data[5] = NAN;
+    assert_int_equal(rapt_model_write(model, index, data, NULL), RAPT_OK);
+    quantize(model);
+    assert_int_equal(rapt_model_check(model, &why), RAPT_NOT_FINITE);
+    assert_non_null(strstr(why.text, "encoder.layers.1.self_attn.qkv.weight"));
+    free(data);
+    rapt_model_free(model);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    const rapt_save_options packed = {.size = sizeof packed, .packed = 1};
+    const rapt_train_limits limits = {.size = sizeof limits};
+    rapt_model *model = quantized_model(&larger, 11);
+    rapt_trainer *trainer = NULL;
+    rapt_train_options options;
+    rapt_message why = {""};
+    float *data = read_tensor(model, 0);
+    assert_int_equal(rapt_model_write(model, 0, data, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "cannot be written to"));
+    assert_int_equal(rapt_model_save_with(model, "/nowhere/x", &packed, NULL, 0, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "cannot be saved packed"));
+    rapt_train_options_default(&options, sizeof options);
+    assert_int_equal(rapt_trainer_create(&trainer, model, &options, &limits, NULL, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "cannot be trained"));
+    assert_int_equal(rapt_model_quantize(model, -1, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "threads"));
+    free(data);
+    rapt_model_free(model);
+}
+
+/* ---- the definition ---- */
+
+static const rapt_limits roomy = {.size = sizeof roomy,
+                                  .batch = 8,
+                                  .beams = 1,
+                                  .source_tokens = 96,
+                                  .target_length = 12,
+                                  .target_tokens = 96};
+static const int source_lengths[] = {5, 1, 12, 0, 3}, target_lengths[] = {7, 12, 1, 4, 0};
+enum { BATCH = 5 };
+
+static struct oracle_sentence sentence(const rapt_tokens *t, int b)
+{
+    return (struct oracle_sentence){.number = b,
+                                    .first = t->starts[b],
+                                    .count = t->starts[b + 1] - t->starts[b],
+                                    .ids = t->ids + t->starts[b]};
+}
+
+struct tally {
+    int rows, near, far; /* rows of logits; those that agree, and that differ by more than 5 % */
+};
+
+static void compare_row(const float *got, const double *wanted, int n, struct tally *to)
+{
+    double size = 0, error = 0;
+    for (int i = 0; i < n; i++) {
+        size = fmax(size, fabs(wanted[i]));
+        error = fmax(error, fabs((double)got[i] - wanted[i]));
+    }
+    to->rows++;
+    to->near += error <= 2e-5 * (1 + size);
+    to->far += !(error <= 0.05 * (1 + size));
+}
+
+/* Compares the logits of every sentence with the oracle's. */
+static struct tally compare(struct oracle_model *oracle, const rapt_config *c, const float *logits,
+                            const rapt_tokens *source, const rapt_tokens *target)
+{
+    struct tally tally = {0};
+    for (int b = 0; b < BATCH; b++) {
+        struct oracle_sentence s = sentence(source, b), t = sentence(target, b);
+        bool both = c->kind == RAPT_KIND_ENCODER_DECODER;
+        double *states = calloc((size_t)(s.count * c->width) + 1, sizeof *states);
+        double *wanted = calloc((size_t)(t.count * c->target_vocab) + 1, sizeof *wanted);
+        if (both) oracle_encode(oracle, NULL, &s, states);
+        oracle_decode(oracle, NULL, both ? &s : NULL, states, &t, wanted, NULL);
+        for (int r = 0; r < t.count; r++)
+            compare_row(logits + (t.first + r) * c->target_vocab, wanted + r * c->target_vocab,
+                        c->target_vocab, &tally);
+        free(states), free(wanted);
+    }
+    return tally;
+}
+
+/* A float next to the middle of two integers may become the other one than the oracle's double, so
+   that a few rows differ. Most rows of floats differ from those of bytes. */
+static void test_definition(void **state)
+{
+    struct tally bytes = {0}, floats = {0};
+    (void)state;
+    for (int i = 0; i < COUNT(small_configs); i++) {
+        const rapt_config *c = &small_configs[i];
+        if (c->kind == RAPT_KIND_ENCODER_ONLY) continue;
+        rapt_model *model = quantized_model(c, (uint64_t)i + 20);
+        struct oracle_model *oracle = oracle_model_read(model);
+        rapt_session *session = session_of(model, &roomy, 2);
+        struct small_batch from, to;
+        const float *logits = NULL;
+        small_fill(&from, c->source_vocab ? c->source_vocab : 1, source_lengths, BATCH,
+                   (uint64_t)i);
+        small_fill(&to, c->target_vocab, target_lengths, BATCH, (uint64_t)i + 9);
+        const rapt_tokens source = small_source(c, &from.tokens);
+        assert_int_equal(rapt_encode(session, &source, NULL, NULL), RAPT_OK);
+        assert_int_equal(rapt_decode(session, &to.tokens, &logits, NULL), RAPT_OK);
+        for (int int8 = 0; int8 < 2; int8++) {
+            oracle->int8 = int8;
+            struct tally t = compare(oracle, c, logits, &from.tokens, &to.tokens);
+            struct tally *sum = int8 ? &bytes : &floats;
+            sum->rows += t.rows, sum->near += t.near, sum->far += t.far;
+        }
+        oracle_model_free(oracle);
+        rapt_session_free(session);
+        rapt_model_free(model);
+    }
+    print_message("%d of %d rows agree, %d with floats\n", bytes.near, bytes.rows, floats.near);
+    assert_true(bytes.rows > 100 && bytes.near >= bytes.rows * 9 / 10 && bytes.far == 0);
+    assert_true(floats.near < floats.rows / 4);
+}
+
+/* ---- equal bits ---- */
+
+static const int larger_source[] = {70, 3, 33, 17, 1, 16}, larger_target[] = {60, 80, 1, 20, 33, 2};
+
+/* Returns the logits of the batch. */
+static float *logits_of(const rapt_model *model, int threads, const struct small_batch *source,
+                        const struct small_batch *target)
+{
+    rapt_session *session = session_of(model, &larger_limits, threads);
+    const float *logits;
+    size_t size = (size_t)target->tokens.starts[target->tokens.batch] * 90 * sizeof(float);
+    assert_int_equal(rapt_encode(session, &source->tokens, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_decode(session, &target->tokens, &logits, NULL), RAPT_OK);
+    float *copy = small_copy(logits, size);
+    rapt_session_free(session);
+    return copy;
+}
+
+static void test_threads_and_machines(void **state)
+{
+    static const int threads[] = {1, 2, 3, 7};
+    rapt_isa sets[EQUAL_SETS], best = rapt_isa_used();
+    int count = equal_sets("generate/quantized, instruction sets", sets);
+    rapt_model *model = quantized_model(&larger, 3);
+    struct small_batch source, target;
+    float *first = NULL;
+    (void)state;
+    small_fill(&source, 70, larger_source, LARGER_BATCH, 1);
+    small_fill(&target, 90, larger_target, LARGER_BATCH, 2);
+    size_t size = (size_t)target.tokens.starts[LARGER_BATCH] * 90 * sizeof(float);
+    for (int s = 0; s < count; s++)
+        for (int t = 0; t < COUNT(threads); t++) {
+            assert_int_equal(rapt_isa_use(sets[s]), RAPT_OK);
+            float *logits = logits_of(model, threads[t], &source, &target);
+            if (first) assert_memory_equal(logits, first, size);
+            free(first);
+            first = logits;
+        }
+    free(first);
+    assert_int_equal(rapt_isa_use(best), RAPT_OK);
+    rapt_model_free(model);
+}
+
+/* A sentence alone, token by token, has the bits that it has in a batch at once. */
+static void test_alone(void **state)
+{
+    rapt_model *model = quantized_model(&larger, 4);
+    struct small_batch source, target;
+    (void)state;
+    small_fill(&source, 70, larger_source, LARGER_BATCH, 1);
+    small_fill(&target, 90, larger_target, LARGER_BATCH, 2);
+    float *all = logits_of(model, 2, &source, &target);
+    rapt_session *session = session_of(model, &larger_limits, 1);
+    for (int b = 0; b < LARGER_BATCH; b++) {
+        int first = source.tokens.starts[b], at = target.tokens.starts[b];
+        const int starts[] = {0, source.tokens.starts[b + 1] - first}, one[] = {0, 1};
+        const rapt_tokens alone = {1, source.tokens.ids + first, starts, NULL};
+        assert_int_equal(rapt_encode(session, &alone, NULL, NULL), RAPT_OK);
+        for (; at < target.tokens.starts[b + 1]; at++) {
+            const rapt_tokens token = {1, target.tokens.ids + at, one, NULL};
+            const float *logits;
+            assert_int_equal(rapt_decode(session, &token, &logits, NULL), RAPT_OK);
+            assert_memory_equal(logits, all + at * 90, 90 * sizeof *all);
+        }
+    }
+    free(all);
+    rapt_session_free(session);
+    rapt_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_saved),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_definition),
+        cmocka_unit_test(test_threads_and_machines),
+        cmocka_unit_test(test_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
