@@ -247,8 +247,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     size_t size;
     int alignments; /* if nonzero, fill in `alignment` and the fields that depend on it */
     /* Options that replace those of the translator. beams must not exceed the translator's; 0 means
-       the same number. batch, batch_tokens, threads, search_rules and preprocess cannot change and
-       must be 0. All other fields have their usual defaults. */
+       the same number. batch, batch_tokens, threads, search_rules, preprocess and precision cannot
+       change and must be 0. All other fields have their usual defaults. */
     const rapt_translator_options *options;
     /* [count] translation i begins with the tokens of prefix i. They count toward the length limit
        but do not affect scores (except with CT2), as in rapt_generate_options.prefix. The model

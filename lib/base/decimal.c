@@ -1,7 +1,7 @@
 /* decimal.c - converts floats to decimal text and back. Writing produces the shortest text (at most
    9 digits) that reads back as the same bits. Reading returns the nearest float, ties to even.
-   Everything is computed with integers, so the locale, rounding mode and flush-to-zero of the host
-   do not matter. */
+   Everything that a result depends on is computed with integers, so the locale, rounding mode and
+   flush-to-zero of the host do not matter. */
 #include "base/base.h"
 
 #include <float.h>
@@ -180,6 +180,24 @@ static bool read_exponent(const char **text, struct decimal *d)
     return any;
 }
 
+/* Returns the bits of a float near d >= 0, from its first digits. Rounding modes and flushed
+   denormals may make it worse, since it is only where the search begins. */
+static uint32_t estimate(const struct decimal *d)
+{
+    enum { FIRST = 15, RANGE = 60 };
+    double value = 0;
+    int n = d->count < FIRST ? d->count : FIRST, power = d->exponent - n;
+    if (d->exponent > RANGE || d->exponent < -RANGE) return d->exponent > 0 ? MAX_BITS : 0;
+    for (int i = 0; i < n; i++) value = 10 * value + d->digit[i];
+    for (; power > 0; power--) value *= 10;
+    for (; power < 0; power++) value /= 10;
+    if (!(value < (double)FLT_MAX)) return MAX_BITS;
+    float x = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
 bool rapt__float_read(const char *text, float *x)
 {
     struct decimal d = {0};
@@ -189,6 +207,9 @@ bool rapt__float_read(const char *text, float *x)
     if (*text == '.' && (text++, !read_digits(&text, &d, true))) return false;
     if ((*text == 'e' || *text == 'E') && !read_exponent(&text, &d)) return false;
     if (*text || !at_most(&d, MAX_BITS)) return false;
+    uint32_t near = estimate(&d); /* usually right, or a neighbor is */
+    if (near > 1 && !at_most(&d, near - 2)) low = near - 1;
+    if (near < MAX_BITS && at_most(&d, near + 1)) high = near + 1;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (at_most(&d, middle))

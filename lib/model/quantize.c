@@ -15,8 +15,10 @@ rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, 
 struct quantizing {
     const rapt_model *from;
     rapt_model *to;
-    float *factors; /* [rows of the largest parameter] of the parameter, if its file had integers */
-    int index;      /* the parameter */
+    size_t *first;  /* [parameters] the first row of each among all */
+    float *factors; /* [rows of all] of matrices that a file has in integers; else 0 */
+    struct arena arena;
+    int index; /* the parameter */
 };
 
 static void work_on_parameter(struct team *team, void *argument)
@@ -28,37 +30,50 @@ static void work_on_parameter(struct team *team, void *argument)
     const float *old = q->from->block + from->offset;
     float *new = q->to->block + to->offset;
     if (to->kind == IN_BYTES)
-        rapt__int8_pack(&c, old, to->rows, to->columns, q->factors, (int8_t *)new,
-                        (float *)rapt__scales_at(new, to->rows, to->columns));
+        rapt__int8_pack(&c, old, to->rows, to->columns, q->factors + q->first[q->index],
+                        (int8_t *)new, (float *)rapt__scales_at(new, to->rows, to->columns));
     else
         rapt__copy(&c, old, rapt__parameter_floats(to), new);
 }
 
-static rapt_status quantize_all(struct quantizing *q, int threads, rapt_message *why)
+/* Returns RAPT_BAD_ARGUMENT if the rows of a matrix are too long to be summed. */
+static rapt_status check_depths(const struct layout *l, rapt_message *why)
 {
-    const struct layout *l = &q->from->layout;
-    for (q->index = 0; q->index < l->count; q->index++) {
-        rapt_status status = rapt_model_scales(q->from, q->index, q->factors, NULL, why);
-        if (status) return status;
-        rapt__team_run(threads, work_on_parameter, q);
+    for (int i = 0; i < l->count; i++) {
+        const struct parameter *p = &l->parameters[i];
+        if (p->kind != IN_ROWS && p->columns > INT8_MAX_DEPTH)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "tensor %s has rows of %d, at most %d can be summed in 32 bits",
+                              p->name, p->columns, INT8_MAX_DEPTH);
     }
     return RAPT_OK;
 }
 
-/* Returns the rows of the parameter that has most, or 0 if a row is too long to be summed. */
-static size_t most_rows(const rapt_model *model, rapt_message *why)
+static void lay_out(struct quantizing *q, struct arena *arena)
 {
-    size_t most = 0;
-    for (int i = 0; i < model->layout.count; i++) {
-        const struct parameter *p = &model->layout.parameters[i];
-        most = rapt__max_size(most, (size_t)p->rows);
-        if (p->kind == IN_ROWS || p->columns <= INT8_MAX_DEPTH) continue;
-        rapt__fail(why, RAPT_BAD_ARGUMENT,
-                   "tensor %s has rows of %d, at most %d can be summed in 32 bits", p->name,
-                   p->columns, INT8_MAX_DEPTH);
-        return 0;
+    const struct layout *l = &q->from->layout;
+    size_t rows = 0;
+    q->first = rapt__arena_take(arena, (size_t)l->count, sizeof *q->first);
+    for (int i = 0; i < l->count; i++) {
+        if (q->first) q->first[i] = rows;
+        rows += (size_t)l->parameters[i].rows;
     }
-    return most;
+    q->factors = rapt__arena_floats(arena, rows, 1);
+}
+
+static rapt_status quantize_all(struct quantizing *q, int threads, rapt_message *why)
+{
+    lay_out(q, &q->arena);
+    rapt_status status = rapt__arena_reserve(&q->arena, &q->from->allocator);
+    if (status) return rapt__fail(why, status, "no memory for the scales of a model");
+    lay_out(q, &q->arena);
+    for (q->index = 0; !status && q->index < q->from->layout.count; q->index++) {
+        float *factors = q->factors + q->first[q->index];
+        status = rapt_model_scales(q->from, q->index, factors, NULL, why);
+        if (!status) rapt__team_run(threads, work_on_parameter, q);
+    }
+    rapt__arena_free(&q->arena, &q->from->allocator);
+    return status;
 }
 
 /* Lets `model` have the parameters of `other`, and the reverse. Their metadata stay. */
@@ -70,6 +85,9 @@ static void swap_parameters(rapt_model *model, rapt_model *other)
     model->metadata = old.metadata, other->metadata = NULL;
     model->metadata_count = old.metadata_count, other->metadata_count = 0;
     model->metadata_size = old.metadata_size, other->metadata_size = 0;
+    model->scale_lines = old.scale_lines, other->scale_lines = NULL;
+    model->scale_count = old.scale_count, other->scale_count = 0;
+    model->bad_scale_line = old.bad_scale_line, other->bad_scale_line = 0;
 }
 
 rapt_status rapt_model_quantize(rapt_model *model, int threads, rapt_message *why)
@@ -78,14 +96,11 @@ rapt_status rapt_model_quantize(rapt_model *model, int threads, rapt_message *wh
     if (!model) return rapt__fail(why, RAPT_BAD_ARGUMENT, "model is NULL");
     rapt_status status = rapt__int_check("threads", threads, 0, INT32_MAX, why);
     if (status || model->layout.bytes) return status;
-    size_t rows = most_rows(model, why), bytes = rows * sizeof(float);
-    if (rows == 0) return RAPT_BAD_ARGUMENT;
-    struct quantizing q = {.from = model, .factors = rapt__alloc(&model->allocator, bytes)};
-    if (!q.factors) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for %zu scales", rows);
-    status = rapt__model_make_bytes(&made, &model->config, &model->allocator, why);
-    q.to = made;
-    if (!status) status = quantize_all(&q, threads, why);
-    rapt__free(&model->allocator, q.factors, bytes);
+    status = check_depths(&model->layout, why);
+    if (!status) status = rapt__model_make_bytes(&made, &model->config, &model->allocator, why);
+    if (status) return status;
+    struct quantizing q = {.from = model, .to = made};
+    status = quantize_all(&q, threads, why);
     if (!status) swap_parameters(model, made);
     rapt_model_free(made);
     return status;

@@ -84,6 +84,7 @@ static const struct call {
     {"rapt_model_read", true, 2, 0, model_read},
     {"rapt_model_scales", true, 3, 1u << 1 | 1u << 2, model_scales},
     {"rapt_model_write", true, 2, 0, model_write},
+    {"rapt_model_quantize", true, 1, 0, model_quantize},
     {"rapt_session_bytes", false, 2, 0, session_bytes},
     {"rapt_session_create", true, 4, 1u << 3, session_create},
     {"rapt_session_free", false, 1, 1u << 0, session_free},

@@ -317,6 +317,15 @@ static rapt_status model_write(struct world *w, int null, rapt_message *why)
                             why);
 }
 
+static rapt_status model_quantize(struct world *w, int null, rapt_message *why)
+{
+    rapt_model *made = NULL;
+    if (null < 0) assert_int_equal(rapt_model_load(&made, w->path[0], NULL, why), RAPT_OK);
+    rapt_status status = rapt_model_quantize(null < 0 ? made : arg(null, 0, made), 1, why);
+    rapt_model_free(made);
+    return status;
+}
+
 static rapt_status session_bytes(struct world *w, int null, rapt_message *why)
 {
     (void)why;

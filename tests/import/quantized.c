@@ -1,0 +1,144 @@
+/* quantized.c - models of other projects in 8 bits: quantizing a file's own integers gives these
+   integers, and translations agree with those of the same numbers in floats. */
+#include "../skips.h"
+#include "model/small.h"
+
+/* Composes the path of the folder of a file in RAPT_DATA. Returns false if it does not exist. */
+static bool folder_of(const char *name, char path[DATA_PATH])
+{
+    if (!data_path("import/quantized", name, path)) return false;
+    *strrchr(path, '/') = 0;
+    return true;
+}
+
+static rapt_model *import(const char *path)
+{
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    if (rapt_model_import(&model, path, NULL, &why)) fail_msg("%s", why.text);
+    return model;
+}
+
+static float *read_tensor(const rapt_model *model, int i)
+{
+    rapt_tensor t = rapt_model_tensor(model, i);
+    float *data = malloc(sizeof *data * (size_t)t.rows * (size_t)t.columns);
+    assert_int_equal(rapt_model_read(model, i, data, NULL), RAPT_OK);
+    return data;
+}
+
+/* Another integer would change an element by 1/127 of itself at least; a scale may be rounded. */
+static void check_tensor(const rapt_model *before, const rapt_model *after, int i)
+{
+    rapt_tensor t = rapt_model_tensor(before, i);
+    float *old = read_tensor(before, i), *new = read_tensor(after, i);
+    for (int k = 0; k < t.rows * t.columns; k++)
+        if (!(fabsf(old[k] - new[k]) <= 0x1p-22f * fabsf(old[k])))
+            fail_msg("%s: element %d is %g, was %g", t.name, k, (double)new[k], (double)old[k]);
+    free(old), free(new);
+}
+
+static void test_integers_of_files(void **state)
+{
+    static const char *const files[] = {"ct2-aren/aren-transliteration-i8/model.bin",
+                                        "firefox-tiny-enpt/model.enpt.intgemm.alphas.bin"};
+    char path[DATA_PATH];
+    (void)state;
+    for (int f = 0; f < COUNT(files); f++) {
+        if (!folder_of(files[f], path)) continue;
+        rapt_model *before = import(path), *after = import(path);
+        assert_int_equal(rapt_model_quantize(after, 2, NULL), RAPT_OK);
+        assert_true(rapt_model_bytes(after) < rapt_model_bytes(before));
+        for (int i = 0; i < rapt_model_tensors(before); i++) check_tensor(before, after, i);
+        rapt_model_free(before);
+        rapt_model_free(after);
+    }
+}
+
+/* ---- translations ---- */
+
+static rapt_translator *translator_of(const char *path, rapt_precision precision)
+{
+    const rapt_translator_options options = {
+        .size = sizeof options, .beams = 1, .threads = 1, .precision = precision};
+    rapt_translator *t = NULL;
+    rapt_message why = {""};
+    if (rapt_translator_load(&t, path, &options, NULL, &why)) fail_msg("%s", why.text);
+    return t;
+}
+
+/* Of 40 sentences at least 32 are translated equally, with a shortlist and without. */
+static void test_translations(void **state)
+{
+    enum { LINES = 40, SIZE = 1 << 12 };
+    char path[DATA_PATH], texts[DATA_PATH], list[DATA_PATH], line[SIZE], out[2][SIZE];
+    (void)state;
+    if (!folder_of("firefox-tiny-enpt/model.enpt.intgemm.alphas.bin", path) ||
+        !data_path("import/quantized", "firefox-tiny-enpt/expected.en", texts) ||
+        !data_path("import/quantized", "firefox-tiny-enpt/lex.50.50.enpt.s2t.bin", list))
+        return;
+    for (int listed = 0; listed < 2; listed++) {
+        rapt_translator *t[] = {translator_of(path, RAPT_PRECISION_F32),
+                                translator_of(path, RAPT_PRECISION_INT8)};
+        FILE *file = fopen(texts, "r");
+        int equal = 0;
+        assert_non_null(file);
+        for (int i = 0; i < 2 && listed; i++)
+            assert_int_equal(rapt_translator_load_shortlist(t[i], list, NULL), RAPT_OK);
+        for (int n = 0; n < LINES; n++) {
+            assert_non_null(fgets(line, sizeof line, file));
+            line[strcspn(line, "\n")] = 0;
+            for (int i = 0; i < 2; i++)
+                assert_int_equal(rapt_translate(t[i], line, out[i], SIZE, NULL, NULL), RAPT_OK);
+            equal += strcmp(out[0], out[1]) == 0;
+        }
+        print_message("%d of %d equal\n", equal, LINES);
+        assert_true(equal >= 32 && equal < LINES); /* all would mean that nothing was quantized */
+        fclose(file);
+        rapt_translator_free(t[0]);
+        rapt_translator_free(t[1]);
+    }
+}
+
+static int never(void *user, const rapt_translation *translation)
+{
+    (void)user, (void)translation;
+    fail_msg("translated");
+    return 0;
+}
+
+/* The precision is an option of opening a model. */
+static void test_refusals(void **state)
+{
+    char path[DATA_PATH];
+    rapt_message why = {""};
+    rapt_translator *t = NULL;
+    (void)state;
+    if (!folder_of("ct2-aren/aren-transliteration-i8/model.bin", path)) return;
+    rapt_translator_options options = {.size = sizeof options, .precision = RAPT_PRECISION_INT8};
+    rapt_model *model = import(path);
+    assert_int_equal(rapt_translator_create(&t, model, NULL, NULL, &options, NULL, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "rapt_model_quantize"));
+    options.precision = (rapt_precision)2;
+    assert_int_equal(rapt_translator_load(&t, path, &options, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "precision"));
+    t = translator_of(path, RAPT_PRECISION_INT8);
+    options.precision = RAPT_PRECISION_INT8;
+    options.beams = 1;
+    const rapt_translate_call call = {.size = sizeof call, .options = &options};
+    const rapt_text text = {"x", 1};
+    assert_int_equal(rapt_translate_many_with(t, &text, 1, &call, never, NULL, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "options.precision cannot change between calls"));
+    rapt_translator_free(t);
+    rapt_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_integers_of_files),
+                                       cmocka_unit_test(test_translations),
+                                       cmocka_unit_test(test_refusals)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
