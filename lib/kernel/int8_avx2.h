@@ -34,7 +34,8 @@ typedef __m256i vq;
 /* vpdpbusd multiplies unsigned bytes by signed ones, so it gets w + 128. */
 static inline vs vs_start(int32_t sum)
 {
-    return (vs){_mm256_set1_epi32(-128 * sum), _mm256_set1_epi32(-128 * sum)};
+    __m256i start = _mm256_set1_epi32(vs_shifted(sum));
+    return (vs){start, start};
 }
 static inline vw vw_load(const int8_t *p)
 {

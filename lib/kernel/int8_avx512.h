@@ -11,7 +11,7 @@ typedef __m512i vs, vw, vq, vi;
 /* vpdpbusd multiplies unsigned bytes by signed ones, so it gets w + 128. */
 static inline vs vs_start(int32_t sum)
 {
-    return _mm512_set1_epi32(-128 * sum);
+    return _mm512_set1_epi32(vs_shifted(sum));
 }
 static inline vw vw_load(const int8_t *p)
 {

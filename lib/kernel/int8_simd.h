@@ -25,6 +25,13 @@
 
 #include <string.h>
 
+/* Returns the initial sum of a row of q with this sum, if w + 128 is multiplied instead of w. The
+   sums of a deep product wrap on the way and end as if they had not. */
+static inline int32_t vs_shifted(int32_t sum)
+{
+    return (int32_t)(0u - 128u * (uint32_t)sum);
+}
+
 #include RAPT_INT8_HEADER
 
 #endif

@@ -108,7 +108,8 @@ size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
 /* Returns the number of floats in the block, padded to whole vectors. */
 size_t rapt__parameter_floats(const struct parameter *p);
 /* Copy elements [first, first + count) of a parameter, counted as in a plain matrix
-   [rows][columns], from a block to data, or from data to a block. A parameter IN_BYTES is only read, as floats. */
+   [rows][columns], from a block to data, or from data to a block. A parameter IN_BYTES is only
+   read, as floats. */
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
                          float *data);
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,

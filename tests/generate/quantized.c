@@ -35,9 +35,10 @@ static float *read_tensor(const rapt_model *model, int i)
 /* Whether a parameter is a matrix that multiplies rows, or a table of embeddings. */
 static bool is_matrix(const char *name)
 {
-    static const char *const suffixes[] = {
-        "qkv.weight",   "out.weight",    "q.weight",      "kv.weight",        "in.weight",
-        "input.weight", "forget.weight", "source.weight", "embedding.weight", "output.weight"};
+    static const char *const suffixes[] = {"qkv.weight",    "out.weight",    "q.weight",
+                                           "kv.weight",     "in.weight",     "input.weight",
+                                           "forget.weight", "source.weight", "embedding.weight",
+                                           "output.weight", "pooler.weight"};
     size_t length = strlen(name);
     for (int i = 0; i < COUNT(suffixes); i++) {
         size_t n = strlen(suffixes[i]);
@@ -245,6 +246,37 @@ static void test_definition(void **state)
     assert_true(floats.near < floats.rows / 4);
 }
 
+/* A classifier with types of tokens and a pooler, which is quantized too. */
+static void test_pooler(void **state)
+{
+    struct tally tally = {0};
+    rapt_config c = larger;
+    (void)state;
+    c.kind = RAPT_KIND_ENCODER_ONLY, c.decoder_layers = 0, c.tie = RAPT_TIE_NONE;
+    c.pooling = RAPT_POOLING_FIRST, c.pooler = 1, c.token_types = 2;
+    rapt_model *before = small_model(&c, 12), *model = quantized_model(&c, 12);
+    struct oracle_model *oracle = oracle_model_read(model);
+    rapt_session *session = session_of(model, &roomy, 2);
+    struct small_batch from;
+    const float *logits;
+    for (int t = 0; t < rapt_model_tensors(before); t++) check_tensor(before, model, t);
+    small_fill(&from, 2 * c.source_vocab, source_lengths, BATCH, 5);
+    assert_int_equal(rapt_classify(session, &from.tokens, &logits, NULL), RAPT_OK);
+    oracle->int8 = 1;
+    for (int b = 0; b < BATCH; b++) {
+        struct oracle_sentence s = sentence(&from.tokens, b);
+        double *wanted = calloc((size_t)c.target_vocab, sizeof *wanted);
+        oracle_classify(oracle, NULL, &s, wanted);
+        if (s.count) compare_row(logits + b * c.target_vocab, wanted, c.target_vocab, &tally);
+        free(wanted);
+    }
+    assert_true(tally.rows == 4 && tally.near >= 3 && tally.far == 0);
+    oracle_model_free(oracle);
+    rapt_session_free(session);
+    rapt_model_free(before);
+    rapt_model_free(model);
+}
+
 /* ---- equal bits ---- */
 
 static const int larger_source[] = {70, 3, 33, 17, 1, 16}, larger_target[] = {60, 80, 1, 20, 33, 2};
@@ -318,13 +350,10 @@ static void test_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_saved),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_definition),
-        cmocka_unit_test(test_threads_and_machines),
+        cmocka_unit_test(test_parameters), cmocka_unit_test(test_saved),
+        cmocka_unit_test(test_memory),     cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_definition),
+        cmocka_unit_test(test_pooler),     cmocka_unit_test(test_threads_and_machines),
         cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

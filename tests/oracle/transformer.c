@@ -407,8 +407,8 @@ void oracle_classify(struct oracle_model *m, const struct oracle_drop *drop,
                                                       : 0;
     if (c->pooler) {
         double *hidden = oracle_zeros(1, D);
-        oracle_linear(1, D, D, one, oracle_find(m, "pooler.weight"), oracle_find(m, "pooler.bias"),
-                      hidden);
+        oracle_affine(m, 1, D, D, one, oracle_find(m, "pooler.weight"),
+                      oracle_find(m, "pooler.bias"), hidden);
         for (int j = 0; j < D; j++) one[j] = tanh(hidden[j]);
         free(hidden);
     }
