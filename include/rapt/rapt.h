@@ -9,6 +9,7 @@
 #include "file.h"
 #include "generate.h"
 #include "metrics.h"
+#include "precision.h"
 #include "shortlist.h"
 #include "text.h"
 #include "train.h"

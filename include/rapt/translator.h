@@ -5,6 +5,7 @@
 
 #include "file.h"
 #include "generate.h"
+#include "precision.h"
 #include "text.h"
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* model.c - creates models and gives access to their parameters by name. The layout and everything
    else derived from the configuration are in one arena, the block of parameters is in another or in
    a mapped file. */
-#include "model/model.h"
+#include "model/bytes.h"
 
 #include <assert.h>
 #include <math.h>

@@ -185,9 +185,6 @@ rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
 rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
                                   const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__model_take_block(rapt_model *model, rapt_message *why);
-/* Makes a model whose matrices are bytes. */
-rapt_status rapt__model_make_bytes(rapt_model **model, const rapt_config *config,
-                                   const rapt_allocator *allocator, rapt_message *why);
 /* Returns RAPT_BAD_ARGUMENT if the matrices of a model are bytes. `what` says for the message what
    such a model cannot be: "trained". */
 rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, rapt_message *why);
@@ -492,8 +489,6 @@ rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_lim
 
 /* Returns a matrix and its bias in a block. */
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block);
-/* Returns the scales of the rows of bytes [rows][columns] in a block at `bytes`. */
-const float *rapt__scales_at(const float *bytes, int rows, int columns);
 
 /* ---- scales.c ---- */
 /* Indexes the lines of the metadata SCALES_KEY; called whenever metadata were set. */

@@ -1,6 +1,6 @@
 /* parameters.c - the layout of a model: the name, shape and offset of every parameter of
    parameters.def in one block of floats. */
-#include "model/model.h"
+#include "model/bytes.h"
 
 #include <assert.h>
 #include <stdio.h>

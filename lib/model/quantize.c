@@ -1,7 +1,8 @@
 /* quantize.c - replaces the matrices of a model by 8-bit integers (kernel/int8.h). Vectors, learned
    positions and what attention learns stay floats. */
 #include "kernel/int8.h"
-#include "model/model.h"
+#include "model/bytes.h"
+#include <rapt/precision.h>
 
 #include <string.h>
 

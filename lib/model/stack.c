@@ -12,6 +12,7 @@
 
    In both cases f reads the last out and adds to the stream, which is out' or sum', so one step
    serves both. */
+#include "model/bytes.h"
 #include "model/sublayer.h"
 
 #include <math.h>

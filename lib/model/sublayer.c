@@ -8,6 +8,7 @@
        gated          = (activation(x W1' + b1) (x V' + c)) W2' + b2     W1, V packed in one matrix
                                                                          Shazeer 2020 */
 #include "model/sublayer.h"
+#include "model/bytes.h"
 
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block)
 {

@@ -7,6 +7,7 @@
 #include "oracle/transformer.h"
 #include "skips.h"
 
+#include <rapt/precision.h>
 #include <rapt/train.h>
 
 static void quantize(rapt_model *model)

@@ -35,11 +35,11 @@ PUBLIC = {  # public headers each layer may use
     "kernel": {"base.h"},
     "op": {"base.h"},
     "attention": {"base.h", "attention.h"},
-    "model": {"base.h", "attention.h", "file.h", "transformer.h", "block.h"},
+    "model": {"precision.h", "base.h", "attention.h", "file.h", "transformer.h", "block.h"},
     "import": {"base.h", "file.h", "transformer.h", "text.h"},
     "generate": {"base.h", "attention.h", "transformer.h", "generate.h", "shortlist.h", "text.h"},
     "train": {"base.h", "attention.h", "transformer.h", "train.h"},
-    "translate": {"base.h", "encoder.h", "transformer.h", "generate.h", "shortlist.h", "text.h", "translator.h", "rapt.h"},
+    "translate": {"precision.h", "base.h", "encoder.h", "transformer.h", "generate.h", "shortlist.h", "text.h", "translator.h", "rapt.h"},
     "text": {"base.h", "file.h", "text.h", "shortlist.h", "metrics.h"},
     "format": {"base.h", "file.h"},
 }
