@@ -135,12 +135,13 @@ RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const ch
    and must outlive the translator, so it allocates little more than a session. If target is NULL,
    the source's tokenizer is used for both sides. If both are NULL, the translator creates and owns
    tokenizers from the model's metadata. If options is NULL,
-   rapt_translator_options_default sets them. options.precision must be 0, since the model belongs to
-   the caller, who can call rapt_model_quantize first. The caller must free *translator.
+   rapt_translator_options_default sets them. options.precision must be 0, since the model belongs
+   to the caller, who can call rapt_model_quantize first. The caller must free *translator.
 
    Returns RAPT_BAD_ARGUMENT if the model is not an encoder-decoder, if options.precision is not 0,
-   or if a tokenizer does not have as many tokens as the model's vocabulary. Returns RAPT_BAD_FILE if the tokenizers in the metadata
-   are missing or damaged, and RAPT_NO_MEMORY if an allocation fails. */
+   or if a tokenizer does not have as many tokens as the model's vocabulary. Returns RAPT_BAD_FILE
+   if the tokenizers in the metadata are missing or damaged, and RAPT_NO_MEMORY if an allocation
+   fails. */
 RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const rapt_model *model,
                                             const rapt_tokenizer *source,
                                             const rapt_tokenizer *target,

@@ -95,7 +95,7 @@ struct search {
     const char *model;
     int beam, nbest, batch_tokens, threads, min_length, no_repeat_ngram;
     double length_penalty;
-    double max_length_factor;                  /* 0: that of the model or its project */
+    double max_length_factor;                              /* 0: that of the model or its project */
     const char *like, *preprocess, *shortlist, *precision; /* NULL: not given */
 };
 enum { SEARCH_ROWS = 13 };
