@@ -88,7 +88,7 @@ static void measure(struct bench *b, const struct layer *l, int threads)
     j.panels = bench_floats(rapt__panels_size((size_t)l->out, (size_t)l->in));
     j.scale = bench_floats((size_t)l->out);
     j.weights = bench_alloc(j.bytes * (size_t)l->copies);
-    rapt__memory_streamed(j.weights, j.bytes * (size_t)l->copies);
+    rapt__memory_streamed(NULL, j.weights, j.bytes * (size_t)l->copies);
     j.pack = bench_floats(PACK_FLOATS);
     rapt__team_run(threads, pack, &j);
     report(b, &j);

@@ -285,10 +285,9 @@ typedef void rapt_ready_fn(void *user, const rapt_subtree *tree, size_t from, si
 /* Works like rapt_train_shard, but calls ready while it computes, as floats of the largest subtree
    that contains this shard become final. They become final from the last to the first, and can be
    sent while the rest is computed. ready runs on the calling thread, between layers and at the end,
-   when all floats are final. It must not call the trainer, must not change the floats of the subtree
-   before all of them are final, and must return, since other threads wait for it. ready may be NULL.
-   Errors are the same as for
-   rapt_train_shard. */
+   when all floats are final. It must not call the trainer, must not change the floats of the
+   subtree before all of them are final, and must return, since other threads wait for it. ready may
+   be NULL. Errors are the same as for rapt_train_shard. */
 RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
                                             const rapt_tokens *source, const rapt_tokens *target,
                                             rapt_shard *record, rapt_ready_fn *ready, void *user,

@@ -236,8 +236,8 @@ typedef int rapt_translation_fn(void *user, const rapt_translation *translation)
 
    An error in one sentence is reported in the status of its translation. Returns RAPT_NO_MEMORY if
    an allocation fails; translations that callback has already received are then still correct.
-   Returns RAPT_BAD_ARGUMENT, before the first callback, if an argument is NULL or a text that is not
-   empty has no bytes. */
+   Returns RAPT_BAD_ARGUMENT, before the first callback, if an argument is NULL or a text that is
+   not empty has no bytes. */
 RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
                                          size_t count, int alignments,
                                          rapt_translation_fn *callback, void *user,
@@ -273,7 +273,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
 /* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The
    translator itself is unchanged. user is passed to all four callbacks, none of which may use the
    translator. Errors are the same as for rapt_translate_many. Also returns RAPT_BAD_ARGUMENT if a
-   field of call is out of range. A callback may be left by longjmp() or an exception: see base.h. */
+   field of call is out of range. A callback may be left by longjmp() or an exception: see base.h.
+ */
 RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const rapt_text *texts,
                                               size_t count, const rapt_translate_call *call,
                                               rapt_translation_fn *callback, void *user,

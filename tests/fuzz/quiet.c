@@ -49,6 +49,21 @@ void print_progress(const char *format, ...)
     va_end(list);
 }
 
+void clear_progress(void) {}
+
+void messages_of_rank(int rank)
+{
+    (void)rank;
+}
+
+void print_report(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    format_list(format, list);
+    va_end(list);
+}
+
 int finish_output(void)
 {
     return fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;

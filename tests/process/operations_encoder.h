@@ -53,8 +53,7 @@ static rapt_status do_encoder_classify(struct scene *s, uint64_t *h, rapt_messag
     rapt_status status = rapt_model_create(&model, &c, 1, s->allocator, why);
     if (!status)
         status = rapt_encoder_create(&encoder, model, s->tokenizer, &options, s->allocator, why);
-    if (!status)
-        status = rapt_encoder_classify(encoder, &texts[0], &texts[1], 1, s->floats, why);
+    if (!status) status = rapt_encoder_classify(encoder, &texts[0], &texts[1], 1, s->floats, why);
     if (!status) add(h, s->floats, sizeof *s->floats);
     rapt_encoder_free(encoder);
     rapt_model_free(model);

@@ -11,9 +11,8 @@ static const char purpose[] =
     "spaces. The model is a sentence encoder, such as a folder of Hugging Face (BERT, DistilBERT) "
     "as sentence-transformers uses it, or the encoder of a translator. Pooling, division by the "
     "norm and the longest text are those that the folder states.";
-static const char examples[] =
-    "  toy_translate embed -m all-MiniLM-L6-v2 sentences.txt\n"
-    "  toy_translate embed -m all-MiniLM-L6-v2 --npy -o vectors.npy sentences.txt";
+static const char examples[] = "  toy_translate embed -m MiniLM sentences.txt\n"
+                               "  toy_translate embed -m MiniLM --npy -o vectors.npy sentences.txt";
 
 static void print_vector(const struct encoding *job, const float *vector, size_t line)
 {

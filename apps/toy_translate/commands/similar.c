@@ -11,14 +11,14 @@ static const char similarity_purpose[] =
     "two texts, separated by a tab. With --query each line has one text, and the lines are printed "
     "with their cosine to the query, the most similar first.";
 static const char similarity_examples[] =
-    "  printf 'A cat sleeps.\\tA kitten naps.\\n' | toy_translate similarity -m all-MiniLM-L6-v2\n"
-    "  toy_translate similarity -m all-MiniLM-L6-v2 --query 'lost my key' --top 3 faq.txt";
+    "  printf 'A cat.\\tA kitten.\\n' | toy_translate similarity -m MiniLM\n"
+    "  toy_translate similarity -m MiniLM --query 'lost my key' --top 3 faq.txt";
 static const char rerank_purpose[] =
     "Prints the lines of a file or of standard input with their scores as answers to a query, the "
     "best first. The model is a cross-encoder: a folder of Hugging Face with a classifier of one "
     "class, which reads query and text together.";
 static const char rerank_examples[] =
-    "  toy_translate rerank -m ms-marco-MiniLM-L6-v2 --query 'how big is Berlin?' passages.txt";
+    "  toy_translate rerank -m ms-marco --query 'how big is Berlin?' texts.txt";
 
 /* ---- lines by score ---- */
 

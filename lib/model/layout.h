@@ -1,0 +1,116 @@
+/* layout.h - the place of each parameter in a block of floats, a part of the interface of the model
+   layer (model.h). */
+#ifndef RAPT_LIB_MODEL_LAYOUT_H
+#define RAPT_LIB_MODEL_LAYOUT_H
+
+#include "attention/attention.h"
+#include <rapt/transformer.h>
+
+/* ---- parameters.c: the location of each parameter in a block of floats ---- Offsets are in
+   floats, so the same layout serves weights, gradients and moments. Offset 0 means that the model
+   does not have the array. */
+struct linear_offsets {
+    size_t weight, bias; /* [out][in] in panels, and [out] */
+    int in, out;
+    bool bytes; /* weight is in panels of bytes, followed by their scales [out] */
+};
+struct norm_offsets {
+    size_t gain, bias; /* [D] each; RMSNorm has no bias */
+};
+struct score_offsets { /* learned arrays of score and locality */
+    size_t array[RAPT_ATTENTION_PARAMETER_COUNT];
+};
+struct attention_offsets {     /* rows of qkv: H*K queries, key_heads*K keys, key_heads*K values */
+    struct linear_offsets qkv; /* self-attention */
+    struct linear_offsets q, kv; /* cross-attention */
+    struct linear_offsets out;
+    struct norm_offsets norm;
+    struct score_offsets score;
+};
+struct recurrent_offsets { /* decoder's recurrent unit, which replaces self-attention */
+    struct linear_offsets input, forget; /* `input` has no bias */
+    struct norm_offsets norm;
+};
+struct feedforward_offsets {
+    struct linear_offsets in, out; /* if gated, `in` has 2F rows, and those that pass through the
+                                      activation come first */
+    struct norm_offsets norm;
+};
+struct layer_offsets {
+    struct attention_offsets self, cross; /* `cross` only in the decoder of an encoder-decoder */
+    struct recurrent_offsets recurrent;   /* or `self` */
+    struct feedforward_offsets feedforward;
+};
+struct stack_offsets {       /* one half of the model */
+    size_t table, positions; /* [vocab][D] in panels, and [positions][D] in rows for learned
+                                positions only */
+    size_t types;            /* [token_types][D] in rows; 0 without types */
+    struct linear_offsets
+        source;      /* replaces the table in an encoder that reads vectors; otherwise its `in` is
+                        0 */
+    size_t relative; /* learned relative biases: table [H][buckets] or slopes [H] */
+    struct layer_offsets *layers;
+    int count;
+    struct norm_offsets embedded; /* with embedding_norm only: norm after the embedding */
+    struct norm_offsets last;     /* pre-norm only: norm after the last layer */
+};
+struct layout {
+    struct stack_offsets encoder, decoder;
+    struct linear_offsets pooler; /* see pooler.c; in is 0 without one */
+    struct linear_offsets output; /* projection to logits; weight may be one of the tables */
+    struct parameter *parameters;
+    int count;
+    size_t floats; /* size of the whole block */
+    bool bytes;    /* matrices are IN_BYTES instead of IN_PANELS */
+};
+
+/* IN_BYTES: panels of bytes, then the scale of each row (kernel/int8.h). */
+enum layout_kind { IN_PANELS, IN_ROWS, IN_BYTES };
+enum initial {
+    INITIAL_ZERO,
+    INITIAL_ONE,
+    INITIAL_XAVIER,
+    INITIAL_ATTENTION,
+    INITIAL_TABLE,
+    INITIAL_SLOPES,
+    INITIAL_INVERSE_TEMPERATURE
+};
+struct parameter {
+    char name[64];
+    int rows, columns;
+    enum layout_kind kind;
+    enum initial initial;
+    size_t offset;
+};
+
+/* The parts of a layer, in the order in which they are computed. */
+enum part { PART_SELF, PART_RECURRENT, PART_CROSS, PART_FEEDFORWARD, PARTS };
+struct layer_parts {
+    bool has[PARTS];
+    bool alone; /* a single part without its norm, for a block */
+};
+
+/* stack_layout.c: lists the parts of a layer in order and returns their number. */
+int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
+
+/* Lays out the parameters of a model in an arena, which first counts and then hands out memory
+   (lib/base/base.h). bytes: as in struct layout. */
+void rapt__layout_make(struct layout *layout, const rapt_config *config, bool bytes,
+                       struct arena *arena);
+/* Does the same for a single layer, without embedding, last norm and output. */
+void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
+                             const struct layer_parts *parts, struct arena *arena);
+size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
+/* Returns the number of floats in the block, padded to whole vectors. */
+size_t rapt__parameter_floats(const struct parameter *p);
+/* Copy elements [first, first + count) of a parameter, counted as in a plain matrix
+   [rows][columns], from a block to data, or from data to a block. A parameter IN_BYTES is only
+   read, as floats. */
+void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
+                         float *data);
+void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
+                         const float *data);
+int rapt__ffn_rows(const rapt_config *c); /* rows of the first matrix of feed-forward layers */
+void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *block);
+
+#endif
