@@ -197,6 +197,18 @@ static void test_scales(void **state)
     check_scales(2, 1, 1, "a", "b", "alias \"a\": there is no variable \"b\"");
     check_scales(2, 1, 1, "", "weight", "has no name");
 
+    for (unsigned type = 1; type < 6; type++) { /* a scale that is not F32 */
+        struct bytes b = {NULL, 0};
+        put_start(&b, 6, 2);
+        put_head(&b, 6, "weight", 1, (const unsigned[]){2}, 1);
+        put_zeros(&b, 2);
+        put_head(&b, 6, "weight_scale", 0, NULL, type);
+        put_zeros(&b, type == 1 ? 1 : type == 3 ? 4 : 2);
+        put_number(&b, 0, 4);
+        refuse(&b, "\"weight_scale\" holds scales, but is not F32");
+        free(b.data);
+    }
+
     /* a bad scale is detected when it is used */
     static const float wrong[] = {0, -1, 1e-45f, NAN};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

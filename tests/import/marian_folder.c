@@ -259,11 +259,104 @@ static void test_lengths(void **state)
     rapt_model_free(model);
 }
 
+/* Checks the factor that the settings of the folder give, and which settings are reported. */
+static void check_settings(const char *folder, const char *name, const char *factor)
+{
+    static struct reported r;
+    rapt_model *read = import_reported(folder, &r);
+    const char *got = rapt_model_metadata(read, "rapt.max_length_factor");
+    if (name)
+        check_use(&r, name, RAPT_FILE_USE_SETTINGS, "");
+    else
+        for (int i = 0; i < r.count; i++) assert_true(r.uses[i] != RAPT_FILE_USE_SETTINGS);
+    assert_string_equal(got ? got : "none", factor ? factor : "none");
+    rapt_model_free(read);
+}
+
+/* config.yml counts unless it names another model; settings that name several models come before
+   it. */
+static void test_settings(void **state)
+{
+    (void)state;
+    static struct reported r;
+    char folder[256];
+    rapt_model *model = small_model(&marian_configs[0], 1);
+    folder_make(folder, "marian-settings");
+    write_folder(folder, model, F32, NULL, NULL);
+    check_settings(folder, NULL, NULL);
+    folder_text(folder, "config.yml", "models: [other.bin]\nmax-length-factor: 1.5\n");
+    check_settings(folder, NULL, NULL);
+    folder_text(folder, "config.yml",
+                "models: [other.bin, model.intgemm.bin]\n"
+                "max-length-factor: 1.25\n");
+    check_settings(folder, "config.yml", "1.25");
+    folder_text(folder, "config.yml", "max-length-factor: 1.5\n");
+    check_settings(folder, "config.yml", "1.5");
+    folder_text(folder, "ende.decoder.yml",
+                "models: [model.intgemm.bin]\n"
+                "max-length-factor: 2.5\n");
+    check_settings(folder, "ende.decoder.yml", "2.5");
+    rapt_model_free(import_reported(folder, &r));
+    remove_all(folder, &r);
+    rapt_model_free(model);
+}
+
+/* A file that also exists without ".gz" is not read. */
+static void test_twins(void **state)
+{
+    (void)state;
+    static struct reported r;
+    static const char *const twins[] = {"model.intgemm.bin.gz", "vocab.yml.gz"};
+    char folder[256];
+    rapt_model *model = small_model(&marian_configs[0], 1);
+    folder_make(folder, "marian-twins");
+    write_folder(folder, model, F32, NULL, NULL);
+    for (int i = 0; i < COUNT(twins); i++) folder_text(folder, twins[i], "x");
+    check_choice(folder, "model.intgemm.bin", "the only model");
+    rapt_model_free(import_reported(folder, &r));
+    for (int i = 0; i < COUNT(twins); i++)
+        check_use(&r, twins[i], RAPT_FILE_USE_NONE, "the same file exists without .gz");
+    folder_is(folder, model);
+    remove_all(folder, &r);
+    rapt_model_free(model);
+}
+
+/* The longest paths that the system opens are refused, since names of files are appended. */
+static void test_long_paths(void **state)
+{
+    (void)state;
+    enum { LONGEST = 4095 };
+    static struct reported r;
+    static char path[LONGEST + 1];
+    char folder[256];
+    rapt_model *model = small_model(&marian_configs[0], 1);
+    folder_make(folder, "marian-long");
+    write_folder(folder, model, F32, NULL, NULL);
+    rapt_model_free(import_reported(folder, &r));
+    for (int file = 0; file < 2; file++) {
+        const char *name = file ? "model.intgemm.bin" : "";
+        size_t size = strlen(folder);
+        memcpy(path, folder, size);
+        while (size + strlen(name) < 3000) path[size] = '/', path[size + 1] = '.', size += 2;
+        snprintf(path + size, sizeof path - size, "/%s", name);
+        folder_is(path, model);
+        while (size + 1 + strlen(name) < LONGEST) path[size++] = '/';
+        snprintf(path + size, sizeof path - size, "/%s", name);
+        assert_int_equal(strlen(path), LONGEST);
+        assert_int_equal(access(path, R_OK), 0);
+        folder_refused(path, "the path is too long");
+    }
+    remove_all(folder, &r);
+    rapt_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choice), cmocka_unit_test(test_alphas),  cmocka_unit_test(test_many),
-        cmocka_unit_test(test_order),  cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_choice),  cmocka_unit_test(test_alphas),
+        cmocka_unit_test(test_many),    cmocka_unit_test(test_order),
+        cmocka_unit_test(test_lengths), cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_twins),   cmocka_unit_test(test_long_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
