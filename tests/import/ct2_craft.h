@@ -79,7 +79,7 @@ static inline void put_whole(struct bytes *b, int version, const char *name, int
 static inline void put_real(struct bytes *b, int version, const char *name, float value)
 {
     put_head(b, version, name, 0, 1, 1, F32, 4);
-    put(b, &value, sizeof value);
+    put_floats(b, &value, 1);
 }
 
 /* CTranslate2's names of our parameters, without prefix and suffix. */
@@ -136,9 +136,9 @@ static inline void put_rows(struct bytes *b, int version, const char *name, cons
                             rapt_tensor t, int first, int rows)
 {
     int rank = t.rows == 1 ? 1 : 2, columns = t.rows == 1 ? rows : t.columns;
-    size_t size = (size_t)rows * (size_t)(t.rows == 1 ? 1 : t.columns) * sizeof *data;
-    put_head(b, version, name, rank, rows, columns, F32, (int)size);
-    put(b, data + (size_t)first * (size_t)(t.rows == 1 ? 1 : t.columns), size);
+    size_t width = (size_t)(t.rows == 1 ? 1 : t.columns), count = (size_t)rows * width;
+    put_head(b, version, name, rank, rows, columns, F32, (int)(count * sizeof *data));
+    put_floats(b, data + (size_t)first * width, count);
 }
 
 /* Element i of an 8-bit matrix, and the scale of a row; neighboring rows may have equal scales. */
@@ -158,7 +158,7 @@ static inline int put_narrow(struct bytes *b, int version, const char *name, rap
     for (int i = 0; i < t.rows * t.columns; i++) put_number(b, (uint64_t)narrow_element(i), 1);
     snprintf(of_scales, sizeof of_scales, "%s_scale", name);
     put_head(b, version, of_scales, 1, 1, t.rows, F32, 4 * t.rows);
-    for (int r = 0; r < t.rows; r++) put(b, &(float){narrow_scale(r)}, sizeof(float));
+    for (int r = 0; r < t.rows; r++) put_floats(b, &(float){narrow_scale(r)}, 1);
     return 2;
 }
 

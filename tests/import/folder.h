@@ -25,6 +25,16 @@ static inline void put_number(struct bytes *b, uint64_t number, int size)
     for (int i = 0; i < size; i++) put(b, &(unsigned char){(unsigned char)(number >> 8 * i)}, 1);
 }
 
+/* Appends floats, little-endian. */
+static inline void put_floats(struct bytes *b, const float *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        put_number(b, bits, sizeof bits);
+    }
+}
+
 static inline void put_text(struct bytes *b, const char *text)
 {
     put(b, text, strlen(text));

@@ -92,7 +92,8 @@ static void free_weights(struct weights *w)
 /* more: additional names that are stored with the bytes of the first tensor. */
 static void write_weights(const char *folder, const struct weights *w, const char *more)
 {
-    static struct bytes header, size;
+    enum { PIECE = 1024 };
+    static struct bytes header, size, data;
     char path[600], line[300];
     size_t at = 0;
     header.size = size.size = 0;
@@ -120,7 +121,11 @@ static void write_weights(const char *folder, const struct weights *w, const cha
     for (int i = 0; i < w->count + (more != NULL); i++) {
         int n = i < w->count ? i : 0;
         size_t count = (size_t)(w->all[n].rows * w->all[n].columns);
-        assert_int_equal(fwrite(w->all[n].data, sizeof(float), count, file), count);
+        for (size_t from = 0; from < count; from += PIECE) {
+            data.size = 0;
+            put_floats(&data, w->all[n].data + from, count - from < PIECE ? count - from : PIECE);
+            assert_int_equal(fwrite(data.data, 1, data.size, file), data.size);
+        }
     }
     assert_int_equal(fclose(file), 0);
 }

@@ -94,14 +94,14 @@ static inline void put_matrix(struct marian_file *f, const char *name, float *x,
     for (int i = 0; i < rows * columns; i++) {
         int at = narrow && turn ? i % rows * columns + i / rows : i; /* column by column */
         if (!narrow) {
-            put(item->data, &x[i], sizeof *x);
+            put_floats(item->data, &x[i], 1);
             continue;
         }
         int q = (int)nearbyintf(x[at] * scale);
         put(item->data, &(signed char){(signed char)q}, 1);
         x[at] = (float)q * (1 / scale);
     }
-    if (narrow) put(item->data, &scale, sizeof scale);
+    if (narrow) put_floats(item->data, &scale, 1);
 }
 
 static inline float element(const float *data, rapt_tensor t, int row, int column)

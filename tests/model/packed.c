@@ -145,14 +145,13 @@ static const char *const name = "decoder.layers.0.feedforward.in.weight";
 static void test_not_finite(void **state)
 {
     (void)state;
-    const float nan = NAN;
     char path[256], again[256];
     rapt_message why = {""};
     rapt_model *model = packed_model(&small_configs[0], small_path(path, "nan")), *mapped, *none;
     struct file f = file_at(path);
-    memcpy(number_of(&f, name) + 4 * 17, &nan, sizeof nan); /* row 1, column 1 */
+    memcpy(number_of(&f, name) + 4 * 17, "\0\0\xC0\x7F", 4); /* NaN in row 1, column 1 */
     put(&f);
-    mapped = loaded(path, NULL);
+    mapped = loaded(path, maps_files() ? NULL : &any);
     assert_int_equal(rapt_model_check(mapped, &why), RAPT_NOT_FINITE);
     assert_non_null(strstr(why.text, name));
     assert_non_null(strstr(why.text, "element 9 is")); /* of a [12][8] tensor */

@@ -46,8 +46,20 @@ static inline long smaps(const char *path, const char *key)
     return value;
 }
 
+/* Tells whether packed files are mapped. Elsewhere they are read, since their numbers are
+   little-endian. */
+static inline bool maps_files(void)
+{
+    const int one = 1;
+    return *(const unsigned char *)&one == 1;
+}
+
 static inline bool has_smaps(void)
 {
+    if (!maps_files()) {
+        print_message("skipped: what is mapped: nothing is on a big-endian machine\n");
+        return false;
+    }
     if (access("/proc/self/smaps", R_OK) == 0) return true;
     print_message("skipped: what is mapped: the system has no /proc/self/smaps\n");
     return false;
