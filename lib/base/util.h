@@ -3,7 +3,13 @@
 #ifndef RAPT_LIB_UTIL_H
 #define RAPT_LIB_UTIL_H
 
+#include <float.h>
 #include <stddef.h>
+
+/* Each operation on floats must round to float, or the bits depend on the compiler. */
+_Static_assert(FLT_EVAL_METHOD == 0,
+               "floats are computed with more precision: with gcc for s390 use "
+               "-fexcess-precision=fast, for 32-bit x86 -msse2 -mfpmath=sse");
 
 static inline int rapt__min(int a, int b)
 {

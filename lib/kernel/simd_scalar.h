@@ -1,7 +1,7 @@
 /* simd_scalar.h - sixteen lanes in an array, for any machine with a C compiler. On a machine
    without fused multiply-add, vf_fma rounds twice, and the bits differ from those of the other
-   instruction sets. If this file is compiled for a machine that has fused multiply-add (-mfma, or
-   arm64), it gives the results that the tests require of all instruction sets. */
+   instruction sets. If this file is compiled for a machine that has fused multiply-add (-mfma,
+   arm64, s390x, riscv64), it gives the results that the tests require of all instruction sets. */
 #include <stdint.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ typedef struct {
     uint32_t v[16];
 } vm; /* either all bits of a lane are set, or none */
 
-#if defined(__FMA__) || defined(__aarch64__)
+#if defined(__FP_FAST_FMAF) || defined(__FMA__) || defined(__aarch64__)
 static inline float vf_fma_1(float x, float y, float z)
 {
     return __builtin_fmaf(x, y, z);
