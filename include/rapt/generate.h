@@ -18,7 +18,8 @@ extern "C" {
    log-probability in nats. The end is included, the prefix is not. Greedy search and sampling
    report a token when it is chosen. Beam search reports a token as soon as all live and finished
    hypotheses of the source agree up to and including that token, and the remaining tokens when the
-   search ends. A nonzero result stops the call in the same way as rapt_stop_fn. */
+   search ends. A nonzero result stops the call in the same way as rapt_stop_fn, but no more tokens
+   are reported then. */
 typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probability);
 
 /* May change logits [vocab], from which the next token of a hypothesis is chosen. source is the

@@ -42,7 +42,7 @@ static inline float *array_uniform(size_t count, size_t shift, uint64_t seed)
 {
     float *x = array_shifted(count, shift);
     for (size_t i = 0; i < count; i++)
-        x[i] = (float)((double)(next_random(&seed) >> 40) * 0x1p-23 - 1);
+        x[i] = (float)((double)(input_random(&seed) >> 40) * 0x1p-23 - 1);
     return x;
 }
 

@@ -109,7 +109,7 @@ static inline double definition_along(struct oracle_model *oracle, uint64_t sign
     for (int i = 0; i < oracle->count; i++) {
         size_t n = (size_t)oracle->tensors[i].rows * (size_t)oracle->tensors[i].columns;
         for (size_t j = 0; j < n; j++) {
-            double sign = next_random(&signs) % 2 ? 1 : -1;
+            double sign = input_random(&signs) % 2 ? 1 : -1;
             oracle->tensors[i].data[j] += sign * h;
             if (gradient) sum += sign * (double)*gradient++;
         }

@@ -76,7 +76,7 @@ static inline uint64_t input_hash(const uint8_t *bytes, size_t size)
     return hash ^ hash >> 29;
 }
 
-static inline uint64_t next_random(uint64_t *state) /* splitmix64 (Steele et al. 2014) */
+static inline uint64_t input_random(uint64_t *state) /* splitmix64 (Steele et al. 2014) */
 {
     uint64_t z = *state += 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;

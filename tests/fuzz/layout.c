@@ -170,7 +170,7 @@ static void check(const struct problem *p, uint64_t seed)
             float *x = i == OUT ? one[b].d[OUT] : one[b].x[i];
             float *y = i == OUT ? all.d[OUT] : own_array(&all, all.x, (enum array)i);
             for (size_t k = 0; k < one[b].sizes[i]; k++)
-                x[k] = (float)((double)(next_random(&seed) >> 40) * 0x1p-23 - 1);
+                x[k] = (float)((double)(input_random(&seed) >> 40) * 0x1p-23 - 1);
             move(&alone[b], 0, x, p, b, y, (enum array)i);
         }
         compute(&alone[b], &one[b]);

@@ -24,8 +24,8 @@ static void run(const uint8_t *bytes, size_t size)
 /* Makes one to four changes: replaces a byte, flips a bit, deletes a piece or repeats one. */
 static size_t damage(uint8_t *bytes, size_t size, uint64_t *random)
 {
-    for (uint64_t changes = 1 + next_random(random) % 4; changes > 0 && size > 0; changes--) {
-        uint64_t r = next_random(random);
+    for (uint64_t changes = 1 + input_random(random) % 4; changes > 0 && size > 0; changes--) {
+        uint64_t r = input_random(random);
         size_t at = (size_t)(r >> 32) % size, length = (size_t)(r >> 16) % 8 + 1;
         if (length > size - at) length = size - at;
         switch (r % 4) {

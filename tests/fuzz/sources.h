@@ -58,7 +58,7 @@ static inline void take_source(struct feed *in, struct source *s, const rapt_con
     s->ids = malloc(rows * sizeof *s->ids + 1);
     require(s->ids != NULL, "memory for the test itself");
     for (size_t i = 0; i < rows; i++)
-        s->ids[i] = (int32_t)(next_random(&seed) % (uint64_t)c->source_vocab);
+        s->ids[i] = (int32_t)(input_random(&seed) % (uint64_t)c->source_vocab);
     s->tokens = (rapt_tokens){.batch = s->batch, .ids = s->ids, .starts = s->starts};
 }
 
