@@ -2,6 +2,8 @@
 # at the end by itself. Every folder with tests calls rapt_costs() at its end.
 set(costs
     cross/arm64-suite 730
+    cross/s390x-suite 730
+    cross/riscv64-suite 730
     cross/windows 680
     full/reproducible 630
     full/sentencepiece 420

@@ -10,12 +10,13 @@ light="libcmocka-dev libopenblas-openmp-dev locales python3/python3" # locales: 
 rules="g++/g++ pkgconf/pkg-config binutils/objdump clang-format-14/clang-format-14 qemu-user/qemu-aarch64"
 judges="sentencepiece/spm_encode lintian/lintian libxml2-utils/xmllint zsh/zsh fish/fish"
 analyzers="valgrind/valgrind cppcheck/cppcheck clang-14/clang-14 clang-tidy-14/clang-tidy-14"
-arm64="gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross"
+cross="gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross gcc-s390x-linux-gnu/s390x-linux-gnu-gcc \
+libc6-dev-s390x-cross gcc-riscv64-linux-gnu/riscv64-linux-gnu-gcc libc6-dev-riscv64-cross"
 machines="openmpi-bin/mpirun libopenmpi-dev"
 engines="python3-venv python3-torch nodejs/node npm/npm" # for tests/exchange/engines.sh
 elsewhere="doxygen/doxygen chromium/chromium musl-tools/musl-gcc gcc-11/gcc-11 wine/wine wine64 \
 gcc-mingw-w64-x86-64-posix/x86_64-w64-mingw32-gcc-posix"
-[ "$(uname -m)" = x86_64 ] || arm64= # cross-compiled only on x86-64
+[ "$(uname -m)" = x86_64 ] || cross= # cross-compiled only on x86-64
 clang="libcmocka-dev clang-14/clang-14 libomp-14-dev libclang-rt-14-dev"
 
 # Options of CMake: everything; without perf/ and hardly optimized; the same with clang.
@@ -27,7 +28,7 @@ alone="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF" #
 modes() { # mode | folder | packages | options of CMake | of ctest | what runs
     cat <<END
 plain      | build          | $light | $full                                                |            | all tests that take seconds (the default)
---all      | build          | $light $rules $judges $analyzers $arm64 $machines $engines $elsewhere | $full               | -C full    | also the tests that take minutes or need many packages
+--all      | build          | $light $rules $judges $analyzers $cross $machines $engines $elsewhere | $full               | -C full    | also the tests that take minutes or need many packages
 --sanitize | build-sanitize | $light | $slow -DRAPT_SANITIZE=ON                             |            | the plain tests under AddressSanitizer and UBSan
 --threads  | build-tsan     | $clang | $by_clang -DRAPT_THREAD_SANITIZE=ON                  | -L threads | the threaded tests under ThreadSanitizer and Archer
 --memory   | build-msan     | $clang | $by_clang -DRAPT_MEMORY_SANITIZE=ON $alone           | -L memory  | the tests of lib/ under MemorySanitizer, with one thread

@@ -130,11 +130,11 @@ static void test_not_one_number(void **state)
     static struct bytes b, more;
     const struct change none = {.name = NULL};
     rapt_model *model = model_of(0);
-    uint32_t count;
+    uint32_t count = 0;
     write_folder(folder_make(folder, "ct2-number"), VERSION, model, &none);
     put_model(&b, VERSION, model, &none);
     size_t at = 4 + 2 + sizeof "TransformerSpec" + 4; /* offset of the number of variables */
-    memcpy(&count, b.data + at, sizeof count);
+    for (int i = 4; i-- > 0;) count = count << 8 | b.data[at + (size_t)i];
     more.size = 0;
     put(&more, b.data, at);
     put_number(&more, count + 1, 4);
