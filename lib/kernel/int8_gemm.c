@@ -49,7 +49,7 @@ int8_tile(int rows, int panels, const struct int8_block *b, int row, int panel)
     int8_fetch(rows, panels, b, b->y + row * b->y_row + column);
     for (int k = b->depth; k > 0; k -= INT8_GROUP) {
         vw weights[VS_MAX_PANELS];
-        UNROLL
+        UNROLL_FETCH
         for (int p = 0; p < panels && rows <= VS_FEW_ROWS; p++)
             __builtin_prefetch(w + p * w_panel + VS_FETCH);
         UNROLL

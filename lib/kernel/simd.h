@@ -86,5 +86,12 @@ static inline void vf_transpose(vf x[16])
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
+/* The same for a loop that only prefetches. Without an instruction for that the loop is empty, and
+   gcc rejects the pragma. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define UNROLL_FETCH UNROLL
+#else
+#define UNROLL_FETCH
+#endif
 
 #endif

@@ -41,7 +41,7 @@ tile_sums(int rows, int panels, const struct gemm_block *g, const struct tile *t
             ahead += t->ahead_step;
         }
         if (rows <= FEW_ROWS && k == FETCH_STEPS) fetch = t->b + panels * b_panel;
-        /* Without UNROLL: gcc rejects it for a loop that is empty, as where nothing prefetches. */
+        UNROLL_FETCH
         for (int q = 0; q < panels && rows <= FEW_ROWS; q++)
             __builtin_prefetch(fetch + q * b_panel);
         fetch += b_step;
