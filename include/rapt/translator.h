@@ -167,8 +167,8 @@ RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *tra
 RAPT_API rapt_status rapt_translator_set_shortlist(rapt_translator *translator,
                                                    const rapt_shortlist *shortlist,
                                                    rapt_message *why);
-/* Sets a shortlist from a file, which the translator loads and owns. Errors are the same as for
-   rapt_shortlist_load. */
+/* Sets a shortlist from a file, which the translator loads and owns. Errors are those of
+   rapt_shortlist_load: RAPT_NO_FILE or RAPT_BAD_FILE for the file, or RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator, const char *path,
                                                     rapt_message *why);
 

@@ -136,7 +136,7 @@ cmp -s corpus out || fail "--write-corpus /dev/stdout, a file"
 "$program" demo --write-corpus /dev/stdout 2>err | cmp -s - corpus || fail "--write-corpus /dev/stdout, a pipe"
 echo old >corpus
 (ulimit -f 100 && "$program" demo --force --write-corpus corpus) 2>err && fail "a limit is not noticed"
-says "corpus: "
+says "corpus cannot be written: File too large"
 [ "$(cat corpus)" = old ] || fail "a failed corpus destroyed the old one"
 ls -A | grep -q '^\.rapt-' && fail "a temporary file is left"
 

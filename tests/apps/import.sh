@@ -36,5 +36,5 @@ touch empty/source.spm
 code 1 "$program" translate --model empty source
 says "it has source.spm, config.json"
 code 1 "$program" translate --model empty/config.json source
-says "config.json: byte 14: is neither a model nor an index of shards"
+says "config.json: byte 14: this is neither a model nor an index of shards"
 [ $failures -eq 0 ]

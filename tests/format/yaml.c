@@ -153,7 +153,7 @@ static void test_refused(void **state)
         {"a: ['',,]\n", "an element of a list is empty"},
         {"a:\n  [,\n", "line 2: an element of a list is empty"},
         {"a: [?b]\n", "lists and mappings within a list are not supported"},
-        {"a #b: 1\n", "line 1: is neither a key nor"},
+        {"a #b: 1\n", "line 1: this is neither a key nor"},
         {"a:\n  - 1\n   - 2\n", "line 3: the elements of a list are not indented alike"},
         {"a:\n  - 1\n- 2\n", "line 3: the elements of a list are not indented alike"},
         {"a: 1\rb: 2\n", "line 1: has a CR that is not before LF"},

@@ -14,7 +14,7 @@ trap 'rm -rf "$scratch"' EXIT
 package=$(echo "$scratch"/out/*.deb)
 dpkg-deb --info "$package" | sed -n 's/^ \(Package\|Version\|Depends\|Installed-Size\):/\1:/p'
 if command -v lintian >/dev/null; then
-    lintian --allow-root --fail-on error "$package" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+    TMPDIR=$scratch lintian --allow-root --fail-on error "$package" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 else
     echo "skipped: install/deb, the policy of Debian: lintian is not installed"
 fi

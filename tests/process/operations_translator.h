@@ -27,8 +27,10 @@ static rapt_status do_translator_create(struct scene *s, uint64_t *h, rapt_messa
 {
     rapt_translator *translator = scene_untouched;
     const rapt_model *model = rapt_translator_model(s->translator);
+    rapt_translator_options options;
+    rapt_translator_options_default(&options, sizeof options, model);
     rapt_status status =
-        rapt_translator_create(&translator, model, s->tokenizer, NULL, NULL, s->allocator, why);
+        rapt_translator_create(&translator, model, s->tokenizer, NULL, &options, s->allocator, why);
     if (status) {
         s->changed |= translator != scene_untouched;
         return status;

@@ -34,7 +34,7 @@ def said(name, comments, order, seen=()):
     """Returns the comment of a function with those that it refers to."""
     text = comments[name]
     words = re.sub(r"/\*\*<?|\*/", "", text).strip()
-    others = [other for other in re.findall(r"\b[Aa]s\s+(?:for\s+|in\s+)?(rapt_\w+)", text) if other in comments]
+    others = [other for other in re.findall(r"\b(?:[Aa]s|that)\s+(?:for\s+|in\s+)?(rapt_\w+)", text) if other in comments]
     if re.match(r"The same|One of them from", words) and order.index(name) > 0:
         others.append(order[order.index(name) - 1])
     return " ".join([text, *(said(other, comments, order, (*seen, name)) for other in others if other not in (*seen, name))])
@@ -46,7 +46,7 @@ def wants(returns, arguments, text):
         yield "errors"
     if re.search(r"rapt_\w+ \*\*\w+", arguments) and not re.search(r"\bfree\b", text):
         yield "who frees the object"
-    if "*" in returns and not re.search(r"\bowned\b|\bstatic\b|\bconstant\b|\buntil\b", text, re.I):
+    if "*" in returns and not re.search(r"\bowned\b|\bbelongs?\b|\bstatic\b|\bconstant\b|\buntil\b", text, re.I):
         yield "who owns the result"
     arrays = re.findall(r"(?:float|int32_t|uint8_t|int) \*(\w+)", arguments)
     if "[" not in text and any(not re.search(r"\*%s\b" % name, text) for name in arrays):
