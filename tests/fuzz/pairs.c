@@ -66,9 +66,21 @@ static void expect_pair(struct expected *e, const struct pairs *pairs, rapt_text
     e->count++;
 }
 
+/* Returns whether a file is refused although it may be UTF-8: a zip archive, UTF-16 of ASCII, lines
+   that end with CR only. */
+static bool is_foreign(const struct file *f)
+{
+    size_t zeros[2] = {0, 0};
+    for (size_t i = 0; i < 8 && f->size >= 8; i++) zeros[i % 2] += f->bytes[i] == 0;
+    bool wide = (zeros[0] == 4 && zeros[1] == 0) || (zeros[0] == 0 && zeros[1] == 4);
+    bool zip = f->size >= 4 && memcmp(f->bytes, "PK\x03\x04", 4) == 0;
+    bool cr = f->size && !memchr(f->bytes, '\n', f->size) && memchr(f->bytes, '\r', f->size - 1);
+    return wide || zip || cr;
+}
+
 static struct expected expect_one(const struct file *f, const struct pairs *pairs)
 {
-    struct expected e = {.good = f->size > 0};
+    struct expected e = {.good = f->size > 0 && !is_foreign(f)};
     size_t at = first_byte(f), number = 0;
     rapt_text line;
     while (e.good && next_line(f, &at, &line)) {
@@ -88,7 +100,8 @@ static struct expected expect_one(const struct file *f, const struct pairs *pair
 
 static struct expected expect_two(const struct file f[2], const struct pairs *pairs)
 {
-    struct expected e = {.good = f[0].size > 0 && f[1].size > 0};
+    struct expected e = {.good = f[0].size > 0 && f[1].size > 0 && !is_foreign(&f[0]) &&
+                                 !is_foreign(&f[1])};
     size_t at[2] = {first_byte(&f[0]), first_byte(&f[1])}, number = 0;
     rapt_text line[2];
     while (e.good) {
