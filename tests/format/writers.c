@@ -19,7 +19,7 @@
 enum { WRITERS = 4, WRITES = 100 };
 
 struct writer {
-    char path[TEMPORARY + 8];
+    char path[TEMPORARY + 16];
     int failures;
     rapt_message why;
 };
