@@ -23,7 +23,7 @@ static void add(struct text *t, const void *data, size_t size)
         t->data = realloc(t->data, t->capacity);
         assert_non_null(t->data);
     }
-    memcpy(t->data + t->size, data, size);
+    if (size) memcpy(t->data + t->size, data, size);
     t->size += size;
 }
 
