@@ -12,10 +12,10 @@
    be hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
    -infinity. A hidden key never affects a result, so it and its value may be NaN.
 
-   Scores are floats, and the product in a score of the dot family is computed before it is scaled.
-   If it overflows (3.4e38), the score counts as infinite even if the scaled product would be
-   finite: without a cap, +infinity makes the results of its query NaN, and -infinity hides the key.
-   To be safe from that, keep |q| |k| below 3.4e38.
+   Scores are computed in float. In a score of the dot family, the dot product is computed first and
+   then scaled. If the product overflows (exceeds 3.4e38), the score is infinite, even if the scaled
+   product would have been finite. Unless a cap is set, a score of +infinity makes all results of
+   its query NaN, and -infinity hides the key. To be safe from that, keep |q| |k| below 3.4e38.
 
    All functions are thread-safe: they write only the workspace and the output arrays, and keep no
    state. Concurrent calls need separate workspaces and outputs. The caller owns all memory; nothing
@@ -215,11 +215,11 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                 `queries` rows */
     const int *key_starts;   /* the same for k and v, with `keys` rows */
     rapt_score score;        /* default: scaled dot product */
-    float scale;  /* factor of dot-product scores other than cosine, at most 2.35e38; 0 means 1 /
-                     sqrt(K) for scaled dot products and 1 for others */
-    float cap;    /* if above 0, the scaled score x becomes cap tanh(x / cap) before any bias is
-                     added */
-    float radius; /* radius of local-m and local-p, above 0 */
+    float scale; /* factor applied to dot-product scores other than cosine, at most 2.35e38; 0 means
+                    1 / sqrt(K) for scaled dot products and 1 for others */
+    float cap;   /* if above 0, the scaled score x becomes cap tanh(x / cap) before any bias is
+                    added */
+    float radius;               /* radius of local-m and local-p, above 0 */
     rapt_locality locality;     /* default: global */
     rapt_normalizer normalizer; /* default: softmax */
     float temperature; /* temperature of GUMBEL_SOFTMAX; 0 means 1. If scores divided by the

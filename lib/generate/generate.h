@@ -1,4 +1,4 @@
-/* generate.h - interface of the layer generate: sessions, the state of a search, and the choice of
+/* generate.h - interface of the generate layer: sessions, the state of a search, and the choice of
    the next tokens from logits. */
 #ifndef RAPT_LIB_GENERATE_H
 #define RAPT_LIB_GENERATE_H
@@ -17,8 +17,8 @@ struct candidate { /* a possible continuation of a live hypothesis */
     float log_p; /* log-probability of the token */
 };
 struct search_memory {
-    int32_t *live, *next; /* [slots][target_length] tokens of live hypotheses without begin, before
-                             and after a step */
+    int32_t *live, *next; /* [slots][target_length] tokens of live hypotheses, without the begin
+                             token, before and after a step */
     float *live_log, *next_log; /* [slots][target_length] log-probabilities of these tokens, if
                                    wanted */
     double *sums, *next_sums;   /* [slots] sums of log-probabilities */

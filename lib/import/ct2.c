@@ -1,4 +1,4 @@
-/* ct2.c - imports a folder of CTranslate2: model.bin, its vocabularies and, from version 6 on,
+/* ct2.c - imports a CTranslate2 model folder: model.bin, its vocabularies and, from version 6 on,
    config.json. Source: CTranslate2 4.8: src/models/transformer.cc, sequence_to_sequence.cc,
    vocabulary.cc. */
 #include "import/ct2.h"
@@ -190,7 +190,7 @@ static rapt_status refuse_activation(struct import *i, int activation)
     return rapt__import_bad(i, "its activation is %s, which is not supported", name);
 }
 
-/* Sets which heads give alignments. A negative layer counts from the end; 0 heads are all. */
+/* Sets which heads give alignments. A negative layer counts from the end; 0 heads means all. */
 static rapt_status use_alignment(struct import *i, int layer, int heads)
 {
     rapt_config *c = &i->config;

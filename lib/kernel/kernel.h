@@ -46,7 +46,7 @@ struct dropout { /* which elements of a row are dropped; depends on key, row and
     uint64_t key;
     uint32_t below; /* an element is dropped if its 32 random bits are below this; 0 means no
                        dropout */
-    float scale;    /* factor of the elements that are kept */
+    float scale;    /* factor applied to the elements that are kept */
 };
 
 struct loss_sums {          /* results for one row of logits, in nats */
@@ -59,7 +59,7 @@ struct adam {
     float beta1, beta2, epsilon;
     float correct1, correct2; /* 1 / (1 - beta1^step) and 1 / (1 - beta2^step) */
     float decay;              /* rate * weight_decay, the fraction of p that is subtracted */
-    float gradient_scale;     /* factor of g: 1/tokens, times the factor of clipping */
+    float gradient_scale;     /* factor applied to g: 1/tokens times the clipping factor */
 };
 
 /* One query against keys in panels, scored by a hidden layer (kernel/additive.c). */
