@@ -19,8 +19,9 @@
 
    All functions are thread-safe: they write only the workspace and the output arrays, and keep no
    state. Concurrent calls need separate workspaces and outputs. The caller owns all memory; nothing
-   is allocated. If a required array or struct is NULL, the call returns RAPT_BAD_ARGUMENT, and *why
-   names the argument. why itself may be NULL. */
+   is allocated. If a required array or struct is NULL, a function that returns a status returns
+   RAPT_BAD_ARGUMENT, and *why, if the function has one, names the argument. why itself may be
+   NULL. */
 #ifndef RAPT_ATTENTION_H
 #define RAPT_ATTENTION_H
 
@@ -185,9 +186,9 @@ typedef struct rapt_relative {
     int distance;      /* all keys at this distance or beyond share one bucket per side; must exceed
                           buckets / 2, or buckets / 4 if bidirectional. T5 uses 128 */
     int bidirectional; /* if nonzero, half of the buckets are for keys after the position */
-    rapt_rotary rotary; /* rotates both vectors of the dot product, after projection by the score:
-                           pair i by the angle position * rotary_base^(-2i / rotary_width) (Su et
-                           al. 2021). Not for additive scores */
+    rapt_rotary rotary; /* rotates both vectors of the dot product, after any projection that the
+                           score applies: pair i by the angle position * rotary_base^(-2i /
+                           rotary_width) (Su et al. 2021). Not for additive scores */
     int rotary_width;   /* number of leading elements that are rotated, even; 0 means all */
     float rotary_base;  /* base of the angles; 0 means 10000 */
     uint64_t reserved[4];
@@ -238,10 +239,10 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                       first query uses as weights of the previous query. Only the
                                       weights of existing keys are read. NULL means 0. They receive
                                       no gradient */
-    const uint8_t *expected; /* [batch], for SAMPLE: if nonzero, the sequence draws no keys: it uses
-                                the weights p, which are the expected value of a draw, and the
-                                gradient of SOFTMAX (Xu et al. 2015, section 4.1), and chosen is -1.
-                                NULL means 0 */
+    /* [batch], for SAMPLE. If nonzero, no keys are drawn for this sequence. Instead its weights are
+       p, the expected value of a draw, its gradient is that of SOFTMAX (Xu et al. 2015, section
+       4.1), and chosen is set to -1. NULL means all 0. */
+    const uint8_t *expected;
 } rapt_attention;
 
 /* Fills in *a for scaled dot products, softmax and no mask, with arrays
@@ -282,8 +283,8 @@ RAPT_API rapt_status rapt_attention_init(rapt_attention *a, size_t size, int bat
 RAPT_API rapt_status rapt_attention_init_rows(rapt_attention *a, size_t size, int batch, int heads,
                                               int queries, int keys, int width);
 /* Fills in *a for self-attention on the output x of a single projection: q is x, k is x + heads *
-   width, and v is x + (heads + key_heads) * width. Gradients have the same layout. key_heads may be
-   0 for one per query head. Errors are the same as for rapt_attention_init. */
+   width, and v is x + (heads + key_heads) * width. Gradients have the same layout. A key_heads of 0
+   counts as heads. Errors are the same as for rapt_attention_init. */
 RAPT_API rapt_status rapt_attention_init_packed(rapt_attention *a, size_t size, int batch,
                                                 int heads, int key_heads, int rows, int width);
 /* Fills in *a for a ragged batch. Both arrays of starts have [batch + 1] elements and are not
@@ -380,8 +381,8 @@ typedef struct rapt_gradients { /* size-first, see base.h */
     float *slopes; /* gradient of relative.slopes */
     float *table;  /* gradient of relative.table */
     float *parameters[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* indexed by rapt_attention_parameter;
-                                                             nothing is added for arrays that the
-                                                             score does not read */
+                                                             nothing is added for arrays that
+                                                             neither score nor locality reads */
 } rapt_gradients;
 
 /* Adds gradients to the arrays in d. q, k and v are the inputs of rapt_attention_forward; out and

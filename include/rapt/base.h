@@ -75,7 +75,7 @@ typedef struct rapt_allocator {
    version of it and one of the extra bytes is not 0. */
 
 /* Returns the library's sizeof for the public struct with this name, such as "rapt_attention", or 0
-   if there is none. Bindings for other languages can use it to verify their declarations. */
+   for any other name. Bindings for other languages can check their declarations with it. */
 RAPT_API size_t rapt_struct_size(const char *name);
 
 /* Threads. A field named `threads` limits the number of threads of a call. If it is 0, the call

@@ -2,8 +2,8 @@
    forward and backward. They are building blocks for models of your own.
 
    The caller owns the parameters, a single array that any number of blocks may share and any
-   optimizer may update. A block owns the memory of one call, where forward stores intermediate
-   results for backward. Only one thread at a time may compute with a block. */
+   optimizer may update. A block owns the working memory of one call, in which forward stores the
+   intermediate results that backward needs. Only one thread at a time may compute with it. */
 #ifndef RAPT_BLOCK_H
 #define RAPT_BLOCK_H
 
@@ -15,8 +15,8 @@ extern "C" {
 
 /* The kinds of blocks. Each computes y [rows][width] from x [rows][width]. A layer applies its
    functions one after another, adds each result to x, and normalizes according to
-   config.norm_order. With RAPT_NORM_ORDER_PRE the last sum is not normalized. The kinds after the
-   layers are single functions, without residual sum and norm. */
+   config.norm_order. With RAPT_NORM_ORDER_PRE the last sum is not normalized. The remaining
+   kinds are single functions, with neither a residual sum nor a norm. */
 typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_ENCODER,      /* layer: self-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER,      /* layer: causal self-attention, cross-attention, feed-forward */
@@ -100,7 +100,7 @@ RAPT_API int rapt_block_tensors(const rapt_block *block);
 /* Describes a tensor, such as "self_attn.qkv.weight". The name is owned by the block; it is NULL if
    the index is out of range. */
 RAPT_API rapt_tensor rapt_block_tensor(const rapt_block *block, int index);
-/* Returns the index of the tensor with this name, or -1 if there is none. */
+/* Returns the index of the tensor with this name, or -1 if the name is unknown. */
 RAPT_API int rapt_block_find(const rapt_block *block, const char *name);
 /* Copies a tensor of `parameters` to data [rows][columns]. Returns RAPT_BAD_ARGUMENT if the index
    is out of range. */
@@ -123,12 +123,13 @@ RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *paramete
                                         const rapt_block_rows *rows, const float *x, float *y,
                                         rapt_message *why);
 /* Adds gradients to dx [rows][width], dsource [source rows][width] and dparameters, given dy, the
-   gradient of y. It uses the results of the last rapt_block_forward of this block, which must have
-   had learning 1. Pass the same parameters and rows, unchanged. dx and dsource may be NULL.
+   gradient of y. It uses the results of the last rapt_block_forward of this block, whose
+   rows->learning must have been 1. Pass the same parameters and rows, unchanged. dx and dsource may
+   be NULL.
 
    Returns RAPT_BAD_ARGUMENT if the last forward had a different number of sequences or rows, a
-   different dropout or seed, or learning 0, or if parameters is not aligned. Other changes are not
-   detected. */
+   different dropout or seed, or learning 0, if dy or dparameters is NULL, or if parameters is not
+   aligned. Other changes are not detected. */
 RAPT_API rapt_status rapt_block_backward(rapt_block *block, const float *parameters,
                                          const rapt_block_rows *rows, const float *dy, float *dx,
                                          float *dsource, float *dparameters, rapt_message *why);

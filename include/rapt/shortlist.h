@@ -31,8 +31,8 @@ typedef struct rapt_shortlist rapt_shortlist;
 
    A shortlist from text keeps the 100 most likely target tokens of each source token, and the first
    100 of the vocabulary. As in Marian, lines with NULL are skipped, a word that is not in its
-   vocabulary counts as the unknown token, and of several lines with the same tokens the last one
-   holds.
+   vocabulary counts as the unknown token, and if several lines have the same tokens, the last one
+   wins.
 
    The file is not trusted. The tokenizers are not needed after the call. The caller must free
    *shortlist. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is
@@ -72,14 +72,15 @@ RAPT_API int rapt_shortlist_target_vocab(const rapt_shortlist *shortlist);
 RAPT_API void rapt_shortlist_free(rapt_shortlist *shortlist);
 
 /* Writes a file in the binary form, replacing an existing one atomically. Returns RAPT_NO_FILE if
-   the file cannot be written, and RAPT_NO_MEMORY if there is no memory for its contents. */
+   the file cannot be written, or RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const char *path,
                                           rapt_message *why);
 
 /* Writes the target tokens for source [count] to tokens [capacity] in ascending order, and sets
-   *found to their number. The source tokens may be in any order. The end token is included only if
-   the shortlist lists it. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT
-   if a source token is outside its vocabulary, or if capacity is less than *found. */
+   *found to their number. The source tokens may be in any order. A search adds the end
+   token, which is included here only if the shortlist lists it. Allocates memory for the duration
+   of the call. Returns RAPT_BAD_ARGUMENT if a source token is outside its vocabulary, or if
+   capacity is less than *found. */
 RAPT_API rapt_status rapt_shortlist_tokens(const rapt_shortlist *shortlist, const int32_t *source,
                                            size_t count, int32_t *tokens, int capacity, int *found,
                                            rapt_message *why);

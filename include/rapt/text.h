@@ -97,8 +97,8 @@ typedef struct rapt_wordpiece_options { /* size-first, see base.h */
    text, such as [MASK], becomes that token. options may be NULL for the defaults. The caller must
    free *tokenizer.
 
-   Returns RAPT_BAD_ARGUMENT if two names are equal, there is no [UNK], or for the reasons that
-   rapt_tokenizer_create_list gives; RAPT_BAD_FILE if the library was built without utf8proc; or
+   Returns RAPT_BAD_ARGUMENT if the names lack [UNK], or in the same cases as
+   rapt_tokenizer_create_list; RAPT_BAD_FILE if the library was built without utf8proc; or
    RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_tokenizer_create_wordpiece(rapt_tokenizer **tokenizer,
                                                      const rapt_text *names, int count,
@@ -107,7 +107,7 @@ RAPT_API rapt_status rapt_tokenizer_create_wordpiece(rapt_tokenizer **tokenizer,
                                                      rapt_message *why);
 
 /* Returns the bytes of the SentencePiece model file that the tokenizer was loaded from, or that a
-   list uses to split text. They belong to the tokenizer. The size is 0 if there is no such file. */
+   list uses to split text. They belong to the tokenizer. For other tokenizers the size is 0. */
 RAPT_API rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer);
 
 /* Writes a tokenizer to text [capacity] as a string, the form in which model files contain it:
@@ -145,7 +145,7 @@ RAPT_API rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t
    SentencePiece model or list (U+2581 for a space, <s>, <0x0A>). In a byte-pair vocabulary, it is
    the text of the token. */
 RAPT_API rapt_text rapt_tokenizer_name(const rapt_tokenizer *tokenizer, int32_t id);
-/* Returns the token with this name, or -1 if there is none or an argument is NULL. */
+/* Returns the token with this name, or -1 if the name is unknown or an argument is NULL. */
 RAPT_API int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, rapt_text name);
 
 /* Returns an upper bound for the number of tokens in `bytes` bytes of text; 0 for NULL. With a

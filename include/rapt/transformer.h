@@ -176,8 +176,8 @@ typedef struct rapt_config { /* size-first, see base.h */
                             the mean of all layers and heads */
     int embedding_norm;  /* 1: a norm follows the embedding and its position (Devlin et al. 2019) */
     int token_types;     /* types of source tokens, each with a learned vector, 0 to 2^4. The id of
-                            token     t of type k is t + k source_vocab (Devlin et al. 2019). 0 means no
-                            types */
+                            token t of type k is t + k source_vocab (Devlin et al. 2019). 0 means
+                            no types */
     int pooler; /* 1: pooled rows pass a dense layer with tanh before the output matrix (Devlin
                    et al. 2019); rapt_embed ignores it */
     int alignment_heads; /* number of heads of alignment_layer, starting with the first, whose mean
@@ -354,7 +354,7 @@ typedef struct rapt_tensor {
 RAPT_API int rapt_model_tensors(const rapt_model *model);
 /* Describes a parameter tensor. Its name is NULL if the index is out of range. */
 RAPT_API rapt_tensor rapt_model_tensor(const rapt_model *model, int index);
-/* Returns the index of the parameter with this name, or -1 if there is none. */
+/* Returns the index of the parameter with this name, or -1 if the name is unknown. */
 RAPT_API int rapt_model_find(const rapt_model *model, const char *name);
 /* Copies a parameter to data [rows][columns], converting from the model's internal layout. Returns
    RAPT_BAD_ARGUMENT if the index is out of range. */

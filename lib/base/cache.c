@@ -26,9 +26,9 @@ static void read_level(struct caches *c, enum cache_level level, long size, long
     for (c->log_way[level] = 0; way > 1; way /= 2) c->log_way[level]++;
 }
 
-/* On AMD the system may report the sum of all L3 caches, each of which only a few cores use (glibc
-   before it read CPUID leaf 8000001Dh). A large L3 cache therefore counts as shared by the die only
-   on Intel. */
+/* On AMD the system may report the sum of all L3 caches, although each is shared by only a few
+   cores: older versions of glibc do not read CPUID leaf 8000001Dh. A large L3 cache therefore
+   counts as shared by the die only on Intel. */
 static bool third_is_far(void)
 {
     enum { OF_FEW_CORES = 64 << 20 }; /* maximum, in bytes */
@@ -64,9 +64,9 @@ static struct caches the_caches(void)
     return c;
 }
 
-/* Returns the number of bytes of a cache level that the lines of `rows` rows occupy, counting whole
-   sets: rows whose distance is a power of two map to few sets. The result exceeds the size of the
-   cache if a set would need more ways than it has. */
+/* Returns how many bytes of a cache level a column of `rows` rows takes up, including the sets that
+   it cannot use: rows that are a multiple of a large power of two apart map to only a few sets. The
+   result exceeds the size of the cache if a set would need more ways than it has. */
 static size_t filled(struct caches c, enum cache_level level, ptrdiff_t stride, int rows)
 {
     enum { LINE = 64 };
@@ -91,7 +91,8 @@ bool rapt__third_level_far(void)
     return the_caches().third_is_far;
 }
 
-/* On AMD each core has 4 MB of L3 cache close to it. From an L3 cache that is shared by a whole
+/* On AMD each core has a share of several megabytes of an L3 cache that is close to it, taken to be
+   SHARE times its L2 cache. From an L3 cache that is shared by a whole
    die, as in Intel's servers, a core gets only 26 GB/s (perf/experiments.md). */
 size_t rapt__near_size(void)
 {

@@ -7,9 +7,10 @@
 #include <rapt/generate.h>
 #include <rapt/shortlist.h>
 
-/* ---- beam.c: the state of a search ---- Each source has `beams` slots for its hypotheses: slot
-   b*beams + i is hypothesis i of source b. "live" hypotheses are extended in the next step, "done"
-   ones are finished. */
+/* ---- beam.c: the state of a search ---- */
+
+/* Each source has `beams` slots for its hypotheses: slot b*beams + i is hypothesis i of source b.
+   Hypotheses that are "live" are extended in the next step; those that are "done" are finished. */
 struct candidate { /* a possible continuation of a live hypothesis */
     double sum;    /* log-probability of the whole sequence with this token */
     int slot;      /* the hypothesis that it continues: 0 .. beams-1 within its source */
@@ -24,8 +25,8 @@ struct search_memory {
     double *sums, *next_sums;   /* [slots] sums of log-probabilities */
     int *count;                 /* [batch] tokens of each live hypothesis, including the prefix */
     int *given;                 /* [batch] tokens of the prefix */
-    int *announced;             /* [batch] number of tokens passed to options.token; -1 means all,
-                                   and the end */
+    int *announced;             /* [batch] number of tokens passed to options.token; -1 after all
+                                   tokens and the end */
     int *live_count;            /* [batch] number of live hypotheses */
     int *done_count;            /* [batch] number of finished hypotheses that are kept */
     int *ended_count;           /* [batch] number of finished hypotheses, kept or not */
@@ -179,9 +180,9 @@ rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_
                          const float **encoder_output, rapt_message *why);
 /* Returns the largest target_capacity for this number of sources. */
 int rapt__session_target_capacity(const rapt_session *s, int sources);
-/* Does the same as rapt_decode, but picks tokens unless picks is NULL; logits are then available
-   afterwards only if picks->keep. If nothing is to be picked (max 0, wanted NULL), no logits are
-   computed. */
+/* Does the same as rapt_decode and, if picks is not NULL, also picks tokens. The logits then remain
+   available afterwards only if picks->keep is set. If nothing is to be picked (max 0, wanted NULL),
+   no logits are computed. */
 rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
                          rapt_message *why);
 /* Does the same as rapt_session_reorder, but also for the targets of a search. */

@@ -253,9 +253,9 @@ static rapt_status check_name(struct import *i, const struct import_settings *s,
     return rapt__import_bad(i, "config.json: %s is \"%.60s\", not \"%s\"", key, text, name);
 }
 
-/* Sets the first input of the decoder. If that is zeros, the token itself is not used. But "</s>"
-   then indicates that the model was converted from Hugging Face's MarianMT, whose callers must
-   append the end token to sources themselves, as our translators do. */
+/* Sets the first input of the decoder. If that is a vector of zeros, the start token is not fed to
+   the decoder, but "</s>" still shows that the model was converted from Hugging Face's MarianMT,
+   whose callers must append the end token to sources themselves, as our translators do. */
 static rapt_status use_start(struct import *i, const char *start)
 {
     rapt_config *c = &i->config;

@@ -88,16 +88,16 @@ struct attend_dq;
 struct kernels {
     const char *name; /* such as "avx512" */
     rapt_isa isa;
-    int tile_rows; /* rows of the register tile; its multiples are the fast numbers of rows */
+    int tile_rows; /* rows of the register tile; multiples of it are the fastest row counts */
 
     /* gemm.c */
     void (*gemm)(const struct gemm_block *g);
     /* Packs the rows of a by tiles, [depth][rows of the tile] each, into out[rows * depth]. Reads
        only rows, depth and a, whose rows must be adjacent (a_row 1). */
     void (*pack_tiles)(const struct gemm_block *g, float *out);
-    /* Transposes panels: out[k][n] = w[n][k], n < columns and k < depth of out. w holds `depth`
-       outputs in panels of [columns][16]. Writes panels [first, first + count) of out, rows [k0, k0
-       + ks) of the depth (k0 must be a multiple of 16), as panels of [ks][16]. */
+    /* Transposes a matrix in panels: out[k][n] is input n of output k of w, whose panels are
+       [columns][16]. Writes only rows [k0, k0 + ks) of panels [first, first + count) of out, as
+       panels of [ks][16]. k0 must be a multiple of 16. */
     void (*transpose_panels)(const float *w, int columns, int k0, int ks, int first, int count,
                              float *out);
     /* Packs panels [first, first + count) of a plain matrix x[depth][columns], rows ld apart. */
@@ -166,8 +166,8 @@ struct kernels {
     /* Finds the k largest elements of x[0..n), in descending order, with ties to the lower index,
        and returns how many it found (at most k): -infinity and NaN never count. */
     int (*top_row)(const float *x, int n, int k, int *index, float *value);
-    /* Continues in a longer row, of which x is elements first, first + 1, ...: index and value hold
-       the best `count` of the preceding elements. */
+    /* Continues such a search. x holds elements first, first + 1, ... of a longer row, and index
+       and value hold the best `count` of the elements before them. */
     int (*top_more)(const float *x, int n, int first, int k, int count, int *index, float *value);
 
     /* elementary.c: x = exp x, log x and tanh x, in place */

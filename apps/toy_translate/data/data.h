@@ -145,9 +145,9 @@ void data_close(struct data *data);
 /* ---- split.c: which training pairs are held out for validation ---- */
 /* Holds out `count` pairs, evenly spread over the files. */
 void split_choose(struct data *data, size_t count);
-/* Replaces those that examples_make would skip as too long by neighbors that it would not. Fails if
-   there are none. examples: with the fields that examples_make needs. Does nothing if valid has
-   files of its own. */
+/* Replaces the pairs held out that are too long for examples_make by neighbors that are not. Fails
+   if every pair is too long. `examples` has the fields that examples_make reads. Does nothing if
+   the validation pairs have files of their own. */
 int split_settle(struct data *data, const struct examples *examples);
 
 /* ---- vocabulary.c ---- */

@@ -1,6 +1,6 @@
-/* forward_heads.c - flash forward of a pair of few queries and few keys, one query head at a time,
-   on plain rows (kernel/flash_head.c). If rows of values are not whole vectors, they are padded and
-   the outputs are copied. */
+/* forward_heads.c - flash forward of a pair (a sequence and a key head) with few queries and few
+   keys, one query head at a time, on plain rows (kernel/flash_head.c). If rows of values are not
+   whole vectors, they are padded and the outputs are copied. */
 #include "attention/flash/forward.h"
 
 #include <string.h>

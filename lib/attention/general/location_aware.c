@@ -12,8 +12,8 @@
 #include <string.h>
 
 /* Computes c[i][j] += sum over s of a[i][s] b[s][j], with columns in whole panels. Each BLOCK of
-   keys is summed from zero and then added, because the rounding error of a single chain would grow
-   with the number of keys of all queries. */
+   keys is summed from zero and then added, because the rounding error of a single chain of
+   additions would grow with the total number of keys of all queries. */
 static void add_product(const struct backward_row *l, const float *a, ptrdiff_t a_row, int rows,
                         const float *b, ptrdiff_t b_panel, ptrdiff_t b_step, int columns, float *c)
 {

@@ -108,7 +108,7 @@ rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void 
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return rapt__disk_fail(why, &source->label, "cannot be read", errno);
         if (got == 0)
-            return rapt__fail(why, RAPT_BAD_FILE, "%s became shorter while it was read",
+            return rapt__fail(why, RAPT_BAD_FILE, "%s became shorter while it was being read",
                               source->label.text);
         bytes += got;
         at += (uint64_t)got;

@@ -85,7 +85,7 @@ rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void 
         if (!read && GetLastError() != ERROR_HANDLE_EOF)
             return rapt__disk_fail(why, &source->label, "cannot be read", rapt__last_error());
         if (got == 0)
-            return rapt__fail(why, RAPT_BAD_FILE, "%s became shorter while it was read",
+            return rapt__fail(why, RAPT_BAD_FILE, "%s became shorter while it was being read",
                               source->label.text);
         bytes += got;
         at += got;
