@@ -15,9 +15,10 @@ typedef enum rapt_precision {
 } rapt_precision;
 /* Quantizes the matrices of a model, its embeddings among them, to 8-bit integers with a scale per
    row, in a quarter of the memory. Sessions then also quantize the rows that these matrices
-   multiply, each by itself, and sum exactly, so that results are the same on every processor, for
-   any number of threads and any batch. Biases, norms, attention and softmax stay floats. A matrix
-   that was imported from a file of 8-bit integers (rapt_model_scales) gets the same integers.
+   multiply, each by itself, and sum exactly, so that results have the same bits on AVX2, AVX-512
+   and NEON, for any number of threads and any batch. Biases, norms, attention and softmax stay
+   floats. A matrix that was imported from a file of 8-bit integers (rapt_model_scales) gets the
+   same integers.
 
    To be called before sessions are created. The model cannot be trained, written to or saved packed
    afterwards; rapt_model_read and saving give the values that the integers stand for. Needs memory

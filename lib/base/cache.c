@@ -92,8 +92,8 @@ bool rapt__third_level_far(void)
 }
 
 /* On AMD each core has a share of several megabytes of an L3 cache that is close to it, taken to be
-   SHARE times its L2 cache. From an L3 cache that is shared by a whole
-   die, as in Intel's servers, a core gets only 26 GB/s (perf/experiments.md). */
+   SHARE times its L2 cache. An L3 cache that is shared by a whole die, as in Intel's servers, does
+   not count. */
 size_t rapt__near_size(void)
 {
     enum { SHARE = 8 }; /* as a multiple of the L2 cache */

@@ -92,7 +92,7 @@ static rapt_status check_order(struct torch_reading *r)
     if (!member) return RAPT_OK;
     rapt_status status = member->size == ORDER ? read_member(r, member, &order) : RAPT_OK;
     const bool little = status == RAPT_OK && order && memcmp(order, "little", ORDER) == 0;
-    if (order) rapt__free(&r->file->allocator, order, ORDER);
+    rapt__free(&r->file->allocator, order, ORDER);
     if (status != RAPT_OK || little) return status;
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: byteorder is not \"little\"",
                       r->file->main.source.label.text);
@@ -119,7 +119,7 @@ rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
     form.folder_size = strlen(member->name) - strlen(pickle_name);
     if (member->size == 0 || member->size > PICKLE_MAX || form.folder_size > PATH / 2)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "%s: its %s, of %llu bytes, is empty or too large, or its name too long",
+                          "%s: %s, of %llu bytes, is empty or too large, or its name is too long",
                           r.pickle.label, pickle_name, (unsigned long long)member->size);
     unsigned char *bytes = NULL;
     form.parts = rapt__alloc(allocator, zip->count * sizeof *form.parts);

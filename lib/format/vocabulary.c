@@ -224,7 +224,7 @@ static rapt_status read_flow(struct vocabulary_reading *r)
 {
     struct vocabulary *v = r->vocabulary;
     char *end = v->text + v->size, *at = skip_space(r, v->text, end);
-    if (!is_utf8(at, end)) return fail_line(r, "the line is not UTF-8 or contains a 0");
+    if (!is_utf8(at, end)) return fail_line(r, "the text is not UTF-8 or contains a 0");
     at = skip_space(r, at + 1, end);
     while (at < end && *at != '}') {
         rapt_status status = take_flow_word(r, &at, end);

@@ -232,7 +232,7 @@ static rapt_status take_line(struct yaml_reading *r, char *at, char *end)
     if (at == start && end - at == 3 && strncmp(at, "---", 3) == 0 && r->yaml->count == 0)
         return RAPT_OK;
     if (*at == '%' || *at == '?' || *at == '@' || *at == '`')
-        return fail_yaml(r, "begins with a character that is not supported");
+        return fail_yaml(r, "the line begins with a character that is not supported");
     const bool element = *at == '-' && (at + 1 == end || at[1] == ' ');
     return at > start || element || *at == '[' || *at == '{' ? take_inner(r, start, at, end)
                                                              : take_key(r, at, end);

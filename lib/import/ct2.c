@@ -279,7 +279,6 @@ static rapt_status use_settings(struct import *i, const struct import_settings *
     rapt_config *c = &i->config;
     bool source_begin, source_end;
     const char *start = rapt__import_setting(s, "decoder_start_token");
-    const char *epsilon = rapt__import_setting(s, "layer_norm_epsilon");
     rapt_status status = rapt__import_flag(i, s, "add_source_bos", false, &source_begin);
     if (!status) status = rapt__import_flag(i, s, "add_source_eos", false, &source_end);
     if (!status) status = check_name(i, s, "bos_token", "<s>");
@@ -290,10 +289,7 @@ static rapt_status use_settings(struct import *i, const struct import_settings *
     c->no_source_end = !source_end;
     status = use_start(i, start);
     if (status) return status;
-    if (epsilon && !rapt__float_read(epsilon, &c->norm_epsilon))
-        return rapt__import_bad(i, "config.json: layer_norm_epsilon is %.60s, not a number",
-                                epsilon);
-    return RAPT_OK;
+    return rapt__import_float(i, s, "layer_norm_epsilon", c->norm_epsilon, &c->norm_epsilon);
 }
 
 static rapt_status read_settings(struct import *i)

@@ -5,7 +5,6 @@
    src/common/config_parser.cpp; transformers 5.24, generation/configuration_utils.py. */
 #include "import/parts.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,10 +101,11 @@ void rapt__import_marian_decoding(struct import *i)
 
 /* ---- Hugging Face ---- */
 
-/* Keeps the tokens that must not be generated. bad_words_ids is a list of lists; only those of one
-   token can be followed. */
-static void suppress(struct import *i, const struct import_settings *s, const char *name, int pad)
+/* Keeps the tokens that must not be generated. bad_words_ids is a list of lists. It is followed
+   only if each of them has one token. */
+static void suppress(struct import *i, const struct import_settings *s, int pad)
 {
+    const char *name = "bad_words_ids";
     char text[sizeof i->decoding.kept[0].text] = "";
     int count;
     const int *ids = rapt__import_tokens(s, name, &count);
@@ -154,7 +154,7 @@ static void read_hf(struct import *i, const struct import_settings *s, int pad, 
     snprintf(ends, sizeof ends, "%d", end);
     const char *forced = rapt__import_setting(s, "forced_eos_token_id");
     if (forced && strcmp(forced, ends) != 0) add_ignored(i, "forced_eos_token_id", forced);
-    suppress(i, s, "bad_words_ids", pad);
+    suppress(i, s, pad);
 }
 
 rapt_status rapt__import_hf_decoding(struct import *i, const struct import_settings *config,

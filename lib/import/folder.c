@@ -222,9 +222,10 @@ static rapt_status open_settings(struct import *i, const char *name, struct yaml
 static rapt_status parse_settings(struct survey *s)
 {
     rapt_status status = RAPT_OK;
-    for (int n = 0; n < s->settings.count && !s->is_parsed && !status; n++)
+    if (s->is_parsed) return RAPT_OK;
+    for (int n = 0; n < s->settings.count && !status; n++)
         status = open_settings(s->i, s->settings.all[n], &s->parsed[n]);
-    s->is_parsed = true;
+    s->is_parsed = !status;
     return status;
 }
 
@@ -389,12 +390,11 @@ rapt_status rapt__import_choose(struct import *i, const char *path)
 
 void rapt__import_record(struct import *i, const char *name, rapt_file_use use)
 {
+    struct import_read_file file = {.use = use};
+    snprintf(file.name, sizeof file.name, "%.*s", (int)strcspn(name, "/"), name);
     for (int n = 0; n < i->read_count; n++)
-        if (strcmp(i->read_files[n].name, name) == 0) return;
-    if (i->read_count == IMPORT_READ_FILES) return;
-    struct import_read_file *file = &i->read_files[i->read_count++];
-    snprintf(file->name, sizeof file->name, "%.*s", (int)strcspn(name, "/"), name);
-    file->use = use;
+        if (strcmp(i->read_files[n].name, file.name) == 0) return;
+    if (i->read_count < IMPORT_READ_FILES) i->read_files[i->read_count++] = file;
 }
 
 struct report {

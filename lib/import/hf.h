@@ -39,7 +39,8 @@ struct hf_flag {
     bool good;
 };
 extern const struct hf_flag rapt__hf_flags[HF_FLAGS];
-/* Values of activation_function. Exports write the first name of an activation. */
+/* Values of activation_function, hidden_act and activation. Exports write the first name of an
+   activation. */
 extern const struct hf_activation {
     const char *name;
     rapt_activation activation;

@@ -139,7 +139,7 @@ static void choose_spelling(struct import *i, const struct family *f)
 /* ---- heads ---- */
 
 /* Ignores a buffer of older versions and heads of pre-training. */
-static void ignore_heads(struct import *i, bool pooler)
+static void ignore_heads(struct import *i)
 {
     static const char *const ignored[] = {"cls.", "vocab_", "qa_outputs."};
     for (int n = 0; n < rapt__tensors_count(i->file); n++) {
@@ -147,7 +147,7 @@ static void ignore_heads(struct import *i, bool pooler)
         bool none = strstr(name, "embeddings.position_ids") != NULL;
         for (size_t h = 0; h < sizeof ignored / sizeof *ignored; h++)
             none = none || strncmp(name, ignored[h], strlen(ignored[h])) == 0;
-        i->used[n] = i->used[n] || none || (!pooler && strstr(name, "pooler.dense."));
+        i->used[n] = i->used[n] || none || (!i->config.pooler && strstr(name, "pooler.dense."));
     }
 }
 
@@ -225,7 +225,7 @@ rapt_status rapt__import_encoder(struct import *i, const struct import_settings 
     if (!status) status = read_head(i, f, s);
     if (!status && !i->config.target_vocab) status = rapt__import_sentence(i);
     if (status) return status;
-    ignore_heads(i, i->config.pooler);
+    ignore_heads(i);
     status = rapt__import_match(i, &table, 1);
     if (!status) status = read_words(i);
     return status ? status : rapt__import_fill(i, &table, 1);

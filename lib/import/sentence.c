@@ -67,6 +67,8 @@ static bool take_module(struct json *j, struct module *m)
 
 static rapt_status use_module(struct import *i, const struct module *m)
 {
+    if (is_module(m, "Pooling") && strpbrk(m->path, "/\\"))
+        return rapt__import_bad(i, "modules.json: path %.60s is not a folder's name", m->path);
     if (is_module(m, "Pooling")) return read_pooling(i, m->path);
     if (is_module(m, "Normalize")) return i->normalize = true, RAPT_OK;
     if (is_module(m, "Transformer") && !m->path[0]) return RAPT_OK;
@@ -95,15 +97,16 @@ static rapt_status read_modules(struct import *i)
 
 /* ---- the limit of a text ---- */
 
-/* The smallest of the model's positions and of the two limits that files state is used. */
-static rapt_status read_limit(struct import *i, const char *name, const char *key)
+/* Texts have at most max_seq_length tokens, if that is less than the model's positions. */
+static rapt_status read_limit(struct import *i)
 {
+    const char *name = "sentence_bert_config.json";
     struct import_settings s;
     int limit;
     if (!rapt__import_has(i, name)) return RAPT_OK;
     rapt_status status = rapt__import_settings(i, name, &s);
     if (status) return status;
-    status = rapt__import_whole(i, &s, key, 0, &limit);
+    status = rapt__import_whole(i, &s, "max_seq_length", 0, &limit);
     rapt__import_settings_free(i, &s);
     if (!status && limit > 0 && limit < i->config.positions) i->max_tokens = limit;
     return status;
@@ -113,5 +116,5 @@ rapt_status rapt__import_sentence(struct import *i)
 {
     i->config.pooling = RAPT_POOLING_MEAN;
     rapt_status status = rapt__import_has(i, "modules.json") ? read_modules(i) : RAPT_OK;
-    return status ? status : read_limit(i, "sentence_bert_config.json", "max_seq_length");
+    return status ? status : read_limit(i);
 }

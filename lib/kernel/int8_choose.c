@@ -38,7 +38,7 @@ static _Atomic(const struct int8_kernels *) chosen[ISAS];
 
 static bool runs(const struct int8_table *t)
 {
-    return rapt__processor_has(t->isa) && (!t->dots || rapt__processor_dots(t->isa));
+    return t->dots ? rapt__processor_dots(t->isa) : rapt__processor_has(t->isa);
 }
 
 const struct int8_kernels *rapt__int8_kernels(rapt_isa isa)

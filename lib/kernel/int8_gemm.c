@@ -111,10 +111,10 @@ int8_tile_row(int rows, const struct int8_block *b, int row, int first, int last
 /* Does the same for any height. */
 static void int8_tile_any(int rows, const struct int8_block *b, int row, int first, int last)
 {
-    switch (rows) {
+    switch (rows < VS_ROWS ? rows : 0) {
 #define TILE_CASE(rows, height)                                                                    \
     case rows:                                                                                     \
-        int8_tile_row(rows < VS_ROWS ? rows : VS_ROWS, b, row, first, last);                       \
+        if (rows < VS_ROWS) int8_tile_row(rows < VS_ROWS ? rows : 1, b, row, first, last);         \
         break;
 #include "kernel/tile_rows.def"
 #undef TILE_CASE

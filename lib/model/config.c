@@ -181,7 +181,7 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment_heads is %d, but alignment_layer is 0",
                           c->alignment_heads);
     if (c->alignment_heads > c->heads)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment_heads is %d, heads is %d",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment_heads is %d; heads is %d",
                           c->alignment_heads, c->heads);
     for (int i = CONFIG_decoder_start; i <= CONFIG_decoder_recurrence; i++)
         if (rapt__config_get(c, i) && c->kind == RAPT_KIND_ENCODER_ONLY)

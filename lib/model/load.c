@@ -66,8 +66,8 @@ static rapt_status load_rest(rapt_model *model, struct tensor_file *file,
     return status ? status : rapt__metadata_copy(model, file);
 }
 
-/* Loads a model from an open file. reading: the allocator of the budget for what may not agree. */
-
+/* Loads a model from an open file. reading: the allocator of the budget, for what is made before
+   names and shapes are known to agree; then the model gets `allocator`. */
 static rapt_status load_open(rapt_model **model, struct tensor_file *file,
                              const rapt_load_options *options, const rapt_allocator *reading,
                              const rapt_allocator *allocator, rapt_message *why)

@@ -243,11 +243,14 @@ static struct stretch stretch_at(const struct parameter *p, size_t first, size_t
 static void get_bytes(const struct parameter *p, const float *bytes, size_t first, size_t count,
                       float *data)
 {
-    const float *scale = rapt__scales_at(bytes, p->rows, p->columns);
-    size_t columns = (size_t)p->columns;
-    for (size_t i = first; i < first + count; i++)
-        *data++ = rapt__int8_element((const int8_t *)bytes, scale, p->columns, (int)(i / columns),
-                                     (int)(i % columns));
+    struct int8_row row = {.weight = (const int8_t *)bytes,
+                           .scale = rapt__scales_at(bytes, p->rows, p->columns),
+                           .in = p->columns};
+    for (size_t columns = (size_t)p->columns, n; count > 0; first += n, count -= n, data += n) {
+        row.row = (int)(first / columns);
+        n = rapt__min_size(count, columns - first % columns);
+        rapt__int8_floats(&row, (int)(first % columns), (int)n, 1, data);
+    }
 }
 
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,

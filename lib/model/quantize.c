@@ -16,10 +16,8 @@ rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, 
 struct quantizing {
     const rapt_model *from;
     rapt_model *to;
-    size_t *first;  /* [parameters] the first row of each among all */
-    float *factors; /* [rows of all] of matrices that a file has in integers; else 0 */
-    struct arena arena;
-    int index; /* the parameter */
+    float *factors; /* [greatest number of rows] of a matrix that a file has in integers; else 0 */
+    int index;      /* the parameter */
 };
 
 static void work_on_parameter(struct team *team, void *argument)
@@ -31,8 +29,8 @@ static void work_on_parameter(struct team *team, void *argument)
     const float *old = q->from->block + from->offset;
     float *new = q->to->block + to->offset;
     if (to->kind == IN_BYTES)
-        rapt__int8_pack(&c, old, to->rows, to->columns, q->factors + q->first[q->index],
-                        (int8_t *)new, (float *)rapt__scales_at(new, to->rows, to->columns));
+        rapt__int8_pack(&c, old, to->rows, to->columns, q->factors, (int8_t *)new,
+                        (float *)rapt__scales_at(new, to->rows, to->columns));
     else
         rapt__copy(&c, old, rapt__parameter_floats(to), new);
 }
@@ -50,30 +48,20 @@ static rapt_status check_depths(const struct layout *l, rapt_message *why)
     return RAPT_OK;
 }
 
-static void lay_out(struct quantizing *q, struct arena *arena)
-{
-    const struct layout *l = &q->from->layout;
-    size_t rows = 0;
-    q->first = rapt__arena_take(arena, (size_t)l->count, sizeof *q->first);
-    for (int i = 0; i < l->count; i++) {
-        if (q->first) q->first[i] = rows;
-        rows += (size_t)l->parameters[i].rows;
-    }
-    q->factors = rapt__arena_floats(arena, rows, 1);
-}
-
 static rapt_status quantize_all(struct quantizing *q, int threads, rapt_message *why)
 {
-    lay_out(q, &q->arena);
-    rapt_status status = rapt__arena_reserve(&q->arena, &q->from->allocator);
-    if (status) return rapt__fail(why, status, "no memory for the scales of a model");
-    lay_out(q, &q->arena);
-    for (q->index = 0; !status && q->index < q->from->layout.count; q->index++) {
-        float *factors = q->factors + q->first[q->index];
-        status = rapt_model_scales(q->from, q->index, factors, NULL, why);
+    const struct layout *l = &q->to->layout;
+    size_t rows = 0;
+    for (int i = 0; i < l->count; i++) rows = rapt__max_size(rows, (size_t)l->parameters[i].rows);
+    q->factors = rapt__alloc(&q->from->allocator, rows * sizeof *q->factors);
+    if (!q->factors) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for the scales of a model");
+    rapt_status status = RAPT_OK;
+    for (q->index = 0; !status && q->index < l->count; q->index++) {
+        if (l->parameters[q->index].kind == IN_BYTES)
+            status = rapt_model_scales(q->from, q->index, q->factors, NULL, why);
         if (!status) rapt__team_run(threads, work_on_parameter, q);
     }
-    rapt__arena_free(&q->arena, &q->from->allocator);
+    rapt__free(&q->from->allocator, q->factors, rows * sizeof *q->factors);
     return status;
 }
 

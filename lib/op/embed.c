@@ -13,23 +13,27 @@
 #include <assert.h>
 #include <string.h>
 
-static const float *table_row(const struct embedding *e, int32_t id)
+/* Returns where the first element of a token's row is in the table. */
+static ptrdiff_t table_row(const struct embedding *e, int32_t token)
+{
+    return (ptrdiff_t)(token / LANES) * e->width * LANES + token % LANES;
+}
+
+static int32_t token_of(const struct embedding *e, int32_t id)
 {
     assert(id >= 0 && (e->types || id < e->vocab));
-    id %= e->vocab;
-    return e->table + (ptrdiff_t)(id / LANES) * e->width * LANES + id % LANES;
+    return id % e->vocab;
 }
 
 /* Sets y to scale E[token]. */
-static void token_row(const struct embedding *e, int32_t id, float *y)
+static void token_row(const struct embedding *e, int32_t token, float *y)
 {
     if (e->bytes) {
-        assert(id >= 0 && (e->types || id < e->vocab));
-        for (int j = 0; j < e->width; j++)
-            y[j] = e->scale * rapt__int8_element(e->bytes, e->scales, e->width, id % e->vocab, j);
+        const struct int8_row from = {e->bytes, e->scales, e->width, token};
+        rapt__int8_floats(&from, 0, e->width, e->scale, y);
         return;
     }
-    const float *from = table_row(e, id);
+    const float *from = e->table + table_row(e, token);
     for (int j = 0; j < e->width; j++) y[j] = e->scale * from[(ptrdiff_t)j * LANES];
 }
 
@@ -40,7 +44,7 @@ static void embed_row(const struct embedding *e, int32_t id, int position, float
     if (e->first_is_zero && position == 0)
         memset(y, 0, (size_t)e->width * sizeof *y);
     else
-        token_row(e, id, y);
+        token_row(e, token_of(e, id), y);
     for (int j = 0; type && j < e->width; j++) y[j] += type[j];
     if (!at) return;
     for (int j = 0; j < e->width; j++) y[j] += at[j];
@@ -71,7 +75,7 @@ static void scatter(const struct embedding *e, const int32_t *ids, int rows, con
 {
     size_t width = (size_t)e->width;
     for (int r = 0; r < rows; r++, dy += width) {
-        float *row = to->table + (table_row(e, ids[r]) - e->table);
+        float *row = to->table + table_row(e, token_of(e, ids[r]));
         bool zero = e->first_is_zero && r == 0;
         for (size_t j = begin; j < end && !zero; j++) row[j * LANES] += e->scale * dy[j];
         float *type = e->types ? to->types + (size_t)(ids[r] / e->vocab) * width : NULL;

@@ -39,31 +39,28 @@ static void quantize(const struct exec_context *c, const float *x, ptrdiff_t x_r
     rapt__team_barrier(c->team);
 }
 
-/* How y is split into units. */
-struct partition {
-    int rows, row_parts, panels, panel_parts;
-};
-
-enum { UNIT_PANELS = 64, FEW_PANELS = 8 }; /* most and fewest panels of a unit */
+enum { UNIT_PANELS = 64, LEAST_MAX = 8 }; /* limits of the maximum number of panels of a unit */
 
 /* A unit's panels take at most half of the L2 cache, so that units of other rows find them there. A
    team gets several units per member, of equal shares. */
-static struct partition partition(const struct exec_context *c, const struct linear *l, int rows)
+static struct gemm_partition partition(const struct exec_context *c, const struct linear *l,
+                                       int rows)
 {
     int team = c->team->size, panels = rapt__ceil_div(l->out, LANES);
     size_t fit = rapt__second_level_size() / 2 / rapt__max_size(rapt__int8_panel(l->in), 1);
-    struct partition p = {.row_parts = rapt__ceil_div(rows, GEMM_UNIT_ROWS)};
+    struct gemm_partition p = {.row_parts = rapt__ceil_div(rows, GEMM_UNIT_ROWS)};
     p.rows = rapt__ceil_div(rows, p.row_parts);
     p.panels = rapt__ceil_div(panels * p.row_parts, team > 1 ? 4 * team : 1);
-    p.panels = rapt__min(rapt__round_up(p.panels, 2), (int)rapt__min_size(fit, UNIT_PANELS));
-    p.panels = rapt__gemm_even_panels(team, p.row_parts, panels, rapt__max(p.panels, FEW_PANELS));
+    p.panels =
+        rapt__min(rapt__round_up(p.panels, 2), (int)rapt__min_size(fit / 2 * 2, UNIT_PANELS));
+    p.panels = rapt__gemm_even_panels(team, p.row_parts, panels, rapt__max(p.panels, LEAST_MAX));
     p.panel_parts = rapt__ceil_div(panels, p.panels);
     return p;
 }
 
 /* activated: where the activation of y[0][0] is stored. */
 static void multiply_unit(const struct exec_context *c, const struct int8_block *whole,
-                          const struct partition *p, int index, enum activation activation,
+                          const struct gemm_partition *p, int index, enum activation activation,
                           float *activated)
 {
     struct int8_block b = *whole;
@@ -102,7 +99,7 @@ static void multiply(const struct exec_context *c, const struct linear *l,
                                      .y = y,
                                      .y_row = y_row};
     if (rows > 0 && l->out > 0) {
-        struct partition p = partition(c, l, rows);
+        struct gemm_partition p = partition(c, l, rows);
         for (int t; (t = rapt__team_take(c->team)) < p.row_parts * p.panel_parts;)
             multiply_unit(c, &whole, &p, t, activation, activated);
     }

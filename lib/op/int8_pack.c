@@ -1,5 +1,5 @@
-/* int8_pack.c - lays out weights of 8 bits in panels (kernel/int8.h): quantizes floats, packs bytes
-   that were quantized elsewhere, and gathers rows, such as those of a shortlist. */
+/* int8_pack.c - lays out weights of 8 bits in panels (kernel/int8.h): quantizes floats, and
+   gathers rows, such as those of a shortlist. */
 #include "kernel/int8.h"
 #include "op/op.h"
 
@@ -26,24 +26,6 @@ void rapt__int8_pack(const struct exec_context *c, const float *panels, int out,
     rapt__team_barrier(c->team);
 }
 
-bool rapt__int8_symmetric(const int8_t *bytes, size_t count)
-{
-    int8_t least = 0;
-    for (size_t i = 0; i < count; i++) least = bytes[i] < least ? bytes[i] : least;
-    return least >= -127;
-}
-
-/* Packs a row of `in` bytes into a row of a panel, which has room for whole groups. */
-static void pack_row(const int8_t *row, int in, int8_t *to)
-{
-    int whole = in / INT8_GROUP * INT8_GROUP;
-    for (ptrdiff_t k = 0; k < whole; k += INT8_GROUP) memcpy(to + k * LANES, row + k, INT8_GROUP);
-    if (whole == in) return;
-    int8_t last[INT8_GROUP] = {0};
-    memcpy(last, row + whole, (size_t)(in - whole));
-    memcpy(to + (ptrdiff_t)whole * LANES, last, INT8_GROUP);
-}
-
 /* Returns the place of row n in panels of `in` inputs. */
 static ptrdiff_t row_at(int n, int in)
 {
@@ -56,17 +38,6 @@ static void clear_padding(int8_t *weight, int out, int in)
     for (int n = out; n % LANES; n++)
         for (ptrdiff_t k = 0; k < in; k += INT8_GROUP)
             memset(weight + row_at(n, in) + k * LANES, 0, INT8_GROUP);
-}
-
-void rapt__int8_pack_bytes(const struct exec_context *c, const int8_t *rows, int out, int in,
-                           int8_t *weight)
-{
-    size_t begin, end;
-    while (rapt__team_part(c->team, (size_t)out, LANES, &begin, &end))
-        for (int n = (int)begin; n < (int)end; n++)
-            pack_row(rows + (ptrdiff_t)n * in, in, weight + row_at(n, in));
-    if (c->team->rank == 0) clear_padding(weight, out, in);
-    rapt__team_barrier(c->team);
 }
 
 void rapt__int8_gather(const struct exec_context *c, const struct linear *l, const int32_t *rows,
@@ -86,8 +57,10 @@ void rapt__int8_gather(const struct exec_context *c, const struct linear *l, con
     rapt__team_barrier(c->team);
 }
 
-float rapt__int8_element(const int8_t *weight, const float *scale, int in, int n, int k)
+void rapt__int8_floats(const struct int8_row *from, int first, int count, float factor, float *x)
 {
-    return (float)weight[row_at(n, in) + k / INT8_GROUP * INT8_GROUP * LANES + k % INT8_GROUP] *
-           scale[n];
+    const int8_t *row = from->weight + row_at(from->row, from->in);
+    const float scale = from->scale[from->row];
+    for (ptrdiff_t k = first; k < first + count; k++)
+        *x++ = factor * ((float)row[k / INT8_GROUP * INT8_GROUP * LANES + k % INT8_GROUP] * scale);
 }

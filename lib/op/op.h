@@ -103,16 +103,16 @@ size_t rapt__int8_weight_bytes(int out, int in);
    NULL: of rows that were made from integers, else 0; see struct int8_kernels. */
 void rapt__int8_pack(const struct exec_context *c, const float *panels, int out, int in,
                      const float *factors, int8_t *weight, float *scale);
-/* Whether no byte is -128, which no weight may be. */
-bool rapt__int8_symmetric(const int8_t *bytes, size_t count);
-/* Packs weights that were quantized elsewhere, in plain rows [out][in]. */
-void rapt__int8_pack_bytes(const struct exec_context *c, const int8_t *rows, int out, int in,
-                           int8_t *weight);
 /* Copies `count` rows of l to weight, scale and bias (not if l has none). */
 void rapt__int8_gather(const struct exec_context *c, const struct linear *l, const int32_t *rows,
                        int count, int8_t *weight, float *scale, float *bias);
-/* Returns element k of row n of weights in bytes with `in` inputs, as a float. */
-float rapt__int8_element(const int8_t *weight, const float *scale, int in, int n, int k);
+struct int8_row { /* a row of weights with `in` inputs */
+    const int8_t *weight;
+    const float *scale;
+    int in, row;
+};
+/* Sets x to factor times elements [first, first + count) of a row. */
+void rapt__int8_floats(const struct int8_row *from, int first, int count, float factor, float *x);
 
 /* ---- embed.c: y[r] = scale * E[token] + T[type] + P[position of r], then dropout ----
    ids[r] is token + type * vocab. d may be NULL for no dropout. E is [vocab][width] in panels; T is

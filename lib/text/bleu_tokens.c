@@ -135,7 +135,6 @@ static const struct tokenizer {
                                 {punctuation, not_number, " 1 2"},
                                 {symbol, NULL, " 1 "}}},
     [RAPT_BLEU_TOKENS_CHAR] = {false, 1, {{any, NULL, " 1 "}}},
-    [RAPT_BLEU_TOKENS_NONE] = {false, 0, {{NULL, NULL, NULL}}},
 };
 enum { TOKENIZERS = sizeof tokenizers / sizeof *tokenizers };
 

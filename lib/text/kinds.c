@@ -11,12 +11,22 @@ static rapt_status null(const char *what, rapt_message *why)
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", what);
 }
 
+rapt_status rapt__texts_check(const char *name, const rapt_text *texts, size_t count,
+                              rapt_message *why)
+{
+    rapt_status status = RAPT_OK;
+    for (size_t i = 0; !status && i < count; i++)
+        status = rapt__text_check(name, i, texts[i].bytes, texts[i].size, why);
+    return status;
+}
+
 /* ---- creation ---- */
 
-rapt_status rapt__tokenizer_kept(rapt_tokenizer *t, const struct budget *budget, rapt_status status,
-                                 rapt_message *why)
+rapt_status rapt__tokenizer_kept(rapt_tokenizer **tokenizer, const struct budget *budget,
+                                 rapt_status status, rapt_message *why)
 {
     if (status) return rapt__budget_end(budget, status, why);
+    rapt_tokenizer *t = *tokenizer;
     t->allocator = budget->under;
     if (t->spm) t->spm->allocator = budget->under;
     if (t->list) t->list->allocator = budget->under;
@@ -27,11 +37,10 @@ rapt_status rapt__tokenizer_kept(rapt_tokenizer *t, const struct budget *budget,
 static rapt_status load_pieces(rapt_tokenizer **tokenizer, const void *bytes, size_t size,
                                const rapt_allocator *allocator, rapt_message *why)
 {
-    rapt_allocator memory = *allocator;
-    struct rapt_tokenizer *t = rapt__alloc(&memory, sizeof *t);
+    struct rapt_tokenizer *t = rapt__alloc(allocator, sizeof *t);
     if (!t) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
-    *t = (struct rapt_tokenizer){.allocator = memory};
-    rapt_status status = rapt__spm_create(&t->spm, bytes, size, &memory, why);
+    *t = (struct rapt_tokenizer){.allocator = *allocator};
+    rapt_status status = rapt__spm_create(&t->spm, bytes, size, allocator, why);
     if (status)
         rapt_tokenizer_free(t);
     else
@@ -47,7 +56,7 @@ rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, const void *b
     const rapt_allocator reading = rapt__budget_begin(&budget, allocator);
     rapt__budget_add(&reading, size);
     rapt_status status = load_pieces(tokenizer, bytes, size, &reading, why);
-    return rapt__tokenizer_kept(*tokenizer, &budget, status, why);
+    return rapt__tokenizer_kept(tokenizer, &budget, status, why);
 }
 
 static rapt_status load(rapt_tokenizer **tokenizer, const struct disk_source *file,
@@ -76,7 +85,7 @@ rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
     if (status) return rapt__budget_end(&budget, status, why);
     status = load(tokenizer, &file, &reading, &reason);
     rapt__disk_close(&file);
-    status = rapt__tokenizer_kept(*tokenizer, &budget, status, &reason);
+    status = rapt__tokenizer_kept(tokenizer, &budget, status, &reason);
     return status ? rapt__fail(why, status, "%s: %s", file.label.text, reason.text) : RAPT_OK;
 }
 

@@ -144,10 +144,7 @@ static rapt_status check_learn(rapt_tokenizer **tokenizer, const rapt_text *text
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "vocab is %d, not in %d..%d", vocab,
                           RAPT__TOKEN_MERGES, RAPT__VOCAB_MAX);
     if (!texts && count) return rapt__fail(why, RAPT_BAD_ARGUMENT, "texts is NULL");
-    rapt_status status = RAPT_OK;
-    for (size_t i = 0; !status && i < count; i++)
-        status = rapt__text_check("texts", i, texts[i].bytes, texts[i].size, why);
-    return status;
+    return rapt__texts_check("texts", texts, count, why);
 }
 
 rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt_text *texts, size_t count,

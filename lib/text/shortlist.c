@@ -179,11 +179,11 @@ static rapt_status read_any(rapt_shortlist **shortlist, const void *bytes, size_
 }
 
 /* Ends the budget within which a shortlist was made, which keeps its memory. */
-static rapt_status kept(rapt_shortlist *s, const struct budget *budget, rapt_status status,
+static rapt_status kept(rapt_shortlist **shortlist, const struct budget *budget, rapt_status status,
                         rapt_message *why)
 {
     if (status) return rapt__budget_end(budget, status, why);
-    s->allocator = budget->under;
+    (*shortlist)->allocator = budget->under;
     return RAPT_OK;
 }
 
@@ -201,7 +201,7 @@ rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, const void *b
     const rapt_allocator reading = rapt__budget_begin(&budget, allocator);
     rapt__budget_add(&reading, size);
     rapt_status status = read_any(shortlist, bytes, size, source, target, &reading, why);
-    return kept(*shortlist, &budget, status, why);
+    return kept(shortlist, &budget, status, why);
 }
 
 /* Reads all bytes of an open file. The caller frees them. */
@@ -239,7 +239,7 @@ rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
         rapt__free(&reading, bytes, (size_t)file.size + 1);
     }
     rapt__disk_close(&file);
-    status = kept(*shortlist, &budget, status, &reason);
+    status = kept(shortlist, &budget, status, &reason);
     return status ? rapt__fail(why, status, "%s: %.300s", file.label.text, reason.text) : RAPT_OK;
 }
 

@@ -174,9 +174,13 @@ bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
    -1 if no pair occurs at least twice. */
 ptrdiff_t rapt__pairs_best(struct pair_table *pairs);
 
+/* ---- kinds.c ---- */
+/* Checks that every text of an array that is not empty has bytes. name: that of the array. */
+rapt_status rapt__texts_check(const char *name, const rapt_text *texts, size_t count,
+                              rapt_message *why);
 /* Ends the budget within which a tokenizer was made with `status`, as rapt__budget_end does. If it
-   was made, the tokenizer is handed over to the allocator under the budget. Defined in kinds.c. */
-rapt_status rapt__tokenizer_kept(rapt_tokenizer *tokenizer, const struct budget *budget,
+   was made, the tokenizer is handed over to the allocator under the budget. */
+rapt_status rapt__tokenizer_kept(rapt_tokenizer **tokenizer, const struct budget *budget,
                                  rapt_status status, rapt_message *why);
 
 #endif

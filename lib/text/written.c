@@ -288,5 +288,5 @@ rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text, 
     const rapt_allocator reading = rapt__budget_begin(&budget, allocator);
     rapt__budget_add(&reading, size);
     rapt_status status = kinds[kind].create(tokenizer, text, body, &reading, why);
-    return rapt__tokenizer_kept(*tokenizer, &budget, status, why);
+    return rapt__tokenizer_kept(tokenizer, &budget, status, why);
 }

@@ -59,17 +59,16 @@ static void pooled_loss(const struct exec_context *c, struct batch *b, const str
     const struct rows *rows = &b->source.rows;
     const struct pool pool = {config->pooling == RAPT_POOLING_MEAN, rows->batch, config->width,
                               rows->starts};
+    const bool pooler = config->pooler;
     rapt__pool_forward(c, &pool, states, t->pooled);
-    if (config->pooler) {
-        rapt__pooler_forward(c, t->model, t->pooled, rows->batch, t->hidden);
-        loss_of_rows(c, b, aim, t->hidden, rows->batch, t->dhidden);
-        if (aim->gradient)
-            rapt__pooler_backward(c, t->model, t->pooled, t->hidden, rows->batch, t->dhidden,
-                                  t->dpooled, t->gradients);
-    } else {
-        loss_of_rows(c, b, aim, t->pooled, rows->batch, t->dpooled);
-    }
-    if (aim->gradient) rapt__pool_backward(c, &pool, t->dpooled, t->encoder.dout);
+    if (pooler) rapt__pooler_forward(c, t->model, t->pooled, rows->batch, t->hidden);
+    loss_of_rows(c, b, aim, pooler ? t->hidden : t->pooled, rows->batch,
+                 pooler ? t->dhidden : t->dpooled);
+    if (!aim->gradient) return;
+    if (pooler)
+        rapt__pooler_backward(c, t->model, t->pooled, t->hidden, rows->batch, t->dhidden,
+                              t->dpooled, t->gradients);
+    rapt__pool_backward(c, &pool, t->dpooled, t->encoder.dout);
 }
 
 /* Runs both halves and computes the loss. Sets target->states to the encoder's output and returns

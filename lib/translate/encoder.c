@@ -1,10 +1,7 @@
 /* encoder.c - turns texts into vectors or classes: tokenizes them, cuts long texts, adds special
    tokens, and runs the encoder over batches of texts. */
-#include "generate/generate.h"
-#include "import/import.h"
 #include "translate/translate.h"
 #include <rapt/encoder.h>
-#include <rapt/translator.h>
 
 #include <limits.h>
 #include <math.h>
@@ -47,27 +44,17 @@ static rapt_status read_encoder_options(rapt_encoder_options *own,
     return status;
 }
 
-/* Returns the whole number in the metadata, or 0 if there is none. */
-static int number_of(const rapt_model *model, const char *key)
-{
-    const char *text = rapt_model_metadata(model, key);
-    int number = 0;
-    for (; text && *text >= '0' && *text <= '9' && number < 1 << 24; text++)
-        number = 10 * number + (*text - '0');
-    return text && !*text ? number : 0;
-}
-
 /* Sets the options that are 0 to the model's values. */
 static void follow_model(rapt_encoder *e)
 {
     const rapt_config *c = &e->model->config;
     rapt_encoder_options *o = &e->options;
-    const int stated = number_of(e->model, TOKENS_KEY);
+    int normalizes = 0;
+    rapt__read_count(e->model, NORMALIZE_KEY, 1, &normalizes);
     if (!o->pooling) o->pooling = c->pooling ? c->pooling : RAPT_POOLING_MEAN;
-    if (!o->max_tokens) o->max_tokens = stated;
+    if (!o->max_tokens) rapt__read_count(e->model, TOKENS_KEY, 1 << 24, &o->max_tokens);
     if (!o->max_tokens || o->max_tokens > c->positions) o->max_tokens = c->positions;
-    if (!o->normalize)
-        o->normalize = number_of(e->model, NORMALIZE_KEY) ? RAPT_NORMALIZE_YES : RAPT_NORMALIZE_NO;
+    if (!o->normalize) o->normalize = normalizes ? RAPT_NORMALIZE_YES : RAPT_NORMALIZE_NO;
 }
 
 /* ---- creation ---- */
@@ -99,7 +86,9 @@ static rapt_status open_tokenizer(rapt_encoder *e, rapt_message *why)
 /* Looks up the tokens around a text. */
 static rapt_status find_around(rapt_encoder *e, rapt_status otherwise, rapt_message *why)
 {
-    const bool begins = number_of(e->model, BEGIN_KEY), ends = !e->model->config.no_source_end;
+    const bool ends = !e->model->config.no_source_end;
+    int begins = 0;
+    rapt__read_count(e->model, BEGIN_KEY, 1, &begins);
     e->begin = begins ? rapt_tokenizer_special(e->tokenizer, RAPT_TOKEN_BEGIN) : -1;
     e->end = ends ? rapt_tokenizer_special(e->tokenizer, RAPT_TOKEN_END) : -1;
     if ((begins && e->begin < 0) || (ends && e->end < 0))

@@ -1,15 +1,6 @@
-/* preprocess.c - checks texts; preprocesses text as requested by the translator's options and
+/* preprocess.c - preprocesses text as requested by the translator's options and
    tokenizes it. The ends of tokens are offsets in the original text. */
 #include "translate/translate.h"
-
-rapt_status rapt__texts_check(const char *name, const rapt_text *texts, size_t count,
-                              rapt_message *why)
-{
-    rapt_status status = RAPT_OK;
-    for (size_t i = 0; !status && i < count; i++)
-        status = rapt__text_check(name, i, texts[i].bytes, texts[i].size, why);
-    return status;
-}
 
 rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                               rapt_text text, int32_t *ids, size_t *ends, size_t capacity,

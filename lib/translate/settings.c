@@ -30,7 +30,7 @@ static void read_number(const rapt_model *model, const char *key, float min, flo
     if (text && rapt__float_read(text, &value) && value >= min && value <= max) *x = value;
 }
 
-static void read_count(const rapt_model *model, const char *key, int max, int *count)
+void rapt__read_count(const rapt_model *model, const char *key, int max, int *count)
 {
     float x = 0;
     read_number(model, key, 1, (float)max, &x);
@@ -42,10 +42,10 @@ void rapt_translator_options_default(rapt_translator_options *options, size_t si
 {
     rapt_translator_options own = {.size = sizeof own};
     if (model) {
-        read_count(model, BEAMS_KEY, 1024, &own.beams);
+        rapt__read_count(model, BEAMS_KEY, 1024, &own.beams);
         read_number(model, PENALTY_KEY, -100, 100, &own.length_penalty);
-        read_count(model, LEAST_KEY, 1 << 24, &own.min_length);
-        read_count(model, NGRAM_KEY, 1 << 24, &own.no_repeat_ngram);
+        rapt__read_count(model, LEAST_KEY, 1 << 24, &own.min_length);
+        rapt__read_count(model, NGRAM_KEY, 1 << 24, &own.no_repeat_ngram);
     }
     rapt__struct_default(options, size, &own, sizeof own);
 }
@@ -61,7 +61,7 @@ void rapt__follow_project(rapt_translator *t)
     if (t->options.search_rules == RAPT_SEARCH_RULES_MARIAN)
         read_number(t->model, LENGTH_KEY, 1e-6f, 1000, &t->limit.per_source);
     if (t->options.search_rules == RAPT_SEARCH_RULES_HF)
-        read_count(t->model, LIMIT_KEY, 1 << 24, &t->limit.extra);
+        rapt__read_count(t->model, LIMIT_KEY, 1 << 24, &t->limit.extra);
 }
 
 /* ---- tokens that are never produced ---- */

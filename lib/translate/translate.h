@@ -6,6 +6,7 @@
 #define RAPT_LIB_TRANSLATE_H
 
 #include "generate/generate.h"
+#include "text/text.h"
 #include <rapt/translator.h>
 
 /* Limits on the number of tokens of a translation: at most per_source for each token of its source
@@ -62,15 +63,14 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
                                rapt_translator_options *own, rapt_message *why);
 
 /* ---- settings.c ---- */
+/* Sets *count to a number of the metadata from 1 to `max`, if there is one. */
+void rapt__read_count(const rapt_model *model, const char *key, int max, int *count);
 /* Adopts the search rules and target limits of the project that the model is from. */
 void rapt__follow_project(rapt_translator *t);
 /* Lists the tokens that the translator never produces. */
 rapt_status rapt__suppress(rapt_translator *t, rapt_message *why);
 
 /* ---- preprocess.c ---- */
-/* Checks that every text of an array that is not empty has bytes. name: that of the array. */
-rapt_status rapt__texts_check(const char *name, const rapt_text *texts, size_t count,
-                              rapt_message *why);
 /* Preprocesses text as requested by options.preprocess, then encodes it like rapt_tokenizer_encode.
    ends[] are offsets in the original text. */
 rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *tokenizer,

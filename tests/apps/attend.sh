@@ -33,9 +33,9 @@ check "words of the target are not" grep -q '"unseen":\[\]' again
 # Rows of weights sum to 1, in cross-attention and in the self-attention of both halves, where no word attends
 # to a later one.
 sums() {
-    tr '[' '\n' <"$1" | sed -n 's/^\([0-9.e,-]*\)\].*/\1/p' |
-        awk -F , -v wanted="${2:-3}" '{ s = 0; for (i = 1; i <= NF; i++) s += $i; if (s < 0.999 || s > 1.001) exit 1; rows++ }
-            END { exit rows < wanted }'
+    tr '[' '\n' <"$1" | sed -n 's/^\([0-9.e,-][0-9.e,-]*\)\].*/\1/p' |
+        awk -F , -v wanted="${2:-3}" '{ s = 0; for (i = 1; i <= NF; i++) s += $i; if (s < 0.999 || s > 1.001) bad = 1; rows++ }
+            END { exit bad || rows < wanted }'
 }
 for which in "" "--self encoder" "--self decoder"; do
     for where in "" "--layer 2" "--layer 1 --head 2"; do

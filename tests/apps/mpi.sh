@@ -50,7 +50,7 @@ same() { # WHAT: the model "parts" and its checkpoint are those of "whole"
 
 fair_share() { # COUNT: checks that rank 0 of COUNT tokenized about 1/COUNT of the pairs, not all of them
     sed -n 's/.*this one tokenized \([0-9]*\) of \([0-9]*\) pairs.*/\1 \2/p' err |
-        awk -v count="$1" '{ n++; if ($1 < 1 || $1 * count > 1.5 * $2) exit 1 } END { exit n != 1 }' ||
+        awk -v count="$1" '{ n++; if ($1 < 1 || $1 * count > 1.5 * $2) bad = 1 } END { exit bad || n != 1 }' ||
         { fail "$1 ranks: what is a rank's part of the pairs?"; cat err; }
 }
 

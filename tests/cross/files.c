@@ -8,7 +8,6 @@
 #include "text/spm_models.h"
 #include "translate/small_text.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 
 static const char *out, *data;

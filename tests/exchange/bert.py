@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+import subprocess
 import sys
 
 import kit
@@ -92,7 +93,6 @@ def cross_encoder(name, model, layers):
 def refused(name, model, reason):
     vocabulary(name)
     model.save_pretrained(name)
-    import subprocess
     done = subprocess.run([program, "info", "-m", name], capture_output=True, encoding="utf-8")
     if done.returncode == 0 or reason not in done.stderr:
         kit.fail(f"{name}: {done.stderr!r} does not say {reason!r}")

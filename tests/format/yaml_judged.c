@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "../skips.h"
+#include "../temporary.h"
 #include "containers.h"
 
 #include <sys/wait.h>
@@ -235,7 +236,7 @@ static bool read_document(const struct writer *w, char *line, rapt_message *why)
 
 static bool judge(const char *documents, const char *results)
 {
-    char command[600];
+    char command[1024];
     snprintf(command, sizeof command, "python3 -B %s/format/yaml_judge.py %s %s", RAPT_TESTS_DIR,
              documents, results);
     int status = system(command);
@@ -276,7 +277,7 @@ static void compare(FILE *results)
 static void test_judged(void **state)
 {
     static struct writer w;
-    char documents[200], results[200];
+    char documents[TEMPORARY + 16], results[TEMPORARY + 16];
     snprintf(documents, sizeof documents, "%s/documents", (const char *)*state);
     snprintf(results, sizeof results, "%s/results", (const char *)*state);
     FILE *file = fopen(documents, "wb");
@@ -296,8 +297,8 @@ static void test_judged(void **state)
 
 static int make_folder(void **state)
 {
-    static char folder[] = "/tmp/rapt-judged-XXXXXX";
-    return (*state = mkdtemp(folder)) ? 0 : -1;
+    static char folder[TEMPORARY];
+    return (*state = temporary_folder(folder)) ? 0 : -1;
 }
 
 static int remove_folder(void **state)

@@ -395,7 +395,10 @@ static void check_laws(struct feed *in, const struct subject *s)
     if (!t) return;
     whole = (struct run){.s = s};
     require(translate(t, &whole, (size_t)s->count, ANNOUNCE) == RAPT_OK, "a call");
-    for (size_t i = 0; i < (size_t)s->count; i++) check_announced(&whole, i);
+    for (size_t i = 0; i < (size_t)s->count; i++) {
+        require(whole.seen[i][0].there, "a translation of each text");
+        check_announced(&whole, i);
+    }
     check_again(t, &whole, LOOK, "callbacks that change nothing");
     check_alone(t, &whole);
     check_scores(t, &whole);

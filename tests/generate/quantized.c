@@ -23,14 +23,6 @@ static rapt_model *quantized_model(const rapt_config *c, uint64_t seed)
     return model;
 }
 
-static float *read_tensor(const rapt_model *model, int i)
-{
-    rapt_tensor t = rapt_model_tensor(model, i);
-    float *data = malloc(sizeof *data * (size_t)t.rows * (size_t)t.columns);
-    assert_int_equal(rapt_model_read(model, i, data, NULL), RAPT_OK);
-    return data;
-}
-
 /* ---- parameters ---- */
 
 /* Whether a parameter is a matrix that multiplies rows, or a table of embeddings. */
@@ -53,7 +45,7 @@ static bool is_matrix(const char *name)
 static void check_tensor(const rapt_model *before, const rapt_model *after, int i)
 {
     rapt_tensor t = rapt_model_tensor(after, i);
-    float *old = read_tensor(before, i), *new = read_tensor(after, i), scale;
+    float *old = small_read(before, i), *new = small_read(after, i), scale;
     int *q = malloc(sizeof *q * (size_t)t.columns);
     for (int r = 0; r < t.rows; r++) {
         const float *from = old + r * t.columns, *to = new + r *t.columns;
@@ -94,7 +86,7 @@ static void test_saved(void **state)
     quantize(again);
     for (int i = 0; i < rapt_model_tensors(model); i++) {
         rapt_tensor t = rapt_model_tensor(model, i);
-        float *x = read_tensor(model, i), *y = read_tensor(again, i);
+        float *x = small_read(model, i), *y = small_read(again, i);
         for (int k = 0; k < t.rows * t.columns; k++)
             assert_true(fabsf(x[k] - y[k]) <= 0x1p-22f * fabsf(x[k])); /* the scale's rounding */
         free(x), free(y);
@@ -115,13 +107,13 @@ static void test_memory(void **state)
     rapt_model_free(model);
 }
 
-/* A row with a NaN makes logits NaN, as in floats, and rapt_model_check names the parameter. */
+/* rapt_model_check names a parameter of which a row holds a NaN. */
 static void test_not_finite(void **state)
 {
     (void)state;
     rapt_model *model = small_model(&larger, 10);
     int index = rapt_model_find(model, "encoder.layers.1.self_attn.qkv.weight");
-    float *data = read_tensor(model, index);
+    float *data = small_read(model, index);
     rapt_message why = {""};
     data[5] = NAN;
     assert_int_equal(rapt_model_write(model, index, data, NULL), RAPT_OK);
@@ -141,7 +133,7 @@ static void test_refusals(void **state)
     rapt_trainer *trainer = NULL;
     rapt_train_options options;
     rapt_message why = {""};
-    float *data = read_tensor(model, 0);
+    float *data = small_read(model, 0);
     assert_int_equal(rapt_model_write(model, 0, data, &why), RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "cannot be written to"));
     assert_int_equal(rapt_model_save_with(model, "/nowhere/x", &packed, NULL, 0, &why),

@@ -4,6 +4,7 @@
    claim to hold: runs of one byte, deflated 150 to 1, and lists of the smallest items. */
 #define _XOPEN_SOURCE 700
 
+#include "../temporary.h"
 #include "format/archive.h"
 #include <rapt/rapt.h>
 
@@ -382,7 +383,7 @@ static const struct {
 
 static void check(const char *folder, int n)
 {
-    char path[200];
+    char path[TEMPORARY + 16];
     struct text made = rows[n].make();
     snprintf(path, sizeof path, "%s/model%s", folder, rows[n].ending);
     FILE *file = fopen(path, "wb");
@@ -413,8 +414,8 @@ static void test_all(void **state)
 
 static int make_folder(void **state)
 {
-    static char folder[] = "/tmp/rapt-budget-XXXXXX";
-    return (*state = mkdtemp(folder)) ? 0 : -1;
+    static char folder[TEMPORARY];
+    return (*state = temporary_folder(folder)) ? 0 : -1;
 }
 
 static int remove_folder(void **state)

@@ -351,6 +351,8 @@ static void test_sentences_refused(void **state)
     rapt_model *model = write_folder(folder, &k);
     folder_text(folder, "modules.json", "[" MODULE("Dense", "2_Dense") "]");
     folder_refused(folder, "module sentence_transformers.models.Dense is not supported");
+    folder_text(folder, "modules.json", "[" MODULE("Pooling", "../1_Pooling") "]");
+    folder_refused(folder, "modules.json: path ../1_Pooling is not a folder's name");
     folder_text(folder, "modules.json", "{}");
     folder_refused(folder, "modules.json is not a list of modules");
     folder_text(folder, "modules.json", "[" MODULE("Pooling", "1_Pooling") "]");

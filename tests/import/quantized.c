@@ -19,19 +19,11 @@ static rapt_model *import(const char *path)
     return model;
 }
 
-static float *read_tensor(const rapt_model *model, int i)
-{
-    rapt_tensor t = rapt_model_tensor(model, i);
-    float *data = malloc(sizeof *data * (size_t)t.rows * (size_t)t.columns);
-    assert_int_equal(rapt_model_read(model, i, data, NULL), RAPT_OK);
-    return data;
-}
-
 /* Another integer would change an element by 1/127 of itself at least; a scale may be rounded. */
 static void check_tensor(const rapt_model *before, const rapt_model *after, int i)
 {
     rapt_tensor t = rapt_model_tensor(before, i);
-    float *old = read_tensor(before, i), *new = read_tensor(after, i);
+    float *old = small_read(before, i), *new = small_read(after, i);
     for (int k = 0; k < t.rows * t.columns; k++)
         if (!(fabsf(old[k] - new[k]) <= 0x1p-22f * fabsf(old[k])))
             fail_msg("%s: element %d is %g, was %g", t.name, k, (double)new[k], (double)old[k]);

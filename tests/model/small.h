@@ -211,6 +211,14 @@ static inline void *small_copy(const void *data, size_t size)
     return size ? memcpy(copy, data, size) : copy;
 }
 
+/* Returns a parameter. The caller frees it. */
+static inline float *small_read(const rapt_model *model, int index)
+{
+    float *data = malloc(sizeof *data * small_size(model, index));
+    assert_int_equal(rapt_model_read(model, index, data, NULL), RAPT_OK);
+    return data;
+}
+
 /* Returns all parameters, one after the other. The caller frees them. */
 static inline float *small_parameters(const rapt_model *model)
 {

@@ -193,19 +193,13 @@ static void layers_share_rows(void **state)
 
 /* ---- weights ---- */
 
-struct bytes { /* weights in plain rows, and as packed by the team */
+struct bytes { /* weights in plain rows, and in panels */
     int out, in, count;
     int8_t *rows, *packed;
     const int32_t *list;
     struct linear from;
     float *scale, *bias;
 };
-
-static void pack_rows(const struct exec_context *exec, void *argument)
-{
-    const struct bytes *b = argument;
-    rapt__int8_pack_bytes(exec, b->rows, b->out, b->in, b->packed);
-}
 
 static void gather(const struct exec_context *exec, void *argument)
 {
@@ -219,19 +213,26 @@ static size_t place(int in, int n, int k)
            (size_t)(k / 4 * 64 + n % LANES * 4 + k % 4);
 }
 
-/* Checks that panels hold rows list[0 .. count) of b->rows, and nothing else. */
-static void check_panels(const struct bytes *b, int count, const int32_t *list)
+/* Sets panels, which are 0, to all rows. */
+static void put_panels(const struct bytes *b, int8_t *panels)
 {
-    int panels = rapt__ceil_div(count, LANES), depth = rapt__round_up(b->in, INT8_GROUP);
+    for (int n = 0; n < b->out; n++)
+        for (int k = 0; k < b->in; k++) panels[place(b->in, n, k)] = b->rows[n * b->in + k];
+}
+
+/* Checks that panels hold the rows of the list, and nothing else. */
+static void check_panels(const struct bytes *b)
+{
+    int panels = rapt__ceil_div(b->count, LANES), depth = rapt__round_up(b->in, INT8_GROUP);
     for (int n = 0; n < panels * LANES; n++)
         for (int k = 0; k < depth; k++) {
-            int row = n < count ? (list ? list[n] : n) : -1;
+            int row = n < b->count ? b->list[n] : -1;
             int want = row >= 0 && k < b->in ? b->rows[row * b->in + k] : 0;
             assert_int_equal(b->packed[place(b->in, n, k)], want);
         }
 }
 
-static void bytes_are_packed_and_gathered(void **state)
+static void rows_are_gathered(void **state)
 {
     static const int32_t list[] = {3, 0, 16, 17, 31, 32, 36, 5, 8, 15, 14, 13, 12, 11, 10, 9, 1, 2};
     float scale[37], bias[37], got_scale[COUNT(list)], got_bias[COUNT(list)];
@@ -244,9 +245,7 @@ static void bytes_are_packed_and_gathered(void **state)
             b.rows = zeros(all);
             for (size_t i = 0; i < all; i++) b.rows[i] = (int8_t)(127 * random_float(4, i) + 0.5f);
             for (int n = 0; n < 37; n++) scale[n] = (float)n, bias[n] = (float)-n;
-            memset(b.packed = whole, 99, size);
-            run_exec(threads[t], pack_rows, &b);
-            check_panels(&b, b.out, NULL);
+            put_panels(&b, whole);
             b.from = (struct linear){.bias = t % 2 ? bias : NULL,
                                      .in = in,
                                      .out = b.out,
@@ -257,7 +256,7 @@ static void bytes_are_packed_and_gathered(void **state)
                 b.packed = zeros(rapt__int8_weight_bytes(b.count, in));
                 memset(b.packed, 99, rapt__int8_weight_bytes(b.count, in));
                 run_exec(threads[t], gather, &b);
-                check_panels(&b, b.count, list);
+                check_panels(&b);
                 for (int n = 0; n < b.count; n++) {
                     assert_true(got_scale[n] == scale[list[n]]);
                     assert_true(!b.bias || got_bias[n] == bias[list[n]]);
@@ -268,7 +267,6 @@ static void bytes_are_packed_and_gathered(void **state)
         }
 }
 
-/* The bytes of quantized floats, packed as bytes, are the floats packed as floats. */
 static void floats_are_packed_by_rows(void **state)
 {
     static const int ins[] = {1, 4, 30, 129};
@@ -289,36 +287,19 @@ static void floats_are_packed_by_rows(void **state)
             for (int k = 0; k < ins[i]; k++) b.rows[n * ins[i] + k] = (int8_t)q[k];
             assert_true(isnan(scale) ? isnan(p.scale[n]) : p.scale[n] == scale);
         }
-        run_exec(1, pack_rows, &b);
+        put_panels(&b, b.packed);
         assert_memory_equal(p.weight, b.packed, size);
         free(q), free(b.rows), free(b.packed);
         drop(&p);
     }
 }
 
-static void minus_128_is_found(void **state)
-{
-    int8_t bytes[100];
-    (void)state;
-    memset(bytes, -127, sizeof bytes);
-    for (int n = 0; n <= 100; n++) assert_true(rapt__int8_symmetric(bytes, (size_t)n));
-    for (int at = 0; at < 100; at++) {
-        bytes[at] = -128;
-        assert_true(rapt__int8_symmetric(bytes, (size_t)at));
-        assert_false(rapt__int8_symmetric(bytes, (size_t)at + 1));
-        bytes[at] = 127;
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_the_definition),
-        cmocka_unit_test(rows_are_independent),
-        cmocka_unit_test(layers_share_rows),
-        cmocka_unit_test(bytes_are_packed_and_gathered),
+        cmocka_unit_test(products_are_the_definition), cmocka_unit_test(rows_are_independent),
+        cmocka_unit_test(layers_share_rows),           cmocka_unit_test(rows_are_gathered),
         cmocka_unit_test(floats_are_packed_by_rows),
-        cmocka_unit_test(minus_128_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ struct usage {
     int files, threads;
 };
 
-static long made_calls, failed_allocations, imports;
+static long made_calls, failed_allocations, imports_tried;
 
 /* ---- rounds ---- */
 
@@ -72,7 +72,7 @@ static void run_call(struct soak *k)
     int which = kind == 99 && k->data ? KINDS - 1 : (kind - 75) % (KINDS - 1);
     if (which == KINDS - 2 && !k->data) which = 0;
     calls[which](k);
-    imports += which == KINDS - 1;
+    imports_tried += which == KINDS - 1;
     if (k->scene->changed) fail_msg("call %d: a refused call changed something", which);
 }
 
@@ -129,9 +129,9 @@ static void report(const char *what, long rounds, const struct usage *u, long pe
     time_t now = time(NULL);
     strftime(at, sizeof at, "%Y-%m-%d %H:%M:%S", localtime(&now));
     printf("%s %s: %ld rounds, %ld calls, %ld failed allocations, "
-           "%ld imports; resident %ld KiB, at most %ld; "
+           "%ld imports tried; resident %ld KiB, at most %ld; "
            "%ld blocks, %d files, %d threads\n",
-           at, what, rounds, made_calls, failed_allocations, imports,
+           at, what, rounds, made_calls, failed_allocations, imports_tried,
            u->resident * (sysconf(_SC_PAGESIZE) / 1024), peak * (sysconf(_SC_PAGESIZE) / 1024),
            u->blocks, u->files - 3, u->threads - 2);
     fflush(stdout);

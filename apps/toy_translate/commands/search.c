@@ -51,7 +51,7 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
         {"shortlist", OPTION_INPUT, &search->shortlist, "FILE",
          "lexical shortlist: consider only its target tokens for the words of the source", 0, 0, 0},
         {"precision", OPTION_CHOICE, &search->precision, "f32|int8",
-         "int8: quantize the model to 8-bit integers, which is faster and takes less memory [f32]", 0, 0, 0},
+         "int8: quantize the model to 8-bit integers when it is opened, so that translating is faster [f32]", 0, 0, 0},
         batch_row(&search->batch_tokens),
         threads_row(&search->threads),
     };

@@ -39,6 +39,11 @@ struct flash_forward {
    begins with block `base`. */
 void rapt__flash_pack(const struct flash_forward *f, const struct sequence *b, int g, int first,
                       int end, int base, const struct packed_pair *to);
+/* Returns the rows of whole tiles that one call takes. */
+static inline int rapt__flash_call_rows(const struct flash_forward *f)
+{
+    return ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
+}
 /* Computes rows [first, first + rows), at most ATTEND_ROWS, of all query heads that share key head
    g, head by head. The pair has been packed in f->pair. */
 void rapt__flash_forward_call(const struct flash_forward *f, const struct sequence *b, int g,
@@ -46,11 +51,6 @@ void rapt__flash_forward_call(const struct flash_forward *f, const struct sequen
 /* Does the same for a pair that has not been packed and whose rows are read only once. */
 void rapt__flash_forward_plain(const struct flash_forward *f, const struct sequence *b, int g,
                                int rows);
-/* Returns the rows of whole tiles that one call takes. */
-static inline int rapt__flash_call_rows(const struct flash_forward *f)
-{
-    return ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
-}
 /* Does the same for at most SET_CALLS * rapt__flash_call_rows rows of a pair with many keys. */
 void rapt__flash_forward_set(const struct flash_forward *f, const struct sequence *b, int g,
                              int first, int rows);
