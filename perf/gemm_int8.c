@@ -22,6 +22,7 @@ struct job {
     float *x, *y, *panels, *scale, *pack;
     int8_t *weights; /* [copies] */
     size_t bytes;    /* of one copy */
+    double memory;   /* its bandwidth in GB/s */
 };
 
 static struct linear linear_of(const struct job *j, int copy)
@@ -63,12 +64,11 @@ static void run(void *argument, int count)
 static void report(struct bench *b, const struct job *j)
 {
     const struct layer *l = j->layer;
-    size_t memory = (size_t)(b->check ? 1 : 128) << 20;
     struct timing time = bench_time(b, run, (void *)j);
     double rate = (double)j->bytes / time.fastest * 1e-9;
     json_t *more = json_pack("{s:s, s:s, s:s, s:b, s:f, s:f}", "backend", "builtin", "pass",
                              "forward", "precision", "int8", "packed", 1, "gbytes_per_second", rate,
-                             "of_memory", rate / bench_bandwidth(j->threads, memory));
+                             "of_memory", rate / j->memory);
     bench_line(b, &(struct result){
                       .name = "gemm",
                       .shape = json_pack("{s:i, s:i, s:i}", "M", l->rows, "N", l->out, "K", l->in),
@@ -79,9 +79,9 @@ static void report(struct bench *b, const struct job *j)
                       .more = more});
 }
 
-static void measure(struct bench *b, const struct layer *l, int threads)
+static void measure(struct bench *b, const struct layer *l, int threads, double memory)
 {
-    struct job j = {.layer = l, .threads = threads};
+    struct job j = {.layer = l, .threads = threads, .memory = memory};
     j.bytes = rapt__int8_weight_bytes(l->out, l->in);
     j.x = bench_floats((size_t)l->rows * (size_t)l->in);
     j.y = bench_floats((size_t)l->rows * (size_t)l->out);
@@ -105,8 +105,10 @@ static struct layer shrunk(const struct layer *l)
 
 void measure_int8(struct bench *b, int threads)
 {
+    if (!bench_wants(b, "gemm", "forward")) return;
+    const double memory = bench_bandwidth(threads, (size_t)(b->check ? 1 : 128) << 20);
     for (size_t n = 0; n < sizeof layers / sizeof *layers; n++) {
         struct layer small = shrunk(&layers[n]);
-        if (bench_wants(b, "gemm", "forward")) measure(b, b->check ? &small : &layers[n], threads);
+        measure(b, b->check ? &small : &layers[n], threads, memory);
     }
 }

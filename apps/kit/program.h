@@ -149,12 +149,14 @@ bool file_same(const char *a, const char *b); /* the same regular file, by devic
 bool is_output(const char *path); /* is it the regular file that standard output goes to? */
 bool output_is_input(void);       /* are standard input and output the same file? */
 bool is_input(const char *path);  /* is it the regular file that standard input comes from? */
-/* Fails, with what to do, if the bytes begin like a compressed file or like text in UTF-16 or
-   UTF-32. name: of the file, for the message */
-int text_check(const char *name, const char *bytes, size_t size);
 /* Returns GO_ON or an exit code. No output may also be an input, and each must be writable. Only
    one option may read standard input. */
 int files_check(const struct command *command);
+
+/* ---- encoding.c ---- */
+/* Fails, with what to do, if the bytes begin like a compressed file or like text in UTF-16 or
+   UTF-32. name: of the file, for the message */
+int text_check(const char *name, const char *bytes, size_t size);
 
 /* ---- spool.c ---- */
 /* Collects standard output between begin and end, and then writes all of it to a file or

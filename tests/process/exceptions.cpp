@@ -113,7 +113,6 @@ int main()
     rapt_config config;
     std::memset(&config, 0, sizeof config);
     config.size = sizeof config;
-    config.source_vocab = config.target_vocab = 264;
     config.width = 16, config.heads = 2, config.ffn_width = 16, config.positions = 24;
     config.encoder_layers = config.decoder_layers = 1;
     check(rapt_tokenizer_learn(&tokenizer, lines, 3, 264, nullptr, &why), why);

@@ -28,10 +28,12 @@ struct scored {
 };
 
 /* Orders by falling score, and equal scores by line. */
+/* The highest first, NaN last, equal ones in the order of lines. */
 static int by_score(const void *a, const void *b)
 {
     const struct scored *x = a, *y = b;
-    if (x->score != y->score) return x->score > y->score ? -1 : 1;
+    if (isnan(x->score) != isnan(y->score)) return isnan(x->score) ? 1 : -1;
+    if (x->score > y->score || x->score < y->score) return x->score > y->score ? -1 : 1;
     return (x->line > y->line) - (x->line < y->line);
 }
 
