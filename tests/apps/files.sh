@@ -146,7 +146,7 @@ head -n 60 plain >plain.tsv
 gzip -c plain.tsv >packed.gz
 printf '\050\265\057\375rest' >packed.zst
 printf '\3757zXZ\000rest' >packed.xz
-printf 'BZh91AY&SYrest' >packed.bz2
+printf 'BZh11AY&SYrest' >packed.bz2
 printf 'PK\003\004rest' >packed.zip
 iconv -f UTF-8 -t UTF-16 plain.tsv >wide
 iconv -f UTF-8 -t UTF-16LE plain.tsv >wide.le

@@ -66,16 +66,18 @@ static void expect_pair(struct expected *e, const struct pairs *pairs, rapt_text
     e->count++;
 }
 
-/* Returns whether a file is refused although it may be UTF-8: a zip archive, UTF-16 of ASCII, lines
-   that end with CR only. */
+/* Returns whether a file is refused although it may be UTF-8: a zip archive, a file of bzip2,
+   UTF-16 of ASCII, lines that end with CR only. */
 static bool is_foreign(const struct file *f)
 {
     size_t zeros[2] = {0, 0};
     for (size_t i = 0; i < 8 && f->size >= 8; i++) zeros[i % 2] += f->bytes[i] == 0;
     bool wide = (zeros[0] == 4 && zeros[1] == 0) || (zeros[0] == 0 && zeros[1] == 4);
     bool zip = f->size >= 4 && memcmp(f->bytes, "PK\x03\x04", 4) == 0;
+    bool bzip2 =
+        f->size >= 10 && memcmp(f->bytes, "BZh", 3) == 0 && memcmp(f->bytes + 4, "1AY&SY", 6) == 0;
     bool cr = f->size && !memchr(f->bytes, '\n', f->size) && memchr(f->bytes, '\r', f->size - 1);
-    return wide || zip || cr;
+    return wide || zip || bzip2 || cr;
 }
 
 static struct expected expect_one(const struct file *f, const struct pairs *pairs)
