@@ -263,10 +263,11 @@ typedef struct rapt_subtree {
     float *gradient; /* as many floats as rapt_trainer_gradients reports, owned by the trainer */
 } rapt_subtree;
 
-/* Divides shards among machines in nearly equal ranges: `machine` of `machines` gets shards *first
-   .. *end - 1. If there are more machines than shards, some ranges are empty. A trainer has enough
-   memory for any of these ranges. Returns RAPT_BAD_ARGUMENT if shards is not a power of two of at
-   most 1024, machines is less than 1, or machine is out of range. */
+/* Divides shards among machines in nearly equal ranges. `machine` of `machines` gets the shards
+   from *first up to, but not including, *end. If there are more machines than shards, some ranges
+   are empty. A trainer has enough memory for any of these ranges. Returns RAPT_BAD_ARGUMENT if
+   shards is not a power of two of at most 1024, machines is less than 1, or machine is out of
+   range. */
 RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
                                        rapt_message *why);
 /* Computes the gradient of one shard of a step, and its *record for rapt_train_shards_step. If
