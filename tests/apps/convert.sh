@@ -92,11 +92,21 @@ check "words that attend to one another" grep -q '"source":\["▁red","▁old","
 code 0 "$program" translate --model tokens --alignments source >got
 echo "red old new" >raw
 code 0 "$program" translate --model tokens raw >got
-says 'tokens: 3 of 3 source tokens are not in its vocabulary'
+says 'tokens: 3 of 3 tokens are not in its vocabulary, so the translation is arbitrary'
 says 'such as "▁The ▁house", which spm_encode gives; or copy its SentencePiece models into the folder'
+printf 'red old new\tneu alt\n' >pairs.raw
+code 0 "$program" evaluate --model tokens --data pairs.raw >got
+says 'tokens: 3 of 3 tokens are not in its vocabulary, so the scores mean nothing'
+code 0 "$program" score --model tokens --data pairs.raw >got
+says 'tokens: 2 of 2 tokens are not in its vocabulary, so the scores mean nothing'
 echo "▁red ▁old ▁new" >raw
+printf '▁red ▁old ▁new\t▁neu ▁alt\n' >pairs.raw
 code 0 "$program" translate --model tokens raw >got
 check "no warning about tokens" [ ! -s err ]
+for command in evaluate score; do
+    code 0 "$program" $command --model tokens --data pairs.raw >got
+    check "$command: no warning about tokens" [ "$(grep -c vocabulary err)" -eq 0 ]
+done
 code 1 "$program" convert --model model.ssru --to ct2 --out nothing
 says "decoder_recurrence must be its default"
 check "no folder is left" [ ! -e nothing ]

@@ -25,7 +25,7 @@ check "an n-best list" [ "$(wc -l <out)" -eq 4 ]
 check "its scores" grep -qx "0 ||| a t z m o n ||| -0.1517" out
 printf 'آتزمون\n' >raw
 code 0 "$program" translate --model "$model" raw >out
-says "1 of 1 source tokens are not in its vocabulary, so the translation is arbitrary. The model has no tokenizer"
+says "1 of 1 tokens are not in its vocabulary, so the translation is arbitrary. The model has no tokenizer"
 code 0 "$program" attend --model "$model" "آتزمون" >out
 says "give tokens separated by spaces"
 mkdir empty

@@ -203,6 +203,7 @@ int attention_make(struct attention *attention, rapt_translator *translator,
                    const struct attention_choice *choice)
 {
     struct found found = {.translator = translator};
+    const rapt_tokenizer *tokenizer = rapt_translator_source(translator);
     struct raw raw = {0};
     *attention = (struct attention){0};
     unseen_open(&attention->seen, translator);
@@ -212,8 +213,9 @@ int attention_make(struct attention *attention, rapt_translator *translator,
         code = failed("the sentence has no tokens");
     if (code == EXIT_OK) code = fold_weights(attention, translator, &found, choice);
     if (code == EXIT_OK) mark_unseen(attention, &found, choice->which);
-    if (code == EXIT_OK) raw_add(&raw, translator, found.source + 1, found.source_count);
-    if (code == EXIT_OK && choice->model != NULL) raw_report(&raw, translator, choice->model);
+    if (code == EXIT_OK) raw_add(&raw, tokenizer, found.source + 1, found.source_count);
+    if (code == EXIT_OK && choice->model != NULL)
+        raw_report(&raw, tokenizer, choice->model, "the attention is arbitrary");
     if (code == EXIT_OK && !choice->quiet) {
         unseen_add(&attention->seen, found.source + 1, found.source_count);
         unseen_report(&attention->seen);

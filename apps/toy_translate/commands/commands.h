@@ -76,12 +76,14 @@ void unseen_free(struct unseen *unseen);
 
 /* ---- raw.c: raw text for a model without a tokenizer ---- */
 struct raw {
-    size_t tokens, unknown; /* of the sources so far */
+    size_t tokens, unknown; /* of the texts so far */
     bool reported;
 };
-void raw_add(struct raw *raw, const rapt_translator *translator, const int32_t *ids, int count);
-/* Reports, once, that most tokens are unknown, and what to give instead. model: its path */
-void raw_report(struct raw *raw, const rapt_translator *translator, const char *model);
+void raw_add(struct raw *raw, const rapt_tokenizer *tokenizer, const int32_t *ids, int count);
+/* Reports, once, that most tokens are unknown, what follows from it, and what to give instead.
+   model: its path */
+void raw_report(struct raw *raw, const rapt_tokenizer *tokenizer, const char *model,
+                const char *consequence);
 
 /* ---- train_options.c ---- */
 struct option_row seed_row(uint64_t *seed); /* --seed of training */
@@ -139,6 +141,7 @@ struct score {
     long long *counts;            /* [sentences][SCORE_COUNTS] */
     long long target_tokens;
     double seconds; /* 0: nothing was translated */
+    struct raw raw; /* the sources that were translated */
 };
 double score_bleu(const long long *sums); /* cased; sums: [SCORE_COUNTS] */
 double score_chrf(const long long *sums);

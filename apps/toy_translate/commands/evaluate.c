@@ -219,6 +219,9 @@ static int score_model(struct evaluation *e, const char *model, const char *outp
     if (code == EXIT_OK) code = search_open(&search, "evaluate", &translator);
     if (code == EXIT_OK) search_report(&search, translator);
     if (code == EXIT_OK) code = score_pairs(score, translator, &e->pairs, file);
+    if (code == EXIT_OK)
+        raw_report(&score->raw, rapt_translator_source(translator), model,
+                   "the scores mean nothing");
     bool whole = file == NULL || !ferror(file);
     if (file != NULL) whole = fclose(file) == 0 && whole;
     if (code == EXIT_OK && !whole) code = failed("%s: out of memory", output);

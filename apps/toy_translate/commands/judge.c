@@ -22,6 +22,7 @@ struct job {
     bool normalize, words, json;
     double sum;       /* over all pairs */
     long long tokens; /* including end tokens */
+    struct raw raw;   /* the targets */
     size_t line;      /* the last line of the pairs' file that was answered */
     bool wrong;
 };
@@ -87,6 +88,7 @@ static int score_callback(void *user, const rapt_text_score *s)
     }
     job->sum += s->sum;
     job->tokens += s->target_count + 1;
+    raw_add(&job->raw, rapt_translator_target(job->translator), s->target, s->target_count);
     words_make(&words, rapt_translator_target(job->translator), s->target, s->target_count);
     double *sums = sums_of(&words, s);
     if (job->json) {
@@ -110,6 +112,9 @@ static int score_files(struct job *job, const struct search *search, struct pair
         rapt_translator_score(job->translator, pairs->source, pairs->target, pairs->count,
                               score_callback, job, &why) != RAPT_OK)
         code = failed("%s", why.text);
+    if (code == EXIT_OK)
+        raw_report(&job->raw, rapt_translator_target(job->translator), search->model,
+                   "the scores mean nothing");
     if (code == EXIT_OK) skip_to(job, pairs->lines + 1);
     if (code == EXIT_OK) code = finish_output();
     if (code == EXIT_OK && job->tokens > 0)

@@ -1,11 +1,10 @@
 /* raw.c - recognizes raw text that is given to a model without a tokenizer, such as a folder of
-   CTranslate2: most of its words are not in the vocabulary, and the translation is arbitrary. */
+   CTranslate2: most of its words are not in the vocabulary, and results are arbitrary. */
 #include "commands.h"
 #include <string.h>
 
-void raw_add(struct raw *raw, const rapt_translator *translator, const int32_t *ids, int count)
+void raw_add(struct raw *raw, const rapt_tokenizer *tokenizer, const int32_t *ids, int count)
 {
-    const rapt_tokenizer *tokenizer = rapt_translator_source(translator);
     const int32_t unknown = rapt_tokenizer_special(tokenizer, RAPT_TOKEN_UNKNOWN);
     if (rapt_tokenizer_file(tokenizer).size > 0) return; /* SentencePiece splits the text */
     raw->tokens += (size_t)count;
@@ -29,7 +28,8 @@ static bool is_marked(const rapt_tokenizer *tokenizer, const char *mark)
     return 10 * marked > vocab;
 }
 
-void raw_report(struct raw *raw, const rapt_translator *translator, const char *model)
+void raw_report(struct raw *raw, const rapt_tokenizer *tokenizer, const char *model,
+                const char *consequence)
 {
     static const struct {
         const char *mark, *advice;
@@ -40,13 +40,12 @@ void raw_report(struct raw *raw, const rapt_translator *translator, const char *
         {"@@", ", such as \"gar@@ den\", which subword-nmt gives with the model's codes"},
         {"\xEF\xBF\xAD", ", such as \"garden \xEF\xBF\xAD.\", which OpenNMT's tokenizer gives"},
     };
-    const rapt_tokenizer *tokenizer = rapt_translator_source(translator);
     if (raw->reported || 2 * raw->unknown <= raw->tokens) return;
     const char *advice = "";
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds && !*advice; k++)
         if (is_marked(tokenizer, kinds[k].mark)) advice = kinds[k].advice;
-    print_message("%s: %zu of %zu source tokens are not in its vocabulary, so the translation is "
-                  "arbitrary. The model has no tokenizer: give tokens separated by spaces%s",
-                  model, raw->unknown, raw->tokens, advice);
+    print_message("%s: %zu of %zu tokens are not in its vocabulary, so %s. The model has no "
+                  "tokenizer: give tokens separated by spaces%s",
+                  model, raw->unknown, raw->tokens, consequence, advice);
     raw->reported = true;
 }

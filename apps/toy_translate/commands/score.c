@@ -88,6 +88,7 @@ const char *score_tokenizer(const struct pairs *pairs)
 
 struct scoring {
     struct score *score;
+    const rapt_tokenizer *sources;
     const struct pairs *pairs;
     FILE *output; /* or NULL */
     size_t line;  /* the last line of the pairs' file that was written */
@@ -111,6 +112,7 @@ static int add_translation(void *user, const rapt_translation *t)
             "%s:%zu: more tokens than the model has positions; scored as an empty translation",
             scoring->pairs->name, scoring->pairs->line[t->sentence]);
     score->target_tokens += t->target_count + 1;
+    raw_add(&score->raw, scoring->sources, t->source, t->source_count);
     if (scoring->output != NULL) {
         char *text = printable(hypothesis);
         skip_to(scoring, scoring->pairs->line[t->sentence]);
@@ -125,7 +127,10 @@ int score_pairs(struct score *score, rapt_translator *translator, const struct p
                 FILE *output)
 {
     rapt_message why = {""};
-    struct scoring scoring = {score, pairs, output, 0, EXIT_OK};
+    struct scoring scoring = {.score = score,
+                              .sources = rapt_translator_source(translator),
+                              .pairs = pairs,
+                              .output = output};
     double start = now();
     *score = (struct score){.tokens = score->tokens};
     rapt_status status = rapt_translate_many(translator, pairs->source, pairs->count, 0,

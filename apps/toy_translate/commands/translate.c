@@ -161,7 +161,7 @@ static int translation_callback(void *user, const rapt_translation *t)
         print_translation(job, t, text, !bad);
     if (t->rank == 0 && !bad) {
         unseen_add(&job->unseen, t->source, t->source_count);
-        raw_add(&job->raw, job->translator, t->source, t->source_count);
+        raw_add(&job->raw, rapt_translator_source(job->translator), t->source, t->source_count);
     }
     free(text);
     return ferror(stdout) != 0;
@@ -203,7 +203,9 @@ static int translate_window(struct job *job)
                             translation_callback, job, &why) != RAPT_OK)
         code = failed("%s", why.text);
     if (finish_output() != EXIT_OK) code = EXIT_FAILED;
-    if (code == EXIT_OK) raw_report(&job->raw, job->translator, job->model);
+    if (code == EXIT_OK)
+        raw_report(&job->raw, rapt_translator_source(job->translator), job->model,
+                   "the translation is arbitrary");
     job->first += job->count;
     return code;
 }
