@@ -104,7 +104,7 @@ static bool take_number(const char *text, size_t size, size_t *at, int32_t max, 
     int32_t value = 0;
     for (; *at < size && text[*at] >= '0' && text[*at] <= '9'; ++*at) {
         int32_t digit = text[*at] - '0';
-        if (value > (max - digit) / 10) return false;
+        if (digit > max || value > (max - digit) / 10) return false;
         value = 10 * value + digit;
     }
     size_t digits = *at - begin;

@@ -283,6 +283,7 @@ static void test_refusals(void **state)
         {"rapt-list 1 1 2 YQA= 0  x", "1 names"},
         {"rapt-list 1 1 2 YQA= 2 YQA= ", ""},
         {"rapt-list 1 2 4 YQBhAA== 0  ", "both \"a\""},
+        {"rapt-wordpiece 1 1 6 W1VOS10A 8 ", "options are wrong"},
     };
     rapt_message why = {""};
     assert_int_equal(create_from("rapt-list 1 1 2 YQA= 0  ", &why), RAPT_OK);
