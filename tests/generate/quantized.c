@@ -149,6 +149,27 @@ static void test_refusals(void **state)
     rapt_model_free(model);
 }
 
+/* A sum of this many products of two bytes may exceed 32 bits. */
+static void test_deep_rows(void **state)
+{
+    (void)state;
+    const rapt_config deep = {.size = sizeof deep,
+                              .source_vocab = 3,
+                              .target_vocab = 3,
+                              .positions = 2,
+                              .width = 2,
+                              .heads = 1,
+                              .ffn_width = 133145,
+                              .encoder_layers = 1,
+                              .decoder_layers = 1};
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    assert_int_equal(rapt_model_create(&model, &deep, 1, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_model_quantize(model, 1, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "feedforward.out.weight has rows of 133145"));
+    rapt_model_free(model);
+}
+
 /* ---- the definition ---- */
 
 static const rapt_limits roomy = {.size = sizeof roomy,
@@ -347,7 +368,7 @@ int main(void)
         cmocka_unit_test(test_memory),     cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_refusals),   cmocka_unit_test(test_definition),
         cmocka_unit_test(test_pooler),     cmocka_unit_test(test_threads_and_machines),
-        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_alone),      cmocka_unit_test(test_deep_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

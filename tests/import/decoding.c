@@ -88,6 +88,8 @@ static void test_hf(void **state)
     for (int i = 0; i < COUNT(all); i++) judge(folder, "generation_config.json", &all[i]);
     folder_text(folder, "generation_config.json", "[]");
     folder_refused(folder, "generation_config.json is not a JSON object");
+    folder_text(folder, "generation_config.json", "{\"bad_words_ids\": [[?]]}");
+    folder_refused(folder, "generation_config.json is not a JSON object");
     folder_remove(folder, files, COUNT(files));
 }
 

@@ -79,14 +79,14 @@ static void same_names(const rapt_tokenizer *t, const char *const *names, int co
     }
 }
 
-/* Control characters, quotes and backslashes are escaped in JSON. */
+/* Control characters, quotes and backslashes are escaped in JSON. A row without a name gets one. */
 static void test_names(void **state)
 {
     (void)state;
     static const char *const files[] = {"model.bin", "config.json", "source_vocabulary.json",
                                         "target_vocabulary.json"};
-    static const char *const source[] = {"<unk>", "</s>",     "a\x01",    "\x1F", "\"q\"",
-                                         "\\n",   "\t\x7F\n", "\xC3\xA4", "b"};
+    static const char *source[] = {"<unk>", "</s>",     "a\x01",    "\x1F", "\"q\"",
+                                   "\\n",   "\t\x7F\n", "\xC3\xA4", ""};
     static const char *const target[] = {"<s>", "</s>", "<unk>", "\x02\\\"", "\r", "c", "/"};
     char folder[256],
         *texts[] = {list_text(source, COUNT(source)), list_text(target, COUNT(target))};
@@ -96,6 +96,7 @@ static void test_names(void **state)
     folder_make(folder, "export-names");
     if (rapt_model_export(model, RAPT_EXPORT_CT2, folder, &why)) fail_msg("%s", why.text);
     if (rapt_translator_load(&read, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
+    source[8] = "<unused 8>";
     same_names(rapt_translator_source(read), source, COUNT(source));
     same_names(rapt_translator_target(read), target, COUNT(target));
     rapt_translator_free(read);
@@ -154,6 +155,22 @@ static void test_refusals(void **state)
     for (int i = 0; i < COUNT(all); i++) free(all[i]);
 }
 
+/* Reasons that do not fit the message are cut, which the message says. */
+static void test_many_reasons(void **state)
+{
+    (void)state;
+    char *text = pieces_text(8, PIECES_BEGIN);
+    rapt_config c = ct2_configs[1];
+    c.position = RAPT_POSITION_NONE, c.ffn_width = 0, c.cross_normalizer = RAPT_NORMALIZER_ARGMAX;
+    c.self_score = c.cross_score = RAPT_SCORE_COSINE, c.score_cap = 2;
+    c.rotary = RAPT_ROTARY_PAIRS, c.relative_bias = RAPT_RELATIVE_BIAS_ALIBI;
+    c.decoder_recurrence = RAPT_RECURRENCE_SSRU;
+    c.self_locality = c.cross_locality = RAPT_LOCALITY_LOCAL_M, c.self_radius = c.cross_radius = 3;
+    c.self_normalizer = RAPT_NORMALIZER_ARGMAX;
+    refuse(model_with(&c, text, NULL, NULL), RAPT_EXPORT_CT2, "; and more");
+    free(text);
+}
+
 static void test_long_path(void **state)
 {
     (void)state;
@@ -173,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_many_reasons),
         cmocka_unit_test(test_long_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -337,6 +337,9 @@ static void test_settings_refused(void **state)
     shaped.more = "unknown.weight";
     write_model(folder, &shaped, model);
     folder_refused(folder, "unknown.weight belongs to a layer that is not supported");
+    shaped.more = "classifier.weight";
+    write_model(folder, &shaped, model);
+    folder_refused(folder, "classifier.weight is not a matrix of classes");
     rapt_model_free(model);
     clear(folder);
 }

@@ -282,12 +282,50 @@ static void test_encoder_refusals(void **state)
     unlink(path);
 }
 
+/* Creates an encoder from random parameters and a list of names. */
+static void refuse_names(const rapt_config *c, const char *const *list, int count,
+                         const rapt_encoder_options *o, const char *phrase)
+{
+    rapt_text texts[4];
+    rapt_tokenizer *t = NULL;
+    rapt_encoder *e = NULL;
+    rapt_message why = {""};
+    rapt_model *model = small_model(c, 1);
+    for (int i = 0; i < count; i++) texts[i] = (rapt_text){list[i], strlen(list[i])};
+    assert_int_equal(rapt_tokenizer_create_list(&t, texts, count, NULL, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_encoder_create(&e, model, t, o, NULL, &why), RAPT_BAD_ARGUMENT);
+    if (!strstr(why.text, phrase)) fail_msg("\"%s\" does not say \"%s\"", why.text, phrase);
+    rapt_tokenizer_free(t);
+    rapt_model_free(model);
+}
+
+static void test_models_refused(void **state)
+{
+    (void)state;
+    static const char *const bare[] = {"a", "b", "c", "d"}, *const ending[] = {"</s>", "a"};
+    const rapt_encoder_options one = {.size = sizeof one, .max_tokens = 2};
+    const rapt_config decoder = {.size = sizeof decoder,
+                                 .kind = RAPT_KIND_DECODER_ONLY,
+                                 .target_vocab = 2,
+                                 .positions = POSITIONS,
+                                 .width = WIDTH,
+                                 .heads = 2,
+                                 .decoder_layers = 1};
+    rapt_config c = config_of(0);
+    refuse_names(&decoder, bare, 2, NULL, "the model has no encoder that reads tokens");
+    c.source_vocab = 4;
+    refuse_names(&c, bare, 4, NULL, "the tokenizer has no end token");
+    c.source_vocab = 2;
+    refuse_names(&c, ending, 2, &one, "max_tokens is 2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vectors),          cmocka_unit_test(test_limits),
         cmocka_unit_test(test_pooling_and_norm), cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_translator),       cmocka_unit_test(test_encoder_refusals),
+        cmocka_unit_test(test_models_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
