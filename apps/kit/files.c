@@ -86,15 +86,21 @@ int file_write(const char *path, const char *bytes, size_t size)
     return rapt_file_write(path, bytes, size, &why) == RAPT_OK ? EXIT_OK : failed("%s", why.text);
 }
 
+int file_open(const char *path)
+{
+    int file;
+    do file = open(path, O_RDONLY | O_CLOEXEC);
+    while (file < 0 && errno == EINTR);
+    return file;
+}
+
 int file_read(const char *path, char **bytes, size_t *size)
 {
     size_t capacity = 0;
     ssize_t got = 1;
-    int file, wrong = 0;
+    int file = file_open(path), wrong = 0;
     *bytes = NULL;
     *size = 0;
-    do file = open(path, O_RDONLY | O_CLOEXEC);
-    while (file < 0 && errno == EINTR);
     if (file < 0) return failed("%s: %s", path, strerror(errno));
     while (got > 0 || (got < 0 && errno == EINTR)) {
         if (*size == capacity) *bytes = xreallocarray(*bytes, capacity = capacity * 2 + 65536, 1);

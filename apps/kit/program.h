@@ -139,6 +139,8 @@ int print_version(void);
 /* ---- files.c ---- */
 #define STANDARD_INPUT  "/dev/stdin"
 #define STANDARD_OUTPUT "/dev/stdout"
+/* Opens a file for reading. Returns -1 and sets errno on failure. */
+int file_open(const char *path);
 /* Reads a whole file. The caller frees *bytes, also after a failure. */
 int file_read(const char *path, char **bytes, size_t *size);
 /* Fails if a regular file exists there, which only --force replaces. */

@@ -118,8 +118,6 @@ struct encoding {
 };
 enum { ENCODING_ROWS = 6 };
 void encoding_rows(struct encoding *job, struct option_row rows[ENCODING_ROWS]);
-/* Opens job->encoder, which the caller frees. */
-int encoding_open(struct encoding *job, const char *command);
 /* Returns the vectors of texts [count][width], or NULL after a message. The caller frees them. */
 float *encoding_embed(const struct encoding *job, const rapt_text *texts, size_t count);
 
@@ -127,9 +125,9 @@ struct texts {      /* all lines of a file */
     rapt_text *all; /* [count] */
     size_t count, capacity;
 };
-/* Reads the lines of a file, or of standard input if path is NULL. */
-int texts_read(struct texts *texts, const char *path);
-void texts_free(struct texts *texts);
+typedef int encoding_fn(const struct encoding *job, const struct texts *texts);
+/* Opens job->encoder, reads the command's file or standard input, and does the work. */
+int encoding_run(struct encoding *job, const struct command *command, encoding_fn *work);
 
 /* ---- score.c: BLEU, chrF and exact matches ---- */
 enum { SCORE_COUNTS = 28 };

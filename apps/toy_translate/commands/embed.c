@@ -94,14 +94,8 @@ int command_embed(int argc, char **argv)
                               .examples = examples,
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows};
-    struct texts texts = {0};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     if (job.json && job.npy) return usage_error("embed: give --json or --npy, not both");
-    code = encoding_open(&job, command.name);
-    if (code == EXIT_OK) code = texts_read(&texts, command.rest_count > 0 ? command.rest[0] : NULL);
-    if (code == EXIT_OK) code = embed_to(&job, &texts);
-    texts_free(&texts);
-    rapt_encoder_free(job.encoder);
-    return code;
+    return encoding_run(&job, &command, embed_to);
 }

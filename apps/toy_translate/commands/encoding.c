@@ -5,7 +5,6 @@
 #include "kit/lines.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,18 +15,19 @@ void encoding_rows(struct encoding *job, struct option_row rows[ENCODING_ROWS])
 {
     /* clang-format off */
     const struct option_row own[ENCODING_ROWS] = {
-        {"model", OPTION_INPUT, &job->model, "FILE", "the model, a file or a folder", 0, 0, 0},
+        model_row(&job->model),
         {"pooling", OPTION_CHOICE, &job->pooling, "mean|first", "the vector of a text is the mean of its rows or the first [as the model says]", 0, 0, 0},
         {"normalize", OPTION_CHOICE, &job->normalize, "yes|no", "divide vectors by their norm [as the model says]", 0, 0, 0},
         {"max-tokens", OPTION_INTEGER, &job->max_tokens, "N", "cut texts to N tokens [as the model says]", 0, 1 << 24, 0},
-        {"batch-tokens", OPTION_INTEGER, &job->batch_tokens, "N", "maximum tokens per batch", 1, 1 << 24, 0},
+        batch_row(&job->batch_tokens),
         threads_row(&job->threads),
     };
     /* clang-format on */
     memcpy(rows, own, sizeof own);
 }
 
-int encoding_open(struct encoding *job, const char *command)
+/* Opens job->encoder, which the caller frees. */
+static int open_encoder(struct encoding *job, const char *command)
 {
     const rapt_encoder_options o = {
         .size = sizeof o,
@@ -48,13 +48,7 @@ int encoding_open(struct encoding *job, const char *command)
     return EXIT_OK;
 }
 
-void texts_free(struct texts *texts)
-{
-    for (size_t i = 0; i < texts->count; i++) free((void *)(uintptr_t)texts->all[i].bytes);
-    free(texts->all);
-}
-
-static void texts_add(struct texts *texts, rapt_text line)
+static void add_text(struct texts *texts, rapt_text line)
 {
     if (texts->count == texts->capacity) {
         texts->capacity = texts->capacity ? 2 * texts->capacity : 64;
@@ -65,10 +59,11 @@ static void texts_add(struct texts *texts, rapt_text line)
     texts->all[texts->count++] = (rapt_text){copy, line.size};
 }
 
-int texts_read(struct texts *texts, const char *path)
+/* Reads the lines of a file, or of standard input if path is NULL or "-". */
+static int read_texts(struct texts *texts, const char *path)
 {
     if (path != NULL && strcmp(path, "-") == 0) path = NULL;
-    const int file = path == NULL ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    const int file = path == NULL ? STDIN_FILENO : file_open(path);
     struct lines lines;
     if (file < 0) return failed("%s: %s", path, strerror(errno));
     const char *name = path != NULL ? path : "standard input";
@@ -76,12 +71,25 @@ int texts_read(struct texts *texts, const char *path)
     lines_open(&lines, file);
     for (size_t count; code == EXIT_OK && (count = lines_next(&lines, WINDOW)) > 0;) {
         if (!lines.begun) code = text_check(name, lines.bytes, lines.size);
-        for (size_t i = 0; i < count; i++) texts_add(texts, lines_get(&lines, i));
+        for (size_t i = 0; i < count; i++) add_text(texts, lines_get(&lines, i));
     }
     const int error = lines.error;
     lines_close(&lines);
     if (path != NULL) close(file);
     return error == 0 ? code : failed("%s: %s", name, strerror(error));
+}
+
+int encoding_run(struct encoding *job, const struct command *command, encoding_fn *work)
+{
+    struct texts texts = {0};
+    int code = open_encoder(job, command->name);
+    if (code == EXIT_OK)
+        code = read_texts(&texts, command->rest_count > 0 ? command->rest[0] : NULL);
+    if (code == EXIT_OK) code = work(job, &texts);
+    for (size_t i = 0; i < texts.count; i++) free((void *)(uintptr_t)texts.all[i].bytes);
+    free(texts.all);
+    rapt_encoder_free(job->encoder);
+    return code;
 }
 
 float *encoding_embed(const struct encoding *job, const rapt_text *texts, size_t count)

@@ -27,8 +27,7 @@ struct scored {
     size_t line; /* from 0 */
 };
 
-/* Orders by falling score, and equal scores by line. */
-/* The highest first, NaN last, equal ones in the order of lines. */
+/* Orders by falling score, NaN last, and equal scores by line. */
 static int by_score(const void *a, const void *b)
 {
     const struct scored *x = a, *y = b;
@@ -144,17 +143,10 @@ int command_similarity(int argc, char **argv)
                               .examples = similarity_examples,
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows};
-    struct texts texts = {0};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     if (job.top > 0 && job.query == NULL) return usage_error("similarity: --top needs --query");
-    code = encoding_open(&job, command.name);
-    if (code == EXIT_OK) code = texts_read(&texts, command.rest_count > 0 ? command.rest[0] : NULL);
-    if (code == EXIT_OK)
-        code = job.query != NULL ? rank_by_cosine(&job, &texts) : print_cosines(&job, &texts);
-    texts_free(&texts);
-    rapt_encoder_free(job.encoder);
-    return code;
+    return encoding_run(&job, &command, job.query != NULL ? rank_by_cosine : print_cosines);
 }
 
 /* ---- rerank ---- */
@@ -187,11 +179,11 @@ int command_rerank(int argc, char **argv)
     struct encoding job = {.batch_tokens = 2048};
     /* clang-format off */
     struct option_row rows[] = {
-        {"model", OPTION_INPUT, &job.model, "FILE", "the model, a file or a folder", 0, 0, 0},
+        model_row(&job.model),
         {"query", OPTION_TEXT, &job.query, "TEXT", "the query", 0, 0, 0},
         {"top", OPTION_INTEGER, &job.top, "N", "print only the N best lines; 0: all", 0, 1 << 30, 0},
         {"max-tokens", OPTION_INTEGER, &job.max_tokens, "N", "cut query and text to N tokens [as the model says]", 0, 1 << 24, 0},
-        {"batch-tokens", OPTION_INTEGER, &job.batch_tokens, "N", "maximum tokens per batch", 1, 1 << 24, 0},
+        batch_row(&job.batch_tokens),
         threads_row(&job.threads),
         {"json", OPTION_FLAG, &job.json, "", "print JSON, one object per line", 0, 0, 0},
     };
@@ -203,14 +195,8 @@ int command_rerank(int argc, char **argv)
                               .examples = rerank_examples,
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows};
-    struct texts texts = {0};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
     if (job.query == NULL) return usage_error("rerank: --query is missing");
-    code = encoding_open(&job, command.name);
-    if (code == EXIT_OK) code = texts_read(&texts, command.rest_count > 0 ? command.rest[0] : NULL);
-    if (code == EXIT_OK) code = rank_by_classifier(&job, &texts);
-    texts_free(&texts);
-    rapt_encoder_free(job.encoder);
-    return code;
+    return encoding_run(&job, &command, rank_by_classifier);
 }

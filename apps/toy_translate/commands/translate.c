@@ -6,7 +6,6 @@
 #include "kit/lines.h"
 #include "training/training.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -276,8 +275,7 @@ static int translate_input(struct job *job, const char *path)
         if (!output_is_input()) return translate_to(job, input);
         return usage_error("translate: standard input and standard output are the same file");
     }
-    do input = open(path, O_RDONLY | O_CLOEXEC);
-    while (input < 0 && errno == EINTR);
+    input = file_open(path);
     job->name = path;
     if (input < 0)
         return failed("%s: %s; the argument is a file of sentences; without it, they are read from "

@@ -5,7 +5,6 @@
 #include "data.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,8 +16,7 @@ int input_open(struct input *input, const char *path)
     *input = (struct input){.name = path, .file = -1};
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
         return file_read(path, &input->held, &input->size);
-    do input->file = open(path, O_RDONLY | O_CLOEXEC);
-    while (input->file < 0 && errno == EINTR);
+    input->file = file_open(path);
     return input->file >= 0 ? EXIT_OK : failed("%s: %s", path, strerror(errno));
 }
 
