@@ -1,5 +1,6 @@
-/* arena.c - a block of memory that is first counted, then handed out in aligned pieces. Invariants:
-   a layout function that counted `used` bytes fits into `used` bytes, and pieces do not overlap.
+/* arena.c - a block of memory whose size is first counted and which is then handed out in aligned
+   pieces. Two invariants hold: the pieces of a layout function that counted `used` bytes fit into
+   `used` bytes, and pieces do not overlap.
 
    In debug builds (no NDEBUG) and under AddressSanitizer, every piece is followed by a red zone. It
    holds a pattern and ends with a record of where it begins and of the red zone written before it,
@@ -177,7 +178,7 @@ void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, 
     arena->overflow |= one.overflow;
     if (!rapt__times(one.used, count, &all)) arena->overflow = true;
     if (arena->overflow || !advance(arena, all) || !arena->base) return;
-    if (first) { /* if it is mine, its red zones are written below */
+    if (first) { /* without red zones: if this part is the member's own, they are written below */
         struct arena part = arena_part(arena, at, one.used, 0);
         part.rank = -1;
         layout(&part, what, first);

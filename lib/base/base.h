@@ -1,5 +1,5 @@
 /* base.h - interface of the lowest layer: error messages, memory, sorting, UTF-8, random numbers,
-   processor, thread team. This layer contains no mathematics. */
+   processor features and thread teams. This layer contains no mathematics. */
 #ifndef RAPT_LIB_BASE_H
 #define RAPT_LIB_BASE_H
 
@@ -21,21 +21,22 @@
    printed, and returns `status`. */
 rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 3, 4)));
-/* Checks that `value` is within [min, max]; NaN never is. On failure returns RAPT_BAD_ARGUMENT,
-   with the name, the value and the range in *why. */
+/* Check that `value` is within [min, max]; NaN never is. If it is not, they return
+   RAPT_BAD_ARGUMENT and put the name, the value and the range into *why. */
 rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why);
 rapt_status rapt__float_check(const char *name, float value, double min, double max,
                               rapt_message *why);
-/* Checks the bytes of texts[i], which may be NULL only if it is empty. texts: the name of the
-   array. */
+/* Checks that the bytes of texts[i] are not NULL unless the text is empty. `texts` is the name of
+   the array, for the message. */
 rapt_status rapt__text_check(const char *texts, size_t i, const void *bytes, size_t size,
                              rapt_message *why);
-/* Checks a dropout rate: at least 0 and below 1. */
+/* Checks that a share, such as a dropout rate, is at least 0 and below 1. */
 rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 
-/* ---- struct.c: public structs whose first member is `size_t size` ---- The caller sets `size` to
-   the sizeof of the struct, which allows the struct to grow in later versions. It must end without
-   padding, and 0 must be the default of every field. */
+/* ---- struct.c: public structs whose first member is `size_t size` ----
+
+   The caller sets `size` to the sizeof of the struct, which allows the struct to grow in later
+   versions. Such a struct must end without padding, and 0 must be the default of every field. */
 
 /* Copies the caller's struct `given` to `own`, the library's version of own_size bytes. Fields
    beyond the end of `given` become 0, and own's size becomes own_size. Returns RAPT_BAD_ARGUMENT
@@ -48,14 +49,14 @@ rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, con
    unchanged if it is NULL or its size is not set. */
 rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
                                rapt_message *why);
-/* Does the same for a struct whose size is a separate argument, and sets its size. Returns
+/* Does the same for a struct whose size is passed separately, and sets its size. Returns
    RAPT_BAD_ARGUMENT and leaves `given` unchanged if it is NULL or the size is invalid. */
 rapt_status rapt__struct_default(void *given, size_t size, const void *own, size_t own_size);
 /* Returns what rapt__struct_write would return, before there is a result to write. */
 rapt_status rapt__struct_check(const void *given, const char *name, rapt_message *why);
 
 /* ---- decimal.c: floats as decimal text, independent of the locale ---- */
-enum { FLOAT_TEXT = 24 }; /* enough for the text of any finite float */
+enum { FLOAT_TEXT = 24 }; /* enough for the text of any finite float, including the terminating 0 */
 /* Writes the shortest text that reads back as the same bits. x must be finite. */
 void rapt__float_write(float x, char text[FLOAT_TEXT]);
 /* Writes a number for messages, as a user would type it: an int as its digits, a float as its
@@ -74,11 +75,12 @@ rapt_allocator rapt__allocator(const rapt_allocator *allocator);
 void *rapt__alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes); /* NULL is allowed */
 /* Asks the system for large pages (madvise), which pays off if all of this memory is read
-   repeatedly. Leaves memory of a caller's allocator as it is: only its owner knows whether it is
-   shared, locked or counted. */
+   repeatedly. Does nothing for memory from a caller's allocator, because only its owner knows
+   whether that memory is shared, locked or accounted for. */
 void rapt__memory_streamed(const rapt_allocator *allocator, void *memory, size_t bytes);
 
-/* Compute *product = a * b and *sum = a + b. On overflow they return false and write nothing. */
+/* Compute *product = a * b and *sum = a + b. They return false and write nothing if the result
+   overflows. */
 bool rapt__times(size_t a, size_t b, size_t *product);
 bool rapt__plus(size_t a, size_t b, size_t *sum);
 
@@ -87,33 +89,35 @@ bool rapt__plus(size_t a, size_t b, size_t *sum);
    array. */
 void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t size);
 
-/* ---- budget.c: limits the memory for reading files that nobody vouches for ----
-   Until names, shapes and configuration of what is read are known to agree, no more than 8 bytes
-   per byte of all files together plus 16 MB may be allocated. The functions that a caller passes a
-   file read it with the allocator of a budget; functions that open files add their sizes. What is
-   kept afterwards is handed over by replacing the allocator that it frees itself with. */
+/* ---- budget.c: limits the memory that reading untrusted files may take ----
+
+   Until the names, shapes and configuration in the files are known to agree, at most 8 bytes per
+   byte of all files plus 16 MB may be allocated. While files are read, memory comes from the
+   budget's allocator. The size of each file is added to the budget. An object that outlives the
+   budget gets the underlying allocator instead, which it then uses to free itself. */
 struct budget {
-    rapt_allocator under; /* whose memory it hands out */
+    rapt_allocator under; /* provides the memory */
     size_t used, limit;   /* bytes */
-    bool exceeded;        /* an allocation was refused for lack of budget */
+    bool exceeded;        /* true if the budget was too small for an allocation */
 };
-/* Returns the allocator of a budget, which must outlive its use. */
+/* Initializes a budget and returns its allocator. The budget must outlive every use of the
+   allocator. */
 rapt_allocator rapt__budget_begin(struct budget *budget, const rapt_allocator *under);
-/* Adds a file of `size` bytes to the budget of an allocator, and to that beneath it, if any. Does
-   nothing if the allocator is not one of a budget. */
+/* Adds a file of `size` bytes to the budget that the allocator belongs to, and to all budgets
+   beneath it. Does nothing if the allocator does not belong to a budget. */
 void rapt__budget_add(const rapt_allocator *allocator, uint64_t size);
-/* Returns `status`, unless it is RAPT_NO_MEMORY because of the budget: then returns RAPT_BAD_FILE,
-   with a message. */
+/* Returns `status`, or RAPT_BAD_FILE with a message if `status` is RAPT_NO_MEMORY because the
+   budget was exceeded. */
 rapt_status rapt__budget_end(const struct budget *budget, rapt_status status, rapt_message *why);
 
-/* ---- sort.c: sorts in place, in n log n steps for every input, without allocating; not stable
-   ---- */
+/* ---- sort.c ---- */
+/* Sorts in place, in n log n steps for every input, without allocating. The sort is not stable. */
 void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context);
 
 /* ---- hash.c: FNV-1a, 32 bits ---- */
 uint32_t rapt__hash(const void *bytes, size_t size);
-/* Mixes the address of a table into the hash, so that a file cannot be made to contain only names
-   that fall into one slot. */
+/* Mixes the address of a table into the hash, so that nobody can craft a file whose names all fall
+   into the same slot. */
 uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size);
 
 /* ---- utf8.c ---- */
@@ -122,9 +126,9 @@ uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size);
 size_t rapt__utf8_decode(const void *bytes, size_t size, uint32_t *code);
 /* Encodes a code point in at most 4 bytes and returns their number. */
 size_t rapt__utf8_encode(uint32_t code, void *bytes);
-/* Replaces control characters, and bytes that are not UTF-8, by '?'. */
+/* Replaces control characters and bytes that are not valid UTF-8 with '?'. */
 void rapt__make_printable(char *text);
-/* Returns true if a byte is a continuation byte, which does not begin a character. */
+/* Returns true if a byte is a continuation byte, that is, not the first byte of a character. */
 static inline bool rapt__utf8_continues(int byte)
 {
     return (byte & 0xC0) == 0x80;
@@ -132,11 +136,12 @@ static inline bool rapt__utf8_continues(int byte)
 
 struct team; /* team.c, below */
 
-/* ---- arena.c: a block of memory that is handed out in pieces ---- A layout function takes a piece
-   of the arena for each array of a struct. It runs twice: first with base NULL, when the arena only
-   counts and hands out NULL, then with memory of `used` bytes. Pieces are aligned to 64 bytes if
-   base is. In debug builds and under AddressSanitizer a red zone follows each piece, so sizes
-   depend on the build of the library. */
+/* ---- arena.c: a block of memory that is handed out in pieces ----
+
+   A layout function takes a piece of the arena for each array of a struct. It runs twice: first
+   with base NULL, when the arena only counts and hands out NULL, then with memory of `used` bytes.
+   Pieces are aligned to 64 bytes if base is. In debug builds and under AddressSanitizer a red zone
+   follows each piece, so sizes depend on the build of the library. */
 struct arena {
     char *base;
     size_t used, size;
@@ -147,7 +152,7 @@ struct arena {
     int owner;           /* the member that writes the red zones */
     char *last_red_zone; /* end of the last red zone, or NULL */
 };
-/* Returns NULL if count or size is 0. */
+/* Takes a piece for `count` items of `size` bytes. Returns NULL if either is 0. */
 void *rapt__arena_take(struct arena *arena, size_t count, size_t size);
 float *rapt__arena_floats(struct arena *arena, size_t rows, size_t columns);
 /* Turns a counting arena into one with memory of that size. */
@@ -159,9 +164,9 @@ void rapt__arena_either(struct arena *arena, const struct arena *other);
    overwritten. */
 bool rapt__arena_close(struct arena *arena);
 
-/* Returns a workspace: an arena in the caller's memory, aligned to 64 bytes, that a team shares.
-   Every member lays out the same structs and keeps its own pointers. In debug builds the pieces are
-   filled with NaN. */
+/* Returns a workspace, that is, an arena in the caller's memory (aligned to 64 bytes) that a team
+   shares. Every member lays out the same structs and keeps its own pointers. In debug builds the
+   pieces are filled with NaN. */
 struct arena rapt__arena_over(void *base, size_t bytes, int rank);
 /* Lays out `count` equal parts, one per member. layout(part, what, to) lays out one of them. Stores
    the calling member's part in *mine and member 0's part in *first, which may be NULL. */
@@ -169,9 +174,9 @@ typedef void rapt__layout(struct arena *part, const void *what, void *to);
 void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, const void *what,
                        void *mine, void *first);
 /* Enclose the use of a workspace; in release builds they do nothing. All members call `begin`,
-   which is a barrier, after the layout and before the first use of a piece. They call `end` when no
-   member uses the workspace any more, that is, after a barrier. It asserts that the red zones are
-   intact, and is then a barrier itself. A single caller passes no team to `end`. */
+   which is a barrier, after the layout and before the first use of a piece. They call `end` after a
+   barrier, when no member uses the workspace any more. `end` asserts that the red zones are intact,
+   and is then a barrier itself. A caller without a team passes NULL to `end`. */
 void rapt__workspace_begin(struct team *team);
 void rapt__workspace_end(struct team *team, struct arena *arena);
 
@@ -183,8 +188,8 @@ uint64_t rapt__mix(uint64_t key, uint64_t word);    /* derives a key from a key 
 
 /* ---- processor.c ---- */
 bool rapt__processor_has(rapt_isa isa);
-/* Whether it also has the instruction of this set that sums products of bytes: AVX512_VNNI,
-   AVX-VNNI, or sdot of arm64. */
+/* Returns true if the processor also has the instructions of this set that sum products of bytes:
+   AVX512_VNNI, AVX-VNNI, or sdot on arm64. */
 bool rapt__processor_dots(rapt_isa isa);
 bool rapt__processor_by_intel(void);
 
@@ -202,16 +207,17 @@ bool rapt__rows_collide(ptrdiff_t stride, int rows);
    times as many ways as the sets of the L1 cache have. */
 bool rapt__tiles_collide(ptrdiff_t stride, int rows);
 
-/* ---- team.c: a thread team, SPMD (single program, multiple data) ---- A public call opens one
-   parallel region: rapt__team_run calls work(team, argument) once on every thread. These threads
-   are the members of the team. From there down, all members call each function that takes a team,
-   with the same arguments, and the function divides its loop among them. It does so dynamically,
-   where each member takes the next index (rapt__team_take) or part (rapt__team_part), or statically
-   in equal parts (rapt__team_share) if there are several loops between two barriers. Functions
-   without a team run on one thread. Data written by one member may be read by others after the next
-   barrier, and every member passes the same barriers. Only independent results are divided, never a
-   sum. The bits therefore do not depend on the number of members, nor on which of them computes
-   what.
+/* ---- team.c: a thread team, SPMD (single program, multiple data) ----
+
+   A public call opens one parallel region: rapt__team_run calls work(team, argument) once on every
+   thread. These threads are the members of the team. From there down, all members call each
+   function that takes a team, with the same arguments, and the function divides its loop among
+   them. It does so dynamically, in which case each member takes the next index (rapt__team_take) or
+   part (rapt__team_part), or, if there are several loops between two barriers, statically in equal
+   parts (rapt__team_share). Functions without a team run on one thread. Data written by one member
+   may be read by others after the next barrier, and every member passes the same barriers. Only
+   independent results are divided, never a sum. The bits therefore do not depend on the number of
+   members, nor on which of them computes what.
 
    Each member has its own struct team, and only members may call the functions that take one.
    rapt__team_run and rapt__team_size may be called from any thread, even from several at the same
@@ -227,9 +233,9 @@ struct team {
 typedef void rapt__work(struct team *team, void *argument);
 
 /* Returns the maximum number of members of a team of `threads`, for the sizes of workspaces. If
-   threads is 0, that is as many as OpenMP would use, but at most the number of processors. The
-   actual number is team->size. It is 1 inside a parallel region of the caller or while other
-   programs take the processors (crowd.h), and it exceeds the number of processors only if
+   threads is 0, the maximum is the number that OpenMP would use, but at most the number of
+   processors. The actual number is team->size. It is 1 if the caller is inside a parallel region or
+   while other programs occupy the processors (crowd.h). It exceeds the number of processors only if
    OMP_NUM_THREADS does, too. */
 int rapt__team_size(int threads);
 void rapt__team_run(int threads, rapt__work *work, void *argument);
@@ -240,10 +246,10 @@ void rapt__team_backoff(int attempt);
 int rapt__team_take(struct team *team); /* returns 0, 1, 2, ... since the last barrier, each number
                                            once */
 
-/* Takes the next part [*begin, *end) of n items; its length is a multiple of `grain`. Returns false
-   if none is left. Parts are smaller than those of rapt__team_share, so that the rest of the team
-   can take the parts of a member that arrives late. Only one loop between two barriers may be
-   divided in this way. */
+/* Takes the next part [*begin, *end) of n items. Its length is a multiple of `grain`, unless it is
+   the last part. Returns false if none is left. Parts are smaller than those of rapt__team_share,
+   so that the other members can take over the parts of a member that arrives late. Only one loop
+   between two barriers may be divided in this way. */
 bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
 /* Sets [*begin, *end) to this member's equal part of n items, in multiples of `grain`. */
 void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);

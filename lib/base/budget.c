@@ -1,6 +1,6 @@
-/* budget.c - an allocator with a limit that depends on the size of the files being read. Memory
-   comes from another allocator unchanged, so that what is kept can later be freed without the
-   budget. */
+/* budget.c - an allocator with a limit that depends on the size of the files being read. It passes
+   on memory from another allocator unchanged, so that memory that is kept can later be freed
+   without the budget. */
 #include "base/base.h"
 
 enum { PER_BYTE = 8, ANY_FILE = 16 << 20 };
@@ -46,7 +46,7 @@ rapt_status rapt__budget_end(const struct budget *b, rapt_status status, rapt_me
     return rapt__fail(
         why, RAPT_BAD_FILE,
         "reading it would take more than %zu bytes of memory, 8 times the size of its "
-        "files plus 16 MB; it is damaged or hostile; if it is compressed and you trust it, "
-        "decompress it first",
+        "files plus 16 MB: it is probably damaged or malicious. If it is compressed and you trust "
+        "it, decompress it first",
         b->limit);
 }

@@ -1,6 +1,6 @@
-/* cache.c - sizes and associativity of the caches, read from the system once, and whether rows of
-   memory collide in their sets. This determines what is packed and prefetched, but never affects a
-   result. */
+/* cache.c - reads the sizes and associativity of the caches from the system once, and tells whether
+   rows of memory collide in their sets. This determines what is packed and prefetched, but never
+   affects a result. */
 #include "base/base.h"
 
 #include <stdatomic.h>
@@ -11,7 +11,7 @@ enum cache_level { FIRST, SECOND, LEVELS };
 struct caches { /* eight bytes, so that atomic access needs no lock */
     uint16_t ways[LEVELS];
     uint8_t log_way[LEVELS]; /* log2 of the bytes per way */
-    bool third_is_far;       /* a whole die shares the L3 cache */
+    bool third_is_far;       /* all cores of a die share the L3 cache */
 };
 
 /* Assumed if the system reports nothing: 32 KB with 8 ways, and 1 MB with 16 ways. */

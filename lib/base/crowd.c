@@ -7,8 +7,8 @@
 #include <time.h>
 
 /* TRIAL is the number of seconds for which a team is tried (at least one call), long enough for
-   many time slices of the scheduler. ALONE says how many times longer a single thread is then used.
-   BELIEVED is the number of seconds after that for which its rate is still trusted. */
+   many time slices of the scheduler. If the team loses, a single thread is used ALONE times as
+   long. The rate of a single thread is trusted for another BELIEVED seconds after that. */
 static const double TRIAL = 0.05, ALONE = 8, BELIEVED = 2;
 
 static bool alone_is_known(const struct crowd *c, double now)

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Half of the smallest float is 2^-150, with 105 digits; a significand has at most 8 more. */
+/* Half of the smallest float is 2^-150, which has 105 digits; multiplying it by a significand adds
+   at most 8. */
 enum { DIGITS = 128, SHORT = 9, MAX_BITS = 0x7f7fffff };
 
 /* The number 0.d0 d1 d2 ... times 10^exponent, where d0 is not 0. A count of 0 means zero. */
@@ -78,7 +79,7 @@ static bool at_most(const struct decimal *d, uint32_t bits)
     return order < 0 || (order == 0 && bits % 2 == 0);
 }
 
-/* Rounds d to n digits, halves up. */
+/* Rounds d to n digits, with halves rounded up. */
 static struct decimal rounded(const struct decimal *d, int n)
 {
     struct decimal r = {0};
@@ -180,8 +181,9 @@ static bool read_exponent(const char **text, struct decimal *d)
     return any;
 }
 
-/* Returns the bits of a float near d >= 0, from its first digits. Rounding modes and flushed
-   denormals may make it worse, since it is only where the search begins. */
+/* Returns the bits of a float near d >= 0, computed from its first digits. Rounding modes and
+   flushed denormals can make this estimate worse, which does no harm because it is only the start
+   of a search. */
 static uint32_t estimate(const struct decimal *d)
 {
     enum { FIRST = 15, RANGE = 60 };
@@ -207,7 +209,7 @@ bool rapt__float_read(const char *text, float *x)
     if (*text == '.' && (text++, !read_digits(&text, &d, true))) return false;
     if ((*text == 'e' || *text == 'E') && !read_exponent(&text, &d)) return false;
     if (*text || !at_most(&d, MAX_BITS)) return false;
-    uint32_t near = estimate(&d); /* usually right, or a neighbor is */
+    uint32_t near = estimate(&d); /* the nearest float is usually this one or a neighbor */
     if (near > 1 && !at_most(&d, near - 2)) low = near - 1;
     if (near < MAX_BITS && at_most(&d, near + 1)) high = near + 1;
     while (low < high) {

@@ -13,7 +13,7 @@
 
 enum { ALIGNMENT = 64 };
 
-#ifdef _WIN32 /* Windows requires another function to free aligned memory */
+#ifdef _WIN32 /* on Windows, aligned memory has its own function for freeing */
 static void *alloc_aligned(size_t bytes)
 {
     return _aligned_malloc(bytes, ALIGNMENT);

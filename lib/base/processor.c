@@ -1,6 +1,6 @@
 /* processor.c - finds out which instruction sets this machine can execute, and whether Intel made
-   it. On x86 the processor must have them (CPUID) and the operating system must save their
-   registers (XGETBV): Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1,
+   its processor. On x86 the processor must have them (CPUID) and the operating system must save
+   their registers (XGETBV): Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1,
    sections 14.3 and 15.2. On arm64 NEON is always present. */
 #include "base/base.h"
 
@@ -47,7 +47,7 @@ bool rapt__processor_by_intel(void)
 }
 #elif defined(__aarch64__)
 #if defined(__ARM_FEATURE_DOTPROD)
-static bool has_sdot(void) /* the whole library may use it */
+static bool has_sdot(void) /* the whole library is compiled to use it */
 {
     return true;
 }

@@ -1,6 +1,6 @@
 /* random.c - Philox 4x32-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy
    as 1, 2, 3"): maps a key and a 128-bit counter to 128 random bits, from which uniform and normal
-   numbers are computed. It has no state, so any thread may compute any number. */
+   numbers are computed. The generator has no state, so any thread may compute any number. */
 #include "base/base.h"
 
 void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t out[4])
@@ -21,7 +21,7 @@ void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uin
     out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
 
-static double to_unit(uint32_t high, uint32_t low) /* 53 bits, [0, 1) */
+static double to_unit(uint32_t high, uint32_t low) /* returns 53 random bits in [0, 1) */
 {
     return (double)(((uint64_t)high << 32 | low) >> 11) * 0x1p-53;
 }
@@ -33,9 +33,9 @@ double rapt__uniform(uint64_t key, uint64_t index)
     return to_unit(bits[0], bits[1]);
 }
 
-/* Adds twelve uniform numbers and subtracts six (Irwin and Hall). This takes only additions, so the
-   bits are the same with every C library. The tails end at six standard deviations, which is
-   sufficient for initial values. */
+/* Adds twelve uniform numbers and subtracts six, which gives an approximately normal number (the
+   Irwin-Hall distribution). This takes only additions, so the bits are the same with every C
+   library. The tails end at six standard deviations, which is sufficient for initial values. */
 double rapt__normal(uint64_t key, uint64_t index)
 {
     double sum = -6;

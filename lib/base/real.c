@@ -1,8 +1,9 @@
-/* real.c - elementary functions in double precision whose bits become part of a result: positions,
-   schedules, sampling, penalties. With SLEEF (RAPT_HAVE_SLEEF) a result depends only on the
-   argument and is within 1 ulp: the variants used here (cinz ... purec) need no fused multiply-add
-   and run the same code on every processor and with every C library. Without SLEEF, the functions
-   of the C library are used, whose last bit differs between libraries and processors. */
+/* real.c - elementary functions in double precision for positions, schedules, sampling and
+   penalties, where their last bit affects the results of the library. With SLEEF (RAPT_HAVE_SLEEF)
+   a value depends only on the arguments and is within 1 ulp: the variants used here (cinz ...
+   purec) need no fused multiply-add and run the same code on every processor and with every C
+   library. Without SLEEF, the functions of the C library are used, whose last bit differs between
+   libraries and processors. */
 #include "base/util.h"
 
 #ifdef RAPT_HAVE_SLEEF

@@ -1,9 +1,10 @@
-/* sleef_fallback.c - SLEEF's functions that the library calls, by those of the C library. It
-   becomes an archive for programs that are linked with -static where SLEEF has none, as on Debian.
-   Their results are those of a library that was built without SLEEF.
+/* sleef_fallback.c - implements the functions of SLEEF that the library calls, using the C library.
+   The build makes an archive of it for programs that are linked with -static on systems where SLEEF
+   has no static library, such as Debian. The results are those of a library that was built without
+   SLEEF.
 
-   The file is compiled three times on x86-64, since compilers pass vectors in the registers of the
-   instruction set that the whole file is compiled for. */
+   On x86-64 the file is compiled three times, because the instruction set that a file is compiled
+   for determines in which registers vectors are passed. */
 #include <math.h>
 #include <string.h>
 

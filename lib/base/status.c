@@ -1,4 +1,5 @@
-/* status.c - version, texts of status codes, formatted error messages, range checks of options. */
+/* status.c - the version, descriptions of status codes, formatted error messages, and range checks
+   of options. */
 #include "base/base.h"
 
 #include <stdarg.h>

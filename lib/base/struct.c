@@ -1,13 +1,13 @@
 /* struct.c - converts structs that begin with their size from the caller's version to the library's
-   own and back. A program compiled against an older header passes a shorter struct; the missing
+   own and back. A program compiled against an older header passes a shorter struct, whose missing
    fields are read as 0, the default. A program compiled against a newer header passes a longer one,
    which is accepted if all fields that this library does not know are 0. */
 #include "base/base.h"
 
 #include <string.h>
 
-/* A larger size means that the caller left the field uninitialized, not that it is newer than we
-   are. */
+/* A larger size means that the caller left the field uninitialized, not that the caller is newer
+   than this library. */
 #define STRUCT_SIZE_MAX 65536
 
 static bool is_zero(const unsigned char *bytes, size_t count)

@@ -5,8 +5,8 @@
    them. A thread at the barrier spins first and then sleeps on a condition variable. This matters
    if another program, or another team of this one, occupies the processor that a member needs. The
    scheduler reassigns the processor of a sleeping thread at once. A spinning thread, by contrast,
-   keeps that member in the queue for milliseconds, and a thread that calls sched_yield for a whole
-   time slice. */
+   keeps that member in the queue for milliseconds, and a thread that calls sched_yield keeps it
+   there for a whole time slice. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "base/base.h"
 #include "crowd.h"
@@ -169,7 +169,7 @@ static void start_team(struct team_shared *shared)
 }
 
 /* Returns the number of threads to request from OpenMP. It exceeds the number of processors only if
-   both the caller and OMP_NUM_THREADS ask for that, as tests do, because the excess threads would
+   both the caller and OMP_NUM_THREADS ask for that, as tests do. Otherwise the excess threads would
    only wait for processors. */
 static int ask_for(int threads, int capacity)
 {
@@ -177,9 +177,9 @@ static int ask_for(int threads, int capacity)
     return rapt__min(size, rapt__max(wanted, capacity));
 }
 
-/* The stack that a member needs (measured: 55 KB, most of it in multiply_unit of
-   op/gemm_builtin.c). OMP_STACKSIZE applies to the whole process, so the stack of OpenMP's threads
-   is checked only once, on one thread. */
+/* STACK_NEEDED is the number of bytes of stack that a member needs. Measurements showed 55 KB, most
+   of it in multiply_unit of op/gemm_builtin.c. OMP_STACKSIZE applies to the whole process, so the
+   stack of OpenMP's threads is checked only once, on one thread. */
 enum { STACK_NEEDED = 57 << 10 };
 enum { STACK_UNKNOWN, STACK_ENOUGH, STACK_SMALL };
 static atomic_int workers_stack;
@@ -275,7 +275,8 @@ static void enter_team(struct team_shared *shared, rapt__work *work, void *argum
     if (team.rank > 0) set_modes(own);
 }
 
-/* `judged` is true if the caller would have a team on a machine that is not crowded. */
+/* Runs `work` on the calling thread. `judged` is true if the call would have used a team on a
+   machine that is not crowded; its speed is then reported. */
 static void run_alone(rapt__work *work, void *argument, bool judged)
 {
     struct team_shared shared;
@@ -303,7 +304,7 @@ static void run_team(int size, bool fits, rapt__work *work, void *argument)
     pthread_mutex_destroy(&shared.mutex);
 }
 
-/* Preserves errno, which waiting in OpenMP or here may set. */
+/* Preserves errno, which waiting, here or in OpenMP, may change. */
 void rapt__team_run(int threads, rapt__work *work, void *argument)
 {
     const int before = errno;

@@ -6,7 +6,7 @@
 #include <float.h>
 #include <stddef.h>
 
-/* Each operation on floats must round to float, or the bits depend on the compiler. */
+/* Each operation on floats must round to float. Otherwise the bits would depend on the compiler. */
 _Static_assert(FLT_EVAL_METHOD == 0,
                "floats are computed with more precision: with gcc for s390 use "
                "-fexcess-precision=fast, for 32-bit x86 -msse2 -mfpmath=sse");
@@ -28,8 +28,8 @@ static inline size_t rapt__max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Returns the number of parts of size `part` that hold n, for n >= 0 and part > 0. It cannot
-   overflow. */
+/* Returns the number of parts of size `part` that are needed for n items, where n >= 0 and part >
+   0. It cannot overflow. */
 static inline int rapt__ceil_div(int n, int part)
 {
     return n / part + (n % part != 0);
@@ -49,8 +49,8 @@ static inline size_t rapt__round_up_size(size_t n, size_t part)
     return rapt__ceil_div_size(n, part) * part;
 }
 
-/* ---- real.c: elementary functions of doubles; with SLEEF they return the same bits everywhere.
-   Any thread may call them. ---- */
+/* ---- real.c: elementary functions of doubles. With SLEEF they return the same bits on every
+   machine. Any thread may call them. ---- */
 void rapt__sincos(double x, double *sine, double *cosine);
 double rapt__exp(double x);
 double rapt__log(double x);
