@@ -40,7 +40,7 @@ static double larger(double max, const float *x, size_t n)
     return max;
 }
 
-/* Finds the range of at most TRIAL elements by running the kernel on copies. */
+/* Extends *range by the results for n <= TRIAL elements, which the kernel computes on copies. */
 enum { TRIAL = 512 };
 static void try_step(const struct exec_context *c, const struct adam *a, const float *p,
                      const float *g, const float *m, const float *v, size_t n,

@@ -1,8 +1,8 @@
 /* embed.c - embeddings and their gradients. An embedding is the sum of a row of one table for the
-   token, and rows of other tables for its type and position:
+   token and rows of other tables for its type and position:
 
        y[r] = scale E[ids[r] % vocab] + T[ids[r] / vocab] + P[position of r],  then dropout
-       (first_is_zero: 0 + P[0])
+       (with first_is_zero, 0 replaces scale E[...] at position 0)
 
    Vaswani et al. 2017, "Attention is all you need", sections 3.4 (the scale) and 3.5 (P); Devlin et
    al. 2019 (T). E [vocab][width] is in panels: element j of token t is at (t/16) 16 width + 16 j +
@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Returns where the first element of a token's row is in the table. */
+/* Returns the offset in the table of the first element of a token's row. */
 static ptrdiff_t table_row(const struct embedding *e, int32_t token)
 {
     return (ptrdiff_t)(token / LANES) * e->width * LANES + token % LANES;
@@ -69,7 +69,7 @@ void rapt__embed_forward(const struct exec_context *c, const struct embedding *e
     rapt__team_barrier(c->team);
 }
 
-/* Adds columns [begin, end) of the rows of one sequence. */
+/* Adds columns [begin, end) of the gradients dy of one sequence to the tables. */
 static void scatter(const struct embedding *e, const int32_t *ids, int rows, const float *dy,
                     size_t begin, size_t end, const struct embedding_gradients *to)
 {

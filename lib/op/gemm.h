@@ -22,12 +22,12 @@ struct gemm {
     ptrdiff_t c_row, c_panel;
     const float *bias;
     bool add;
-    enum activation activation; /* if not NONE, activation(c), where c must be plain (c_panel
-                                   16), */
-    float *activated;           /* is stored here, with rows c_row apart; may be c */
+    enum activation activation; /* applied to c, which must then be plain (c_panel 16) */
+    float *activated;           /* receives activation(c), with rows c_row apart; may be c; not used
+                                   with ACTIVATION_NONE */
 };
 
-/* All of these end at a barrier. */
+/* These three functions end at a barrier. */
 void rapt__gemm(const struct exec_context *exec,
                 const struct gemm *g); /* calls one of the two below */
 void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g);
@@ -35,7 +35,7 @@ void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g);
 /* Returns true if OpenBLAS is loaded and worth its overhead for this shape. */
 bool rapt__gemm_openblas_serves(const struct gemm *g);
 
-/* ---- gemm_plan.c: what the built-in product copies, and how it is divided ---- */
+/* ---- gemm_plan.c: decides what the built-in product copies and how it is divided ---- */
 enum {
     GEMM_UNIT_ROWS = 52,   /* maximum number of rows of a unit */
     GEMM_FEW_ROWS = 16,    /* fewer rows are multiplied in place, over the whole depth */

@@ -1,12 +1,12 @@
 /* gemm_builtin.c - c = a b with a team, by the kernels of lib/kernel/gemm.c.
 
    c is divided into units of some rows and some panels of columns, which members take by tickets.
-   Within a unit the depth is divided into blocks, each of which is added to the sums so far. The
-   order of k stays the same, so no division changes a bit, and it may depend on the machine and the
-   team. If b is the transpose of panels, or plain, the team packs it block by block: while one half
-   of exec->pack is being multiplied, the other is filled with the next block, which costs one
-   barrier per block. Otherwise b is read in place. Goto and van de Geijn 2008, "Anatomy of
-   high-performance matrix multiplication". */
+   Within a unit the depth is divided into blocks, each of which is added to the sums so far. No
+   division changes the order of k, so the bits stay the same even though the division depends on
+   the machine and the team. If b must be packed (rapt__gemm_packs), the team packs it block by
+   block: while one half of exec->pack is being multiplied, the other is filled with the next block,
+   which costs one barrier per block. Otherwise b is read in place. Goto and van de Geijn 2008,
+   "Anatomy of high-performance matrix multiplication". */
 #include "op/gemm.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ struct block {
                               next */
 };
 
-/* Makes the kernel read a copy of its a. The stride that is 1 stays 1. */
+/* Copies a for the kernel and makes the kernel read the copy. The stride that is 1 stays 1. */
 static void copy_left(const struct exec_context *exec, enum gemm_left left, struct gemm_block *p,
                       float *copy)
 {
@@ -83,7 +83,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
 }
 
 /* Returns block number `index` of a packed b. Blocks advance along the depth first. After the last
-   one, panels is NULL. */
+   block, `columns` is 0. */
 static struct block block_at(const struct exec_context *exec, const struct gemm *g, int index)
 {
     int depth = rapt__min(g->depth, GEMM_DEPTH);

@@ -1,14 +1,15 @@
 /* gemm_openblas.c - c = a b by OpenBLAS, with a team. This is the only file that uses OpenBLAS.
 
-   OpenBLAS is loaded on first request and stays loaded; a program that never requests it never maps
-   it. When loaded it takes hundreds of megabytes of address space. With less, it hangs.
+   OpenBLAS is loaded on first request and stays loaded; it is not mapped into programs that never
+   request it. Loading it takes hundreds of megabytes of address space. If less is available,
+   OpenBLAS hangs.
 
-   OpenBLAS computes panels of c, each in the thread of one member. Their size depends only on the
-   shape, so neither the size of the team nor the host's settings change a bit. Its OpenMP build
-   starts no threads if the caller's OpenMP thread count is 1. This is a setting of the calling
-   thread, which is restored afterwards. The serial build never starts any. The pthreads build
-   would, and is not used. OpenBLAS cannot read weights in panels, so they are first copied to plain
-   rows in the pack buffer, one block of columns at a time. */
+   OpenBLAS computes parts of c, each in the thread of one member. Their size depends only on the
+   shape, so the bits depend neither on the size of the team nor on the host's settings. The OpenMP
+   build of OpenBLAS starts no threads if the OpenMP thread count of the calling thread is 1; the
+   count is restored afterwards. The serial build never starts threads. The pthreads build would
+   start some, so it is rejected. OpenBLAS cannot read weights in panels, so they are first copied
+   to plain rows in the pack buffer, one block of columns at a time. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "op/gemm.h"
 
@@ -21,7 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The path that CMake found, and the name that all builds of OpenBLAS share. */
+/* RAPT_OPENBLAS_PATH is the path that CMake found. All builds of OpenBLAS share the second name. */
 #ifndef RAPT_OPENBLAS_PATH
 #define RAPT_OPENBLAS_PATH "libopenblas.so.0"
 #endif
@@ -44,8 +45,8 @@ static struct {
     _Atomic(cblas_sgemm_fn *) sgemm;
 } openblas = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns true if 640 MB of address space are left. OpenBLAS's constructor takes 300 MB of them,
-   and its buffers the rest. */
+/* Returns true if 640 MB of address space are left. OpenBLAS's constructor takes 300 MB of that,
+   and its buffers take the rest. */
 static bool openblas_has_space(void)
 {
     const size_t bytes = (size_t)640 << 20;
@@ -149,7 +150,8 @@ static void sgemm(enum cblas_transpose left, enum cblas_transpose right, int row
     omp_set_num_threads(threads);
 }
 
-/* Copies columns [column, column + columns) of a matrix in panels [depth][16] to plain rows. */
+/* Copies columns [column, column + columns) of a matrix in panels [depth][16] to plain rows, padded
+   to whole panels. */
 static void unpack(const struct exec_context *exec, const float *panels, int depth, int column,
                    int columns, float *plain)
 {

@@ -30,8 +30,9 @@ bool rapt__gemm_packs(const struct gemm *g)
    because rows that are a multiple of many lines apart map to few of its sets. There are two
    exceptions, in which L2 makes up for it. In the first, a tile reads whole lines of rows, and a
    unit's rows span at most half of L2. In the second, a tile reads most of the line of each step
-   (a_step), these lines stay in L2, and b is packed and does not occupy the same sets. The second
-   exception does not apply if lines that L2 evicts must be read from a distant L3 cache. */
+   (a_step), these lines stay in L2, and b is packed and does not occupy the same sets. If lines
+   that L2 evicts must be read from a distant L3 cache, the second exception does not apply, and any
+   large a_step counts as a collision. */
 static bool collides(const struct gemm *g)
 {
     bool whole_lines = g->a_step == 1;
@@ -64,9 +65,9 @@ static int max_tile(const struct exec_context *exec, const struct gemm *g, enum 
     return rapt__max(rapt__first_level_ways(), rows / 2);
 }
 
-/* Returns the maximum number of panels of a unit. Together with the unit's rows of a they fit into
-   the L2 cache, where units of other rows then find them. This does not apply if each unit copies
-   a. */
+/* Returns the maximum number of panels of a unit. Together with the unit's rows of a, the panels
+   fit into the L2 cache, where units of other rows then find them. There is no such limit if each
+   unit copies a. */
 static int max_panels(const struct gemm *g, enum gemm_left left)
 {
     int depth = rapt__max(1, rapt__min(g->depth, GEMM_DEPTH));

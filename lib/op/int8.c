@@ -1,17 +1,17 @@
-/* int8.c - y = x W' + b with 8-bit integers for whole arrays (the arithmetic is in kernel/int8.h).
+/* int8.c - y = x W' + b for whole arrays, in 8-bit integers (kernel/int8.h defines the arithmetic).
 
    Rows of x are quantized into the buffer `pack`, as many as fit, and then multiplied. y is split
-   into units as in gemm_builtin.c; a unit multiplies over the whole depth, finishes its sums in
-   registers and applies the activation while its results are in the cache. Each row is quantized by
-   itself, and sums are exact, so no split changes a bit. */
+   into units as in gemm_builtin.c. A unit multiplies over the whole depth, scales its sums and adds
+   the bias in registers, and applies the activation while its results are in the cache. Each row is
+   quantized by itself, and sums are exact, so no split changes a bit. */
 #include "kernel/int8.h"
 #include "op/gemm.h"
 
 #include <assert.h>
 
-struct quantized { /* rows, in the buffer `pack` */
+struct quantized { /* quantized rows, in the buffer `pack` */
     float *scale;
-    int32_t *sum; /* of the elements of q */
+    int32_t *sum; /* sum of the elements of each row of q */
     int8_t *q;    /* rapt__int8_row(depth) bytes apart */
 };
 
@@ -41,8 +41,9 @@ static void quantize(const struct exec_context *c, const float *x, ptrdiff_t x_r
 
 enum { UNIT_PANELS = 64, LEAST_MAX = 8 }; /* limits of the maximum number of panels of a unit */
 
-/* A unit's panels take at most half of the L2 cache, so that units of other rows find them there. A
-   team gets several units per member, of equal shares. */
+/* Divides y into units. The panels of a unit take up at most half of the L2 cache, so that units of
+   other rows find them there, but there are at least LEAST_MAX of them if y has that many. In a
+   team, each member gets several units, and the members get equal shares. */
 static struct gemm_partition partition(const struct exec_context *c, const struct linear *l,
                                        int rows)
 {
@@ -58,7 +59,7 @@ static struct gemm_partition partition(const struct exec_context *c, const struc
     return p;
 }
 
-/* activated: where the activation of y[0][0] is stored. */
+/* Computes one unit. `activated` is where the activation of y[0][0] is stored. */
 static void multiply_unit(const struct exec_context *c, const struct int8_block *whole,
                           const struct gemm_partition *p, int index, enum activation activation,
                           float *activated)

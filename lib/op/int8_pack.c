@@ -1,5 +1,5 @@
-/* int8_pack.c - lays out weights of 8 bits in panels (kernel/int8.h): quantizes floats, and
-   gathers rows, such as those of a shortlist. */
+/* int8_pack.c - lays out 8-bit weights in panels (kernel/int8.h): quantizes floats, and gathers
+   rows, such as those of a shortlist. */
 #include "kernel/int8.h"
 #include "op/op.h"
 
@@ -26,13 +26,13 @@ void rapt__int8_pack(const struct exec_context *c, const float *panels, int out,
     rapt__team_barrier(c->team);
 }
 
-/* Returns the place of row n in panels of `in` inputs. */
+/* Returns the offset of row n in panels of `in` inputs. */
 static ptrdiff_t row_at(int n, int in)
 {
     return (ptrdiff_t)(n / LANES) * (ptrdiff_t)rapt__int8_panel(in) + n % LANES * INT8_GROUP;
 }
 
-/* Clears the rows of the last panel after the last row. */
+/* Zeroes the rows of the last panel that follow the last row of the matrix. */
 static void clear_padding(int8_t *weight, int out, int in)
 {
     for (int n = out; n % LANES; n++)

@@ -75,7 +75,8 @@ void rapt__linear_backward_input(const struct exec_context *c, const struct line
 
 enum { BIAS_GRAIN = 4 * LANES }; /* number of columns of dy that one member sums */
 
-/* No barrier is needed, because the product that follows writes another array. */
+/* Adds the sum of dy over rows to dbias. No barrier is needed, because the product that follows
+   writes another array. */
 static void backward_bias(const struct exec_context *c, const float *dy, ptrdiff_t dy_row, int rows,
                           int out, float *dbias)
 {

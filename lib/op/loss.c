@@ -6,16 +6,15 @@
    Szegedy et al. 2016, "Rethinking the Inception architecture", section 7 (label smoothing). A
    chunk of logits is replaced by its gradient in place (kernel/softmax.c), and both products read
    it before the next chunk is computed, so no [rows][vocab] array exists. W is transposed once for
-   the gradients of all chunks. The sums are computed in double precision, in the order of the
-   rows. */
+   the gradients of all chunks. Losses are summed in double precision, in the order of the rows. */
 #include "op/op.h"
 
 #include <string.h>
 
 enum { CHUNK_FLOATS = 1 << 21, CHUNK_MIN = 64, CHUNK_MAX = 512 };
 
-/* Returns the number of rows of a chunk: 8 MB of logits, but enough rows to make reading the
-   weights worthwhile. */
+/* Returns the number of rows of a chunk. A chunk takes about 8 MB, but has at least CHUNK_MIN rows,
+   so that reading the weights is worthwhile. */
 static int chunk_rows(int rows, int vocab)
 {
     int chunk = CHUNK_FLOATS / (vocab > 0 ? vocab : 1);
@@ -23,7 +22,7 @@ static int chunk_rows(int rows, int vocab)
     return rapt__min(rows, chunk);
 }
 
-/* Number of floats that hold one struct loss_sums. */
+/* Number of floats that one struct loss_sums takes up. */
 enum { SUMS_FLOATS = (sizeof(struct loss_sums) + sizeof(float) - 1) / sizeof(float) };
 
 /* Offsets of the parts of the workspace, in floats, and its size. */
@@ -59,7 +58,7 @@ static void loss_chunk(const struct exec_context *c, int vocab, const int32_t *l
     rapt__team_barrier(c->team);
 }
 
-/* Adds the sums of some rows, whose first has the index `first` among all rows. */
+/* Adds the sums of rows first .. first + rows - 1 of the batch. */
 static void add_sums(struct loss *to, const int32_t *labels, int first, int rows,
                      const struct loss_sums *sums)
 {

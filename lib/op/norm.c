@@ -2,9 +2,9 @@
 
        sum = x + dropout(y),  out = (sum - mean) inverse gain + bias
 
-   Ba, Kiros and Hinton 2016, "Layer normalization"; the order of the three operations is the order
-   in Vaswani et al. 2017, section 5.4. Gradients of gain and bias are sums over rows: each chunk of
-   rows computes its own, and these are added in order. */
+   Ba, Kiros and Hinton 2016, "Layer normalization"; the order of the three operations follows
+   Vaswani et al. 2017, section 5.4. Gradients of gain and bias are sums over rows: each chunk of
+   rows has its own sums, which are then added in order. */
 #include "op/op.h"
 
 #include <string.h>
@@ -64,7 +64,8 @@ size_t rapt__norm_partial(int rows, int width)
     return chunks_of(rows) * 3 * (size_t)width;
 }
 
-/* Computes the rows of one chunk. Gradients of gains and biases come first, since dx may be dy. */
+/* Computes the gradients for the rows of one chunk. Gradients of gain and bias come first, since dx
+   may be dy. */
 static void backward_chunk(const struct exec_context *c, const struct norm *n,
                            const struct norm_saved *saved, const float *x, const float *dy,
                            const float *from, size_t first, int rows, float *dx,

@@ -3,8 +3,8 @@
    All members of a team call each function that takes an exec_context, with the same arguments
    (lib/base/base.h). The function divides its work among them and, unless noted otherwise, ends at
    a barrier, after which its results may be read. Each output element is written by one member, as
-   a sum whose order depends only on shapes, so the number of threads never changes a bit. Only
-   rapt__openblas_load allocates memory.
+   a sum whose order depends only on shapes, so the result has the same bits for any number of
+   threads. Only rapt__openblas_load allocates memory.
 
    Weight matrices are in panels (lib/kernel/kernel.h): W [out][in]. Activations are plain rows.
    "Adds" means that the result is added to what the array holds. The letters are those of
@@ -15,15 +15,15 @@
 #include "base/base.h"
 #include "kernel/kernel.h"
 
-/* Execution context: what one member of a team needs to compute. */
+/* The execution context of one member of a team. */
 struct exec_context {
     struct team *team;
     const struct kernels *kernels;
-    float *pack; /* [PACK_FLOATS] for packed operands of matrix products, shared by the team */
+    float *pack; /* [PACK_FLOATS] packed operands of matrix products, shared by the team */
     const struct products *openblas; /* which products OpenBLAS computes; NULL if none */
 };
 enum { PACK_FLOATS = 1 << 19 };
-/* Minimum number of columns per part if a loop over rows is divided by columns. */
+/* Minimum number of columns per part if a loop over rows is divided among members by columns. */
 enum { WIDE = 4 * LANES };
 
 struct linear; /* declared below */
@@ -38,8 +38,8 @@ struct product_shape {
 };
 enum { PRODUCT_SHAPES = 16 };
 struct products {
-    /* If all, OpenBLAS computes every product that is large enough, else the products marked in
-       shapes. */
+    /* If true, OpenBLAS computes every product that is large enough; otherwise only the products
+       marked in shapes. */
     bool all;
     int count;
     struct product_shape shapes[PRODUCT_SHAPES];
@@ -62,21 +62,25 @@ void rapt__products_measure(const struct exec_context *c, struct products *p,
    Returns RAPT_NO_MEMORY if an allocation fails. A later call tries again. */
 rapt_status rapt__openblas_load(rapt_message *why);
 
-/* ---- linear.c: y = x W' + b ---- x is [rows][in], with rows x_row floats apart; W is [out][in] in
-   panels; b is [out] or NULL; y is [rows][out]. activated receives activation(y), with rows y_row
-   apart, and may be y; it is not used with ACTIVATION_NONE. */
+/* ---- linear.c: y = x W' + b ----
+
+   x is [rows][in], with rows x_row floats apart; W is [out][in] in panels; b is [out] or NULL; y is
+   [rows][out], with rows y_row floats apart. `activated` receives activation(y) in the same layout
+   and may be y; it is not used with ACTIVATION_NONE. */
 struct linear {
-    const float *weight, *bias; /* weight NULL: [out][in] in panels of bytes instead */
+    const float *weight, *bias; /* weight is NULL if W is stored in `bytes` */
     int in, out;
-    const int8_t *bytes; /* only forward (int8.c); kernel/int8.h has the arithmetic */
-    const float *scale;  /* [out] of the rows of bytes */
+    const int8_t *bytes; /* W in panels of bytes (kernel/int8.h); forward pass only (int8.c) */
+    const float *scale;  /* [out] scales of the rows of `bytes` */
 };
-/* Returns the layer with outputs [first, first + count) only; first is a multiple of 16. */
+/* Returns the part of a layer that computes outputs [first, first + count). first must be a
+   multiple of 16. */
 struct linear rapt__linear_part(const struct linear *l, int first, int count);
 void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
                           ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row,
                           enum activation activation, float *activated);
-/* Computes transposed = W', [in][out] in panels. A layer with this matrix computes dx = dy W. */
+/* Computes transposed = W', which is [in][out] in panels. A layer with this matrix computes dx = dy
+   W. */
 void rapt__linear_transpose(const struct exec_context *c, const struct linear *l,
                             float *transposed);
 /* Computes dx = dy W, or adds it to dx if `add`. */
@@ -89,21 +93,23 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                   ptrdiff_t dy_row, int rows, float *dweight, float *dbias);
 
 /* ---- int8.c ---- */
-/* Computes `count` layers in bytes that read the same x, which is quantized once; layer i writes
-   y[i]. The rest is as in rapt__linear_forward. in is at most INT8_MAX_DEPTH. Overwrites c->pack.
- */
+/* Computes `count` layers in bytes that read the same x, which is quantized once. Layer i writes
+   y[i]. The other arguments are those of rapt__linear_forward. The number of inputs must be at most
+   INT8_MAX_DEPTH. Overwrites c->pack. */
 void rapt__int8_forward(const struct exec_context *c, const struct linear *layers, int count,
                         const float *x, ptrdiff_t x_row, int rows, float *const *y, ptrdiff_t y_row,
                         enum activation activation, float *activated);
 
 /* ---- int8_pack.c ---- */
-/* Returns the bytes of weights [out][in]. */
+/* Returns the size in bytes of quantized weights [out][in]. */
 size_t rapt__int8_weight_bytes(int out, int in);
-/* Quantizes weights [out][in] in panels of floats: sets weight and scale [out]. factors [out] or
-   NULL: of rows that were made from integers, else 0; see struct int8_kernels. */
+/* Quantizes weights [out][in] in panels of floats: sets weight and scale [out]. factors [out]
+   contains the factors of rows that were made from integers, and 0 for other rows (see struct
+   int8_kernels). factors may be NULL. */
 void rapt__int8_pack(const struct exec_context *c, const float *panels, int out, int in,
                      const float *factors, int8_t *weight, float *scale);
-/* Copies `count` rows of l to weight, scale and bias (not if l has none). */
+/* Copies the rows of l whose numbers are in rows [count] to weight and scale, and their biases to
+   bias if l has any. */
 void rapt__int8_gather(const struct exec_context *c, const struct linear *l, const int32_t *rows,
                        int count, int8_t *weight, float *scale, float *bias);
 struct int8_row { /* a row of weights with `in` inputs */
@@ -121,8 +127,8 @@ void rapt__int8_floats(const struct int8_row *from, int first, int count, float 
    first_is_zero, scale * E[token] is replaced by 0 at position 0. */
 struct embedding {
     const float *table, *types, *positions;
-    const int8_t *bytes; /* if table is NULL: E in panels of bytes, */
-    const float *scales; /* [vocab] and the scales of its rows; only forward */
+    const int8_t *bytes; /* E in panels of bytes if table is NULL; forward pass only */
+    const float *scales; /* [vocab] scales of the rows of `bytes` */
     int vocab, width;
     float scale;
     bool first_is_zero;
@@ -133,13 +139,13 @@ void rapt__embed_forward(const struct exec_context *c, const struct embedding *e
 struct embedding_gradients { /* gradients of E, T and P; types and positions may be NULL */
     float *table, *types, *positions;
 };
-/* Adds to the gradients. Overwrites dy with its gradient before dropout. */
+/* Adds to the gradients. Replaces dy with the gradient before dropout. */
 void rapt__embed_backward(const struct exec_context *c, const struct embedding *e, int batch,
                           const int32_t *ids, const int *starts, const struct dropout *d, float *dy,
                           const struct embedding_gradients *to);
 
 /* Do the same for rows that are not tokens. Forward computes y[r] += P[position of r], then
-   dropout. Backward reverses the dropout of dy and adds the gradient to dpositions. */
+   dropout. Backward applies the same dropout to dy and adds the gradient to dpositions. */
 struct positioning {
     const float *positions; /* P, or NULL */
     int width;
@@ -186,9 +192,10 @@ void rapt__gate_forward(const struct exec_context *c, enum activation kind, cons
 void rapt__gate_backward(const struct exec_context *c, enum activation kind, const float *x,
                          const float *dy, int rows, int width, float *dx);
 
-/* ---- recurrent.c: a simpler simple recurrent unit over ragged sequences ---- Each row of x
-   [rows][2 width] holds the candidates x, followed by the inputs z of the gates. With f = 1 / (1 +
-   e^-z): cell[r] = f cell[r - 1] + (1 - f) x[r], y = max(cell, 0). cells and y are
+/* ---- recurrent.c: a simpler simple recurrent unit over ragged sequences ----
+
+   Each row of x [rows][2 width] holds the candidates x, followed by the inputs z of the gates. With
+   f = 1 / (1 + e^-z): cell[r] = f cell[r - 1] + (1 - f) x[r], y = max(cell, 0). cells and y are
    [rows][width]. */
 struct ssru {
     int batch, width;
@@ -204,15 +211,17 @@ void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, cons
 void rapt__ssru_backward(const struct exec_context *c, const struct ssru *s, const float *x,
                          const float *cells, float *dcells, float *dx);
 
-/* ---- dropout.c: y = dropout(x) by rows ---- Forward and backward are the same. y may be x. If d
-   is NULL, y = x. */
+/* ---- dropout.c: y = dropout(x) by rows ----
+
+   Forward and backward are the same function. y may be x. If d is NULL, y = x. */
 struct dropout rapt__dropout(float share, uint64_t key);
 void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, const float *x,
                         int rows, int width, float *y);
 
-/* ---- pool.c: reduces the rows of a sequence to one ---- y[b] is x[starts[b]] or, with mean, the
-   mean of rows starts[b] .. starts[b+1]-1; it is 0 for an empty sequence. Backward sets dx to the
-   gradient of all rows of x. */
+/* ---- pool.c: reduces the rows of a sequence to one ----
+
+   y[b] is x[starts[b]] or, with `mean`, the mean of rows starts[b] .. starts[b+1]-1; it is 0 for an
+   empty sequence. Backward sets dx to the gradient of all rows of x. */
 struct pool {
     bool mean;
     int batch, width;
@@ -223,12 +232,13 @@ void rapt__pool_forward(const struct exec_context *c, const struct pool *p, cons
 void rapt__pool_backward(const struct exec_context *c, const struct pool *p, const float *dy,
                          float *dx);
 
-/* ---- loss.c: logits = x W' + b, softmax cross-entropy with label smoothing ---- (Szegedy et al.
-   2016, section 7: a fraction `smoothing` of the target is spread over all tokens.) Computed in
-   chunks of rows, so no [rows][vocab] array exists. labels is [rows]; rows with a negative label
-   are ignored. Adds to *sums (written by member 0). If dx is NULL, only the loss is computed.
-   Otherwise sets dx [rows][in] to the gradient of the summed loss, and adds its gradients to
-   dweight and to dbias, which may be NULL. */
+/* ---- loss.c: logits = x W' + b, softmax cross-entropy with label smoothing ----
+
+   A fraction `smoothing` of the target is spread over all tokens (Szegedy et al. 2016, section 7).
+   The loss is computed in chunks of rows, so no [rows][vocab] array exists. labels is [rows]; rows
+   with a negative label are ignored. Member 0 adds the results to *sums. If dx is NULL, only the
+   loss is computed. Otherwise dx [rows][in] is set to the gradient of the summed loss, and the
+   gradients of W and b are added to dweight and to dbias, which may be NULL. */
 struct loss {
     double loss, likelihood;
     long long tokens, correct;
@@ -245,9 +255,9 @@ void rapt__loss(const struct exec_context *c, const struct linear *l, const floa
 size_t rapt__square_partial(size_t n);
 void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, double *partial,
                       double *sum);
-/* Computes the largest magnitudes that a step would leave among parameters and moments, which are
-   infinite if one would be infinite or NaN. Changes no parameter or moment. partial is workspace of
-   2 * rapt__square_partial(n) doubles. */
+/* Computes the largest magnitudes that parameters and moments would have after a step. A magnitude
+   is infinite if an element would be infinite or NaN. No parameter or moment changes. partial is
+   workspace of 2 * rapt__square_partial(n) doubles. */
 struct adam_range {
     double parameter, moment;
 };
@@ -256,7 +266,7 @@ void rapt__adam_range(const struct exec_context *c, const struct adam *a, const 
                       struct adam_range *range);
 void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, const float *g,
                 float *m, float *v, size_t n);
-/* The whole team computes x = value, y = x, or y += x. */
+/* Compute x = value, y = x, and y += x with the whole team. */
 void rapt__fill(const struct exec_context *c, float *x, size_t n, float value);
 void rapt__copy(const struct exec_context *c, const float *x, size_t n, float *y);
 void rapt__add(const struct exec_context *c, const float *x, size_t n, float *y);

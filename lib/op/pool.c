@@ -1,5 +1,6 @@
-/* pool.c - reduces the rows of each sequence of a ragged batch to one, either the first row or the
-   mean, and computes the gradient. A mean is summed in the order of the rows, in four chains. */
+/* pool.c - reduces the rows of each sequence of a ragged batch to one row, either the first or the
+   mean, and computes the gradient. The terms of a mean are added in the order of the rows, in four
+   chains. */
 #include "op/op.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* products.c - decides which matrix products OpenBLAS computes. Given the weights of a layer and a
-   number of rows, it times each of the three products with and without OpenBLAS. */
+/* products.c - decides which matrix products OpenBLAS computes. For the weights of a layer and a
+   number of rows, rapt__products_measure times each of the three products with and without
+   OpenBLAS. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "op/op.h"
 
@@ -45,7 +46,8 @@ static void compute_product(const struct exec_context *c, const struct trial *t,
         rapt__linear_backward_weight(c, l, t->x, l->in, t->y, l->out, t->rows, t->dweight, NULL);
 }
 
-/* Compares the fastest of TRIES runs of each, taken in turn, after one run that does not count. */
+/* Returns true if OpenBLAS is faster. The two alternate, and the fastest of TRIES runs counts for
+   each, after a warm-up run. */
 static bool openblas_wins(const struct exec_context *c, const struct trial *t, enum product kind)
 {
     enum { TRIES = 3 };
