@@ -1,7 +1,7 @@
 /* ahead.h - prefetches the rows that the next head of attention will read, a few with each register
-   tile of this head. Prefetching all of them before this head gained little. Prefetching a few with
-   each tile made 256 heads of 32 and 64 tokens 1.15 to 1.62 times as fast (Zen 3,
-   perf/experiments.md). */
+   tile of this head. Prefetching all of the rows before this head gained little, whereas
+   prefetching a few with each tile made 256 heads of 32 and 64 tokens 1.15 to 1.62 times as fast
+   (Zen 3, perf/experiments.md). */
 #ifndef RAPT_LIB_AHEAD_H
 #define RAPT_LIB_AHEAD_H
 
@@ -20,11 +20,12 @@ struct rows_ahead {
         ptrdiff_t row;  /* distance between rows */
         int rows, width;
     } part[AHEAD_PARTS];
-    int parts, at; /* number of parts that have been prefetched */
+    int parts, at; /* number of parts, and number of those that have been prefetched */
     int each;      /* rows to prefetch with each tile */
 };
 
-/* Adds the rows of a short sequence. Those of a long one would evict data that is being read. */
+/* Adds the rows of a short sequence. Rows of a long sequence are ignored, because they would evict
+   data that is being read. */
 static inline void rapt__ahead_add(struct rows_ahead *ahead, const float *x, ptrdiff_t row,
                                    int rows, int width)
 {
@@ -32,7 +33,7 @@ static inline void rapt__ahead_add(struct rows_ahead *ahead, const float *x, ptr
         ahead->part[ahead->parts++] = (struct ahead_part){x, row, rows, width};
 }
 
-/* Prefetches a row into the L2 cache; in the L1 cache it would evict data that is being read.
+/* Prefetches a row into the L2 cache. In the L1 cache it would evict data that is being read.
    Always inlined, because gcc 12 removes calls of functions that only prefetch. */
 static inline __attribute__((always_inline)) void rapt__prefetch_row(const float *x, int width)
 {

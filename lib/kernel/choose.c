@@ -1,6 +1,6 @@
 /* choose.c - selects the active table of kernels, and implements rapt_isa_*. The build decides
-   which tables are linked (RAPT_HAVE_...), and the processor decides which of them it can run. The
-   first suitable table of the list below is used. */
+   which tables are linked (RAPT_HAVE_...), and the processor decides which of them it can run. By
+   default, the first table in the list below that the processor can run is used. */
 #include "base/base.h"
 #include "kernel/kernel.h"
 #include <stdatomic.h>

@@ -1,11 +1,12 @@
-/* dropout.c - y = from + scale x for elements that are kept, y = from for those that are dropped.
+/* dropout.c - y = from + scale x for elements that are kept, and y = from for elements that are
+   dropped.
 
    Srivastava et al. 2014, "Dropout". Whether an element is kept depends only on key, row and
    column: its 32 random bits are word (column / 16) % 4 of rapt__philox(key, column / 64 * 16 +
    column % 16, row). Sixteen lanes thus produce the bits of 64 columns. */
 
-/* Writes the factors of columns column .. column + 63: scale, or 0 if dropped. column must be a
-   multiple of 64. */
+/* Writes the factors of columns column .. column + 63: scale, or 0 if the element is dropped.
+   column must be a multiple of 64. */
 static void dropout_factors(const struct dropout *d, uint64_t row, int column, float *factor)
 {
     uint64_t counter = (uint64_t)column / 4;

@@ -38,8 +38,7 @@ struct running {
     int width;
 };
 
-/* Recomputes the maxima of every sixteenth score of each row, after the scores have been
-   changed. */
+/* Recomputes the maxima of every sixteenth score of each row after the scores have changed. */
 static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
 {
     for (int r = 0; r < rows; r++, scores += ATTEND_BLOCK) {
@@ -172,7 +171,7 @@ static void accumulate_non_finite(const struct attend_tile *t, const float *valu
 
 /* The visible keys of a block are processed in three steps, each of which is done for several tiles
    before the next step: the work of one tile hides the latency at the end of the previous one. Low
-   tiles whose scores together fill the L1 cache are finished one by one. */
+   tiles, whose scores together would fill the L1 cache, are processed one by one. */
 enum { TILES_TOGETHER = VF_PANELS > 1 ? ATTEND_SLOTS : 1 };
 
 static void score_block(struct attend_tile *t, int block, float *lanes)

@@ -1,4 +1,5 @@
-/* flash.h - arguments of the attention kernels: some queries that read the same keys and values.
+/* flash.h - arguments of the attention kernels. A call computes some queries that read the same
+   keys and values.
 
    Keys are stored in panels of 16, [keys / 16][key width][16], so that one vector holds sixteen
    scores. Values are stored as rows of whole vectors, [keys][padded value width]. Lanes after the
@@ -48,8 +49,8 @@ struct attend_plain {
     const float *k, *v; /* rows of key_width and value_width floats; v is NULL if not wanted */
     ptrdiff_t k_row, v_row;
     int keys;
-    bool far;                  /* attend prefetches k, which is far from a core and too long for
-                                  rows_ahead */
+    bool far;                  /* k is in memory far from a core and too long for rows_ahead, so
+                                  attend prefetches it */
     float *panels, *rows;      /* workspace of a block: ATTEND_BLOCK rows of key_width floats, and
                                   ATTEND_BLOCK rows of padded value_width floats */
     unsigned char *non_finite; /* [ATTEND_BLOCK / 16], also workspace */
@@ -75,14 +76,15 @@ struct attend {
     float drop_scale;
     float *workspace;         /* rapt__attend_workspace floats */
     struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
-    /* A call may compute only keys begin .. end - 1, multiples of ATTEND_BLOCK; end 0: to the last.
-       The call for the next keys then resumes from the workspace of an unfinished one, which has
-       written no results. The bits are those of a single call. */
+    /* A call may compute only keys begin .. end - 1, where both are multiples of ATTEND_BLOCK; if
+       end is 0, it computes all keys from begin on. An unfinished call writes no results but leaves
+       its state in the workspace, from which a resumed call for the next keys continues. The bits
+       are those of a single call. */
     int begin, end;
     bool resumed, unfinished;
 };
 
-/* Offsets of the arrays in the workspace of attend, in floats. Between them are guards of LANES
+/* Offsets of the arrays in the workspace of attend, in floats. After each array is a guard of LANES
    floats, which builds without NDEBUG check. */
 struct attend_layout {
     size_t sums; /* [ATTEND_ROWS][16] sums of exponentials, lane by lane */
@@ -140,8 +142,8 @@ struct attend_head {
 };
 
 /* The backward pass of the same head, for at most HEAD_GRADIENTS queries. It reads their
-   statistics, but not out, lse and workspace. All rows are as long as those of v and out above, and
-   padded with 0 where they are read. */
+   statistics, but not out, lse and workspace. All rows are padded to the same length as those of v
+   and out above. In arrays that are read, the padding is 0. */
 struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
     float *dbias, *drelative; /* rows like those of bias and relative, to which the gradients are

@@ -2,8 +2,8 @@
    The equations are in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2; algorithm 4 in
    B.4). Weights are recomputed from the softmax statistics, so no queries x keys matrix is stored.
    Every element of dq is one chain of fma in the order of keys, and every element of dk and dv one
-   in the order of queries, even across blocks. The way in which the work is divided among threads
-   therefore changes no bit. */
+   in the order of queries, even across blocks. The bits therefore do not depend on how the work is
+   divided among threads. */
 
 struct span { /* a tile of rows of a block, and the keys of the block that they see */
     int tile, row, rows;
@@ -72,8 +72,8 @@ static inline __attribute__((always_inline)) void normalize_row(float *w, int pa
     }
 }
 
-/* Computes weights = p, and 0 for hidden keys. slopes, unless NULL, receives the slopes of the cap,
-   [rows][ATTEND_BLOCK]; those of hidden keys are unspecified. */
+/* Sets the weights to p, which is 0 for hidden keys. slopes, unless NULL, receives the slopes of
+   the cap, [rows][ATTEND_BLOCK]; those of hidden keys are unspecified. */
 static void rebuild(const struct attend_block *b, const struct attend_weights *d,
                     const struct span *s, float *slopes)
 {

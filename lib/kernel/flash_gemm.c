@@ -1,5 +1,5 @@
 /* flash_gemm.c - the products of attention, made of the tiles of flash_panels.c. Each product
-   dispatches once on the number of rows, which is then a constant, as are the strides. */
+   dispatches once on the number of rows, which is a constant from then on, as are the strides. */
 #include "kernel/flash.h"
 
 /* Computes tiles of `panels` panels, starting at panel n, as long as they fit, and returns the next

@@ -48,7 +48,8 @@ static vf head_delta(const struct head_gradient *h, vf center)
     return head_sum(sums);
 }
 
-/* Adds the ds of biased scores to the gradients of the biases, then multiplies it by the scale. */
+/* Adds ds, the gradient of the biased scores, to the gradients of the biases, then multiplies ds by
+   the scale and, with a cap, by the slopes of the cap. */
 static void head_scale_gradients(const struct head_gradient *h,
                                  const struct attend_head_gradients *d)
 {

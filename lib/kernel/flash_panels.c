@@ -14,8 +14,8 @@ enum {
     CHAIN = 32 /* number of products of a score in one chain of fma */
 };
 
-/* Returns where a tile begins, and prefetches nothing: what the tile reads is either in the cache
-   or read only once. */
+/* Returns the tile that begins at a panel, without prefetching: what the tile reads is either in
+   the cache or read only once. */
 static inline __attribute__((always_inline)) struct tile tile_near(const struct gemm_block *g,
                                                                    int panel)
 {
@@ -34,8 +34,8 @@ struct tiling {
     const float *inverse; /* mean: [rows] */
 };
 
-/* Does the same as tile_sums for a whole chain and the one after it. Moving a step of both into one
-   function made heads of width 32 slower by 2 % (gcc 12). */
+/* Does the same as tile_sums for a whole chain and the one after it. Moving the step of the inner
+   loop into a function shared by both made heads of width 32 slower by 2 % (gcc 12). */
 static inline __attribute__((always_inline)) void two_chains(int rows, int panels,
                                                              const struct gemm_block *g,
                                                              const struct tile *t, vf *first,

@@ -1,7 +1,7 @@
 /* flash_scores.c - a tile of attention scores, at most VF_ROWS queries by 128 keys, and everything
-   between its two products: queries packed in slots, soft cap, biases, masks, exponentials, dropout
-   of weights. Forward and backward share this code, so scores and weights have the same bits in
-   both. */
+   between the two products of attention: queries packed into slots, soft cap, biases, masks,
+   exponentials and dropout of weights. Forward and backward share this code, so scores and weights
+   have the same bits in both. */
 #include "kernel/flash.h"
 
 #include <float.h>
@@ -23,7 +23,8 @@ static int tile_begin(int rows, int i)
     return rows * i / tiles_of(rows);
 }
 
-/* Uses four sums, because each addition waits for the previous one. */
+/* Sums all elements times 0, which gives NaN if one of them is infinite or NaN. Four sums hide the
+   latency of the multiply-add. */
 static bool rows_finite(const float *x, ptrdiff_t ld, int rows, int width)
 {
     enum { CHAINS = 4 };
@@ -202,8 +203,9 @@ static bool large_origin(float max, float times)
     return !(fabsf(max * times) <= LARGE);
 }
 
-/* Not -(max times): a compiler may negate one of the factors instead, and thereby round in the
-   other direction. */
+/* Returns the origin that exponentiate_scores expects. Subtracts from 0 instead of negating the
+   product, because a compiler may negate one of the factors instead and thereby round in the other
+   direction. */
 static float origin_of(float max, float times, bool large)
 {
     return large ? max : 0 - max * times;
@@ -240,7 +242,7 @@ static void mask_tile(const struct attend_row *row, int rows, const struct visib
     }
 }
 
-/* Does the same as add_tile, one row at a time and only over visible keys: o[r] += sum of
+/* Does the same as add_tile, but one row at a time and only over visible keys: o[r] += sum of
    weights[r][s] values[s] over the keys of panel p that row r sees. */
 static void accumulate_seen(int rows, const struct seen *seen, int p, const float *weights,
                             const float *values, ptrdiff_t value_row, int keys, int width, float *o)

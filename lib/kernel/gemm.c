@@ -3,9 +3,9 @@
    Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication". Here b is packed
    in advance, and a is read in place or packed tile by tile. */
 
-/* Height of the tallest tile of a product. One row less than would fit leaves the compiler
-   registers for addresses: on Zen 5, tiles of 13 rows reach 0.98 of the peak, and tiles of 14 rows
-   0.95. */
+/* Height of the tallest tile of a product. With AVX-512 it is one row less than would fit, which
+   leaves the compiler registers for addresses: on Zen 5, tiles of 13 rows reach 0.98 of the peak,
+   and tiles of 14 rows 0.95. */
 enum { TILE_ROWS = VF_ROWS < 13 ? VF_ROWS : 13 };
 
 /* Splits rows into tiles whose heights differ by at most one: first `tall` tiles of height + 1,
@@ -28,7 +28,7 @@ struct tile_column {
     int first, last; /* panels first .. last - 1: as many as a tile spans, or all panels of g if it
                         has only one tile */
     int n;           /* the next panel */
-    float share;     /* 1 / rows of g */
+    float share;     /* 1 / g.rows */
 };
 
 /* Without this barrier the compiler keeps per-column values in registers across tiles and spills
@@ -42,7 +42,7 @@ enum { EVEN_DEPTH = 256 }; /* depth from which on an even spread is worth its in
 
 /* Chooses which part of the next panels a tile prefetches. Normally this is a share in proportion
    to its rows, so that the tiles of a column together fetch each line once, evenly spread over
-   their steps. If a tile fetched everything in one burst, its own loads would have to wait for
+   their steps. If one tile fetched everything in a burst, its own loads would have to wait for
    memory. If the depth is small, b is not packed, or the share exceeds one line per step, each tile
    fetches a whole panel instead, and the next tile below fetches the following panel. If a tile of
    few rows contains all rows of g, nothing is chosen here, because the tile prefetches what it
@@ -135,8 +135,8 @@ static inline __attribute__((always_inline)) void column_any(int rows, bool adja
     }
 }
 
-/* There are two instances, so that the compiler knows the distance of rows of a in the second,
-   where it is 1 float. */
+/* There are two instances, so that the compiler knows that rows of a are 1 float apart in the
+   second. */
 static void column_apart(int rows, struct tile_column *at)
 {
     column_any(rows, false, at);

@@ -1,7 +1,8 @@
 /* gemv.c - weighted sums of rows and their gradient. A row of weight 0 is not read, so it may
    contain infinity or NaN. Every element is a chain of fma in the order of the rows. */
 
-/* Sums `vectors` times sixteen columns; `vectors` is a constant where this is inlined. */
+/* Computes the sums of `vectors` times sixteen columns. `vectors` is a constant where this is
+   inlined. */
 static inline __attribute__((always_inline)) void
 gemv_columns(const float *w, int n, const float *x, ptrdiff_t ld, int vectors, float *y)
 {

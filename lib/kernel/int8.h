@@ -1,15 +1,16 @@
-/* int8.h - interface of the kernels for 8-bit integers. There is one table of them per form, that
-   is, per way in which processors multiply bytes. All forms give the same bits.
+/* int8.h - interface of the kernels for 8-bit integers. There is one table of kernels for each
+   form, that is, for each way in which processors multiply bytes. All forms give the same bits.
 
    ARITHMETIC. A row x of floats is quantized to a row q of integers in -127 .. 127 and a scale:
 
        m = max |x[k]|    r = 127 / m    s = m / 127    q[k] = x[k] r, to the nearest integer
 
-   Each operation rounds to a float as usual. The last one rounds halves to even, whatever the
-   host's rounding mode. |x[k] r| stays below 127.5, so nothing has to be clamped.
-   - A row with m < 2^-118, such as a row of zeros, has q = 0 and s = 0. For all others r and s are
-     normal numbers, and a denormal x[k] becomes 0 in any case, so that flushing denormals changes
-     nothing.
+   Each operation rounds to a float as usual. The rounding to integers rounds halves to even,
+   whatever the host's rounding mode. |x[k] r| stays below 127.5, so nothing has to be clamped.
+
+   - A row with m < 2^-118, such as a row of zeros, has q = 0 and s = 0. For all other rows, r and s
+     are normal numbers, and a denormal x[k] becomes 0 in any case, so that flushing denormals
+     changes nothing.
    - A row with an infinity or a NaN has q = 0 and s = NaN, so that its products are NaN.
 
    Rows of weights are quantized in the same way. The product of a row q with a row w of weights
@@ -17,13 +18,14 @@
 
        y = (float)(sum over k of q[k] w[k]) * (s * t) + bias        (bias 0 if there is none)
 
-   The sum is exact, since INT8_MAX_DEPTH products of at most 127^2 fit into 32 bits. So its order
-   is free, and y is the same for every form, number of threads and batch.
+   The sum is exact, since INT8_MAX_DEPTH products of at most 127^2 fit into 32 bits. The order of
+   its terms therefore does not matter, and y is the same for every form, number of threads and
+   batch.
 
-   PANELS. Weights w[columns][depth] are stored as panels of 16 columns: w[n][k] is at
-   (n/16)*panel + (k/4)*64 + (n%16)*4 + k%4, with panel = 16 * (depth rounded up to a multiple of
-   4), and the padding is 0. Each 64 bytes hold four inputs of each of 16 outputs: one operand of
-   vpdpbusd, four of sdot. */
+   PANELS. Weights w[columns][depth] are stored as panels of 16 columns: w[n][k] is at (n/16)*panel
+   + (k/4)*64 + (n%16)*4 + k%4, with panel = 16 * (depth rounded up to a multiple of 4), and the
+   padding is 0. Each group of 64 bytes holds four inputs of each of 16 outputs, that is, one
+   operand of vpdpbusd or four of sdot. */
 #ifndef RAPT_LIB_INT8_H
 #define RAPT_LIB_INT8_H
 
@@ -34,17 +36,17 @@
 enum {
     INT8_GROUP = 4,          /* inputs of an output that are adjacent in a panel */
     INT8_MAX_DEPTH = 133144, /* (2^31 - 1) / 127^2 */
-    INT8_LINE = 64           /* bytes of a cache line */
+    INT8_LINE = 64           /* size of a cache line in bytes */
 };
 
-/* Returns the bytes of a panel. */
+/* Returns the size of a panel in bytes. */
 static inline size_t rapt__int8_panel(int depth)
 {
     return LANES * rapt__round_up_size((size_t)depth, INT8_GROUP);
 }
 
-/* Returns the bytes from one quantized row to the next: whole cache lines, of an odd number, so
-   that rows of a tile do not fall into the same set of the L1 cache. */
+/* Returns the distance in bytes from one quantized row to the next. It is an odd number of cache
+   lines, so that the rows of a tile do not fall into the same set of the L1 cache. */
 static inline ptrdiff_t rapt__int8_row(int depth)
 {
     return (ptrdiff_t)(rapt__ceil_div_size((size_t)depth, INT8_LINE) | 1) * INT8_LINE;
@@ -59,7 +61,7 @@ struct int8_block {
     const int32_t *q_sum; /* [rows] sum over k of q[r][k] */
     const int8_t *w;      /* panels */
     const float *w_scale; /* [columns] */
-    const float *bias;    /* [columns] or NULL: nothing is added */
+    const float *bias;    /* [columns]; if NULL, nothing is added */
     float *y;             /* y[r][n] at y[r*y_row + n] */
     ptrdiff_t y_row;
 };
@@ -83,9 +85,9 @@ struct int8_kernels {
        the sum of q. */
     void (*quantize_row)(const float *x, int n, int8_t *q, float *scale, int32_t *sum);
     /* Quantizes 16 rows of weights: a panel [depth][16] of floats (kernel/kernel.h) into a panel of
-       bytes. Sets their scales [16]. factors [16], or NULL: a row that was made from integers is
-       quantized with r = factors[n], not 0, and s = 1 / r, which gives these integers again. If
-       they would exceed 127 the factor is ignored. */
+       bytes. Sets their scales [16]. factors [16] may be NULL. If factors[n] is not 0, row n was
+       made from integers and is quantized with r = factors[n] and s = 1 / r, which restores these
+       integers. The factor is ignored if an integer would exceed 127. */
     void (*quantize_panel)(const float *w, int depth, const float *factors, int8_t *q,
                            float *scale);
 };

@@ -1,5 +1,5 @@
-/* int8_avx2.h - products of bytes with registers of 256 bits: by vpdpbusd where the compiler may
-   use it (AVX-VNNI; in tests AVX-512 VNNI, which has the same instruction), else with AVX2 only. */
+/* int8_avx2.h - products of bytes in 256-bit registers: by vpdpbusd where the compiler may use it
+   (AVX-VNNI or, in tests, AVX-512 VNNI, which has the same instruction), else with AVX2 only. */
 #ifndef __AVX2__
 #error "compile with -mavx2 -mfma"
 #endif

@@ -1,10 +1,10 @@
-/* int8_avx512.h - products of bytes by vpdpbusd of 512 bits. */
+/* int8_avx512.h - products of bytes by vpdpbusd with 512-bit registers. */
 #ifndef __AVX512VNNI__
 #error "compile with -mavx512vnni"
 #endif
 
 enum { VS_FORM = INT8_AVX512 };
-enum { VS_ROWS = 13, VS_PANELS = 2 }; /* register tile: 26 sums, 2 of w, 1 of q, a constant */
+enum { VS_ROWS = 13, VS_PANELS = 2 }; /* register tile: 26 sums, 2 of w, 1 of q, 1 constant */
 
 typedef __m512i vs, vw, vq, vi;
 
@@ -23,7 +23,8 @@ static inline vq vq_load(const int8_t *p)
     memcpy(&four, p, sizeof four);
     return _mm512_set1_epi32(four);
 }
-/* Not _mm512_dpbusd_epi32, for which gcc 12 keeps two copies of the sums and spills them. */
+/* Uses asm instead of _mm512_dpbusd_epi32, for which gcc 12 keeps two copies of the sums and spills
+   them. */
 static inline void vs_add(vs *s, vw w, vq q)
 {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(*s) : "v"(w), "v"(q));

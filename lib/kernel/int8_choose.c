@@ -1,5 +1,5 @@
 /* int8_choose.c - selects the kernels for 8-bit integers. The build decides which tables are linked
-   (RAPT_HAVE_...) and the processor which of them it can run. */
+   (RAPT_HAVE_...), and the processor decides which of them it can run. */
 #include "base/base.h"
 #include "kernel/int8.h"
 #include <stdatomic.h>
@@ -9,7 +9,7 @@ extern const struct int8_kernels rapt__int8_scalar, rapt__int8_neon, rapt__int8_
 
 static const struct int8_table {
     rapt_isa isa; /* the instruction set that the form belongs to */
-    bool dots;    /* it also needs the instruction that sums products of bytes */
+    bool dots;    /* true if the form also needs the instructions that sum products of bytes */
     const struct int8_kernels *kernels;
 } tables[] = {/* best first */
 #ifdef RAPT_HAVE_AVX512VNNI
@@ -31,9 +31,9 @@ static const struct int8_table {
 
 enum { TABLES = sizeof tables / sizeof tables[0], ISAS = RAPT_ISA_AVX512 + 1 };
 
-/* The kernels per instruction set, or NULL until they are first requested, because CPUID takes
-   microseconds in a virtual machine. Every thread finds the same ones, so the order of writes does
-   not matter. */
+/* The kernels chosen for each instruction set, or NULL until they are first requested. The choice
+   is cached because CPUID takes microseconds in a virtual machine. Every thread makes the same
+   choice, so the order of writes does not matter. */
 static _Atomic(const struct int8_kernels *) chosen[ISAS];
 
 static bool runs(const struct int8_table *t)

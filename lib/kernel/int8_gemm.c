@@ -1,10 +1,10 @@
-/* int8_gemm.c - the product of quantized rows with panels of weights (the definition is in int8.h),
-   in one thread: register tiles as in gemm.c, but over the whole depth, since 13 rows and two
-   panels of 4,096 bytes stay in the L2 cache. Scales and bias are applied to the sums in the
-   registers. */
+/* int8_gemm.c - the product of quantized rows and panels of weights, as defined in int8.h, in one
+   thread. It uses register tiles as gemm.c does, but over the whole depth, since 13 rows and two
+   panels stay in the L2 cache even if the depth is 4,096. Scales and bias are applied to the sums
+   in the registers. */
 
 enum {
-    VS_MAX_PANELS = 4 * VS_PANELS, /* of the widest tile, which has few rows */
+    VS_MAX_PANELS = 4 * VS_PANELS, /* panels of the widest tile, which has few rows */
     VS_FEW_ROWS = 4,               /* with at most this many rows, w streams from memory */
     VS_FETCH = 1024,               /* w is prefetched this many bytes ahead, into the next panels */
     VS_JOINT = 3                   /* rows of q that share a pointer */
@@ -12,14 +12,14 @@ enum {
 
 _Static_assert(VS_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
-/* Returns the number of panels of the widest tile with `rows` rows, as tile_panels. */
+/* Returns the number of panels of the widest tile with `rows` rows, as tile_panels does. */
 static inline __attribute__((always_inline)) int int8_panels(int rows)
 {
     int panels = (VS_ROWS + 1) * VS_PANELS / (rows + 1);
     return rapt__min(panels, VS_MAX_PANELS);
 }
 
-/* Prefetches the results of a tile, which it writes at its end. */
+/* Prefetches the memory for the results of a tile, which are written at the end. */
 static inline __attribute__((always_inline)) void int8_fetch(int rows, int panels,
                                                              const struct int8_block *b, float *y)
 {
@@ -29,9 +29,9 @@ static inline __attribute__((always_inline)) void int8_fetch(int rows, int panel
 
 /* Computes a tile of whole panels. rows and panels are constants where this is inlined.
 
-   Three rows of q share a pointer, since x86 can add once or twice the distance of rows to it. The
-   empty asm keeps gcc from computing an address of its own for each row, for which it has too few
-   registers. */
+   Three rows of q share a pointer, since an x86 address can be a pointer plus one or two times the
+   distance between rows. The empty asm keeps gcc from computing a separate address for each row,
+   for which there are not enough registers. */
 static inline __attribute__((always_inline)) void
 int8_tile(int rows, int panels, const struct int8_block *b, int row, int panel)
 {

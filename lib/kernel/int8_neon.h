@@ -1,4 +1,4 @@
-/* int8_neon.h - products of bytes on arm64: by sdot where the compiler may use it, else with smull,
+/* int8_neon.h - products of bytes on arm64: by sdot where the compiler may use it, else by smull,
    which every arm64 processor has. */
 #ifndef __aarch64__
 #error "compile for arm64"
@@ -50,7 +50,8 @@ enum { VS_FORM = INT8_NEON };
 enum { VS_ROWS = 2, VS_PANELS = 1 }; /* register tile: 16 of 32 registers hold sums */
 
 typedef struct {
-    int32x4_t half[8]; /* of two columns each: their inputs 0 and 1, their inputs 2 and 3 */
+    int32x4_t half[8]; /* sums of two columns each; a column has one for inputs 0 and 1 and one for
+                          inputs 2 and 3 */
 } vs;
 
 static inline vs vs_start(int32_t sum)

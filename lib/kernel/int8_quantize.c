@@ -1,9 +1,9 @@
-/* int8_quantize.c - quantizes a row of floats (the definition is in int8.h). Magnitudes are
-   compared as the integers of their bits, in whose order infinities and NaN follow all numbers and
-   no floating-point mode matters. */
+/* int8_quantize.c - quantizes rows of floats, as defined in int8.h. Magnitudes are compared as
+   integers that have the same bits. In this order infinities and NaN come after all numbers, and
+   floating-point modes do not matter. */
 
-/* Sets the scale of a row whose largest magnitude has these bits, and returns the factor of its
-   elements; 0: all become 0. */
+/* Sets the scale of a row whose largest magnitude has these bits, and returns the factor for its
+   elements, or 0 if all of them become 0. */
 static float quantize_factor(int32_t bits, float *scale)
 {
     const int32_t infinity = 0x7f800000, least = (127 - 118) << 23; /* 2^-118 */
@@ -33,7 +33,7 @@ static void int8_quantize_row(const float *x, int n, int8_t *q, float *scale, in
     *sum = vi_sum(total);
 }
 
-/* Does the same for a row whose factor is given, unless it is 0 or too large for the row. */
+/* Does the same but uses the given factor, unless it is 0 or too large for the row. */
 static float given_factor(int32_t bits, float given, float *scale)
 {
     float max;
@@ -59,7 +59,8 @@ static void int8_quantize_panel(const float *w, int depth, const float *factors,
         UNROLL
         for (int i = 0; i < INT8_GROUP; i++) {
             vf row = k + i < depth ? vf_load(w + (k + i) * LANES) : vf_zero();
-            /* 0 times NaN is NaN, so rows without a factor are replaced before the product. */
+            /* 0 times NaN is NaN, so rows whose factor is 0 are replaced with 0 before the
+               multiplication. */
             vm some = vf_less(vf_zero(), vf_load(factor));
             group[i] = vi_nearest(vf_mul(vf_select(some, row, vf_zero()), vf_load(factor)));
         }

@@ -7,7 +7,7 @@ typedef struct {
     int32_t v[16];
 } vs, vi;
 typedef struct {
-    int16_t v[4][16]; /* 16 bits, whose products SSE2 and its like can compute */
+    int16_t v[4][16]; /* 16 bits wide, because SSE2 can multiply such integers, but not bytes */
 } vw;
 typedef struct {
     int16_t v[4];
@@ -71,7 +71,8 @@ static inline int32_t vi_reduce_max(vi x)
         if (x.v[i] > max) max = x.v[i];
     return max;
 }
-/* Truncates, since C does that in every rounding mode, and looks at the exact rest. */
+/* Truncates, which C does in the same way in every rounding mode, and then rounds by the remainder,
+   which is exact. */
 static inline vi vi_nearest(vf v)
 {
     vi x;

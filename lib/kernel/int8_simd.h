@@ -1,12 +1,12 @@
-/* int8_simd.h - the operations from which int8_gemm.c and int8_quantize.c are made, one
-   implementation per form in the file that RAPT_INT8_HEADER names. They complete kernel/simd.h.
+/* int8_simd.h - the operations that int8_gemm.c and int8_quantize.c are made of, in addition to
+   those of kernel/simd.h. Each form implements them in the file that RAPT_INT8_HEADER names.
 
      vs                sums of one row and the sixteen columns of a panel
      vs_start(sum)     their initial value, for a row of q whose elements have this sum
      vw_load(p)        64 bytes of a panel: four inputs of each column
      vq_load(p)        the same four inputs of a row of q, for every column
      vs_add(&s,w,q)    adds their products
-     vs_float(s)       the sums as floats, rounded as the host's mode says
+     vs_float(s)       the sums as floats, rounded in the host's mode
      VS_FORM           the form; VS_ROWS, VS_PANELS: the register tile
 
      vi                sixteen integers of 32 bits
@@ -25,8 +25,9 @@
 
 #include <string.h>
 
-/* Returns the initial sum of a row of q with this sum, if w + 128 is multiplied instead of w. The
-   sums of a deep product wrap on the way and end as if they had not. */
+/* Returns the initial value of the sums of a row of q whose elements have the given sum, for forms
+   that multiply by w + 128 instead of w. Intermediate sums of a deep product may wrap around, but
+   the final sums are correct. */
 static inline int32_t vs_shifted(int32_t sum)
 {
     return (int32_t)(0u - 128u * (uint32_t)sum);

@@ -1,6 +1,6 @@
-/* int8_table.c - the kernels for 8-bit integers, compiled once per form, and the table of them. The
-   build defines RAPT_INT8 (avx512vnni), RAPT_SIMD_HEADER ("simd_avx512.h") and RAPT_INT8_HEADER
-   ("kernel/int8_avx512.h"). */
+/* int8_table.c - the kernels for 8-bit integers, compiled once per form, and their table. The build
+   defines RAPT_INT8 (such as avx512vnni), RAPT_SIMD_HEADER (such as "simd_avx512.h") and
+   RAPT_INT8_HEADER (such as "kernel/int8_avx512.h"). */
 #include "kernel/int8_simd.h"
 
 #include "int8_gemm.c"

@@ -42,7 +42,7 @@ struct gemm_block {
 
 enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU, ACTIVATION_SILU };
 
-struct dropout { /* which elements of a row are dropped; depends on key, row and column */
+struct dropout { /* selects the elements of a row that are dropped, by key, row and column */
     uint64_t key;
     uint32_t below; /* an element is dropped if its 32 random bits are below this; 0 means no
                        dropout */
@@ -121,7 +121,7 @@ struct kernels {
                      float *y, float *mean,
                      float *inverse); /* y = (x - mean) inverse gain + bias */
     /* dx += the gradient through the norm, or dx = from + that gradient if `from` is not NULL.
-       centered: the forward pass subtracted the mean. */
+       `centered` means that the forward pass subtracted the mean. */
     void (*norm_row_backward)(const float *x, const float *gain, bool centered, float mean,
                               float inverse, const float *dy, const float *from, int n, float *dx);
     /* dgain[j] += sum_r dy[r][j] (x[r][j] - mean[r]) inverse[r]; dbias[j] += sum_r dy[r][j], for n
@@ -184,8 +184,8 @@ struct kernels {
     void (*additive_row_backward)(const struct additive *a, const float *dx,
                                   const struct additive_gradients *d);
 
-    /* gemv.c: y[j] += sum over s < n of w[s] x[s][j]; and y[s][j] += w[s] x[j]; rows are ld
-       apart */
+    /* gemv.c: gemv: y[j] += sum over s < n of w[s] x[s][j]. rank1_update: y[s][j] += w[s] x[j].
+       Rows are ld apart. */
     void (*gemv)(const float *w, int n, const float *x, ptrdiff_t ld, int width, float *y);
     void (*rank1_update)(const float *w, int n, const float *x, int width, float *y, ptrdiff_t ld);
 

@@ -1,4 +1,4 @@
-/* norm.c - layer normalization of one row and its gradients.
+/* norm.c - layer normalization of a row, and its gradients.
 
      y = (x - mean) inverse gain + bias,  inverse = 1 / sqrt(mean((x - mean)^2) + epsilon)
 

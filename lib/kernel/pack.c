@@ -1,6 +1,6 @@
-/* pack.c - packs the operands of products in the layout that kernels read: panels of sixteen
-   columns (kernel.h) of plain matrices, of their transposes and of the transposes of panels; and
-   rows of the left operand tile by tile. */
+/* pack.c - packs the operands of products into the layouts that kernels read. Plain matrices, their
+   transposes and the transposes of panels become panels of sixteen columns (kernel.h). Rows of the
+   left operand are packed tile by tile. */
 #include <string.h>
 
 /* Transposes 16 x 16 contiguous floats: out[j][i] = in[i][j]. */
@@ -58,8 +58,8 @@ static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int 
     }
 }
 
-/* Transposes and scales 16 rows of 16 floats: out[j][i] = scale x[i][j]. Not inlined, because that
-   made attend slower (gcc 12). */
+/* Transposes and scales 16 rows of 16 floats: out[j][i] = scale x[i][j]. Not inlined, because
+   inlining made attend slower (gcc 12). */
 static __attribute__((noinline)) void pack_block(const float *x, ptrdiff_t ld, float scale,
                                                  float *out)
 {

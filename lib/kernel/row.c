@@ -1,10 +1,10 @@
-/* row.c - dot products, sums of squares, sums of two rows and sums down columns.
+/* row.c - dot products, sums of squares, elementwise sums of two rows, and sums down columns.
 
    Every sum along a row is computed in the same order. A block of BLOCK floats is summed in sixteen
-   lanes (or four times sixteen, added as 0+1, 2+3). The lanes are added as 8+8, 4+4, 2+2, 1+1, and
-   the blocks in double precision. The error therefore does not grow with the length, and no bit
-   depends on the machine. Sums down a column are compensated (W. Kahan 1965, "Further remarks on
-   reducing truncation errors"). */
+   lanes (or in four times sixteen, which are added as 0+1, 2+3). The lanes are added as 8+8, 4+4,
+   2+2, 1+1, and the blocks in double precision. The error therefore hardly grows with the length,
+   and no bit depends on the machine. Sums down a column are compensated (W. Kahan 1965, "Further
+   remarks on reducing truncation errors"). */
 
 enum { BLOCK = 2048 };
 

@@ -1,7 +1,7 @@
 /* simd.h - vector operations, one implementation per instruction set. A vf is 16 floats on every
-   machine: one AVX-512 register, two of AVX2, four of NEON, or a plain array. All instruction sets
-   give the same bits, because they share one width, one rule for tails, and an order of every sum
-   that is fixed here and in the kernels.
+   machine: one AVX-512 register, two AVX2 registers, four NEON registers, or a plain array. All
+   instruction sets give the same bits, because they share one width, one rule for tails, and an
+   order of every sum that is fixed here and in the kernels.
 
      vf_splat(s)               s in all lanes           vf_zero()
      vf_load(p) vf_store(p,v)  16 floats, any alignment
@@ -51,7 +51,7 @@ static inline void vf_store_partial(float *p, vf v, size_t left)
         vf_store_n(p, v, (int)left);
 }
 
-#ifndef VF_REDUCE_MAX_ROWS /* used if the file of the instruction set has no better one */
+#ifndef VF_REDUCE_MAX_ROWS /* used if the header of the instruction set has no faster version */
 static inline vf vf_reduce_max_rows(const vf x[16])
 {
     float max[16];
@@ -79,15 +79,16 @@ static inline void vf_transpose(vf x[16])
 
 #include "kernel/simd_math.h"
 
-/* Must precede a loop with a constant number of iterations if the loop's array is to be kept in
-   registers. */
+/* UNROLL must precede a loop with a constant number of iterations if the array that the loop
+   indexes is to stay in registers. */
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
-/* The same for a loop that only prefetches. Without an instruction for that the loop is empty, and
-   gcc rejects the pragma. */
+/* UNROLL_FETCH does the same for a loop that only prefetches. On machines without a prefetch
+   instruction it expands to nothing, because the loop is then empty, and gcc rejects the pragma
+   before an empty loop. */
 #if defined(__x86_64__) || defined(__aarch64__)
 #define UNROLL_FETCH UNROLL
 #else

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum { VF_ISA = RAPT_ISA_AVX512 };
-enum { VF_ROWS = 14, VF_PANELS = 2 }; /* register tile: 28 sums, 2 of b, 1 of a, in all 31 of 32 */
+enum { VF_ROWS = 14, VF_PANELS = 2 }; /* register tile: 28 sums, 2 of b and 1 of a fill 31 of 32 */
 
 typedef __m512 vf;
 typedef __mmask16 vm;
@@ -68,8 +68,8 @@ static inline vf vf_fnma(vf a, vf b, vf c)
 #define __has_feature(name) 0
 #endif
 #if __has_feature(memory_sanitizer)
-/* Does the same operation in two steps, because clang 14's MemorySanitizer treats the register of
-   _mm512_max_ps as a single value and would report an unused lane. */
+/* Computes the maximum in two steps, because clang 14's MemorySanitizer treats the register of
+   _mm512_max_ps as a single value and would report uninitialized lanes that are not used. */
 static inline vf vf_max(vf a, vf b)
 {
     return _mm512_mask_mov_ps(b, _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ), a);
@@ -101,8 +101,8 @@ static inline vf vf_rest(vf a)
 {
     return _mm512_reduce_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
-static inline vf vf_sign(vf a, vf b) /* takes the bits of a where the constant is 0, of b where it
-                                        is 1 */
+static inline vf vf_sign(vf a, vf b) /* takes the bits of a where `sign` has 0, and those of b where
+                                        it has 1 */
 {
     __m512i sign = _mm512_set1_epi32((int)0x80000000u);
     __m512i r =

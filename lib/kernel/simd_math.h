@@ -1,10 +1,10 @@
-/* simd_math.h - exp, log and tanh of vectors: inlined, without a library, with the same bits on
-   every instruction set. The polynomials are minimax fits of the relative error (Lawson's
+/* simd_math.h - exp, log and tanh of vectors. They are inlined, need no library, and give the same
+   bits on every instruction set. The polynomials are minimax fits of the relative error (Lawson's
    reweighted least squares). The stated errors are the maxima over all floats, with fma. */
 
-/* For -110 <= x <= 89, returns the factor of e^x = result 2^n, which is in [0.7, 1.5], and stores
-   the integer n in *exponent: x = n ln 2 + r with |r| <= ln 2 / 2, and e^x = 2^n e^r. ln 2 is split
-   into two parts, the first of 16 bits, so that n times that part is exact. */
+/* For -110 <= x <= 89, splits e^x into p 2^n, where p is in [0.7, 1.5]. Returns p and stores the
+   integer n in *exponent: x = n ln 2 + r with |r| <= ln 2 / 2, and p = e^r. ln 2 is split into two
+   parts, the first of 16 bits, so that n times that part is exact. */
 static inline vf vf_exp_parts(vf x, vf *exponent)
 {
     vf magic = vf_splat(0x1.8p23f), n = vf_sub(vf_fma(x, vf_splat(0x1.715476p0f), magic), magic);
@@ -41,9 +41,9 @@ static inline vf vf_exp2_small(vf r)
 }
 
 /* Returns 2^x for x <= 128 with an error below 0.88 ulp and less work than vf_exp; returns 0 for x
-   < -100. A weight that small is negligible beside a weight of 1. It, or a value that backward
-   computes from it, could be denormal, and each multiplication by a denormal costs more than a
-   hundred cycles on Intel's processors. */
+   < -100. A weight that small is negligible beside a weight of 1. Such a weight, or a value that
+   backward computes from it, could be denormal, and each multiplication by a denormal takes more
+   than a hundred cycles on Intel's processors. */
 #ifdef VF_REST /* vf_rest and vf_ldexp accept any x */
 static inline vf vf_exp2(vf x)
 {

@@ -1,7 +1,7 @@
 /* simd_scalar.h - sixteen lanes in an array, for any machine with a C compiler. On a machine
    without fused multiply-add, vf_fma rounds twice, and the bits differ from those of the other
    instruction sets. If this file is compiled for a machine that has fused multiply-add (-mfma,
-   arm64, s390x, riscv64), it gives the results that the tests require of all instruction sets. */
+   arm64, s390x, riscv64), it gives the bits that the tests require of every instruction set. */
 #include <stdint.h>
 #include <string.h>
 
@@ -29,8 +29,8 @@ static inline float vf_fma_1(float x, float y, float z)
 {
     return x * y + z;
 }
-/* Not -x: if x is itself a product, a compiler may negate one of its factors before it is
-   rounded. */
+/* Does not negate x: if x is itself a product, a compiler may negate one of its factors before the
+   product is rounded. */
 static inline float vf_fnma_1(float x, float y, float z)
 {
     return z - x * y;

@@ -1,4 +1,5 @@
-/* softmax.c - rows of scores: their exponentials, the loss of a row of logits, and its top k.
+/* softmax.c - the softmax of a row of scores, the loss of a row of logits, and the k largest
+   elements of a row.
 
      p[i] = exp(x[i] - max x) / sum,  sum = sum over i of exp(x[i] - max x)
 
@@ -153,7 +154,7 @@ static int top_insert(int count, int k, int *index, float *value, int new_index,
 
 static int top_more(const float *x, int n, int first, int k, int count, int *index, float *value)
 {
-    /* the value that others must exceed */
+    /* elements must exceed this to be inserted */
     vf bar = vf_splat(count == k && k > 0 ? value[k - 1] : -INFINITY);
 
     for (int i = 0; i < n && k > 0; i += 16) {

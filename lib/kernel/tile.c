@@ -1,4 +1,4 @@
-/* tile.c - the register tile of products. Its sums stay in registers in the loop over k. Every
+/* tile.c - the register tile of products. Its sums stay in registers during the loop over k. Every
    element is its own chain of fma in the order of k, so the shape and position of a tile never
    change a bit. Tiles of few rows span more panels, to keep enough independent sums in flight. */
 
