@@ -15,7 +15,7 @@
    Scores are computed in float. In a score of the dot family, the dot product is computed first and
    then scaled. If the product overflows (exceeds 3.4e38), the score is infinite, even if the scaled
    product would have been finite. Unless a cap is set, a score of +infinity makes all results of
-   its query NaN, and -infinity hides the key. To be safe from that, keep |q| |k| below 3.4e38.
+   its query NaN, and -infinity hides the key. To rule this out, keep |q| |k| below 3.4e38.
 
    All functions are thread-safe: they write only the workspace and the output arrays, and keep no
    state. Concurrent calls need separate workspaces and outputs. The caller owns all memory; nothing
@@ -216,11 +216,11 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                 `queries` rows */
     const int *key_starts;   /* the same for k and v, with `keys` rows */
     rapt_score score;        /* default: scaled dot product */
-    float scale; /* factor applied to dot-product scores other than cosine, at most 2.35e38; 0 means
-                    1 / sqrt(K) for scaled dot products and 1 for others */
-    float cap;   /* if above 0, the scaled score x becomes cap tanh(x / cap) before any bias is
-                    added */
-    float radius;               /* radius of local-m and local-p, above 0 */
+    float scale;  /* factor applied to dot-product scores other than cosine, of magnitude at most
+                     2.35e38; 0 means 1 / sqrt(K) for scaled dot products and 1 for others */
+    float cap;    /* if above 0, the scaled score x becomes cap tanh(x / cap) before any bias is
+                     added */
+    float radius; /* radius of local-m and local-p, above 0 */
     rapt_locality locality;     /* default: global */
     rapt_normalizer normalizer; /* default: softmax */
     float temperature; /* temperature of GUMBEL_SOFTMAX; 0 means 1. If scores divided by the
@@ -252,8 +252,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
    and v: in init, the batch stride becomes key_heads * rows * width; in init_rows, the row stride
    becomes key_heads * width and the batch stride rows * key_heads * width.
 
-   They return RAPT_BAD_ARGUMENT only if a or query_starts is NULL or size is not sizeof *a. The
-   numbers are checked later, by rapt_attention_check.
+   All four functions return RAPT_BAD_ARGUMENT only if a or query_starts is NULL or size is not
+   sizeof *a. The numbers are checked later, by rapt_attention_check.
 
    The table shows the offsets of the rows, in units of `width` floats, for 2 sequences of 2 heads
    (h) and 3 rows (r):
@@ -341,7 +341,7 @@ typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
     float *lse;        /* log of the softmax denominator; may be NULL */
     int *chosen;       /* hard normalizers: the key of each query, or -1 if the query is fully
-                          masked. Soft normalizers do not use it, and it may be NULL */
+                          masked. With soft normalizers it is not used and may be NULL */
     float *statistics; /* two floats per query: the largest score, and the sum of exponentials
                           relative to it. lse, a single float, cannot represent both exactly. May be
                           NULL */
@@ -398,8 +398,8 @@ RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const floa
                                              const rapt_gradients *d, void *workspace,
                                              rapt_message *why);
 
-/* Recomputes the attention weights, before dropout, for query rows [first, first + rows) of one
-   sequence and head, from the results that rapt_attention_forward saved. weights is [rows][keys],
+/* Recomputes the attention weights (before dropout) of query rows [first, first + rows) of one
+   sequence and head from the results that rapt_attention_forward saved. weights is [rows][keys],
    where keys is the number of rows of k in that sequence (a->keys, or key_starts[sequence + 1] -
    key_starts[sequence]). mask.key_counts does not shorten the rows; hidden keys have weight 0.
 

@@ -48,10 +48,10 @@ typedef struct rapt_message {
     char text[512]; /* UTF-8, terminated by 0 */
 } rapt_message;
 
-/* The functions from which the library gets its memory. Only functions named *_create, *_load or
-   *_learn allocate memory, and functions whose comments say so or list RAPT_NO_MEMORY. rapt_encode,
-   rapt_decode and the steps of training never allocate. If several threads call the library at the
-   same time, alloc and free must be safe to call concurrently.
+/* The functions from which the library gets its memory. A function allocates memory only if its
+   name contains _create, _load or _learn, or if its comment says so or lists RAPT_NO_MEMORY.
+   rapt_encode, rapt_decode and the steps of training never allocate. If several threads call the
+   library at the same time, alloc and free must be safe to call concurrently.
 
    A NULL allocator, or one whose members are all 0, means aligned_alloc and free. If only one of
    the two functions is set, every allocation fails. The library asks the system for large pages
@@ -83,39 +83,39 @@ RAPT_API size_t rapt_struct_size(const char *name);
    for any number of threads.
 
    A call uses a single thread if it is made inside a parallel region, or while other programs keep
-   the processors busy. It uses fewer threads than requested if OpenMP provides fewer. If both
-   `threads` and OMP_NUM_THREADS exceed the number of processors, it uses more threads than
-   processors, which is slow. The calling thread needs 64 KB of stack. If OMP_STACKSIZE gives
-   OpenMP's threads less than 64 KB, calls use one thread.
+   the processors busy. A call uses fewer threads than requested if OpenMP provides fewer. If both
+   `threads` and OMP_NUM_THREADS exceed the number of processors, a call uses more threads than
+   there are processors, which is slow. The calling thread needs 64 KB of stack. If OMP_STACKSIZE
+   gives OpenMP's threads less than 64 KB, calls use one thread.
 
    Any thread may call any function. An object that is passed as const, such as a model or a
-   tokenizer, may be shared by any number of threads. Any other object may be used by one thread at
-   a time. Concurrent calls compete for the processors, so give each of them one thread.
+   tokenizer, may be shared by any number of threads. Any other object may be used by only one
+   thread at a time. Concurrent calls compete for the processors, so give each of them one thread.
 
    Within a call, the library's threads go to sleep after waiting for a few microseconds. Between
    calls, however, GNU OpenMP lets its threads spin for milliseconds. On a machine shared with other
-   programs this makes short calls many times slower: set OMP_WAIT_POLICY=passive, or use one
-   thread. */
+   programs, this makes short calls many times slower. To avoid that, set OMP_WAIT_POLICY=passive,
+   or use one thread. */
 
 /* Callbacks. A function that the program passes to the library runs on the thread that called the
-   library. It must return. Only the callbacks of rapt_generate, rapt_translate_many,
+   library. The function must return. Only the callbacks of rapt_generate, rapt_translate_many,
    rapt_translate_many_with and rapt_translator_score may be left by longjmp() or a C++ exception:
-   the session or translator can then be used again, as after a failed call. What a left call of a
-   translator had allocated is freed with the translator; a session frees it at its next
-   rapt_generate. An exception passes through the library only where compilers write unwind tables
+   the session or translator can then be used again, as after a failed call. Memory that the
+   abandoned call had allocated is freed with the translator or, in a session, by the next
+   rapt_generate. An exception can pass through the library only where compilers write unwind tables
    for C, as they do on x86-64 and arm64; elsewhere it ends the program. Leaving a callback that
    reads or writes a file leaks memory, and leaving an allocator or rapt_ready_fn is undefined. */
 
-/* fork(). With GNU's OpenMP, a child of a process that has used more than one thread hangs when a
-   thread that has called the library before asks it for threads again, because fork() does not copy
-   OpenMP's threads. Such a child must set `threads` to 1 in every call, call from a thread of its
-   own, or begin another program with exec(). Objects may be used in the child; mapped models stay
-   shared. */
+/* fork(). With GNU OpenMP, if a thread has made calls that used several threads and then forks, the
+   child process hangs as soon as it makes another such call on the same thread, because fork() does
+   not copy OpenMP's threads. The child must set `threads` to 1 in every call, call the library from
+   a new thread, or start another program with exec(). Objects may be used in the child; mapped
+   models stay shared. */
 
-/* The instruction sets for which the library has kernels. The active instruction set is the
-   library's only global state. By default, it is the best one that both the processor and the
-   operating system support. All instruction sets give the same bits, except RAPT_ISA_SCALAR (plain
-   C) if it was compiled without fused multiply-add. */
+/* The instruction sets for which the library has kernels. The active instruction set applies to the
+   whole process. By default, it is the best one that both the processor and the operating system
+   support. All instruction sets give the same bits, except RAPT_ISA_SCALAR (plain C) if it was
+   compiled without fused multiply-add. */
 typedef enum rapt_isa { RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512 } rapt_isa;
 /* Returns the active instruction set. */
 RAPT_API rapt_isa rapt_isa_used(void);

@@ -31,8 +31,8 @@ typedef enum rapt_block_kind {
 typedef struct rapt_block_limits { /* size-first, see base.h */
     size_t size;
     int batch;       /* sequences per call, 1 or more */
-    int rows;        /* total rows of all sequences of x, 1 or more. Location-aware scores allocate
-                        rows x keys floats for each thread */
+    int rows;        /* total rows of all sequences of x, 1 or more. With location-aware scores, a
+                        block allocates rows x keys floats for each thread */
     int source_rows; /* total rows of all sources: 1 or more with cross-attention, else 0 */
     int threads;     /* maximum number of threads; 0 means as many as OpenMP would use */
 } rapt_block_limits;
@@ -59,8 +59,8 @@ typedef struct rapt_block_rows { /* size-first, see base.h */
     const float *baseline; /* [heads][rows], subtracted from the rewards; NULL means 0 */
 } rapt_block_rows;
 
-/* A layer or function, with the memory of one call. Made by rapt_block_create. Only one thread at a
-   time may compute with it. */
+/* A layer or function, with the memory of one call. rapt_block_create creates it. Only one thread
+   at a time may compute with it. */
 typedef struct rapt_block rapt_block;
 
 /* Creates a block, which the caller must free. In config, set size, width, heads, ffn_width and any

@@ -13,10 +13,10 @@ extern "C" {
 /* A model with an encoder, its tokenizer and a session. Only one thread at a time may use an
    encoder. Any number of encoders and threads may share the model and the tokenizer.
 
-   A text is encoded as its tokens. RAPT_TOKEN_END follows them unless the configuration has
-   no_source_end, and RAPT_TOKEN_BEGIN precedes them if the metadata "rapt.source_begin" is "1". The
-   maximum number of tokens is given by the metadata "rapt.max_tokens", or else by the model's
-   positions; longer texts are cut. */
+   A text is encoded as the sequence of its tokens. RAPT_TOKEN_END follows them unless the
+   configuration has no_source_end, and RAPT_TOKEN_BEGIN precedes them if the metadata
+   "rapt.source_begin" is "1". The maximum number of tokens is given by the metadata
+   "rapt.max_tokens", or else by the model's positions; longer texts are cut. */
 typedef struct rapt_encoder rapt_encoder;
 
 /* Whether an embedding is divided by its L2 norm. */
@@ -29,8 +29,8 @@ typedef enum rapt_normalize {
 /* Options of an encoder. */
 typedef struct rapt_encoder_options { /* size-first, see base.h */
     size_t size;
-    rapt_pooling pooling;     /* how embeddings are pooled; 0 means as in the configuration, or MEAN
-                                 if it does not pool */
+    rapt_pooling pooling;     /* how embeddings are pooled; 0 means the pooling of the
+                                 configuration, or MEAN if that does not pool */
     rapt_normalize normalize; /* whether embeddings are normalized */
     int max_tokens;   /* maximum number of tokens per text, including special tokens; 0 means the
                          model's maximum */
@@ -48,8 +48,8 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
 RAPT_API rapt_status rapt_encoder_load(rapt_encoder **encoder, const char *path,
                                        const rapt_encoder_options *options,
                                        const rapt_allocator *allocator, rapt_message *why);
-/* Creates an encoder for a model and a tokenizer that belong to the caller. They are not copied and
-   must outlive the encoder. If tokenizer is NULL, the encoder creates and owns a tokenizer from the
+/* Creates an encoder for a model and a tokenizer that belong to the caller, are not copied and must
+   outlive the encoder. If tokenizer is NULL, the encoder creates and owns a tokenizer from the
    model's metadata. The caller must free *encoder.
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range, the model has no encoder that reads
@@ -78,8 +78,8 @@ RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *
 
 /* Computes logits [count][config.target_vocab] of texts [count]. If seconds is not NULL, computes
    the logits of pairs: text i and seconds[i]. A pair is encoded as one sequence. Another
-   RAPT_TOKEN_END follows the second text. If the model has types, the second text and this end
-   token have type 1. If a pair is too long, the longer text is cut first.
+   RAPT_TOKEN_END follows the second text. If the model has token types, the second text and this
+   end token have type 1. If a pair is too long, the longer text is cut first.
 
    Returns RAPT_BAD_ARGUMENT if the model does not give one result per text. Other errors are the
    same as for rapt_encoder_embed. */

@@ -47,8 +47,8 @@ RAPT_API rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64
 
 /* A file that the program reads for the library, for example from an archive, a database or
    embedded resources. The library calls read on the thread that called the library. If read returns
-   anything but 0, the library's call fails with RAPT_NO_FILE. It must return: see base.h. This
-   struct will not grow. */
+   anything but 0, the library's call fails with RAPT_NO_FILE. read must not be left by longjmp() or
+   an exception; see base.h. This struct will not grow. */
 typedef struct rapt_reader {
     /* Copies bytes [at, at + count) to data. The range always lies within the file; ranges come in
        any order and may repeat. */
@@ -56,8 +56,8 @@ typedef struct rapt_reader {
     void *user;     /* passed to read */
     uint64_t bytes; /* size of the file */
 } rapt_reader;
-/* A file that the program writes for the library. Thread and results are the same as for
-   rapt_reader. This struct will not grow. */
+/* A file that the program writes for the library. The rules for read in rapt_reader also apply to
+   write. This struct will not grow. */
 typedef struct rapt_writer {
     int (*write)(void *user, const void *data, size_t count); /* appends data[count] */
     void *user;                                               /* passed to write */
@@ -69,11 +69,11 @@ typedef enum rapt_file_use {
     RAPT_FILE_USE_MODEL,      /* it contains tensors */
     RAPT_FILE_USE_VOCABULARY, /* it contains words or pieces */
     RAPT_FILE_USE_SETTINGS,   /* it contains settings of the model or of decoding */
-    RAPT_FILE_USE_SHORTLIST   /* it was not read, but can be passed to
+    RAPT_FILE_USE_SHORTLIST   /* it was not read, but it can be passed to
                                  rapt_translator_load_shortlist */
 } rapt_file_use;
-/* Receives the name of a file in the folder and how it was used. reason explains why it was chosen
-   or not read, and may be "". Both strings are valid during the call. */
+/* Receives the name of a file in the folder and how it was used. reason explains why the file was
+   chosen or not read, and may be "". Both strings are valid during the call. */
 typedef void rapt_file_fn(void *user, const char *name, rapt_file_use use, const char *reason);
 
 #ifdef __cplusplus

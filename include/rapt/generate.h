@@ -11,11 +11,11 @@ extern "C" {
 #endif
 
 /* rapt_generate calls the functions below on the thread that called it, outside of any parallel
-   region. They must not use the session. They may be left by longjmp() or an exception: see
+   region. They must not use the session. They may be left by longjmp() or an exception; see
    base.h. */
 
 /* Receives each token of a source's best sequence once it is final, in order, with its
-   log-probability in nats. The end is included, the prefix is not. Greedy search and sampling
+   log-probability in nats. The end is included; the prefix is not. Greedy search and sampling
    report a token when it is chosen. Beam search reports a token as soon as all live and finished
    hypotheses of the source agree up to and including that token, and the remaining tokens when the
    search ends. A nonzero result stops the call in the same way as rapt_stop_fn, but no more tokens
@@ -173,9 +173,10 @@ RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *sou
 
    log_probabilities receives the values of all tokens and ends in nats, back to back. The values of
    target b start at [target->starts[b] + b] and finish with its end; if end is -1, they start at
-   [target->starts[b]]. sums receives [batch] totals. Either array may be NULL. Each value is logit
-   - log sum exp of the logits that rapt_decode gives. rapt_generate reports the same value if no
-   token is suppressed or forbidden. The bits are the same in any batch and for any limits.
+   [target->starts[b]]. sums receives [batch] totals. Either array may be NULL. Each value is the
+   token's logit minus the log of the sum of the exponentials of all logits, as rapt_decode gives
+   them. rapt_generate reports the same value if no token is suppressed or forbidden. The bits are
+   the same in any batch and for any limits.
 
    A target including its end may be as long as rapt_generate allows max_length to be. After this
    call, rapt_encode must be called before rapt_decode.

@@ -20,13 +20,13 @@ extern "C" {
    the counts are unchanged. */
 
 /* Methods of splitting a sentence into words: the tokenizers of sacreBLEU that need no model. In
-   scripts without spaces, such as Chinese, 13a takes a whole clause for one word. */
+   scripts without spaces, such as Chinese, 13a treats a whole clause as one word. */
 typedef enum rapt_bleu_tokens {
     RAPT_BLEU_TOKENS_13A,  /* mteval-v13a tokenization, the default of sacreBLEU */
     RAPT_BLEU_TOKENS_NONE, /* white space only, for text that is tokenized already */
-    RAPT_BLEU_TOKENS_ZH,   /* Chinese: every Chinese character is a word; the rest as 13a */
-    RAPT_BLEU_TOKENS_INTL, /* all punctuation and symbols of Unicode, as mteval-v14; needs utf8proc
-                              in the library, else RAPT_BAD_ARGUMENT */
+    RAPT_BLEU_TOKENS_ZH,   /* every Chinese character is a word; the rest is split as by 13a */
+    RAPT_BLEU_TOKENS_INTL, /* splits off all punctuation and symbols of Unicode, as mteval-v14 does;
+                              RAPT_BAD_ARGUMENT if the library was built without utf8proc */
     RAPT_BLEU_TOKENS_CHAR  /* every character except white space is a word */
 } rapt_bleu_tokens;
 

@@ -29,13 +29,13 @@ typedef struct rapt_shortlist rapt_shortlist;
        text     lines "target source probability", as in fast_align's lexicons and Marian's lex.s2t,
                 with probabilities from 0 to 1
 
-   A shortlist from text keeps the 100 most likely target tokens of each source token, and the first
-   100 of the vocabulary. As in Marian, lines with NULL are skipped, a word that is not in its
+   A shortlist made from text keeps the 100 most likely target tokens of each source token, and the
+   first 100 of the vocabulary. As in Marian, lines with NULL are skipped, a word that is not in its
    vocabulary counts as the unknown token, and if several lines have the same tokens, the last one
    wins.
 
-   The file is not trusted. The tokenizers are not needed after the call. The caller must free
-   *shortlist. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is
+   The file is not trusted. The tokenizers are not needed after the call. The caller must free the
+   shortlist. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is
    damaged, was made for other vocabularies, or is a text file with no pair of words from these
    vocabularies; *why says which. */
 RAPT_API rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
@@ -76,11 +76,11 @@ RAPT_API void rapt_shortlist_free(rapt_shortlist *shortlist);
 RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const char *path,
                                           rapt_message *why);
 
-/* Writes the target tokens for source [count] to tokens [capacity] in ascending order, and sets
-   *found to their number. The source tokens may be in any order. A search adds the end
-   token, which is included here only if the shortlist lists it. Allocates memory for the duration
-   of the call. Returns RAPT_BAD_ARGUMENT if a source token is outside its vocabulary, or if
-   capacity is less than *found. */
+/* Writes the target tokens for source [count] to tokens [capacity] in ascending order, and their
+   number to *found. The source tokens may be in any order. A search adds the end token, which is
+   included here only if the shortlist lists it. Allocates memory for the duration of the call.
+   Returns RAPT_BAD_ARGUMENT if a source token is outside its vocabulary, or if capacity is less
+   than *found. */
 RAPT_API rapt_status rapt_shortlist_tokens(const rapt_shortlist *shortlist, const int32_t *source,
                                            size_t count, int32_t *tokens, int capacity, int *found,
                                            rapt_message *why);

@@ -1,5 +1,6 @@
-/* text.h - tokenizers, which turn text into token ids and back. There are byte-level byte-pair
-   encodings, which this library can learn, SentencePiece models, and lists of names. */
+/* text.h - tokenizers, which turn text into token ids and back. The library supports byte-level
+   byte-pair encodings, which it can also learn, SentencePiece models, lists of names, and
+   WordPiece. */
 #ifndef RAPT_TEXT_H
 #define RAPT_TEXT_H
 
@@ -9,7 +10,7 @@
 extern "C" {
 #endif
 
-/* A tokenizer is of one of three kinds.
+/* There are four kinds of tokenizers.
 
    rapt_tokenizer_learn makes a byte-pair vocabulary (Sennrich, Haddow and Birch 2016) over bytes.
    It is lossless: any bytes, valid UTF-8 or not, decode to the same bytes that were encoded. Ids 0
@@ -25,6 +26,8 @@ extern "C" {
 
    rapt_tokenizer_create_list takes a vocabulary as other projects store it, with or without a
    SentencePiece model.
+
+   rapt_tokenizer_create_wordpiece takes the vocabulary of a BERT model.
 
    A tokenizer is immutable: any number of threads may share one. */
 typedef struct rapt_tokenizer rapt_tokenizer;
@@ -56,8 +59,8 @@ RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt
                                           size_t count, int vocab, const rapt_allocator *allocator,
                                           rapt_message *why);
 
-/* Loads a SentencePiece model file (.model, .spm), which is not trusted. The caller must free
-   *tokenizer. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is not a
+/* Loads a SentencePiece model file (.model, .spm), which is not trusted. The caller must free the
+   tokenizer. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is not a
    SentencePiece model, is damaged, or has an unsupported option that would change tokens; *why
    describes the problem. */
 RAPT_API rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
@@ -83,7 +86,7 @@ RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, cons
                                                 int count, const rapt_tokenizer *pieces,
                                                 const rapt_allocator *allocator, rapt_message *why);
 
-/* How WordPiece prepares text. The defaults are those of uncased BERT models. */
+/* Options of a WordPiece tokenizer. The defaults are those of uncased BERT models. */
 typedef struct rapt_wordpiece_options { /* size-first, see base.h */
     size_t size;                        /* sizeof(rapt_wordpiece_options) */
     int keep_case;                      /* 1: capitals stay capitals */
@@ -97,9 +100,9 @@ typedef struct rapt_wordpiece_options { /* size-first, see base.h */
    text, such as [MASK], becomes that token. options may be NULL for the defaults. The caller must
    free *tokenizer.
 
-   Returns RAPT_BAD_ARGUMENT if the names lack [UNK], or in the same cases as
-   rapt_tokenizer_create_list; RAPT_BAD_FILE if the library was built without utf8proc; or
-   RAPT_NO_MEMORY. */
+   Returns RAPT_BAD_ARGUMENT if the names lack [UNK] and in the same cases as
+   rapt_tokenizer_create_list. Returns RAPT_BAD_FILE if the library was built without utf8proc, and
+   RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_create_wordpiece(rapt_tokenizer **tokenizer,
                                                      const rapt_text *names, int count,
                                                      const rapt_wordpiece_options *options,
@@ -180,8 +183,8 @@ RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, cons
 
 /* Normalization of text before tokenization. */
 typedef enum rapt_preprocess {
-    RAPT_PREPROCESS_NONE, /* leave it unchanged */
-    RAPT_PREPROCESS_OPUS  /* do what OPUS-MT's scripts do before SentencePiece: full-width and
+    RAPT_PREPROCESS_NONE, /* text stays unchanged */
+    RAPT_PREPROCESS_OPUS  /* as OPUS-MT's scripts do before SentencePiece: full-width and
                              typographic punctuation and digits become ASCII, control characters
                              become spaces, runs of spaces become one, and spaces at both ends are
                              removed */

@@ -29,18 +29,18 @@ typedef enum rapt_products {
                                returns RAPT_BAD_ARGUMENT if it is not installed */
     RAPT_PRODUCTS_AUTO      /* the faster of the two, for each shape of weights and each of its
                                three products: rapt_trainer_create measures both for a few tenths of
-                               a second. If OpenBLAS is not installed, the built-in products. A
-                               checkpoint stores the choice, so a resumed run has the same bits;
-                               another run may choose differently */
+                               a second. If OpenBLAS is not installed, the built-in products are
+                               used. A checkpoint stores the choice, so a resumed run has the same
+                               bits; another run may choose differently */
 } rapt_products;
 
 /* The baseline that is subtracted from the rewards of sampled keys. A reward is a negative sum of
-   the losses of rows; the baseline is the same sum with an estimate in place of each loss. It does
-   not depend on the draws of the same batch, so it changes only the variance of the gradient, not
-   its mean. */
+   the losses of rows; the baseline is the same sum with an estimate in place of each loss. Since
+   the baseline does not depend on the draws of the same batch, it changes only the variance of the
+   gradient, not its mean. */
 typedef enum rapt_baseline {
-    RAPT_BASELINE_MEAN,    /* the estimate is the mean loss per token in earlier batches, a running
-                              mean */
+    RAPT_BASELINE_MEAN,    /* the estimate is a running mean of the loss per token in earlier
+                              batches */
     RAPT_BASELINE_EXPECTED /* the estimate is the loss of the same row if all sequences attend to
                               expected values instead of drawn keys. This takes one more forward
                               pass (Rennie et al. 2017, with the mean field instead of the greedy
@@ -83,11 +83,11 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     float expected_share;   /* fraction of sequences that attend to expected values, as with
                                RAPT_NORMALIZER_SOFTMAX */
     float reward_scale;     /* factor of rewards and baselines; 0 means 1 */
-    float reward_decay;   /* in the reward of a decoder's row, the loss n rows later has weight (1 -
-                             reward_decay)^n. If above 0, the gradient is biased, because the effects
-                             of a row on later rows count less */
-    float reward_entropy; /* reward per nat of entropy of the weights from which a row draws its
-                             key, -1e6 to 1e6; a negative value penalizes entropy */
+    float reward_decay;     /* the loss n rows later counts with weight (1 - reward_decay)^n in the
+                               reward of a decoder's row. If above 0, the gradient is biased: the
+                               effects of a row on later rows count less */
+    float reward_entropy;   /* reward per nat of entropy of the weights from which a row draws its
+                               key, -1e6 to 1e6; a negative value penalizes entropy */
     /* The next two apply to RAPT_NORMALIZER_ARGMAX, and are either both 0 or both above 0. In step
        n < anneal_steps the weights are softmax(anneal^(n / anneal_steps) x), and gradients reach
        the scores x. In later steps the weights are the arg-max, which passes no gradient to the

@@ -198,7 +198,7 @@ typedef struct rapt_config_field {
     const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
     rapt_field_type type; /* type of the member */
     size_t offset;        /* offset of the member in rapt_config; it has 4 bytes */
-    double min, max;      /* smallest value; largest value (both also for enumerations) */
+    double min, max;      /* smallest value; largest value (all types have both) */
     double zero;          /* the value that 0 stands for if it is a constant, else 0 */
     const char *(*word)(
         int value); /* returns the name of an enumeration's value, such as "pre", or NULL if the
@@ -232,8 +232,8 @@ RAPT_API rapt_status rapt_model_create(rapt_model **model, const rapt_config *co
                                        const rapt_allocator *allocator, rapt_message *why);
 /* Frees a model. NULL is allowed. */
 RAPT_API void rapt_model_free(rapt_model *model);
-/* Returns the configuration, owned by the model; NULL for NULL. Its size is the one that the
-   library was compiled with, so set it in a copy:
+/* Returns the configuration, owned by the model; NULL for NULL. Its `size` is the one that the
+   library was compiled with, so set `size` in a copy:
 
        rapt_config copy = *rapt_model_config(model);
        copy.size = sizeof copy; */
@@ -293,7 +293,7 @@ typedef struct rapt_load_options { /* size-first, see base.h */
 } rapt_load_options;
 /* Loads a model with options; NULL means the defaults. Errors are the same as for rapt_model_load.
 
-   A packed file on a disk is mapped read-only until the model is freed. Writing to the model or
+   A packed file on disk is mapped read-only until the model is freed. Writing to the model or
    training it first copies the parameters; the file itself never changes. While it is mapped, the
    file must not be truncated or changed in place, or the process may receive SIGBUS. It is safe to
    save a model to the same path, since the old file exists until the last process unmaps it; on
@@ -329,7 +329,7 @@ RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader 
 RAPT_API rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
                                             size_t *size, const rapt_metadata *metadata, int count,
                                             rapt_message *why);
-/* Passes the bytes that rapt_model_save would write, in order, to a function of the caller's. */
+/* Passes the bytes that rapt_model_save would write, in order, to a function of the caller. */
 RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *writer,
                                         const rapt_metadata *metadata, int count,
                                         rapt_message *why);
@@ -452,7 +452,7 @@ RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *sou
 RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source,
                                 rapt_pooling pooling, const float **embeddings, rapt_message *why);
 /* Appends tokens to the batch * beams targets of the last rapt_encode. A target may get no tokens.
-   *logits becomes [tokens][target_vocab]. It belongs to the session and is valid until the
+   The result *logits is [tokens][target_vocab]. It belongs to the session and is valid until the
    session's next call. A call with n tokens gives the same bits as n calls with one token each.
    Errors are the same as for rapt_encode. Also returns RAPT_BAD_ARGUMENT if rapt_encode has not
    been called. */

@@ -48,7 +48,7 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
            HF      the metadata "rapt.max_length" in all, or 511 if it is missing
            CT2     256 in all */
     float max_length_factor;
-    rapt_precision precision; /* of the model that rapt_translator_load opens */
+    rapt_precision precision; /* precision of the model that rapt_translator_load opens */
 } rapt_translator_options;
 
 /* Sets *options, which has `size` bytes, to the settings with which the model's original project
@@ -69,8 +69,8 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                        source.spm, target.spm, and weights in model.safetensors or
                        pytorch_model.bin (any version of PyTorch), possibly in shards. BERT and
                        DistilBERT, with or without a classifier: config.json, weights, vocab.txt,
-                       and what sentence-transformers adds (modules.json, 1_Pooling/config.json,
-                       sentence_bert_config.json)
+                       and the files that sentence-transformers adds (modules.json,
+                       1_Pooling/config.json, sentence_bert_config.json)
 
    Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:
    "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",
@@ -125,16 +125,16 @@ RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export form
                                        const char *folder, rapt_message *why);
 
 /* Loads a translator that owns its model and tokenizers. path and errors are the same as for
-   rapt_model_import. A packed file stays mapped and must not be truncated meanwhile
-   (rapt_model_load_with). If options is NULL, rapt_translator_options_default sets them. The caller
-   must free *translator. */
+   rapt_model_import. A packed file stays mapped and must not be truncated while the translator
+   exists (see rapt_model_load_with). If options is NULL, rapt_translator_options_default sets them.
+   The caller must free *translator. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                           const rapt_translator_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
-/* Creates a translator for a model and tokenizers that belong to the caller. They are not copied
-   and must outlive the translator, so it allocates little more than a session. If target is NULL,
-   the source's tokenizer is used for both sides. If both are NULL, the translator creates and owns
-   tokenizers from the model's metadata. If options is NULL,
+/* Creates a translator for a model and tokenizers that belong to the caller, are not copied and
+   must outlive the translator, which therefore needs little more memory than a session. If target
+   is NULL, the source's tokenizer is used for both sides. If both are NULL, the translator creates
+   and owns tokenizers from the model's metadata. If options is NULL,
    rapt_translator_options_default sets them. options.precision must be 0, since the model belongs
    to the caller, who can call rapt_model_quantize first. The caller must free *translator.
 
@@ -273,8 +273,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
 /* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The
    translator itself is unchanged. user is passed to all four callbacks, none of which may use the
    translator. Errors are the same as for rapt_translate_many. Also returns RAPT_BAD_ARGUMENT if a
-   field of call is out of range. A callback may be left by longjmp() or an exception: see base.h.
- */
+   field of call is out of range. A callback may be left by longjmp() or an exception; see
+   base.h. */
 RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const rapt_text *texts,
                                               size_t count, const rapt_translate_call *call,
                                               rapt_translation_fn *callback, void *user,
