@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The arguments of the work that all members of the team do. */
+/* Arguments of work_on_batch, which every member of the team runs. */
 struct batch {
     rapt_trainer *trainer;
     struct stack encoder, decoder;
@@ -28,7 +28,7 @@ static struct stack stack_of(rapt_trainer *t, bool decoder)
                           .argument = t};
 }
 
-/* The purpose of a pass through the model: which losses to sum, and whether to compute
+/* The task of a pass through the model: where to sum the losses, and whether to compute
    gradients. */
 struct aim {
     bool gradient;
@@ -36,7 +36,7 @@ struct aim {
 };
 
 /* Computes the loss of rows of states. If the call wants gradients, also adds to the gradients of
-   the output matrix and writes dstates. */
+   the output layer and writes dstates. */
 static void loss_of_rows(const struct exec_context *c, struct batch *b, const struct aim *aim,
                          const float *states, int rows, float *dstates)
 {
@@ -126,8 +126,8 @@ static void work_on_batch(struct team *team, void *argument)
 }
 
 /* Makes the decoder's inputs and labels from begin, y1 .. yn, end: the inputs are all tokens but
-   the last, the labels are all tokens but the first. begin and end come from the options with
-   options.frame, else from the target. */
+   the last, the labels are all tokens but the first. With options.frame, begin and end come from
+   the options, otherwise from the target. */
 static void split_target(rapt_trainer *t, const rapt_tokens *target)
 {
     const rapt_train_options *o = &t->options;
@@ -157,7 +157,7 @@ static struct drop drop_of(const rapt_trainer *t, bool training, int shard)
                          rapt__mix(o->seed, (uint64_t)(t->state.calls + shard))};
 }
 
-/* Sets up the passes of a batch. `shard` is its number within the step. */
+/* Sets up the passes of a batch. `shard` is the number of the batch within the step. */
 static struct batch batch_prepare(rapt_trainer *t, const rapt_tokens *source,
                                   const rapt_tokens *target, bool gradient, int shard)
 {
@@ -205,8 +205,8 @@ rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
     struct batch b = batch_prepare(t, source, target, gradient, shard);
     rapt__team_run(t->limits.threads, work_on_batch, &b);
     if (gradient) rapt__guide_end(t, b.target.rows.count);
-    /* If the baseline is not finite, the gradient is useless, so report the baseline as the
-       loss. */
+    /* If the baseline is not finite, the gradient is useless. Report the baseline as the loss, so
+       that the caller rejects the batch. */
     if (!isfinite(b.expected.loss)) b.sums.loss = b.expected.loss;
     *sums = b.sums;
     return RAPT_OK;

@@ -14,7 +14,7 @@ static rapt_status check_sources(const rapt_trainer *t, const rapt_tokens *sourc
     rapt_status status = rapt__tokens_check(source, &limits, why);
     if (status) return status;
     if (source->batch != batch)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d source and %d target sequences",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d source sequences, but %d target sequences",
                           source->batch, batch);
     for (int b = 0; b < batch; b++)
         if (source->starts[b + 1] == source->starts[b])
@@ -22,8 +22,8 @@ static rapt_status check_sources(const rapt_trainer *t, const rapt_tokens *sourc
     return RAPT_OK;
 }
 
-/* Checks the labels of an encoder-only model: one for each source token, or for each sequence if
-   the model pools. A negative label means that there is no label. */
+/* Checks the labels of an encoder-only model: one for each source token, or one for each sequence
+   if the model pools. A negative label means that there is no label. */
 static rapt_status check_labels(const rapt_trainer *t, const rapt_tokens *source,
                                 const rapt_tokens *target, rapt_message *why)
 {
@@ -64,8 +64,8 @@ static rapt_status check_targets(const rapt_trainer *t, const rapt_tokens *targe
         if (target->starts[b + 1] - target->starts[b] < 2)
             return rapt__fail(
                 why, RAPT_BAD_ARGUMENT,
-                "target: sequence %d has %d tokens; it must be begin, y1 .. yn, end: add them, or "
-                "set options.frame",
+                "target: sequence %d has %d tokens; it must be begin, y1 .. yn, end: add begin "
+                "and end, or set options.frame",
                 b, target->starts[b + 1] - target->starts[b]);
     return status;
 }

@@ -1,5 +1,6 @@
-/* checkpoint.c - saves and loads checkpoints: parameters, Adam's moments, step and random counters
-   in one file. A trainer that loads one continues with the same bits. */
+/* checkpoint.c - saves and loads checkpoints: parameters, Adam's moments, and the counters of steps
+   and random numbers in one file. A trainer that loads a checkpoint continues with the same bits as
+   the trainer that saved it. */
 #include "train/train.h"
 
 #include "format/format.h"
@@ -24,8 +25,8 @@ static const struct field {
 };
 enum { FIELDS = sizeof fields / sizeof *fields, STATE_TEXT = FIELDS * FIELD_TEXT };
 
-/* Returns true if a checkpoint has a field. `samples` means that the model samples keys, `measured`
-   that the products may have been measured. */
+/* Returns true if a checkpoint may contain the field. `samples` means that the model samples keys,
+   `measured` that the products may have been measured. */
 static bool present(bool samples, bool measured, const struct field *f)
 {
     return f->when == SAMPLED ? samples : f->when == ALWAYS || measured;
@@ -60,7 +61,8 @@ static void write_state(const rapt_trainer *t, char state[STATE_TEXT])
     }
 }
 
-/* Refuses to save what rapt_trainer_load would reject, as that might replace a good checkpoint. */
+/* Rejects a state that rapt_trainer_load would reject, because saving it might overwrite a good
+   checkpoint. */
 static rapt_status savable(const rapt_trainer *t, rapt_message *why)
 {
     size_t floats = t->model->layout.floats;
@@ -78,7 +80,7 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", t ? "path" : "trainer");
     if (rapt__gradient_waits(t) || t->shards.count)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "gradients wait for a step: make it before saving");
+                          "gradients are waiting for a step: take it before saving");
     rapt_status status = savable(t, why);
     if (status) return status;
     write_state(t, state);
@@ -95,8 +97,8 @@ struct text_part { /* bytes at .. end - 1 */
     const char *at, *end;
 };
 
-/* Removes the next word from a string whose words are separated by single spaces, and returns the
-   word. It is empty at the end of the string. */
+/* Removes and returns the next word of a string whose words are separated by single spaces. The
+   word is empty at the end of the string. */
 static struct text_part next_word(struct text_part *text)
 {
     struct text_part word = {text->at, text->at};
@@ -203,7 +205,7 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     if (status) return status;
     if (!rapt__config_same(&config, &t->model->config))
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "it belongs to a model with another configuration than this trainer's");
+                          "it belongs to a model whose configuration differs from this trainer's");
     text = rapt__tensors_metadata(file, TRAINER_KEY);
     if (!text)
         return rapt__fail(why, RAPT_BAD_FILE,

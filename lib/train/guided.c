@@ -1,5 +1,6 @@
 /* guided.c - guided alignment (Chen et al. 2016, as in Marian): takes the word alignment of the
-   next batch, gives it to the backward pass as a target for cross-attention, and sums its loss. */
+   next batch, gives it to the backward pass as a target for cross-attention, and sums the loss of
+   the attention weights. */
 #include "train/train.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *sour
                                   const rapt_tokens *target, rapt_message *why)
 {
     const rapt_alignment *a = &t->alignment;
-    int row = 0, more = t->options.frame ? 1 : -1; /* a target has `more` label rows than tokens */
+    int row = 0, more = t->options.frame ? 1 : -1; /* label rows of a target minus its tokens */
     if (!a->starts) return RAPT_OK;
     rapt_status status =
         check_alignment_starts(a, target->starts[target->batch] + more * target->batch, why);

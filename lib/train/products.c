@@ -1,13 +1,13 @@
-/* products.c - decides which matrix products of a trainer OpenBLAS computes: all, none, or those
-   that it computes faster on this machine. The decision is stored in checkpoints as bits, and is
-   also available as text. */
+/* products.c - decides which matrix products of a trainer OpenBLAS computes: all, none, or only
+   those that it computes faster on this machine. The decision is stored in checkpoints as bits, and
+   is also available as text. */
 #include "train/train.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { ROWS_MAX = 1024, ROWS_MIN = 64 };
-/* Target for one measured product; ROWS_MIN may exceed it. */
+/* The approximate size of a measured product. ROWS_MIN rows may exceed it. */
 static const size_t multiplications = (size_t)1 << 28;
 
 struct measurement {
@@ -23,9 +23,9 @@ static bool multiplies(const struct layout *l, const struct parameter *p)
     return p->kind == IN_PANELS && (!table || p->offset == l->output.weight);
 }
 
-/* Lists each shape of a model once, in the order of its parameters, and returns their number.
-   which[i] is a parameter of shape i. Shapes that do not fit into the list are computed by the
-   built-in kernels. */
+/* Lists each shape of a model once, in the order of the parameters, and returns the number of
+   shapes. which[i] is a parameter of shape i. Products of shapes that do not fit into the list are
+   computed by the built-in kernels. */
 static int shapes_of(const struct layout *l, const struct parameter *which[PRODUCT_SHAPES])
 {
     struct products seen = {.count = 0};
@@ -106,7 +106,7 @@ const char *rapt_trainer_products(const rapt_trainer *trainer)
     return trainer ? trainer->products_text : NULL;
 }
 
-/* ---- when a trainer is created, and when it loads a checkpoint ---- */
+/* ---- creating a trainer and loading a checkpoint ---- */
 
 /* Measures the products of a new trainer, then zeroes its memory again and stores the choice. */
 static void choose_by_measuring(rapt_trainer *t)
@@ -137,7 +137,7 @@ rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_sta
     return rapt__fail(
         why, status,
         "this checkpoint was trained with OpenBLAS, which cannot be loaded: %.200s; to "
-        "continue without it (results will differ slightly), use "
+        "continue without OpenBLAS (results will differ slightly), use "
         "RAPT_PRODUCTS_BUILTIN",
         reason.text);
 }

@@ -9,10 +9,10 @@
    The keys that a row attends to cannot change the losses before it. So without decay, and apart
    from the scale, the mean of (baseline - reward) d log p[chosen] is the gradient of the expected
    loss. The baseline does not bias it, because expected[j] does not depend on the batch's own
-   draws. There are two kinds of baselines (rapt_baseline). The first is mean_loss, a running mean
-   of the loss per token over earlier batches, which is initialized to the loss of a uniform guess.
-   The second is the loss of the same row if all weights are expected values. It accounts for how
-   hard the token is, so that only the effect of the draw remains.
+   draws. There are two kinds of baseline (rapt_baseline). The first is mean_loss, a running mean of
+   the loss per token over earlier batches, which is initialized to the loss of a uniform guess. The
+   second is the loss of the same row if all weights are expected values. It accounts for how hard
+   the token is, so that only the effect of the draw remains.
 
    A fraction of the sequences attends to expected values and needs no rewards. The choice depends
    only on the batch's key and the index of the sequence: a sequence is chosen if word 0 of
@@ -65,7 +65,7 @@ static void add_cost(const rapt_trainer *t, int row, double keep, struct cost *c
     c->expected += mean ? t->state.mean_loss : (double)t->expected_losses[row];
 }
 
-/* Writes reward and baseline of one row for all heads, into arrays [heads][rows]. */
+/* Writes the reward and the baseline of a row for all heads, into arrays [heads][rows]. */
 static void write_row(const rapt_trainer *t, int row, int rows, const struct cost *c, float *reward,
                       float *baseline)
 {

@@ -1,4 +1,4 @@
-/* schedule.c - the learning rate of a step (1, 2, ...).
+/* schedule.c - computes the learning rate of step 1, 2, ...
 
    The inverse square root schedule, rate * min(step / warmup, sqrt(warmup / step)), is eq. 3 of
    Vaswani et al. 2017 if rate = (width * warmup)^-1/2. */

@@ -1,5 +1,5 @@
 /* shards.c - a step whose batch is divided into numbered shards. Their gradients are added along a
-   binary tree, so the additions are the same on whichever machines the shards are computed:
+   binary tree, so the additions are the same no matter which machines compute the shards:
 
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 
@@ -18,8 +18,7 @@ int rapt__shard_levels(int shards)
     return levels;
 }
 
-/* Returns true if the number of shards is a power of two, which means that they form a complete
-   tree. */
+/* Returns true if `count` is a power of two, which means that the shards form a complete tree. */
 static bool is_complete(int count)
 {
     return count > 0 && (count & (count - 1)) == 0;
@@ -32,12 +31,12 @@ rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_messa
                       name, shards, SHARDS_MAX);
 }
 
-/* With many shards per machine, ranges begin and end at multiples of a few shards, because an
+/* With many shards per machine, ranges begin and end at multiples of `unit` shards, because an
    arbitrary range may consist of more subtrees than a trainer has blocks. */
 rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
                               rapt_message *why)
 {
-    enum { PIECES = 8 }; /* multiples per machine, at least, if there are enough shards */
+    enum { PIECES = 8 }; /* minimum number of units per machine, if there are enough shards */
     if (!first || !end)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", first ? "end" : "first");
     rapt_status status = rapt__shards_check("shards", shards, 1, why);
@@ -93,8 +92,8 @@ static void join_subtrees(rapt_trainer *t, int left)
     memmove(r, r + 1, (size_t)(--s->count - left - 1) * sizeof *r);
 }
 
-/* Stores t->gradients as the gradient of a shard, joins siblings, and makes a zero block, or the
-   sum of all shards, the new t->gradients. */
+/* Stores t->gradients as the gradient of a shard and joins siblings. Then sets t->gradients to the
+   sum if all shards have been added, otherwise to a zero block if there is one. */
 static void hold_shard(rapt_trainer *t, int shard)
 {
     struct shards *s = &t->shards;
@@ -112,7 +111,7 @@ static void hold_shard(rapt_trainer *t, int shard)
         t->gradients = s->spare[--s->spares];
 }
 
-/* Returns the stored subtree that has this block or contains this shard, or NULL. */
+/* Returns the stored subtree whose gradient is `block` or that contains `shard`, or NULL. */
 static const rapt_subtree *holder(const rapt_trainer *t, const float *block, int shard)
 {
     for (int i = 0; i < t->shards.count; i++) {
@@ -193,7 +192,7 @@ static rapt_status check_shard(const rapt_trainer *t, int shard, rapt_message *w
     if (status) return status;
     if (rapt__gradient_waits(t))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "gradients of rapt_train_gradient wait for rapt_train_step");
+                          "gradients from rapt_train_gradient wait for rapt_train_step");
     if (holder(t, NULL, shard))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "shard %d has already been computed for this step", shard);
@@ -257,7 +256,7 @@ enum { SUM_FLOATS = 4096 }; /* floats added at a time; few enough that sums stay
 
 /* Adds the gradients of `count` shards, which begin with the subtree *list, and advances *list past
    them. Returns the sum, which is stored in the first subtree's gradient. */
-/* NOLINTNEXTLINE(misc-no-recursion): at most ten deep, of 1,024 shards. */
+/* NOLINTNEXTLINE(misc-no-recursion): at most ten levels deep, for 1,024 shards. */
 static float *sum_node(const rapt_subtree **list, int count, size_t at, size_t floats)
 {
     if ((*list)->count == count) return (*list)++->gradient + at;
@@ -346,7 +345,7 @@ rapt_status rapt_train_shards_step(rapt_trainer *t, const rapt_shard *records, r
     rapt_status status = report ? rapt__struct_check(report, "rapt_report", why) : RAPT_OK;
     if (!status && (!shards || rapt__gradient_waits(t)))
         status = rapt__fail(why, RAPT_BAD_ARGUMENT, "%s",
-                            shards ? "gradients of rapt_train_gradient wait for rapt_train_step"
+                            shards ? "gradients from rapt_train_gradient wait for rapt_train_step"
                                    : "the trainer was created with limits.shards 0");
     if (!status) status = add_records(shards, records, &sums, &bad, why);
     if (status) return status;

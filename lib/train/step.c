@@ -15,8 +15,8 @@ struct step_work {
 /* Bounds parameters and moments after a step, given their bounds before it and `largest`, the bound
    of a gradient: |m'| <= beta1 |m| + (1 - beta1) |g|, and the step is at most rate |m'| / epsilon.
    The result is infinite unless it proves that every result and intermediate result is finite. The
-   factors `rounded` and `far`, which is well below the largest float, allow for rounding. |g| <=
-   1e18 keeps its square, and therefore the second moment, finite. */
+   factor `rounded` and the limit `far`, which is well below the largest float, allow for rounding.
+   |g| <= 1e18 keeps its square, and therefore the second moment, finite. */
 static struct adam_range bounds_after(const rapt_trainer *t, const struct adam *a, double largest)
 {
     static const double far = 1e37, rounded = 1 + 1e-6;
@@ -36,7 +36,7 @@ static bool finite_range(const struct adam_range *r)
 }
 
 /* Clips and applies the gradient, then zeroes it. If the bounds do not prove that the step is
-   finite, rapt__adam_range first computes its results without storing them. */
+   finite, rapt__adam_range first computes the results of the step without storing them. */
 static void work_on_step(struct team *team, void *argument)
 {
     struct step_work *w = argument;
@@ -65,7 +65,7 @@ rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why)
 {
     if (t->tokens <= 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "there is no gradient of any token: train on a batch with labels first");
+                          "no token contributed a gradient: train on a batch with labels first");
     return rapt__rate_check(t->state.rate, why);
 }
 

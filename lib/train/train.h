@@ -8,7 +8,7 @@
 /* After bias correction, this rate still fits into a float. */
 #define TRAIN_RATE_MAX ((double)1e30f)
 
-struct trainer_state { /* the part of a checkpoint besides parameters and moments */
+struct trainer_state { /* everything in a checkpoint except parameters and moments */
 #define CHECKPOINT(type, member, key, kind, max, when) type member;
 #include "train/checkpoint.def"
 };
@@ -47,7 +47,7 @@ struct rapt_trainer {
     float *partial, *loss_workspace, *pack;
     double *step_partial; /* workspace of op/adam.c */
     void *attention_workspace;
-    int32_t *inputs;         /* [target rows] of the decoder */
+    int32_t *inputs;         /* [target rows] inputs of the decoder */
     int32_t *labels;         /* [target rows], or [source rows] of an encoder-only model */
     int *input_starts;       /* [batch + 1] */
     float *pooled, *dpooled; /* [batch][D]; NULL unless the model pools */
@@ -56,7 +56,7 @@ struct rapt_trainer {
     float *losses;                          /* [rows with labels] */
     float *expected_losses;                 /* [rows with labels] losses if all weights are expected
                                                values */
-    uint8_t *expected;                      /* [batch] sequences that attend to expected values */
+    uint8_t *expected;                      /* [batch] 1 if a sequence attends to expected values */
     uint8_t *all_expected;                  /* [batch] all 1 */
     float *encoder_reward, *decoder_reward; /* [H][rows] */
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */
@@ -113,17 +113,19 @@ static inline bool rapt__gradient_waits(const rapt_trainer *t)
 {
     return t->tokens || t->added;
 }
-/* Zeroes the gradients added since the last step. */
+/* Discards everything added since the last step, after a batch whose loss is not finite. That batch
+   still counts in state.calls. */
 void rapt__trainer_discard(rapt_trainer *t);
 
 /* ---- shards.c ---- */
 int rapt__shard_levels(int shards); /* log2(shards), rounded down; 0 for 0 */
-/* Checks that a number of shards is a power of two of at most SHARDS_MAX, or 0 if min is 0. */
+/* Checks that a number of shards is a power of two, at least `min` and at most SHARDS_MAX. If min
+   is 0, it may also be 0. */
 rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_message *why);
 /* Discards all shards of the step and zeroes all blocks except t->gradients. */
 void rapt__shards_forget(rapt_trainer *t);
-/* The callback of struct stack.final: joins the floats from `from` on that have become final, and
-   calls early.ready. The argument is the trainer. */
+/* Joins the floats from `from` on, which have become final, and calls early.ready. This is the
+   callback `final` of a struct stack, whose argument is the trainer. */
 void rapt__shards_final(struct team *team, void *argument, size_t from);
 
 /* ---- reward.c ---- */
@@ -135,8 +137,8 @@ void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct
 /* Chooses the sequences of a batch that attend to expected values. `key` is the random key of the
    batch. */
 void rapt__expected_draw(rapt_trainer *t, int batch, uint64_t key);
-/* Returns the factor of the scores in the softmax that replaces the arg-max in the next step, or 0
-   if the arg-max itself is used. */
+/* Returns the factor that scales the scores in the softmax that replaces the arg-max in the next
+   step, or 0 if the arg-max itself is used. */
 float rapt__anneal_now(const rapt_trainer *t);
 /* Updates the running mean with a batch of `tokens` tokens whose losses add up to `loss`. */
 void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens);
@@ -153,7 +155,7 @@ rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, 
 /* Checks t->alignment, if there is one, against a batch. */
 rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *source,
                                   const rapt_tokens *target, rapt_message *why);
-/* Returns what the backward pass over `rows` target rows reads and writes, or NULL if there is no
+/* Returns the guide for the backward pass over `rows` target rows, or NULL if there is no
    alignment. The alignment must have been checked. */
 const struct guide *rapt__guide_of(rapt_trainer *t, int rows);
 /* Adds up the losses of the batch in t->alignment_loss and discards the alignment. */

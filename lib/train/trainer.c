@@ -17,7 +17,7 @@ static rapt_status check_report(const rapt_report *report, rapt_message *why)
     return report ? rapt__struct_check(report, "rapt_report", why) : RAPT_OK;
 }
 
-/* Returns an error if gradients would be added to those of shards. */
+/* Returns an error if gradients of shards are waiting for a step. */
 static rapt_status check_shards(const rapt_trainer *t, rapt_message *why)
 {
     if (!t->shards.count) return RAPT_OK;

@@ -5,8 +5,8 @@
 #include <float.h>
 #include <string.h>
 
-/* Sets the numbers of rows of encoder and decoder, which are 0 for a half that the model does not
-   have. */
+/* Sets the number of rows of the encoder and of the decoder. It is 0 for a half that the model does
+   not have. */
 static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows)
 {
     rapt_kind kind = t->model->config.kind;
@@ -14,7 +14,7 @@ static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows
     *target_rows = kind == RAPT_KIND_ENCODER_ONLY ? 0 : t->limits.target_tokens;
 }
 
-/* Returns the bytes of workspace for attention. */
+/* Returns the size in bytes of the workspace for attention. */
 static size_t workspace_of(const rapt_trainer *t, int source, int target)
 {
     const rapt_config *c = &t->model->config;
@@ -99,7 +99,7 @@ static rapt_status check_floats(const rapt_train_options *o, rapt_message *why)
     const struct {
         const char *name;
         float value;
-        double max; /* 1 itself is excluded; rate * weight_decay must fit into a float */
+        double max; /* shares must be less than 1; rate * weight_decay must fit into a float */
     } shares[] = {{"dropout", o->dropout, 1},
                   {"attention_dropout", o->attention_dropout, 1},
                   {"ffn_dropout", o->ffn_dropout, 1},
@@ -116,10 +116,9 @@ static rapt_status check_floats(const rapt_train_options *o, rapt_message *why)
         status = rapt__float_check(sizes[i].name, sizes[i].value, 0, sizes[i].max, why);
     if (!status) status = rapt__rate_check(o->rate, why);
     if (!status && o->epsilon == 0)
-        return rapt__fail(
-            why, RAPT_BAD_ARGUMENT,
-            "epsilon is 0, so a parameter without gradients would become NaN; set all "
-            "options by rapt_train_options_default first");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "epsilon is 0, so a parameter without a gradient would become NaN; call "
+                          "rapt_train_options_default before setting options");
     return status;
 }
 
@@ -179,14 +178,14 @@ static rapt_status check_hard(const rapt_train_options *o, const rapt_config *c,
     if ((o->anneal != 0 && o->anneal < 1) || (o->anneal != 0) != (o->anneal_steps != 0)) {
         char text[FLOAT_TEXT];
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "anneal is %s and anneal_steps %d: both must be 0, or both at least 1",
+                          "anneal is %s and anneal_steps is %d: both must be 0, or both at least 1",
                           rapt__number_write((double)o->anneal, text), o->anneal_steps);
     }
     return RAPT_OK;
 }
 
-/* Guided alignment needs a layer of the configuration and a softmax, because keys that are drawn or
-   chosen have no weights to train. */
+/* Checks that the model can be trained with guided alignment. This needs an alignment_layer with
+   one head, and a softmax, because keys that are drawn or chosen have no weights to train. */
 static rapt_status check_guided(const rapt_train_options *o, const rapt_config *c,
                                 rapt_message *why)
 {
@@ -224,7 +223,8 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
     return o->products == RAPT_PRODUCTS_OPENBLAS ? rapt__openblas_load(why) : RAPT_OK;
 }
 
-/* Ignores the tokens of a half that the model does not have, unless they are negative. */
+/* Checks the limits of a trainer. The number of tokens of a half that the model does not have is
+   ignored, but it must not be negative or too large. */
 static rapt_status check_train_limits(const rapt_train_limits *l, const rapt_config *c,
                                       rapt_message *why)
 {
@@ -241,7 +241,7 @@ static rapt_status check_train_limits(const rapt_train_limits *l, const rapt_con
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
             "limits.target_tokens is %d: set it to the largest number of target tokens in a batch, "
-            "begin and end of each target included",
+            "including begin and end of each target",
             l->target_tokens);
     if (!status)
         status =

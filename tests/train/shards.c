@@ -318,7 +318,7 @@ static void test_refused_shards(void **state)
     refused(rapt_train_gradient(m.trainer, &s.tokens, &t.tokens, &report, &why), &why, "shards");
     refused(rapt_train_step(m.trainer, &report, &why), &why, "shards");
     refused(rapt_trainer_save(m.trainer, small_path(path, "none"), NULL, 0, &why), &why,
-            "gradients wait for a step");
+            "gradients are waiting for a step");
     rapt_train_shards_discard(m.trainer);
     assert_int_equal(rapt_train_gradient(m.trainer, &s.tokens, &t.tokens, &report, NULL), RAPT_OK);
     refused(rapt_train_shard(m.trainer, 0, &s.tokens, &t.tokens, &r, &why), &why, "gradients of");
