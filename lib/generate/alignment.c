@@ -1,6 +1,6 @@
 /* alignment.c - reads attention weights. After rapt_encode or rapt_decode these are the weights of
    one layer and head, or averages. During a search it reads the cross-attention of all hypotheses
-   token by token, in the heads that config.alignment_layer and alignment_heads select, averaged.
+   token by token, averaged over the heads that config.alignment_layer and alignment_heads select.
 
    A recorded row belongs to a position and a slot. The rows of a hypothesis that has moved between
    slots are found by following the parent of its slot from each position to the previous one, back
@@ -21,7 +21,8 @@ struct readout {
     float *weights;  /* result */
 };
 
-/* Writes the mean over the wanted layers and heads of row `row`, which belongs to target i. */
+/* Writes the weights of row `row`, which belongs to target i, averaged over the wanted layers and
+   heads. */
 static void read_row(const struct readout *r, const struct stack *stack, int i, int row,
                      float *weights)
 {
@@ -63,9 +64,9 @@ static void work_on_rows(struct team *team, void *argument)
     }
 }
 
-/* Writes the mean over the wanted layers and heads of the encoder's self-attention. The whole
-   matrix of a head would need memory for [positions][positions], so weights_rows rows are read at a
-   time. */
+/* Writes the weights of the encoder's self-attention, averaged over the wanted layers and heads.
+   The whole matrix of a head would need memory for [positions][positions], so weights_rows rows are
+   read at a time. */
 static void work_on_encoder(struct team *team, void *argument)
 {
     const struct readout *r = argument;
@@ -111,7 +112,7 @@ static rapt_status check_part(const rapt_session *s, rapt_weights which, rapt_me
                           "the decoder has a recurrent unit instead of self-attention");
     if (which == RAPT_WEIGHTS_CROSS || s->limits.self_weights) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "weights of self-attention need a session made with limits.self_weights 1");
+                      "weights of self-attention need a session created with self_weights 1");
 }
 
 rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer, int head,

@@ -1,8 +1,8 @@
 /* beam.c - beam search: chooses which continuations of a source's hypotheses survive. The sources
    of a batch do not affect each other.
 
-   A step takes the beams + 1 most likely next tokens of every live hypothesis, one of which may be
-   the end. It ranks all of them by the log-probability of the whole sequence. Ties go to the
+   A step takes the beams + 1 most likely next tokens of every live hypothesis; at most one of them
+   is the end. It ranks all of them by the log-probability of the whole sequence. Ties go to the
    earlier hypothesis, then to the lower token. An end token among the first `beams` finishes its
    hypothesis; the first `beams` other candidates survive. rapt_search_rules documents where other
    projects differ, and finish.c handles the hypotheses that end. Greedy search is beam search with
@@ -68,8 +68,8 @@ static int by_rank(const void *context, const void *x, const void *y)
     return (a->token > b->token) - (a->token < b->token);
 }
 
-/* Returns where the tokens of a hypothesis begin in live, next and done, and in their arrays of
-   log-probabilities. */
+/* Returns where the tokens of a hypothesis begin in live, next and done, and in the corresponding
+   arrays of log-probabilities. */
 static size_t hypothesis_at(const struct search *s, int source, int slot)
 {
     return (size_t)(source * s->stride + slot) * (size_t)s->length;
@@ -117,7 +117,7 @@ void rapt__search_take(struct search *s, int source, const struct candidate *c)
     s->m->live_count[source] = !end;
 }
 
-/* At the limit, HF appends the end to every live hypothesis, whatever the logits are. */
+/* Appends the end to every live hypothesis, whatever the logits are, as HF does at the limit. */
 static void force_end(struct search *s, int source)
 {
     struct search_memory *m = s->m;

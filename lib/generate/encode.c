@@ -12,7 +12,7 @@ struct reading {
     const float *vectors; /* instead of ids */
     int sources;
     bool keep;            /* the encoder output of all sources is wanted */
-    rapt_pooling pooling; /* pooled rows are wanted, unless NONE */
+    rapt_pooling pooling; /* how to pool; NONE if pooled rows are not wanted */
     bool classify;        /* logits are wanted, of pooled rows or of all rows */
     const float *states;  /* result: the encoder output of all sources if wanted, otherwise of the
                              last group */
@@ -27,8 +27,8 @@ static void project_sources(const struct exec_context *c, rapt_session *s, const
         rapt__cross_append(c, &decoder, l, &s->cross, states, rows, s->group_starts);
 }
 
-/* Returns the end of the group that begins with sequence `first`, that is, of the sequences that
-   are read together. */
+/* Returns the end of the group that begins with sequence `first`. The sequences of a group are read
+   together. */
 static int group_from(const rapt_session *s, int first, int sources)
 {
     int end = first + 1;
@@ -37,8 +37,8 @@ static int group_from(const rapt_session *s, int first, int sources)
     return end;
 }
 
-/* Runs the encoder over sequences first .. end - 1. In group_starts the sequences outside of the
-   group are empty. */
+/* Runs the encoder over sequences first .. end - 1 and returns its output. In group_starts, the
+   sequences outside the group are empty. */
 static const float *read_group(const struct exec_context *c, const struct reading *r, int first,
                                int end)
 {
@@ -66,8 +66,8 @@ static void keep_states(const struct exec_context *c, rapt_session *s, const flo
                (end - begin) * D * sizeof *from);
 }
 
-/* Computes the pooled rows and logits of a group, if they are wanted. `at` is the index of its
-   first row. */
+/* Computes the pooled rows and logits of a group, if they are wanted. `at` is the index of the
+   group's first row. */
 static void answer(const struct exec_context *c, const struct reading *r, const float *states,
                    int first, int end, int at)
 {
@@ -91,7 +91,7 @@ static void answer(const struct exec_context *c, const struct reading *r, const 
                              output.out, ACTIVATION_NONE, NULL);
 }
 
-/* Packs the learned parameters of scores in the layout that their products read. */
+/* Packs the learned parameters of attention scores into the layout that the products read. */
 static void pack_scores(struct team *team, rapt_session *s)
 {
     const struct stack decoder = rapt__session_stack(s, true);
@@ -144,7 +144,7 @@ static size_t states_size(const rapt_session *s)
            (size_t)s->model->config.width * sizeof *s->self.states;
 }
 
-/* Empties the caches and gives each target a capacity in tokens. */
+/* Empties the caches and sets the capacity of each target, in tokens. */
 static void start_caches(rapt_session *s, int target_capacity)
 {
     int slots = s->limits.batch * s->limits.beams;
@@ -198,8 +198,8 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
     else if (source->ids || source->vectors || source->starts)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "source: with a decoder-only model only batch is set; ids and starts must "
-            "be NULL. Give a prompt as prefix to rapt_generate, or to rapt_decode");
+            "source: for a decoder-only model only batch is set; ids, vectors and starts "
+            "must be NULL. Pass a prompt to rapt_generate as prefix, or to rapt_decode");
     else if (source->batch < 0 || source->batch > s->limits.batch)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: batch is %d, but limits.batch is %d",
                           source->batch, s->limits.batch);

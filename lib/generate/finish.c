@@ -1,5 +1,5 @@
 /* finish.c - finished hypotheses: their scores, which of them are kept, and when a source needs no
-   further step. rapt_search_rules documents how this library, Marian, Hugging Face's transformers
+   further steps. rapt_search_rules documents how this library, Marian, Hugging Face's transformers
    and CTranslate2 differ. */
 #include "generate/search.h"
 
@@ -19,7 +19,7 @@ static int scored(const struct search *s, int source, int count)
     return rapt__max(count - given, 1);
 }
 
-/* Returns the slot of the worst hypothesis kept in `done`. Of several with the same score, it is
+/* Returns the slot of the worst hypothesis kept in `done`. If several have the same score, returns
    the first. */
 static int worst_of(const struct search *s, int source)
 {
@@ -95,7 +95,7 @@ bool rapt__search_ended(const struct search *s, int source, int live)
     if (s->search_rules == RAPT_SEARCH_RULES_MARIAN) return false;
     if (s->search_rules == RAPT_SEARCH_RULES_HF) return none_better(s, source, live);
     if (s->search_rules == RAPT_SEARCH_RULES_RAPT) return m->done_count[source] == s->beams;
-    if (m->count[source] + 1 >= m->limit[source]) return false; /* all of them will be truncated */
+    if (m->count[source] + 1 >= m->limit[source]) return false; /* live ones will be truncated */
     if (s->options->length_penalty == 0)
         return m->top_ended[source] && m->ended_count[source] >= s->nbest;
     return m->ended_count[source] >= s->beams;

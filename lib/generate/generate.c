@@ -12,7 +12,8 @@ static int limit_of(const struct search *s, int source_length)
     if (o->max_ratio <= 0) return s->max_length;
     double limit = (double)o->max_ratio * source_length;
     if (s->search_rules == RAPT_SEARCH_RULES_MARIAN) {
-        /* Marian computes the product in float, and ends a sequence when its length reaches it. */
+        /* Marian computes the product in float, and ends a sequence when its length reaches the
+           product. */
         const float product = o->max_ratio * (float)source_length;
         limit = ceil((double)product);
     }
@@ -180,7 +181,7 @@ static bool search_alive(const struct search *s)
     return false;
 }
 
-/* Makes steps until all sources are finished or a callback stops the call. Then truncates the
+/* Runs steps until all sources are finished or a callback stops the call. Then truncates the
    hypotheses that are still live, and announces their tokens unless the callback that stopped the
    call was options.token. */
 static rapt_status search_run(struct search *s, rapt_message *why)
@@ -251,7 +252,7 @@ rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
     if (status) return status;
     struct listed_rows *listed = &session->listed;
     session->searched = true;
-    rapt__listed_rows_free(listed, session); /* a callback may have left the last call */
+    rapt__listed_rows_free(listed, session); /* a callback may have left the last call by longjmp */
     if (o.shortlist)
         status = rapt__listed_rows_make(listed, session, o.shortlist, source, o.end, why);
     if (status) return status;

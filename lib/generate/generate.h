@@ -25,14 +25,15 @@ struct search_memory {
     double *sums, *next_sums;   /* [slots] sums of log-probabilities */
     int *count;                 /* [batch] tokens of each live hypothesis, including the prefix */
     int *given;                 /* [batch] tokens of the prefix */
-    int *announced;             /* [batch] number of tokens passed to options.token; -1 after all
-                                   tokens and the end */
+    int *announced;             /* [batch] number of tokens passed to options.token; -1 once it has
+                                   received everything */
     int *live_count;            /* [batch] number of live hypotheses */
     int *done_count;            /* [batch] number of finished hypotheses that are kept */
     int *ended_count;           /* [batch] number of finished hypotheses, kept or not */
     int *top_ended;             /* [batch] 1 if in some step the best candidate was an end token */
     int *limit;                 /* [batch] maximum number of tokens, including the end */
-    int32_t *done;              /* [slots][target_length] tokens, without the end */
+    int32_t *done;              /* [slots][target_length] tokens of finished hypotheses, without the
+                                   end */
     float *done_log;            /* [slots][target_length] log-probabilities of the tokens and of the
                                    end */
     int *done_length;           /* [slots] number of tokens without the end; -1 if already output */
@@ -86,7 +87,8 @@ struct listed_rows {
 rapt_status rapt__listed_rows_make(struct listed_rows *l, const rapt_session *s,
                                    const rapt_shortlist *shortlist, const rapt_tokens *source,
                                    int32_t end, rapt_message *why);
-/* Returns RAPT_BAD_ARGUMENT if the shortlist was made for vocabularies of different sizes. */
+/* Returns RAPT_BAD_ARGUMENT if the shortlist was made for vocabularies whose sizes differ from the
+   model's. */
 rapt_status rapt__shortlist_check(const rapt_shortlist *shortlist, const rapt_config *config,
                                   rapt_message *why);
 void rapt__listed_rows_free(struct listed_rows *l, const rapt_session *s);
@@ -170,7 +172,7 @@ struct rapt_session {
     int *source_of;       /* [batch * beams] the source of each target */
     int *source_length;   /* [batch * beams] number of tokens of that source */
     struct search_memory search;
-    struct listed_rows listed; /* of the last rapt_generate, until it returns */
+    struct listed_rows listed; /* of the current rapt_generate */
     struct alignment_record record;
 };
 
@@ -180,9 +182,9 @@ rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_
                          const float **encoder_output, rapt_message *why);
 /* Returns the largest target_capacity for this number of sources. */
 int rapt__session_target_capacity(const rapt_session *s, int sources);
-/* Does the same as rapt_decode and, if picks is not NULL, also picks tokens. The logits then remain
-   available afterwards only if picks->keep is set. If nothing is to be picked (max 0, wanted NULL),
-   no logits are computed. */
+/* Does the same as rapt_decode and, if picks is not NULL, also picks tokens. In that case the
+   logits remain available only if picks->keep is set. If nothing is to be picked (max 0, wanted
+   NULL), no logits are computed. */
 rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
                          rapt_message *why);
 /* Does the same as rapt_session_reorder, but also for the targets of a search. */
@@ -194,8 +196,8 @@ struct feed {
     int32_t begin, end;        /* put around each sequence; end is -1 if there is no end */
 };
 /* Returns the next rows of all sequences, at most limits.target_tokens. They are stored in
-   search.starts and search.inputs, and the token that follows each row in search.wanted. There are
-   no rows left once all sequences have been fed. */
+   search.starts and search.inputs, and the token that follows each row in search.wanted. The result
+   has no rows once all sequences have been fed. */
 rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *feed);
 
 #endif

@@ -26,11 +26,11 @@ static rapt_status check_sizes(const rapt_session *s, const rapt_generate_option
                           o->nbest, o->beams, beams);
     if (o->max_length < 0 || o->max_length > longest)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "max_length is %d; for %d sources the session's limits allow %d",
+                          "max_length is %d; for %d sources the session's limits allow at most %d",
                           o->max_length, sources, longest);
     if (s->limits.target_tokens < s->limits.batch * beams)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "limits.target_tokens is %d; it must be batch * beams: %d",
+                          "limits.target_tokens is %d; it must be at least batch * beams: %d",
                           s->limits.target_tokens, s->limits.batch * beams);
     return RAPT_OK;
 }
@@ -106,7 +106,7 @@ rapt_status rapt__generate_check(const rapt_session *s, const rapt_generate_opti
     if (status) return status;
     if (o->temperature > 0 && o->beams > 1)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "beams is %d and temperature above 0: sampling keeps one hypothesis",
+                          "beams is %d and temperature is above 0: sampling keeps one hypothesis",
                           o->beams);
     status = check_shortlist(s, o, why);
     if (status) return status;

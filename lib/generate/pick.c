@@ -4,8 +4,8 @@
 
    The product with the output matrix is computed in sections of columns. The most likely tokens and
    the log sum of a section are found while its logits are in the processor's cache, so no
-   [rows][vocab] array is filled. Sections do not depend on rows or threads, so neither do the
-   bits. */
+   [rows][vocab] array is filled. Sections do not depend on rows or threads, so neither do the bits
+   of the results. */
 #include "generate/generate.h"
 
 #include <math.h>
@@ -60,8 +60,8 @@ static void pick_section(const struct kernels *k, struct picks *p, int row, cons
 }
 
 /* Picks from columns [first, first + columns) of a row, section by section. `logits` holds the
-   logits of these columns; `all` is the number of columns of the whole row. The last columns
-   complete the row's log sum. */
+   logits of these columns; `all` is the number of columns of the whole row. Picking from the last
+   columns also computes the log sum of the row. */
 static void pick_row(const struct kernels *k, struct picks *p, int row, int first, int columns,
                      int all, const int32_t *tokens, float *logits)
 {
@@ -74,10 +74,10 @@ static void pick_row(const struct kernels *k, struct picks *p, int row, int firs
     if (first + columns == all) p->log_sums[row] = k->log_sum_row(sums, sections);
 }
 
-/* Picks from the tokens that are listed for the source of a row. If `whole`, logits holds those of
-   all tokens, otherwise those of the rows of p->listed->output. The logits of the listed tokens
-   overwrite it. Since the tokens are in ascending order, no logit is overwritten before it is
-   read. */
+/* Picks from the tokens that are listed for the source of a row. If `whole`, the array `logits`
+   holds those of all tokens, otherwise those of the rows of p->listed->output. The logits of the
+   listed tokens are moved to its beginning. Since the tokens are in ascending order, no logit is
+   overwritten before it is read. */
 static void pick_listed(const struct kernels *k, struct picks *p, int row, bool whole,
                         float *logits)
 {

@@ -21,12 +21,12 @@ int rapt__sample_blocks(int vocab)
 
 struct heap {
     const float *values;
-    int *items; /* [left] the heap, followed by the indices taken so far, the first one last */
+    int *items; /* the heap, items[left]; after it, the indices taken so far, the first one last */
     int left;
 };
 
-/* Orders indices so that the root is the one with the largest value, or the lowest index of
-   several. */
+/* Orders indices so that the root has the largest value. Of equal values, the one with the lowest
+   index comes first. */
 static int by_value(const void *context, const void *x, const void *y)
 {
     const float *values = context;
@@ -85,7 +85,7 @@ static double sum_of(const float *x, int n)
     return sum;
 }
 
-/* Computes the shares, their sums per block and in all, and the largest logits. */
+/* Computes the shares, their sums per block and overall, and the largest logits. */
 static void compute_shares(const struct kernels *k, struct urn *urn)
 {
     int blocks = rapt__sample_blocks(urn->vocab);
@@ -140,7 +140,7 @@ static float bound_of_k(const struct urn *urn, int top_k)
 }
 
 /* Returns a logit such that all tokens below it together have a probability of less than 1 - top_p:
-   even `vocab` tokens with the share computed here would not exceed that. The factors with 1e-3 and
+   even `vocab` tokens with the share computed here would not exceed that. The terms with 1e-3 and
    1e-6 allow for rounding. */
 static float bound_of_p(const struct urn *urn, double top_p)
 {
@@ -170,8 +170,8 @@ static int draw_truncated(const rapt_generate_options *o, struct urn *urn, doubl
     return likeliest; /* rounding has made u * kept equal to kept */
 }
 
-/* Returns -1 if no token has a probability above 0, because all are suppressed or the logits are
-   not finite. */
+/* Draws a token. Returns -1 if no token has a probability above 0, because all are suppressed or
+   the logits are not finite. */
 static int draw_token(const rapt_generate_options *o, const struct kernels *k, struct urn *urn,
                       double u)
 {
@@ -181,8 +181,8 @@ static int draw_token(const rapt_generate_options *o, const struct kernels *k, s
     return whole ? draw_whole(urn, u) : draw_truncated(o, urn, u);
 }
 
-/* Draws the next token of a source from its row of logits. If there is none, truncates the
-   source. */
+/* Draws the next token of a source from its row of logits. If no token can be drawn, truncates the
+   hypothesis. */
 static void sample(struct search *s, int source, int member)
 {
     struct search_memory *m = s->m;

@@ -1,5 +1,5 @@
 /* score.c - forced decoding: computes the log-probability of every token of given targets as its
-   logit - log sum exp of the row, with the same sums as in generation. */
+   logit minus the log sum exp of the row, with the same sums as in generation. */
 #include "generate/generate.h"
 
 static rapt_status check_scored(const rapt_session *s, const rapt_tokens *source,
@@ -24,13 +24,13 @@ static rapt_status check_scored(const rapt_session *s, const rapt_tokens *source
     rapt_status status = rapt__tokens_check(target, &limits, why);
     if (status) return status;
     if (target->batch != source->batch)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d source and %d target sequences",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%d source sequences, but %d target sequences",
                           source->batch, target->batch);
     return RAPT_OK;
 }
 
 /* Stores the results of one rapt__decode. The log-probabilities of sequence b begin at starts[b],
-   or at starts[b] + b if there are ends, since every sequence before it then has one more. */
+   or at starts[b] + b if there are ends, since every earlier sequence then has one more value. */
 static void take_scores(const rapt_session *s, const struct feed *f, float *log_probabilities,
                         double *sums)
 {

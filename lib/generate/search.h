@@ -30,12 +30,12 @@ void rapt__record_parents(struct search *s, int source);
 void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment);
 
 /* ---- beam.c ---- */
-/* Makes one step of a source: ranks the picks of its live hypotheses, of which the first is in row
-   `row`, and puts the survivors into `next`. */
+/* Performs one step for a source: ranks the picks of its live hypotheses, of which the first is in
+   row `row`, and puts the survivors into `next`. */
 void rapt__search_choose(struct search *s, int source, int row);
 /* Extends the only hypothesis of a source by a token, or finishes it if that is the end token. */
 void rapt__search_take(struct search *s, int source, const struct candidate *c);
-/* Finishes all live hypotheses of a source without an end token. */
+/* Truncates all live hypotheses of a source: finishes them without an end token. */
 void rapt__search_truncate(struct search *s, int source);
 /* Returns the slot of the best finished hypothesis that has not been output yet, or -1. */
 int rapt__search_best(const struct search *s, int source);
@@ -45,7 +45,7 @@ void rapt__search_output(const struct search *s, int source, const rapt_generate
 /* ---- finish.c: decides which finished hypotheses are kept, and when a source is finished ---- */
 /* Finishes hypothesis `slot` of a source, with this end token, or truncated if `end` is NULL. */
 void rapt__search_finish(struct search *s, int source, int slot, const struct candidate *end);
-/* Returns true if a source needs no further step, given `live` hypotheses in `next`. */
+/* Returns true if a source needs no further steps, given `live` hypotheses in `next`. */
 bool rapt__search_ended(const struct search *s, int source, int live);
 
 /* ---- options.c ---- */

@@ -80,7 +80,8 @@ rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct pick
     return RAPT_OK;
 }
 
-/* The caller must not extend or move targets that belong to a search. */
+/* Returns an error if the targets belong to a search. The caller must not extend or move such
+   targets. */
 static rapt_status check_targets(const rapt_session *s, rapt_message *why)
 {
     if (!s->searched) return RAPT_OK;

@@ -1,5 +1,4 @@
-/* session_memory.c - checks the limits of a session and creates it, with all of its memory in one
-   arena. */
+/* session_memory.c - checks limits and creates a session, with all of its memory in one arena. */
 #include "generate/generate.h"
 
 #include <string.h>
@@ -105,8 +104,8 @@ static void lay_out_caches(rapt_session *s, struct arena *arena)
     lay_out_cache_state(s, &s->cross, true, l->batch, cross, tokens * (size_t)l->beams, arena);
 }
 
-/* Returns the bytes of workspace for attention in the encoder, for attention to caches, or to read
-   weights, whichever is the largest. */
+/* Returns the number of bytes of workspace that suffice for attention in the encoder, for attention
+   to caches, and for reading weights. */
 static size_t workspace_of(const rapt_session *s, int rows)
 {
     const rapt_config *c = &s->model->config;
@@ -142,8 +141,8 @@ static size_t weights_workspace_of(const rapt_session *s)
     return rapt__round_up_size(max, 64);
 }
 
-/* Lays out enough memory for the record of any search. Fewer sources may have longer targets, so it
-   takes the maximum over all numbers of sources. */
+/* Lays out enough memory for the record of any search. A search with fewer sources may have longer
+   targets, so the sizes are maxima over all numbers of sources. */
 static void lay_out_record(rapt_session *s, struct arena *arena)
 {
     const rapt_limits *l = &s->limits;

@@ -1,6 +1,6 @@
 /* shortlist.c - applies a shortlist to the sources of a call: collects the target tokens that each
-   source may use, and copies the rows of the output matrix that they need to separate panels.
-   Products with these are bit-identical to those with the whole matrix. */
+   source may use, and copies the rows of the output matrix for these tokens into separate panels.
+   Products with the panels are bit-identical to those with the whole matrix. */
 #include "generate/generate.h"
 
 #include <limits.h>
@@ -151,7 +151,7 @@ static rapt_status fill_listed(struct listing *g, int rows, rapt_message *why)
     int tokens = l->starts[g->source->batch];
     lay_out_listed(l, &copying, tokens, &l->arena);
     rapt_status status = rapt__arena_reserve(&l->arena, &g->session->allocator);
-    if (status) return rapt__fail(why, status, "no memory for %d rows of the output", rows);
+    if (status) return rapt__fail(why, status, "no memory for %d rows of the output matrix", rows);
     lay_out_listed(l, &copying, tokens, &l->arena);
     for (int t = 0; t < m->config.target_vocab; t++)
         if (g->columns[t] >= 0) l->rows[g->columns[t]] = t;

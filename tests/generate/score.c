@@ -238,7 +238,7 @@ static void test_refusals(void **state)
     small_fill(&t, 5, longest, 2, 1);
     REFUSE(session, &s.tokens, &t.tokens, BEGIN, -1, "sequence 0 has 25 tokens");
     small_fill(&t, 5, one, 1, 1);
-    REFUSE(session, &s.tokens, &t.tokens, BEGIN, END, "2 source and 1 target");
+    REFUSE(session, &s.tokens, &t.tokens, BEGIN, END, "2 source sequences, but 1 target");
 #undef REFUSE
     rapt_session_free(session);
     rapt_session_free(half);
