@@ -1,6 +1,6 @@
-/* call_memory.c - the memory of a call that passes results to a callback. The translator keeps a
-   list of it: if the callback leaves the call by longjmp or an exception, the translator frees the
-   memory when it is freed itself. */
+/* call_memory.c - the memory of a call that passes results to a callback. The translator lists the
+   memory of all its unfinished calls: if a callback leaves its call by longjmp or an exception, the
+   memory is freed together with the translator. */
 #include "translate/translate.h"
 
 struct call_memory *rapt__call_begin(rapt_translator *t, size_t size)
@@ -21,7 +21,7 @@ void rapt__call_release(rapt_translator *t, struct call_memory *m)
     *m = (struct call_memory){.outer = m->outer, .size = m->size};
 }
 
-/* The list may begin with calls that a callback of this one made and left. */
+/* The list may begin with nested calls that a callback of this call made and left by longjmp. */
 void rapt__call_end(rapt_translator *t, struct call_memory *m)
 {
     struct call_memory **at = &t->calls;

@@ -76,7 +76,7 @@ static rapt_status open_tokenizer(rapt_encoder *e, rapt_message *why)
     if (!text)
         return rapt__fail(why, RAPT_BAD_FILE,
                           "the model has no tokenizer: store the output of rapt_tokenizer_write as "
-                          "metadata rapt.tokenizer, or give a tokenizer to rapt_encoder_create");
+                          "metadata rapt.tokenizer, or pass a tokenizer to rapt_encoder_create");
     rapt_status status =
         rapt_tokenizer_create(&e->own_tokenizer, text, strlen(text), &e->allocator, why);
     e->tokenizer = e->own_tokenizer;
@@ -244,7 +244,7 @@ static int first_share(int first, int second, int max)
     return first <= second ? half : max - half;
 }
 
-/* Adds a text, or a pair, to the batch, which must have room for max_tokens. */
+/* Adds a text, or a pair, to the batch, which must have room for max_tokens more tokens. */
 static rapt_status add_text(rapt_encoder *e, rapt_text text, const rapt_text *second,
                             rapt_message *why)
 {
@@ -294,8 +294,8 @@ struct wanted {
     size_t width;
 };
 
-/* Computes the batch, writes its results to the output from row `first` on, and empties the
-   batch. */
+/* Runs the model on the batch, writes its results to the output from row `first` on, and empties
+   the batch. */
 static rapt_status run_encoder(rapt_encoder *e, const struct wanted *w, size_t first,
                                rapt_message *why)
 {

@@ -1,5 +1,5 @@
-/* preprocess.c - preprocesses text as requested by the translator's options and
-   tokenizes it. The ends of tokens are offsets in the original text. */
+/* preprocess.c - preprocesses text as requested by the translator's options, and tokenizes it. The
+   ends of tokens are offsets in the original text. */
 #include "translate/translate.h"
 
 rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *tokenizer,

@@ -1,6 +1,6 @@
 /* score_texts.c - scores pairs of texts: tokenizes them, computes the log-probability of each
-   target in batches that fit into the translator's session, and calls back for one pair after the
-   other. */
+   target in batches that fit into the translator's session, and calls back for each pair, in
+   order. */
 #include "translate/translate.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ struct text_pair {         /* token counts of a pair */
 };
 
 struct text_pairs {            /* pairs that are tokenized at once */
-    struct call_memory memory; /* first */
+    struct call_memory memory; /* must come first */
     rapt_translator *t;
     const rapt_text *sources, *targets; /* [count] */
     int count;
@@ -55,8 +55,8 @@ static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer 
     return RAPT_OK;
 }
 
-/* Tokenizes all sources, then all targets, so the tokens of consecutive pairs are stored back to
-   back. */
+/* Tokenizes all sources, then all targets, so that the sources of consecutive pairs are stored back
+   to back, and so are their targets. */
 static rapt_status tokenize(struct text_pairs *p)
 {
     const rapt_translator *t = p->t;
@@ -130,7 +130,7 @@ struct text_score_receiver {
     bool stop;
 };
 
-/* Scores all pairs and calls back for each. `before` is the number of pairs of earlier calls. */
+/* Scores all pairs and calls back for each. `before` is the number of pairs that precede them. */
 static rapt_status score_all(struct text_pairs *p, size_t before, struct text_score_receiver *to,
                              rapt_message *why)
 {

@@ -1,12 +1,13 @@
-/* settings.c - what a translator takes from its model's metadata: the project whose rules it
+/* settings.c - reads what a translator takes from its model's metadata: the project whose rules it
    follows, defaults of its options, limits on lengths, and tokens that it never produces. Metadata
-   may come from anywhere, so a value that is not usable is as if it were missing. */
+   may come from anywhere, so a value that is not usable is ignored. */
 #include "translate/translate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the project that a model was imported from, according to metadata of the importers. */
+/* Returns the project that a model was imported from, according to the metadata that the importers
+   write. */
 static rapt_search_rules origin_of(const rapt_model *model)
 {
     static const struct {
@@ -22,7 +23,7 @@ static rapt_search_rules origin_of(const rapt_model *model)
     return RAPT_SEARCH_RULES_RAPT;
 }
 
-/* Sets *x to a number of the metadata from `min` to `max`, if there is one. */
+/* Sets *x to the value of `key` in the metadata if that is a number from `min` to `max`. */
 static void read_number(const rapt_model *model, const char *key, float min, float max, float *x)
 {
     const char *text = rapt_model_metadata(model, key);
@@ -72,7 +73,8 @@ static void suppress(rapt_translator *t, int32_t token)
     if (token >= 0 && token != t->end) t->suppressed[t->suppressed_count++] = token;
 }
 
-/* Suppresses the tokens that the metadata list. With t->suppressed NULL it only counts them. */
+/* Suppresses the tokens listed in the metadata, or only counts them if t->suppressed is NULL.
+   Returns their number. */
 static int suppress_listed(rapt_translator *t)
 {
     const char *text = rapt_model_metadata(t->model, SUPPRESSED_KEY);

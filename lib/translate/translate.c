@@ -1,12 +1,12 @@
-/* translate.c - translates sentences window by window and calls back for one sentence after the
-   other, in order. */
+/* translate.c - translates sentences window by window and calls back for each sentence, in
+   order. */
 #include "translate/translate.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* Fills in the tokens of translation `rank` of a sentence. Returns false if the sentence has fewer
-   translations. */
+/* Fills in the tokens, score and alignment of translation `rank` of a sentence. Returns false if
+   the sentence has fewer translations. */
 static bool found(const struct window *w, const struct sentence *s, int rank, rapt_translation *out)
 {
     size_t nbest = (size_t)w->job->options.nbest, at = (size_t)s->number * nbest + (size_t)rank;
@@ -23,7 +23,7 @@ static bool found(const struct window *w, const struct sentence *s, int rank, ra
     return true;
 }
 
-/* Reallocates the window's text for `size` bytes and a 0. The contents are lost. */
+/* Reallocates the window's text for `size` bytes and a terminating 0. The contents are lost. */
 static rapt_status grow_text(struct window *w, size_t size)
 {
     size_t capacity = rapt__max_size(2 * w->memory.text_size, size + 1);

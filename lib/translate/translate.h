@@ -1,7 +1,7 @@
 /* translate.h - interface of the layer translate. translator.c creates translators, and settings.c
    takes their defaults from the model's metadata. window.c translates a window of sentences at a
-   time, words.c adds their words, and translate.c passes the translations to callbacks.
-   score_texts.c scores given translations. call_memory.c keeps what these calls allocate. */
+   time, words.c finds their words, and translate.c passes the translations to callbacks.
+   score_texts.c scores given translations. call_memory.c manages the memory of these calls. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -27,33 +27,35 @@ struct rapt_translator {
     rapt_tokenizer *own_source, *own_target;
     int32_t source_end;  /* token after a source; -1 if there is none */
     int32_t begin, end;  /* tokens around a target */
-    int32_t *suppressed; /* [suppressed_count] tokens that are never generated: special tokens, and
-                            rows of the table without a word */
+    int32_t *suppressed; /* [suppressed_count] tokens that are never generated: special tokens,
+                            tokens listed in the metadata, and rows of the table without a word */
     int suppressed_count, suppressed_capacity;
-    struct target_limit limit;       /* unless the options of a call have a max_length_factor */
+    struct target_limit limit;       /* for calls without a max_length_factor */
     const rapt_shortlist *shortlist; /* NULL if none */
-    rapt_shortlist *own_shortlist;   /* the one that the translator has loaded, or NULL */
+    rapt_shortlist *own_shortlist;   /* the one that the translator loaded, or NULL */
     rapt_session *session;
     int target_capacity;       /* tokens of each target in a full batch */
-    struct call_memory *calls; /* of calls that have not ended */
+    struct call_memory *calls; /* memory of calls that have not ended, newest first */
 };
 
 /* ---- call_memory.c ---- */
 /* The memory of a call, at the beginning of a struct that the call allocates. */
 struct call_memory {
-    struct call_memory *outer; /* the call whose callback made this one, or that was left before */
-    size_t size;               /* of the struct */
+    struct call_memory *outer; /* the next older call that has not ended */
+    size_t size;               /* size of the struct in bytes */
     struct arena texts, results;
     char *text; /* [text_size] one translation; grows as needed */
     size_t text_size;
     void *spans; /* [spans_size] spans and word weights of one translation; grows as needed */
     size_t spans_size;
 };
-/* Allocates `size` bytes that begin with an empty call_memory. NULL: no memory. */
+/* Allocates `size` bytes that begin with an empty call_memory. Returns NULL if there is no
+   memory. */
 struct call_memory *rapt__call_begin(rapt_translator *t, size_t size);
-/* Frees what the call has allocated since. */
+/* Frees everything that the call has allocated, except the struct. */
 void rapt__call_release(rapt_translator *t, struct call_memory *m);
-/* Does the same and frees the struct. */
+/* Frees everything that the call has allocated, including the struct, which is removed from the
+   list. */
 void rapt__call_end(rapt_translator *t, struct call_memory *m);
 
 /* ---- translator.c ---- */
@@ -63,11 +65,12 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
                                rapt_translator_options *own, rapt_message *why);
 
 /* ---- settings.c ---- */
-/* Sets *count to a number of the metadata from 1 to `max`, if there is one. */
+/* Sets *count to the value of `key` in the metadata, rounded down, if that is a number from 1 to
+   `max`. */
 void rapt__read_count(const rapt_model *model, const char *key, int max, int *count);
-/* Adopts the search rules and target limits of the project that the model is from. */
+/* Adopts the search rules and target limits of the project that the model comes from. */
 void rapt__follow_project(rapt_translator *t);
-/* Lists the tokens that the translator never produces. */
+/* Lists in t->suppressed the tokens that the translator never produces. */
 rapt_status rapt__suppress(rapt_translator *t, rapt_message *why);
 
 /* ---- preprocess.c ---- */
@@ -99,17 +102,17 @@ struct translate_job {
     rapt_translate_call call;
     void *user; /* argument of the callbacks */
 };
-/* Number of columns of an alignment: the source tokens and one for the end, even if sources have
-   none. */
+/* Returns the number of columns of an alignment: one for each source token, including the end, even
+   if sources have no end. */
 static inline size_t rapt__alignment_columns(const rapt_translator *t, const struct sentence *s)
 {
     return s->count > 0 ? (size_t)s->count + (t->source_end < 0) : 0;
 }
 
 struct window {
-    struct call_memory memory; /* first */
+    struct call_memory memory; /* must come first */
     const struct translate_job *job;
-    rapt_translator *t;                /* options of the job */
+    rapt_translator *t;                /* job->t */
     size_t before;                     /* number of sentences in earlier windows */
     const rapt_text *texts, *prefixes; /* [count] texts of this window; prefixes may be NULL */
     int count;

@@ -1,5 +1,6 @@
 /* translator.c - creates translators. A translator has a session, a model and tokenizers. The model
-   and the tokenizers belong to the caller or come from a model file. */
+   and the tokenizers belong to the caller or come from a model file. Also imports and exports
+   models. */
 #include "translate/translate.h"
 
 #include "import/import.h"
@@ -95,7 +96,7 @@ static rapt_status check_vocab(const rapt_tokenizer *tokenizer, const char *name
                       rapt_tokenizer_vocab(tokenizer), vocab);
 }
 
-/* Makes a tokenizer from the model's metadata. */
+/* Creates a tokenizer from the model's metadata. */
 static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *model,
                                 const char *key, int vocab, const rapt_allocator *allocator,
                                 rapt_message *why)
@@ -105,14 +106,15 @@ static rapt_status tokenizer_of(rapt_tokenizer **tokenizer, const rapt_model *mo
         return rapt__fail(
             why, RAPT_BAD_FILE,
             "the model has no tokenizer: store the output of rapt_tokenizer_write as metadata "
-            "rapt.tokenizer or %s, or give a tokenizer to rapt_translator_create",
+            "rapt.tokenizer or %s, or pass a tokenizer to rapt_translator_create",
             key);
     rapt_status status = rapt_tokenizer_create(tokenizer, text, strlen(text), allocator, why);
     if (status) return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
     return check_vocab(*tokenizer, key, vocab, RAPT_BAD_FILE, why);
 }
 
-/* Makes the tokenizers in the model's metadata: one for both sides, or one for each. */
+/* Creates the tokenizers that the model's metadata contains: one for both sides, or one for
+   each. */
 static rapt_status load_tokenizers(rapt_translator *t, rapt_message *why)
 {
     const rapt_config *c = rapt_model_config(t->model);
@@ -253,7 +255,8 @@ static rapt_status open_file(rapt_translator *t, const char *path, rapt_message 
     return status ? rapt__fail(why, status, "%.200s: %.300s", path, reason.text) : RAPT_OK;
 }
 
-/* Uses the caller's model and tokenizers, or the tokenizers in its metadata if source is NULL. */
+/* Uses the caller's model and tokenizers, or the tokenizers in the model's metadata if source is
+   NULL. */
 static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
                                   const rapt_tokenizer *source, const rapt_tokenizer *target,
                                   rapt_message *why)
@@ -261,7 +264,7 @@ static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
     const rapt_config *c = rapt_model_config(model);
     if (t->options.precision)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "options.precision is %d, but the model is not the translator's: call "
+                          "options.precision is %d, but the model belongs to the caller: call "
                           "rapt_model_quantize first",
                           (int)t->options.precision);
     t->model = model, t->source = source, t->target = target ? target : source;
@@ -274,7 +277,7 @@ static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
     }
     if (!status) status = check_vocab(source, "source", c->source_vocab, RAPT_BAD_ARGUMENT, why);
     if (!status)
-        status = check_vocab(t->target, target ? "target" : "source, which is target too,",
+        status = check_vocab(t->target, target ? "target" : "source, which is also the target,",
                              c->target_vocab, RAPT_BAD_ARGUMENT, why);
     return status ? status : translator_finish(t, RAPT_BAD_ARGUMENT, why);
 }
@@ -337,7 +340,7 @@ void rapt_translator_free(rapt_translator *t)
 {
     if (!t) return;
     rapt_allocator allocator = t->allocator;
-    while (t->calls) rapt__call_end(t, t->calls); /* left by a callback */
+    while (t->calls) rapt__call_end(t, t->calls); /* calls that a callback left */
     rapt_session_free(t->session);
     rapt__free(&allocator, t->suppressed, (size_t)t->suppressed_capacity * sizeof *t->suppressed);
     rapt_shortlist_free(t->own_shortlist);

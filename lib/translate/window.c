@@ -58,9 +58,10 @@ static rapt_status take_texts(struct window *w)
     return status;
 }
 
-/* Returns true if a source consists of begin and end tokens only, for which CTranslate2 gives an
-   empty translation: it does not count a begin token in front, and an end token at the end or, for
-   models with a language there, before the last token. Marian and transformers translate them. */
+/* Returns true if a source consists only of begin and end tokens. CTranslate2 gives such a source
+   an empty translation: it does not count a begin token at the beginning, nor an end token at the
+   end or, in models whose sources end with a language, before the last token. Marian and
+   transformers translate such sources. */
 static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
 {
     const rapt_tokenizer *t = w->t->source;
@@ -132,8 +133,8 @@ static void sentence_after(const struct window *w, const struct sentence *s, str
     next->alignment = s->alignment + nbest * columns * ((size_t)s->limit + 1);
 }
 
-/* Tokenizes and sorts the sentences. *end receives the position where the arrays of the last one
-   end. The window ends early if alignments would exceed MAX_ALIGNMENT_FLOATS. */
+/* Tokenizes and sorts the sentences. *end receives the positions where the arrays of the last
+   sentence end. The window ends early if alignments would exceed MAX_ALIGNMENT_FLOATS. */
 static rapt_status tokenize_all(struct window *w, struct sentence *end)
 {
     *end = (struct sentence){0};
@@ -269,8 +270,7 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
     }
 }
 
-/* ---- callbacks of rapt_generate; each calls the caller's callback with the index of a text
-   ---- */
+/* ---- callbacks of rapt_generate, which call the caller's with the index of a text ---- */
 
 /* Returns the index into the caller's texts of a source in the current batch. */
 static int index_of(const struct window *w, int source)
@@ -322,7 +322,7 @@ static void fill_batch(struct window *w, int first, int n)
     w->first = first;
 }
 
-/* Searches sentences order[first] .. order[first + n - 1] and stores their results. */
+/* Translates sentences order[first] .. order[first + n - 1] and stores the results. */
 static rapt_status translate_batch(struct window *w, int first, int n, rapt_message *why)
 {
     rapt_translator *t = w->t;

@@ -4,14 +4,15 @@
        word_alignment[u][v] = sum over t of p(t, u) sum over s of alignment[t][s] p'(s, v)
                               / sum over t of p(t, u)
 
-   Here p(t, u) is the fraction of token t's bytes inside words that belong to word u. */
+   Here p(t, u) is the fraction of token t's bytes inside words that belong to word u, and p' is the
+   same for the source. */
 #include "translate/translate.h"
 
 #include <string.h>
 
 enum { USUAL = 1 << 16 }; /* bytes, sufficient for most translations */
 
-/* Unicode's White_Space (PropList.txt). */
+/* Returns true if a character has Unicode's property White_Space (PropList.txt). */
 static bool is_space(uint32_t c)
 {
     static const uint32_t others[] = {0x20,   0x85,   0xA0,   0x1680, 0x2028,
@@ -41,7 +42,8 @@ static int find_words(rapt_text text, rapt_span *words)
     return count + inside;
 }
 
-/* Source tokens follow one another without gaps: each begins where the previous one ends. */
+/* Fills in the spans of the source tokens. There are no gaps: each token begins where the previous
+   one ends. */
 static void source_spans(const struct window *w, const struct sentence *s, int count,
                          rapt_span *spans)
 {
@@ -51,9 +53,9 @@ static void source_spans(const struct window *w, const struct sentence *s, int c
     }
 }
 
-/* A token ends where the decoded text of all tokens up to it ends, but not after a later token: an
-   incomplete character decodes to U+FFFD for each byte, which may be longer than the character
-   itself. */
+/* Fills in the spans of the target tokens. A token ends where the decoded text of all tokens up to
+   it ends, but not after the end of a later token: an incomplete character decodes to U+FFFD for
+   each byte, which may be longer than the character itself. */
 static rapt_status target_spans(const struct window *w, const rapt_translation *t, rapt_span *spans)
 {
     char none[1];
@@ -61,8 +63,7 @@ static rapt_status target_spans(const struct window *w, const rapt_translation *
         rapt_status status = rapt_tokenizer_decode(w->t->target, t->target, (size_t)i + 1, none, 0,
                                                    &spans[i].end, NULL);
         if (status && status != RAPT_BAD_ARGUMENT)
-            return status; /* RAPT_BAD_ARGUMENT because the
-                              capacity is 0 */
+            return status; /* the capacity of 0 causes RAPT_BAD_ARGUMENT */
     }
     for (int i = t->target_count; i-- > 0;) {
         size_t later = i + 1 < t->target_count ? spans[i + 1].end : t->size;
@@ -87,7 +88,7 @@ struct share { /* the words that contain bytes of the current token */
     size_t bytes; /* bytes of the token that are inside words */
 };
 
-/* Advances to the next token, which does not begin before the last one. */
+/* Advances to the next token, which does not begin before the previous one. */
 static void advance(struct share *s, const rapt_span *token)
 {
     while (s->first < s->count && s->words[s->first].end <= token->begin) s->first++;
