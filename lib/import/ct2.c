@@ -94,7 +94,7 @@ static rapt_status one_sided(struct import *i, const struct ct2_attribute *a, in
     return status;
 }
 
-/* values: [CT2_USES] */
+/* Reads all attributes into values[CT2_USES]. */
 static rapt_status read_attributes(struct import *i, int *values)
 {
     static const char older[] = "embeddings/multiply_by_sqrt_depth";
@@ -175,7 +175,8 @@ static rapt_tie ties_of(const struct import *i)
     return output && source ? RAPT_TIE_ALL : output ? RAPT_TIE_OUTPUT : RAPT_TIE_NONE;
 }
 
-/* Source: CTranslate2 4.8, include/ctranslate2/ops/activation.h. */
+/* Rejects an activation with a message that names it. Source: CTranslate2 4.8,
+   include/ctranslate2/ops/activation.h. */
 static rapt_status refuse_activation(struct import *i, int activation)
 {
     static const char *const names[] = {[1] = "GELU approximated by tanh",
@@ -302,8 +303,8 @@ static rapt_status read_settings(struct import *i)
     return status;
 }
 
-/* Reads the vocabulary file `name`, which is a list of lines or JSON. `spm` is the name of a
-   SentencePiece model that a converter may have copied to the same folder. */
+/* Reads the vocabulary `name`, a JSON file or a list of lines. `spm` is the name of a SentencePiece
+   model that a converter may have copied to the same folder. */
 static rapt_status read_vocabulary(struct import *i, const char *name, const char *spm, int vocab,
                                    rapt_tokenizer **tokenizer)
 {

@@ -25,7 +25,8 @@ enum ct2_use {
 enum { CT2_RELU = 0, CT2_SWISH = 2, CT2_GELU = 3 };
 enum { CT2_ATTRIBUTES = 14 };
 extern const struct ct2_attribute {
-    const char *name, *dtype;    /* name without "encoder/" or "decoder/"; NULL if not written */
+    const char *name, *dtype;    /* name without "encoder/" or "decoder/"; dtype is NULL if the
+                                    attribute is not written */
     bool of_encoder, of_decoder; /* written for this side */
     int otherwise;               /* value if the file does not contain it */
     enum ct2_use use;

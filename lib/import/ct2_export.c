@@ -89,7 +89,7 @@ static rapt_status write_model(struct exporting *e)
 
 /* ---- the text files ---- */
 
-/* Refuses targets without a name: CTranslate2 excludes no token, so that it would produce them. */
+/* Rejects target tokens without a name: CTranslate2 excludes no token, so it could produce them. */
 static rapt_status check_targets(const struct exporting *e)
 {
     for (int32_t id = 0; id < rapt_tokenizer_vocab(e->target); id++)

@@ -77,7 +77,7 @@ const struct ct2_attribute rapt__ct2_attributes[CT2_ATTRIBUTES] = {
     {"activation", "I8", true, true, CT2_RELU, CT2_ACTIVATION},
     {"scale_embeddings", "I8", true, true, 1, CT2_SCALED},
     {"start_from_zero_embedding", "I8", false, true, 0, CT2_ZERO_START},
-    {"embeddings_merge", "I8", true, false, 0, CT2_ANY}, /* with a single source vocabulary */
+    {"embeddings_merge", "I8", true, false, 0, CT2_ANY}, /* only used with several vocabularies */
     {"alignment_layer", "I16", false, true, -1, CT2_ALIGNMENT_LAYER},
     {"alignment_heads", "I16", false, true, 1, CT2_ALIGNMENT_HEADS},
     {"alibi", "I8", false, true, 0, CT2_ONLY},

@@ -1,7 +1,7 @@
-/* decoding.c - reads the settings with which a folder wants its model to be decoded: decoder.yml of
-   Marian, generation_config.json of Hugging Face or, as in older folders, its config.json. Settings
-   that rapt can follow become metadata, from which translators take their defaults; those that
-   would change translations but cannot be followed are listed in IGNORED_KEY. Sources: Marian 1.12,
+/* decoding.c - reads the settings for decoding in a model folder: decoder.yml of Marian,
+   generation_config.json of Hugging Face or, as in older folders, its config.json. Settings that
+   rapt can follow become metadata, from which translators take their defaults; those that would
+   change translations but cannot be followed are listed in IGNORED_KEY. Sources: Marian 1.12,
    src/common/config_parser.cpp; transformers 5.24, generation/configuration_utils.py. */
 #include "import/parts.h"
 
@@ -13,9 +13,9 @@
 struct followed {
     const char *name, *key;
     int less; /* subtracted from the value: 1 if it counts the decoder's first input */
-    int max;  /* of the value; 0: the value is any number */
+    int max;  /* maximum of the value, which is a count; 0 if it may be any number */
 };
-/* A setting that changes translations unless it is missing or has this value. */
+/* A setting that changes translations unless it is missing or has the value `neutral`. */
 struct unfollowed {
     const char *name, *neutral;
 };
@@ -62,7 +62,7 @@ static void follow(struct import *i, const struct followed *f, const char *text)
         return;
     }
     if (f->max) value = (float)rapt__max(count - f->less, 0);
-    if (f->max && value == 0) return; /* not set, in both projects */
+    if (f->max && value == 0) return; /* 0 means not set, in both projects */
     rapt__float_write(value, number);
     keep(i, f->key, number);
 }
@@ -141,7 +141,7 @@ static void read_hf(struct import *i, const struct import_settings *s, int pad, 
         {"forced_bos_token_id", "null"},
     };
     char ends[16];
-    keep(i, BEAMS_KEY, "1"); /* transformers leaves out what is its default */
+    keep(i, BEAMS_KEY, "1"); /* transformers omits settings that have their default values */
     keep(i, PENALTY_KEY, "1");
     for (size_t n = 0; n < sizeof followed / sizeof *followed; n++) {
         const char *text = rapt__import_setting(s, followed[n].name);

@@ -15,7 +15,7 @@ void rapt__export_refuse(const struct exporting *e, const char *field, const cha
     if (!reasons->count++)
         snprintf(text, space, "%s cannot hold this model: %s", e->project, reason);
     else if (strstr(text, reason) || strstr(text, "; and more"))
-        return; /* both vocabularies may lack the same */
+        return; /* both vocabularies may lack the same token */
     else if (used + (size_t)size + MORE < space)
         snprintf(text + used, space - used, "; %s", reason);
     else

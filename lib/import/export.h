@@ -20,10 +20,10 @@ struct export_plan { /* names of the files that an export writes */
     char names[EXPORT_FILES][EXPORT_NAME];
 };
 
-/* Why the project cannot hold the model. */
+/* The reasons why the project cannot hold the model. */
 struct export_reasons {
     int count;
-    rapt_message message; /* all of them, as far as there is space */
+    rapt_message message; /* the reasons, as many as fit */
 };
 
 struct exporting {
@@ -94,7 +94,7 @@ struct composer { /* a growing text */
 void rapt__compose(struct composer *c, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 2, 3)));               /* appends at most 1000 bytes */
 void rapt__compose_string(struct composer *c, rapt_text text); /* appends UTF-8 as a JSON string */
-/* Writes the text to a file of the folder and frees it. */
+/* Writes the text to a file of the folder, and frees the text. */
 rapt_status rapt__compose_write(const struct exporting *e, struct composer *c, const char *name);
 rapt_status rapt__export_file(const struct exporting *e, const char *name, const void *data,
                               size_t size);
@@ -110,7 +110,8 @@ const char *rapt__export_key(const struct exporting *e, const rapt_tokenizer *t)
 /* Writes the SentencePiece model of a tokenizer, which must have one. */
 rapt_status rapt__export_pieces(const struct exporting *e, const rapt_tokenizer *t,
                                 const char *name);
-/* The same, but does nothing if the tokenizer has no such model. */
+/* Does the same as rapt__export_pieces if the tokenizer has a SentencePiece model, otherwise
+   nothing. */
 rapt_status rapt__export_pieces_if(const struct exporting *e, const rapt_tokenizer *t,
                                    const char *name);
 /* Sets *is to true if the tokenizer has the ids of its SentencePiece model, or to false if its ids

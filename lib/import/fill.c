@@ -39,7 +39,7 @@ rapt_status rapt__import_number(struct import *i, const char *name, int otherwis
     rapt_status status = rapt__tensors_integers(i->file, e, 0, 1, &number, i->why);
     if (status) return status;
     if (number < -(1 << 10) || number > 1 << 24)
-        return rapt__import_bad(i, "tensor %s is %lld, not from -2^10 to 2^24", name,
+        return rapt__import_bad(i, "tensor %s is %lld; it must be from -2^10 to 2^24", name,
                                 (long long)number);
     *value = (int)number;
     return RAPT_OK;
@@ -47,10 +47,10 @@ rapt_status rapt__import_number(struct import *i, const char *name, int otherwis
 
 /* ---- one tensor ---- */
 
-/* The destination: part `part` of `parts` parts of a parameter's rows. */
+/* The destination of a tensor: all rows of a parameter, or one of several equal parts of them. */
 struct target {
     const struct parameter *p;
-    size_t rows, columns, first; /* rows of the part, and index of its first element */
+    size_t rows, columns, first; /* shape of the part, and index of its first element */
 };
 
 static struct target target_of(const struct parameter *p, const struct import_row *row)
@@ -117,7 +117,8 @@ static rapt_status match_part(struct import *i, const struct import_row *row,
                             p->name, t.rows, t.columns);
 }
 
-/* Takes elements first .. first + count - 1 of a part, in our layout. */
+/* Stores elements first .. first + count - 1 of a part, which are in our layout, or compares them
+   if `again`. */
 static rapt_status take(struct import *i, const struct tensor_entry *e, const struct target *t,
                         size_t first, size_t count, const float *data, bool again)
 {
@@ -126,8 +127,8 @@ static rapt_status take(struct import *i, const struct tensor_entry *e, const st
     return RAPT_OK;
 }
 
-/* Fills a part in pieces that stay in the cache: memory for a whole tensor would cost more time,
-   for its page faults, than reading the file. */
+/* Fills a part in pieces that stay in the cache. Memory for a whole tensor would cause page faults,
+   which take more time than reading the file. */
 static rapt_status fill_piecewise(struct import *i, const struct tensor_entry *e,
                                   const struct target *t, bool again)
 {
@@ -143,8 +144,8 @@ static rapt_status fill_piecewise(struct import *i, const struct tensor_entry *e
     return RAPT_OK;
 }
 
-/* Fills a part at once, for a matrix that is stored column by column (in the file's own terms, or
-   in ours if `turn`): its rows cannot be read one after the other. */
+/* Fills a part at once from a matrix that is stored column by column, so that its rows cannot be
+   read one after the other. `turn` means that the file's matrix is the transpose of ours. */
 static rapt_status fill_whole(struct import *i, const struct tensor_entry *e,
                               const struct target *t, bool turn, bool again)
 {
@@ -162,7 +163,8 @@ static rapt_status fill_whole(struct import *i, const struct tensor_entry *e,
     return status;
 }
 
-/* Fills a part. again: it is filled already, and the tensor must be equal to it. */
+/* Fills a part. `again` means that it has already been filled, and that the tensor must be equal to
+   it. */
 static rapt_status fill_part(struct import *i, const struct import_row *row,
                              const struct parameter *p, const struct tensor_entry *e, bool again)
 {
@@ -194,8 +196,8 @@ void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *laye
     snprintf(pattern + front, IMPORT_NAME - front, "#%s", at);
 }
 
-/* Calls `work` with the tensors in a table for one parameter. *found collects the parts found so
-   far, *parts is their total number. */
+/* Calls `work` with the tensors in a table for one parameter. Bit k of *found is set once part k
+   has been found; *parts receives the total number of parts. */
 static rapt_status take_rows(struct import *i, const struct import_table *table,
                              const struct parameter *p, part_work *work, unsigned *found,
                              int *parts)

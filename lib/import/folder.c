@@ -5,11 +5,11 @@
 
        - a usual name of Hugging Face, unless there is a model.bin
        - the only model in the folder
-       - the only model that `models:` of decoding settings names
+       - the only model that decoding settings name under `models:`
        - model.bin or model.npz
        - the model whose name the others extend, as ende.npz.best-bleu.npz extends ende.npz
 
-   Of two names that differ only in ".alphas", only the one with alphas is considered. Settings are
+   If two names differ only in ".alphas", only the one with ".alphas" is considered. Settings are in
    decoder.yml, *.decoder.yml, config.yml and config.*.yml, as written by Marian and Bergamot. */
 #include "import/parts.h"
 
@@ -28,7 +28,7 @@ struct names {
 struct survey {
     struct import *i;
     struct names models, settings, others;
-    bool voted[CANDIDATES];          /* models that are the only one named by some settings */
+    bool voted[CANDIDATES];          /* true if some settings name only this model */
     struct yaml *parsed[CANDIDATES]; /* settings, once they are read; NULL if they are unusable */
     bool is_parsed;
 };
@@ -89,8 +89,8 @@ static bool may_hold(const char *name)
            known_as(name) < 0;
 }
 
-/* Usual names of the tensors in a folder. The first that exists is chosen, except that model.bin
-   and model.npz may be among several models of Marian. */
+/* Usual names of the file of tensors in a folder. The first that exists is chosen, except that
+   model.bin and model.npz may be among several models of Marian. */
 static const char *const usual[] = {"model.bin",
                                     "model.safetensors",
                                     "model.safetensors.index.json",
@@ -177,7 +177,7 @@ rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_f
     return rapt__import_bad(i, "its folder cannot be listed");
 }
 
-/* Surveys the folder, once for an import. */
+/* Surveys the folder, once per import. */
 static rapt_status survey(struct import *i)
 {
     if (i->survey) return RAPT_OK;
@@ -196,7 +196,7 @@ void rapt__import_survey_free(struct import *i)
 
 /* ---- settings ---- */
 
-/* Returns whether a path in settings ends with a file's name; either may have ".gz". */
+/* Returns whether a path in settings ends with a file's name; either may end in ".gz". */
 static bool is_path_of(const char *path, const char *name)
 {
     const char *base = base_of(path);
@@ -250,7 +250,7 @@ static int suits(const char *settings, const struct yaml *y, const char *model)
     return !other && strcmp(settings, "config.yml") == 0;
 }
 
-/* Marks the models that are the only one named by some settings. */
+/* Marks each model that is the only one named by some settings file. */
 static rapt_status vote(struct survey *s)
 {
     rapt_status status = parse_settings(s);
@@ -338,7 +338,7 @@ static int plain_of(const struct names *models)
     return -1;
 }
 
-/* Names what a folder without a model contains, and what is missing. */
+/* Reports what a folder without a model contains, and what is missing. */
 static rapt_status no_weights(const struct survey *s, const char *path)
 {
     char found[160] = "";

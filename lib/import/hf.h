@@ -1,5 +1,5 @@
-/* hf.h - what the importers of Hugging Face's transformers share, and MarianMT's names, which its
-   export uses, too. */
+/* hf.h - declarations shared by the importers of Hugging Face's transformers, and MarianMT's names,
+   which its export also uses. */
 #ifndef RAPT_LIB_IMPORT_HF_H
 #define RAPT_LIB_IMPORT_HF_H
 
@@ -47,7 +47,7 @@ extern const struct hf_activation {
 } rapt__hf_activations[HF_ACTIVATIONS];
 
 /* ---- hf.c: i->config from the settings in config.json ---- */
-/* Reads integers. Two keys with the same field, one after the other, must have equal values. */
+/* Reads integers. Two consecutive keys with the same field must have equal values. */
 rapt_status rapt__hf_read_sizes(struct import *i, const struct import_settings *s,
                                 const struct hf_size *sizes, int count);
 rapt_status rapt__hf_check_flags(struct import *i, const struct import_settings *s,
@@ -58,11 +58,11 @@ rapt_status rapt__hf_read_activation(struct import *i, const struct import_setti
 
 /* ---- hf_encoder.c: BERT and its relatives ---- */
 rapt_status rapt__import_encoder(struct import *i, const struct import_settings *s);
-/* Returns whether it imports this model_type. */
+/* Returns whether rapt__import_encoder imports this model_type. */
 bool rapt__import_is_encoder(const char *type);
 
 /* ---- sentence.c: what sentence-transformers adds to an encoder ---- */
-/* Reads how a folder pools rows to i->config.pooling, and i->normalize and i->max_tokens. */
+/* Sets i->config.pooling, i->normalize and i->max_tokens as the files of the folder request. */
 rapt_status rapt__import_sentence(struct import *i);
 
 /* ---- hf_vocabulary.c ---- */

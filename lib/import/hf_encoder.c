@@ -1,7 +1,7 @@
 /* hf_encoder.c - imports encoders of Hugging Face's transformers, BERT and DistilBERT, with or
-   without a classifier: config.json, the weights and vocab.txt. Heads of pre-training are ignored.
-   Source: transformers 4.57, modeling_bert.py, modeling_distilbert.py, tokenization_bert_fast.py.
- */
+   without a classifier: config.json, the weights and vocab.txt. Pre-training heads are ignored.
+   Source: transformers 4.57, modeling_bert.py, modeling_distilbert.py,
+   tokenization_bert_fast.py. */
 #include "import/hf.h"
 
 #include <stdio.h>
@@ -69,15 +69,15 @@ static const struct hf_flag distilbert_flags[] = {{"sinusoidal_pos_embds", false
 #define COUNTED(array) array, sizeof(array) / sizeof *(array)
 static const struct family {
     const char *type, *prefix; /* model_type; how names of tensors begin in files with a head */
-    const char *activation;    /* key */
+    const char *activation;    /* key of the activation in config.json */
     const struct import_row *rows;
     int row_count;
     const struct hf_size *sizes;
     int size_count;
     const struct hf_flag *flags;
     int flag_count;
-    const char *no_pooler; /* a tensor between the first row and the classifier that is not BERT's
-                              pooler; NULL if there is none */
+    const char *no_pooler; /* tensor of a layer between the first row and the classifier that is not
+                              BERT's pooler; NULL if there is none */
 } families[] = {
     {"bert", "bert.", "hidden_act", COUNTED(bert_rows), COUNTED(bert_sizes), COUNTED(bert_flags),
      NULL},
@@ -98,7 +98,7 @@ bool rapt__import_is_encoder(const char *type)
     return family_of(type) != NULL;
 }
 
-/* Removes "bert." or "distilbert.", which files without a head do not have. */
+/* Removes "bert." or "distilbert.", which names in files without a head do not have. */
 static void spell_bare(char name[IMPORT_NAME])
 {
     for (size_t n = 0; n < sizeof families / sizeof *families; n++) {
@@ -109,7 +109,7 @@ static void spell_bare(char name[IMPORT_NAME])
     }
 }
 
-/* Replaces the names of a norm's parameters by those of TensorFlow, which old files have. */
+/* Replaces the names of a norm's parameters by those of TensorFlow, which old files use. */
 static void spell_old(char name[IMPORT_NAME])
 {
     static const char *const names[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},
@@ -138,7 +138,8 @@ static void choose_spelling(struct import *i, const struct family *f)
 
 /* ---- heads ---- */
 
-/* Ignores a buffer of older versions and heads of pre-training. */
+/* Ignores a buffer that older versions stored, pre-training heads, and a pooler that is not
+   used. */
 static void ignore_heads(struct import *i)
 {
     static const char *const ignored[] = {"cls.", "vocab_", "qa_outputs."};
@@ -151,8 +152,8 @@ static void ignore_heads(struct import *i)
     }
 }
 
-/* Sets what the head needs: a classifier of texts reads the first row, a classifier of tokens all;
-   without a classifier there is no output. */
+/* Sets up the output for the head. A classifier of texts reads the first row; a classifier of
+   tokens reads all rows. Without a classifier there is no output. */
 static rapt_status read_head(struct import *i, const struct family *f,
                              const struct import_settings *s)
 {

@@ -60,7 +60,7 @@ static void check_names(const struct exporting *e, const rapt_tokenizer *t)
         rapt__export_refuse(e, rapt__export_key(e, t), "a SentencePiece model");
 }
 
-/* ---- its texts ---- */
+/* ---- the text files ---- */
 
 static void write_ids(struct composer *c, const struct hf_ids *ids, int length)
 {
@@ -152,7 +152,7 @@ static rapt_status write_vocabularies(const struct exporting *e, const struct hf
     return status ? status : write_tokenizer(e, separate);
 }
 
-/* ---- its tensors ---- */
+/* ---- the tensors ---- */
 
 /* Writes the tensors. Biases that the model does not have are written as zeros. */
 static rapt_status write_model(struct exporting *e, const struct hf_ids *ids)

@@ -1,6 +1,6 @@
 /* hf_vocabulary.c - reads the names of a MarianMT model's tokens from vocab.json and
    added_tokens.json, in which transformers stores tokens that were added to a tokenizer before
-   resize_token_embeddings.
+   resize_token_embeddings:
 
        {"<first>": 54776, "<second>": 54777}
 

@@ -129,7 +129,8 @@ static rapt_status open_tensors(struct import *i, const char *path)
     return rapt__tensors_open_any(&i->file, full, &i->allocator, i->why);
 }
 
-/* True even without special:model.yml, so that the error can say that it is missing. */
+/* Returns true for Marian's containers even without special:model.yml, so that the error can say
+   that it is missing. */
 static bool is_marian(const struct tensor_file *file)
 {
     return rapt__tensors_container(file) == CONTAINER_MARIAN ||

@@ -28,8 +28,8 @@ enum export_format {
     EXPORT_CT2
 };
 /* Writes a model and its tokenizers to an existing folder. Returns RAPT_BAD_ARGUMENT if the other
-   project cannot represent the model; *why names all fields of the configuration that
-   prevent it, as far as there is space, or the tokenizer. */
+   project cannot represent the model; *why names the tokenizer, or the fields of the configuration
+   that prevent it, as many as fit. */
 rapt_status rapt__export(const rapt_model *model, enum export_format format, const char *folder,
                          rapt_message *why);
 

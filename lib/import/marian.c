@@ -226,8 +226,8 @@ static int rows_of(const struct import *i, const char *name)
     return e && e->rank == 2 && e->shape[0] <= 1 << 24 ? (int)e->shape[0] : 0;
 }
 
-/* Reads which tables are tied. The output matrix is Wemb if all of them are, decoder_Wemb if only
-   the decoder's are. */
+/* Reads which tables are tied. The output matrix is Wemb if all of them are tied, or decoder_Wemb
+   if only the decoder's are. */
 static rapt_status read_tables(struct import *i, const struct yaml *y)
 {
     rapt_config *c = &i->config;
@@ -324,8 +324,8 @@ static rapt_status read_max_length(struct import *i)
     if (!text) return RAPT_OK;
     float factor;
     if (!rapt__float_read(text, &factor) || !(factor > 0 && factor <= 1000))
-        return rapt__import_bad(i, "%s: %s is %.60s, not above 0 and at most 1000", i->decoder_name,
-                                key, text);
+        return rapt__import_bad(i, "%s: %s is %.60s; it must be above 0 and at most 1000",
+                                i->decoder_name, key, text);
     i->max_length_factor = factor;
     return RAPT_OK;
 }

@@ -1,6 +1,6 @@
 /* marian_export.c - exports a model to a folder of Marian: model.bin, which includes the
-   configuration, using the table of marian.c in reverse, and the SentencePiece models of the
-   tokenizers. If Marian cannot compute a model, it is rejected, and the message names the field. */
+   configuration, and the vocabularies. The names of the tensors are those in the table of marian.c.
+   A model that Marian cannot compute is rejected, and the message names the field. */
 #include "import/export.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void check_narrow(const struct exporting *e)
     }
 }
 
-/* ---- its configuration ---- */
+/* ---- the configuration ---- */
 
 enum { SETTINGS = 4096 };
 
@@ -87,7 +87,7 @@ static void write_settings(const rapt_config *c, char text[SETTINGS])
              pre ? "" : norm, pre ? norm : none, pre ? norm : none);
 }
 
-/* ---- its tensors ---- */
+/* ---- the tensors ---- */
 
 /* Selects, among the names that a norm may have, those for its type and position. */
 static bool takes(const struct exporting *e, const struct import_row *row, const char *pattern)
@@ -117,7 +117,7 @@ static rapt_status write_model(struct exporting *e, enum marian_precision precis
                               e->why);
 }
 
-/* ---- its vocabularies ---- */
+/* ---- the vocabularies ---- */
 
 /* Writes a list of names, as in the models of OPUS-MT, and the SentencePiece model that tokenizes
    text. */

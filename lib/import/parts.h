@@ -1,5 +1,5 @@
-/* parts.h - declarations shared by the files of this layer: the state of an import, tensors by
-   tables of names, JSON settings, vocabularies. */
+/* parts.h - declarations shared by the files of this layer: the state of an import, tables of
+   tensor names, JSON settings, and vocabularies. */
 #ifndef RAPT_LIB_IMPORT_PARTS_H
 #define RAPT_LIB_IMPORT_PARTS_H
 
@@ -16,11 +16,11 @@ struct import_read_file { /* a file that was read */
     rapt_file_use use;
 };
 
-/* How the folder wants its model to be decoded, see decoding.c. */
+/* The settings for decoding in a model folder; see decoding.c. */
 enum { IMPORT_DECODING = 6, IMPORT_IDS = 16 };
 struct import_decoding {
     struct {
-        const char *key; /* of the metadata */
+        const char *key; /* key in the metadata */
         char text[12 * IMPORT_IDS];
     } kept[IMPORT_DECODING];
     int count;
@@ -39,7 +39,7 @@ struct import {
     int read_count;
     struct budget budget;
     rapt_allocator allocator; /* for reading, within the budget */
-    rapt_allocator lasting;   /* for the model, and for its values once all is known to agree */
+    rapt_allocator lasting;   /* for the model and its parameters, outside the budget */
     struct tensor_file *file;
     bool *used; /* [entries of the file] true if the entry was read or can be ignored */
     rapt_config config;
@@ -48,7 +48,8 @@ struct import {
     char origin[160];                /* description of the original, for human readers */
     bool source_begin;               /* the begin token precedes a text */
     bool normalize;                  /* embeddings are divided by their L2 norm */
-    int max_tokens;                  /* tokens of a text, special ones included; 0: no limit */
+    int max_tokens;                  /* maximum number of tokens of a text, including special
+                                        tokens; 0 if there is no limit */
     float max_length_factor;         /* maximum number of target tokens per source token; 0 if
                                         unknown */
     struct import_decoding decoding;
@@ -58,8 +59,7 @@ struct import {
     rapt_message *why;
 };
 
-/* ---- fill.c: reads tensors of the file by name; '#' in a name stands for the number of a layer
-   ---- */
+/* ---- fill.c: reads tensors by name; '#' in a name stands for the number of a layer ---- */
 enum import_flags {
     IMPORT_OPTIONAL = 1,  /* filled with 0 if missing */
     IMPORT_TRANSPOSED = 2 /* stored as [columns][rows] */
@@ -76,15 +76,15 @@ struct import_table {
 const struct tensor_entry *rapt__import_find(const struct import *i, const char *name, int layer);
 void rapt__import_use(struct import *i, const struct tensor_entry *entry); /* NULL is allowed */
 /* Makes a model for i->config, still without memory for its parameters, and checks that the tables
-   name a tensor of the right shape for each of them. Returns RAPT_BAD_FILE if a tensor is missing,
-   has the wrong shape, or was not used by any row. */
+   name a tensor of the right shape for each parameter. Returns RAPT_BAD_FILE if a tensor is
+   missing, has the wrong shape, or was not used by any row. */
 rapt_status rapt__import_match(struct import *i, const struct import_table *tables, int count);
 /* Fills the parameters of a matched model. If several rows for the same part name existing tensors,
-   the first is used and the others must be equal to it. Here the budget ends, so everything else
-   about the model, such as its vocabularies, is read before. */
+   the first is used and the others must be equal to it. The parameters are outside the budget, so
+   everything else about the model, such as its vocabularies, must be read before. */
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
-/* The first replaces the number of the layer in a parameter's name by '#' and returns it in *layer;
-   the second does the reverse. */
+/* The first replaces the number of the layer in a parameter's name by '#' and stores the number in
+   `layer`; the second does the reverse. */
 enum { IMPORT_NAME = 160 };
 void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *layer);
 void rapt__import_name(char to[IMPORT_NAME], const char *pattern, int layer);
@@ -107,7 +107,8 @@ struct import_setting {
                          or string; NULL for an object or another array */
     bool string, list;
     int length; /* number of elements of a list */
-    /* Of a list of tokens or of lists of one token; id_count is -1 for any other value. */
+    /* Tokens of a list of tokens, or of a list of lists of one token. id_count is -1 for any other
+       value. */
     int ids[IMPORT_IDS], id_count;
 };
 struct import_settings {
@@ -133,10 +134,10 @@ rapt_status rapt__import_id(struct import *i, const struct import_settings *s, c
 /* Reads true or false. If the key is missing, the value is `otherwise`. */
 rapt_status rapt__import_flag(struct import *i, const struct import_settings *s, const char *key,
                               bool otherwise, bool *value);
-/* Reads a finite number; `otherwise` if the key is missing. */
+/* Reads a finite number. If the key is missing, the value is `otherwise`. */
 rapt_status rapt__import_float(struct import *i, const struct import_settings *s, const char *key,
                                float otherwise, float *value);
-/* Returns the text of a setting that is a list of one string; NULL if it is anything else. */
+/* Returns the text of a setting that is a list of one string, or NULL if it is anything else. */
 const char *rapt__import_only(const struct import_settings *s, const char *key);
 
 /* Returns the tokens in a list of tokens or of lists of one token. *count is 0 if the key is
@@ -144,13 +145,14 @@ const char *rapt__import_only(const struct import_settings *s, const char *key);
 const int *rapt__import_tokens(const struct import_settings *s, const char *key, int *count);
 
 /* ---- marian.c ---- */
-/* Returns the value of a key; NULL: there is none, or it is a list. YAML's other spellings of true
-   and false, such as True, are normalized. */
+/* Returns the value of a key, or NULL if there is none or it is a list. YAML's other spellings of
+   true and false, such as True, are normalized. */
 const char *rapt__import_option(const struct yaml *y, const char *key);
 
 /* ---- decoding.c ---- */
 void rapt__import_marian_decoding(struct import *i);
-/* config: config.json; pad, end: ids of these tokens. RAPT_BAD_FILE: generation_config.json is
+/* Reads generation_config.json or, if it does not exist, the settings of config.json in `config`.
+   `pad` and `end` are the ids of these tokens. Returns RAPT_BAD_FILE if generation_config.json is
    damaged. */
 rapt_status rapt__import_hf_decoding(struct import *i, const struct import_settings *config,
                                      int pad, int end);
@@ -160,12 +162,12 @@ rapt_status rapt__import_hf_decoding(struct import *i, const struct import_setti
    end. */
 rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);
 /* Makes a tokenizer from the names in a file. There must be one name for each row of the table; if
-   there is one name less, the last row becomes <unk>. pieces is a SentencePiece tokenizer, or NULL.
-   Returns RAPT_NO_FILE if the file does not exist. */
+   there is one name fewer, the last row becomes <unk>. pieces is a SentencePiece tokenizer, or
+   NULL. Returns RAPT_NO_FILE if the file does not exist. */
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
 /* Makes a WordPiece tokenizer from the names in a file. Names beyond the table are dropped, and
-   rows without a name are never produced. RAPT_NO_FILE if the file does not exist. */
+   rows without a name are never produced. Returns RAPT_NO_FILE if the file does not exist. */
 rapt_status rapt__import_wordpiece(struct import *i, const char *name, int vocab,
                                    const rapt_wordpiece_options *options,
                                    rapt_tokenizer **tokenizer);
@@ -188,7 +190,7 @@ bool rapt__import_ends(const char *name, const char *end);
 /* Returns whether a name ends with ".gz" and the folder has the same file uncompressed. */
 bool rapt__import_is_twin(const struct import *i, const char *name);
 /* Finds the file that a path names in the model's folder, plain or compressed, and sets `found` to
-   its name. Folders in the path are ignored, in the syntax of any operating system. */
+   its name. Folders in the path, in the syntax of any operating system, are ignored. */
 bool rapt__import_locate(const struct import *i, const char *path, char found[IMPORT_FILE]);
 /* Returns whether a file with this name in the folder of a model may be read as its tensors or
    vocabulary. */
@@ -210,8 +212,7 @@ rapt_status rapt__import_bad(struct import *i, const char *format, ...)
 /* Returns whether the folder has a file with this name. */
 bool rapt__import_has(const struct import *i, const char *name);
 
-/* ---- one function per project: i->file is open; creates configuration, model and tokenizers
-   ---- */
+/* ---- one function per project, which makes model and tokenizers from i->file ---- */
 rapt_status rapt__import_ct2(struct import *i);
 rapt_status rapt__import_marian(struct import *i);
 extern const struct import_row rapt__marian_rows[]; /* [rapt__marian_row_count] */

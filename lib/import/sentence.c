@@ -1,6 +1,6 @@
-/* sentence.c - reads what sentence-transformers stores beside an encoder: modules.json lists the
-   steps from a text to its vector, 1_Pooling/config.json says how rows are pooled, and
-   sentence_bert_config.json how many tokens of a text are read. Without these files rows are
+/* sentence.c - reads the files that sentence-transformers stores with an encoder: modules.json
+   lists the steps from a text to its vector, 1_Pooling/config.json says how rows are pooled, and
+   sentence_bert_config.json says how many tokens of a text are read. Without these files, rows are
    averaged, as sentence-transformers does by default. Source: sentence-transformers 5, models/. */
 #include "import/hf.h"
 
@@ -42,14 +42,15 @@ struct module {
     const char *type, *path; /* NULL until known */
 };
 
-/* Returns whether the type, a class of Python, has this name. */
+/* Returns whether the module's type, which is a Python class, has this name. */
 static bool is_module(const struct module *m, const char *name)
 {
     const char *dot = strrchr(m->type, '.');
     return strcmp(dot ? dot + 1 : m->type, name) == 0;
 }
 
-/* Takes one object of modules.json. Returns false if it is not JSON. */
+/* Takes one object of modules.json. Returns false if it is not a JSON object with a type and a
+   path. */
 static bool take_module(struct json *j, struct module *m)
 {
     *m = (struct module){NULL, NULL};
@@ -97,7 +98,8 @@ static rapt_status read_modules(struct import *i)
 
 /* ---- the limit of a text ---- */
 
-/* Texts have at most max_seq_length tokens, if that is less than the model's positions. */
+/* Reads max_seq_length, the maximum number of tokens of a text. It matters only if it is less than
+   the model's positions. */
 static rapt_status read_limit(struct import *i)
 {
     const char *name = "sentence_bert_config.json";

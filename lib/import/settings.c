@@ -8,7 +8,8 @@
 
 enum { SETTINGS_MAX = 4096 }; /* maximum number of keys in a file */
 
-/* Adds a token to those of a list, unless the text is not that of one. */
+/* Adds a token to those of a list, or sets id_count to -1 if the text is not a token or there are
+   too many. */
 static void add_id(struct import_setting *s, const char *text)
 {
     size_t size = strlen(text);
@@ -19,7 +20,7 @@ static void add_id(struct import_setting *s, const char *text)
         s->ids[s->id_count++] = (int)strtol(text, NULL, 10);
 }
 
-/* Takes an element. If it is a number, or a list of one number, returns its text in *text;
+/* Takes an element. If it is a number, or a list of one number, sets *text to the number's text;
    otherwise skips it and sets *text to NULL. */
 static bool take_element(struct json *j, const char **text)
 {
@@ -41,7 +42,8 @@ static bool take_element(struct json *j, const char **text)
     return rapt__json_want(j, ']');
 }
 
-/* Takes a list: keeps the number of a list [number], and all tokens of a list of tokens. */
+/* Takes a list. Keeps the text of a list of one number or string, and all tokens of a list of
+   tokens. */
 static bool take_list(struct json *j, struct import_setting *s)
 {
     s->list = true, s->id_count = 0;

@@ -42,8 +42,8 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
    dropped and rows without a name are never generated. */
 enum fit { FIT_EXACT, FIT_ANY };
 
-/* How the tokenizer of a list splits text: by a SentencePiece model, by WordPiece, or (both NULL)
-   at spaces. */
+/* How the tokenizer of a list splits text: with a SentencePiece model, with WordPiece, or, if both
+   are NULL, at spaces. */
 struct splitter {
     const rapt_tokenizer *pieces;
     const rapt_wordpiece_options *words;
@@ -211,8 +211,8 @@ static rapt_status take_names(struct import *i, struct found_files *files)
     return RAPT_OK;
 }
 
-/* Opens one vocabulary as a tokenizer. side is "source" or "target", which is the name of the
-   SentencePiece model that belongs to a list of names. */
+/* Opens one vocabulary as a tokenizer. side is "source" or "target", which is also the name,
+   without .spm, of the SentencePiece model that belongs to a list of names. */
 static rapt_status open_vocabulary(struct import *i, const char *name, const char *side, int vocab,
                                    rapt_tokenizer **tokenizer)
 {

@@ -194,7 +194,8 @@ static void test_order(void **state)
         rapt_model_free(read);
         folder_without_memory(folder);
         if (i == 3) folder_text(folder, settings[i], "max-length-factor: much\n");
-        if (i == 3) folder_refused(folder, "decoder.yml: max-length-factor is much, not above 0");
+        if (i == 3)
+            folder_refused(folder, "decoder.yml: max-length-factor is much; it must be above 0");
         snprintf(path, sizeof path, "%s/%s", folder, settings[i]);
         unlink(path);
     }
