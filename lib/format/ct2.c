@@ -28,7 +28,7 @@ enum {
 static const char *const types[] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
 static const char scale_suffix[] = "_scale";
 static const char *const weight_suffixes[] = {"weight", "kernel:0",
-                                              "w_embs:0"}; /* how version 1 names weights */
+                                              "w_embs:0"}; /* the last two occur in version 1 */
 
 int rapt__ct2_type(const char *dtype)
 {
@@ -193,7 +193,7 @@ static rapt_status take_aliases(struct ct2_reading *r)
         const char *name = take_string(r, "the variable of an alias");
         if (c->status != RAPT_OK) break;
         size_t all = file->count;
-        file->count = variables; /* only the variables are searched, which are sorted */
+        file->count = variables; /* search only the variables, which are sorted */
         const struct tensor_entry *of = rapt__tensors_find(file, name);
         file->count = all;
         if (!of)

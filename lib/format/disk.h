@@ -25,12 +25,12 @@ struct disk_source {
     int file;                   /* open file, or -1 if the source is not a file */
     const unsigned char *bytes; /* [size] bytes in memory; NULL if it is not in memory */
     rapt_reader reader;         /* used if there is neither a file nor bytes */
-    uint64_t size;              /* time at which the source was opened */
+    uint64_t size;              /* in bytes, when the source was opened */
     struct shown label;
     const char *path;      /* path given to open, owned by the caller; NULL if none */
     unsigned char *memory; /* [memory_size] bytes owned by the source; NULL if none */
     size_t memory_size;
-    rapt_allocator allocator; /* allocated memory */
+    rapt_allocator allocator; /* allocator of `memory` */
 };
 rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why);
 /* Opens a file like rapt__disk_open and adds its size to the allocator's budget, but inflates a
@@ -60,10 +60,10 @@ enum { DISK_NAME = 4096 }; /* maximum size of a path, including its 0 */
    any time to leave the folder unchanged. After a failed begin or commit there is nothing to
    cancel. Begin removes temporary files that killed writers left in the folder. */
 struct disk_target {
-    int file, folder; /* open; -1 if closed. On Windows `folder` is unused, and names are full
-                         paths */
+    int file, folder; /* descriptors, or -1 if closed. On Windows `folder` is unused, and names are
+                         full paths */
     int mode;         /* permissions of the old file, or -1 */
-    uint64_t written; /* bytes passed to write, or unused on Windows */
+    uint64_t written; /* number of bytes passed to write; unused on Windows */
     char name[DISK_NAME], temporary[DISK_NAME];
     struct shown label;
 };
@@ -72,8 +72,8 @@ rapt_status rapt__disk_write(struct disk_target *target, const void *data, size_
                              rapt_message *why);
 rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why);
 void rapt__disk_cancel(struct disk_target *target);
-/* Removes the name of the temporary file, so that the file disappears when it is closed. It can no
-   longer be committed. */
+/* Removes the name of the temporary file, so that the file disappears when it is closed. The target
+   can no longer be committed. */
 void rapt__disk_unname(struct disk_target *target);
 
 /* ---- folders: posix/list.c or windows/list.c ---- */

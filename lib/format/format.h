@@ -39,7 +39,7 @@ struct tensor_entry {
     size_t begin, end;  /* offsets in the data; end - begin is the size of count elements */
     size_t scales;      /* number of scales, a divisor of count; 0 if not quantized */
     size_t scale_begin; /* if scales > 1: offset of the F32 scales in the data */
-    float scale;        /* if scales == 1 */
+    float scale;        /* the scale, if scales == 1 */
     float alpha;        /* quantization scale of the rows that are multiplied by this matrix; 0 if
                            unknown */
     unsigned part;      /* number of the part of the file that contains its bytes; 0 is the main
@@ -118,13 +118,15 @@ int rapt__tensors_metadata_count(const struct tensor_file *file);
 const struct tensor_metadata *rapt__tensors_metadata_at(const struct tensor_file *file, int index);
 const char *rapt__tensors_metadata(const struct tensor_file *file, const char *key);
 
-/* ---- elements.c: reads elements [first, first + count) of an entry of this file, without
-   allocating ---- Returns RAPT_BAD_ARGUMENT if the entry has fewer. Reading part of a transposed
-   entry costs as much as reading all of it, so read it in one call. */
+/* ---- elements.c ---- */
+
+/* These functions read elements [first, first + count) of an entry of this file without allocating
+   memory. They return RAPT_BAD_ARGUMENT if the entry has fewer. Reading part of a transposed entry
+   costs as much as reading all of it, so read it in one call. */
 
 /* Reads F32, F16, BF16, F64 (including NaN and infinity) and quantized integers as float. Returns
    RAPT_BAD_FILE for integers without scales or another dtype, which the message names, and for a
-   scale that is not positive and finite. */
+   scale that is not positive or whose inverse is not finite. */
 rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tensor_entry *entry,
                                size_t first, size_t count, float *data, rapt_message *why);
 /* Reads stored integers of up to 64 bits, signed or unsigned, and BOOL, without applying scales.

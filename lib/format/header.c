@@ -3,10 +3,11 @@
 
        entry = {"dtype": text, "shape": [d0, d1, ..], "data_offsets": [begin, end]}
 
-   Each entry must have these three keys once. Its dtype must be known, it has at most TENSOR_RANK
-   dimensions whose product does not overflow, and end - begin is the product times the size of an
-   element. Names must be unique, and the entries, sorted by begin, must cover the data exactly.
-   Source: the format section of the safetensors README (Hugging Face, version 0.5). */
+   Each entry must have each of these three keys once. Its dtype must be known. It must have at most
+   TENSOR_RANK dimensions, whose product must not overflow, and end - begin must be the product
+   times the size of an element. Names must be unique, and the entries, sorted by begin, must cover
+   the data exactly. Source: the format section of the safetensors README (Hugging Face, version
+   0.5). */
 #include "tensors.h"
 
 #include "dtype.h"
@@ -35,7 +36,7 @@ static rapt_status bad_entry(const struct header_reading *r, const char *name, c
 
 /* ---- one entry ---- */
 
-/* [d0, d1, ..] */
+/* Reads [d0, d1, ..]. */
 static rapt_status read_shape(struct header_reading *r, struct tensor_entry *entry)
 {
     struct json *json = &r->json;
@@ -59,7 +60,7 @@ static rapt_status read_shape(struct header_reading *r, struct tensor_entry *ent
     return RAPT_OK;
 }
 
-/* [begin, end] */
+/* Reads [begin, end]. */
 static rapt_status read_offsets(struct header_reading *r, struct tensor_entry *entry)
 {
     struct json *json = &r->json;
@@ -75,7 +76,7 @@ static rapt_status read_offsets(struct header_reading *r, struct tensor_entry *e
     return RAPT_OK;
 }
 
-/* "F32"; check_entry replaces the string with the name in the table */
+/* Reads a string, such as "F32", which check_entry replaces with the name in the table. */
 static rapt_status read_dtype(struct header_reading *r, struct tensor_entry *entry)
 {
     entry->dtype = rapt__json_string(&r->json);
@@ -89,7 +90,7 @@ static const struct {
 } keys[] = {{"dtype", read_dtype}, {"shape", read_shape}, {"data_offsets", read_offsets}};
 enum { KEYS = sizeof keys / sizeof *keys };
 
-/* {key: value, ..} in any order; unknown keys are ignored */
+/* Reads {key: value, ..} in any order and ignores unknown keys. */
 static rapt_status read_keys(struct header_reading *r, struct tensor_entry *entry)
 {
     struct json *json = &r->json;
@@ -145,7 +146,7 @@ static rapt_status read_entry(struct header_reading *r, const char *name)
 
 /* ---- metadata ---- */
 
-/* {text: text, ..}, or null */
+/* Reads {text: text, ..} or null. */
 static rapt_status read_metadata(struct header_reading *r)
 {
     struct tensor_file *file = r->file;

@@ -1,11 +1,11 @@
 /* inflate.c - inflates deflated members of zip files, and gzip files, with zlib and the caller's
-   memory. */
+   allocator. */
 #include "zip.h"
 
 #include <string.h>
 
 /* A gzip file may inflate to RATIO times its size plus GZIP_MORE bytes. Compression shrinks models
-   by a quarter, and vocabularies and shortlists to a half or a third. */
+   to about three quarters of their size, and vocabularies and shortlists to a half or a third. */
 enum { RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* size of header and trailer */ };
 
 #ifdef RAPT_HAVE_ZLIB
@@ -15,11 +15,11 @@ enum { RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* size of header and trail
 #include <stddef.h>
 #include <zlib.h>
 
-/* Bytes of input and of output per call of zlib. */
+/* Maximum number of bytes of input and of output per call of zlib. */
 enum { AT_ONCE = 16384, INFLATED_MAX = 1 << 30 };
 
-/* Allocates memory for zlib, which frees without a size. The size is therefore stored before the
-   memory. */
+/* Allocates memory for zlib. Because zlib does not pass the size when it frees memory, the size is
+   stored in front of the memory. */
 static void *zlib_allocate(void *user, unsigned items, unsigned size)
 {
     size_t bytes;
@@ -59,7 +59,7 @@ static void drop(struct deflated *d)
     d->data = NULL, d->capacity = 0;
 }
 
-/* Makes room for more of the declared bytes; for at least one byte even if 0 are declared. */
+/* Makes room for more of the declared bytes, or for one byte if 0 are declared. */
 static rapt_status grow(struct deflated *d, rapt_message *why)
 {
     enum { START = 1 << 16 };

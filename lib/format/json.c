@@ -78,7 +78,7 @@ bool rapt__json_number(struct json *json, uint64_t *value)
     size_t start = json->at;
     uint64_t sum = 0;
     int c = peek(json);
-    if (c < '0' || c > '9') return fail_json(json, "an integer expected");
+    if (c < '0' || c > '9') return fail_json(json, "integer expected");
     for (; c >= '0' && c <= '9'; json->at++, c = peek(json)) {
         uint64_t digit = (uint64_t)(c - '0');
         if (sum > (UINT64_MAX - digit) / 10)
@@ -110,7 +110,8 @@ static bool copy_one(struct json *json, char a, char b)
     return true;
 }
 
-/* The comma, colon or bracket before a number leaves room for the 0 after its copy. */
+/* Copies the number to the front of the text. The comma, colon or bracket before the number leaves
+   room for the 0 after the copy. */
 const char *rapt__json_number_text(struct json *json)
 {
     if (json->error) return NULL;
@@ -125,7 +126,7 @@ const char *rapt__json_number_text(struct json *json)
         if (!copy_one(json, '+', '+')) copy_one(json, '-', '-');
         good = copy_digits(json) > 0;
     }
-    if (!good || json->used == json->at) return fail_json(json, "a number expected"), NULL;
+    if (!good || json->used == json->at) return fail_json(json, "number expected"), NULL;
     json->text[json->used++] = 0;
     return (const char *)json->text + start;
 }
@@ -212,7 +213,7 @@ static bool take_utf8(struct json *json, uint32_t *code)
 
 const char *rapt__json_string(struct json *json)
 {
-    if (!rapt__json_next(json, '"')) return fail_json(json, "a string expected"), NULL;
+    if (!rapt__json_next(json, '"')) return fail_json(json, "string expected"), NULL;
     size_t start = json->used;
     for (int c = peek(json); c != '"'; c = peek(json)) {
         uint32_t code = 0;
@@ -241,7 +242,7 @@ const char *rapt__json_word(struct json *json)
         json->at += size;
         return words[i];
     }
-    return fail_json(json, "a value expected"), NULL;
+    return fail_json(json, "value expected"), NULL;
 }
 
 /* ---- skipping values ---- */

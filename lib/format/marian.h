@@ -21,18 +21,18 @@ struct marian_type {
 };
 const struct marian_type *rapt__marian_type(uint64_t code); /* returns NULL for an unknown code */
 
-/* Return whether Marian's converter quantizes a matrix of this name, and whether it then stores it
-   column by column. */
+/* Return whether Marian's converter quantizes a matrix with this name, and whether it then stores
+   it column by column. */
 bool rapt__marian_narrow(const char *name);
 bool rapt__marian_transposed(const char *name);
 
 /* Attaches the alphas to the matrices of a sorted file. */
 rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why);
 
-/* Suffix that, added to the name of a matrix, names the scale with which the rows multiplied by it
-   are quantized. */
+/* The name of a matrix, followed by this suffix, is the name of its alpha: the scale with which the
+   rows multiplied by the matrix are quantized. */
 #define MARIAN_ALPHA "_QuantMultA"
-/* Prefix of the name of an item that is text instead of a tensor. */
+/* Prefix of the names of items that are texts, not tensors. */
 #define MARIAN_SPECIAL "special:"
 
 #endif

@@ -17,7 +17,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { HEADER_MAX = 1024 }; /* maximum size of a header: a shape has at most 8 dimensions */
+enum { HEADER_MAX = 1024 }; /* maximum size of a header; enough for 8 dimensions */
 
 static const char suffix[] = ".npy";
 
@@ -109,7 +109,7 @@ static rapt_status take_order(struct npy_reading *r)
     return bad_array(r, "has a fortran_order that is neither True nor False");
 }
 
-/* (), (3,), (3, 4) */
+/* Reads a shape, such as (), (3,) or (3, 4). */
 static rapt_status take_shape(struct npy_reading *r)
 {
     struct tensor_entry *entry = r->entry;

@@ -15,8 +15,8 @@
 
 enum {
     FIRST_BYTES = 9, /* number of bytes examined */
-    VERSION_MAX = 64 /* largest version of CTranslate2; its reader rejects versions that it does not
-                        know */
+    VERSION_MAX = 64 /* largest version recognized as CTranslate2's; its reader rejects versions
+                        that it does not know */
 };
 
 static const char *const names[] = {

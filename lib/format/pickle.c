@@ -128,7 +128,7 @@ static rapt_status take_line(struct pickle_reading *r, struct pickle_value *line
     return RAPT_OK;
 }
 
-/* Copies a string for a message, replacing all but printable ASCII with '?'. */
+/* Copies a string for a message, replacing everything except visible ASCII characters with '?'. */
 static void show_text(char shown[64], const char *text, size_t size)
 {
     size_t used = rapt__min_size(size, 63);
@@ -198,7 +198,7 @@ static bool holds(const struct pickle *p, const struct pickle_value *tuple,
     return true;
 }
 
-/* (storage, offset, shape, strides, requires_grad, hooks) */
+/* Pushes a tensor. The arguments are (storage, offset, shape, strides, requires_grad, hooks). */
 static rapt_status rebuild_tensor(struct pickle_reading *r, const struct pickle_value *arguments)
 {
     static const enum pickle_kind kinds[] = {PICKLE_STORAGE, PICKLE_NUMBER, PICKLE_TUPLE,
@@ -211,7 +211,8 @@ static rapt_status rebuild_tensor(struct pickle_reading *r, const struct pickle_
         r, (struct pickle_value){.kind = PICKLE_TENSOR, .first = arguments->first});
 }
 
-/* (tensor, requires_grad, hooks), optionally a state; the result is the tensor */
+/* Pushes the tensor of a parameter. The arguments are (tensor, requires_grad, hooks), optionally
+   followed by a state. */
 static rapt_status rebuild_parameter(struct pickle_reading *r, const struct pickle_value *arguments,
                                      size_t count)
 {
@@ -244,7 +245,8 @@ static rapt_status apply(struct pickle_reading *r)
     return rapt__pickle_fail(r, "the type of a storage is called with arguments");
 }
 
-/* ('storage', type, key, device, elements), optionally a view, which must be None */
+/* Replaces a persistent id by the storage that it describes. The id is ('storage', type, key,
+   device, elements), optionally followed by a view, which must be None. */
 static rapt_status push_storage(struct pickle_reading *r)
 {
     static const enum pickle_kind kinds[] = {PICKLE_TEXT, PICKLE_GLOBAL, PICKLE_TEXT,

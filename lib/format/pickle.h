@@ -41,7 +41,7 @@ struct pickle_values {
     struct pickle_value *values;
     size_t count, capacity;
 };
-struct pickle { /* initialized as {allocator, label, why} */
+struct pickle { /* initialize with {allocator, label, why} */
     rapt_allocator allocator;
     const char *label;
     rapt_message *why;

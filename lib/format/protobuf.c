@@ -1,7 +1,7 @@
-/* protobuf.c - reads a Protocol Buffers message field by field: a varint with number and wire type,
-   followed by a value. Every length is checked against the number of bytes left. Groups (wire types
-   3 and 4), a deprecated feature and the only one that would need recursion, are rejected. Source:
-   protobuf.dev, "Encoding". */
+/* protobuf.c - reads a Protocol Buffers message field by field. A field is a varint that holds the
+   field's number and wire type, followed by a value. Every length is checked against the number of
+   bytes left. Groups (wire types 3 and 4), a deprecated feature and the only one that would need
+   recursion, are rejected. Source: protobuf.dev, "Encoding". */
 #include "format/protobuf.h"
 
 #include <string.h>

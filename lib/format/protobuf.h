@@ -27,11 +27,11 @@ struct protobuf_field {
     size_t size;
 };
 
-/* Reads the next field. Returns false at the end of the message, or if the message is damaged; then
-   `error` is set. */
+/* Reads the next field. Returns false at the end of the message, or if the message is damaged, in
+   which case `error` is set. */
 bool rapt__protobuf_next(struct protobuf *message, struct protobuf_field *field);
 
-/* Returns the value of a fixed32 field as float. */
+/* Returns the value of a fixed32 field as a float. */
 float rapt__protobuf_float(const struct protobuf_field *field);
 
 #endif

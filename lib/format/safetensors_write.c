@@ -1,5 +1,5 @@
 /* safetensors_write.c - writes F32 tensors and metadata as a safetensors file, either atomically to
-   a path or in order to a writer that the caller supplies.
+   a path, or sequentially to a writer that the caller supplies.
 
    Spaces after the JSON make n + 8 a multiple of 64, so that the data begins on a cache line. The
    reader's parser checks the header before the first byte is written, so every file that is written
@@ -181,7 +181,7 @@ static rapt_status send(const struct tensor_sink *to, const void *data, size_t c
     return rapt__fail(why, RAPT_NO_FILE, "model of a writer: %zu bytes cannot be written", count);
 }
 
-/* chunk: [CHUNK] */
+/* Sends all elements of a source. chunk[CHUNK] is workspace. */
 static rapt_status send_source(const struct tensor_sink *to, const struct tensor_source *source,
                                float *chunk, rapt_message *why)
 {

@@ -113,7 +113,7 @@ static rapt_status make_path(const struct shards_reading *r, const char *name, c
     return RAPT_OK;
 }
 
-/* Checks that entries `first` .. `end` of the index are exactly the tensors of a shard. */
+/* Checks that entries first .. end - 1 of the index are exactly the tensors of a shard. */
 static rapt_status check_names(const struct shards_reading *r, const struct tensor_file *shard,
                                size_t first, size_t end)
 {
@@ -152,7 +152,7 @@ static rapt_status take_shard(struct shards_reading *r, struct tensor_file *shar
     rapt_status status = check_names(r, shard, first, end);
     if (status == RAPT_OK) status = take_part(r, &shard->main, &main);
     for (size_t i = 0; i < shard->part_count && status == RAPT_OK; i++)
-        status = take_part(r, &shard->parts[i], &more); /* this is main + 1 + i */
+        status = take_part(r, &shard->parts[i], &more); /* `more` is main + 1 + i */
     for (size_t i = first; i < end && status == RAPT_OK; i++) {
         struct tensor_entry entry = *rapt__tensors_find(shard, r->entries[i].tensor);
         entry.name = r->entries[i].tensor;

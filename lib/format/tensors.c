@@ -1,5 +1,5 @@
-/* tensors.c - an open file of tensors: opening with a reader, adding, sorting and finding entries
-   and metadata, closing. */
+/* tensors.c - opens a file of tensors with a reader, adds, sorts and finds entries and metadata,
+   and closes the file. */
 #include "tensors.h"
 
 #include <stdlib.h>

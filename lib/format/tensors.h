@@ -13,7 +13,7 @@ enum { HEADER_LIMIT = 100000000, PREFIX = 8 };
 /* A source of bytes that entries refer to. */
 struct tensor_part {
     struct disk_source source;
-    uint64_t data_at; /* offset of the data, relative to which entries count their bytes */
+    uint64_t data_at; /* offset of the data, to which the offsets of entries are relative */
     void *memory;     /* [memory_size] bytes of the source, owned by the part; NULL if none */
     size_t memory_size;
 };
@@ -24,12 +24,12 @@ struct tensor_file {
     struct tensor_part main;
     struct tensor_part *parts; /* [part_count] parts for entry->part 1, 2, ..; 0 is main */
     size_t part_count, part_capacity;
-    char *header; /* [header_size] the JSON, followed by the strings decoded from it */
+    char *header; /* [header_size] JSON; its front is overwritten with decoded strings */
     size_t header_size;
     struct string_pool pool; /* all other strings */
-    size_t count, capacity;  /* size of entries, which are sorted by name */
+    size_t count, capacity;  /* number of entries, sorted by name */
     struct tensor_entry *entries;
-    size_t metadata_count, metadata_capacity; /* size of metadata, which are sorted by key */
+    size_t metadata_count, metadata_capacity; /* number of metadata items, sorted by key */
     struct tensor_metadata *metadata;
 };
 

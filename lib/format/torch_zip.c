@@ -1,5 +1,5 @@
-/* torch_zip.c - reads a file of torch.save since PyTorch 1.6, a zip file that contains a state
-   dict.
+/* torch_zip.c - reads a file written by torch.save since PyTorch 1.6, a zip file that contains a
+   state dict.
 
        NAME/data.pkl         a pickle: keys, and each tensor's storage, offset, shape and strides
        NAME/data/KEY         the bytes of a storage
@@ -105,7 +105,7 @@ static rapt_status read_dict(struct torch_reading *r, const struct zip_member *m
     if (status == RAPT_OK) status = read_member(r, member, bytes);
     if (status == RAPT_OK) status = rapt__pickle_run(&r->pickle, *bytes, (size_t)member->size);
     if (status == RAPT_OK && r->pickle.at != member->size)
-        status = rapt__fail(r->why, RAPT_BAD_FILE, "%s: %s continues after its end at byte %zu",
+        status = rapt__fail(r->why, RAPT_BAD_FILE, "%s: %s has bytes after its end at byte %zu",
                             r->pickle.label, pickle_name, r->pickle.at);
     return status == RAPT_OK ? rapt__torch_add(r, (size_t)member->size) : status;
 }

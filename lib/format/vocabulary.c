@@ -151,7 +151,7 @@ static rapt_status take_yaml_line(struct vocabulary_reading *r, char *at, char *
     return status == RAPT_OK ? add_word(r, token, id) : status;
 }
 
-/* Returns whether lines end with CR LF. If some do not, a CR before LF is part of a token. */
+/* Returns whether all lines end with CR LF. If some do not, a CR before LF is part of a token. */
 static bool has_carriage_returns(const char *at, const char *end)
 {
     for (const char *newline; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1)
@@ -190,7 +190,8 @@ static char *skip_space(struct vocabulary_reading *r, char *at, const char *end)
     return at;
 }
 
-/* Returns the colon after a plain token: before white space, ',' or '}'. NULL if there is none. */
+/* Returns the colon after a plain token, which is followed by white space, ',' or '}', or NULL if
+   there is none. */
 static char *flow_colon(char *at, const char *end)
 {
     for (; at < end && !strchr(",{}[]\n", *at); at++)
@@ -198,7 +199,7 @@ static char *flow_colon(char *at, const char *end)
     return NULL;
 }
 
-/* Reads one "token: number" and moves *at after it. */
+/* Reads one "token: number" and moves *at past it. */
 static rapt_status take_flow_word(struct vocabulary_reading *r, char **at, char *end)
 {
     char *newline = memchr(*at, '\n', (size_t)(end - *at)), *colon = *at, *token = *at;

@@ -18,7 +18,8 @@ struct vocabulary;
    size of the file. */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);
-/* The same for a file in memory. A YAML file that begins with '{' or '[' is read as JSON. */
+/* Does the same for a file in memory. YAML that begins with '[', or with '{' and a double quote, is
+   read as JSON. */
 rapt_status rapt__vocabulary_open_memory(struct vocabulary **vocabulary, const void *bytes,
                                          size_t size, enum vocabulary_form form,
                                          const rapt_allocator *allocator, rapt_message *why);

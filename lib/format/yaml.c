@@ -24,7 +24,7 @@ struct yaml {
 struct yaml_reading {
     struct yaml *yaml;
     struct shown label;
-    size_t indent;     /* of the elements of the last list in lines */
+    size_t indent;     /* indentation of the elements of the last list without brackets */
     size_t line, head; /* `line` counts from 1; `head` is the index of the last key's item, plus
                           1 */
     bool closed;       /* the last key's list was in brackets */
@@ -115,7 +115,7 @@ static rapt_status take_scalar(struct yaml_reading *r, char *at, char *end, char
 }
 
 /* Reads one element of a list in brackets and the ',' or ']' after it, which the 0 of a plain
-   element may overwrite. *more is set if it was a ','. */
+   element may overwrite. *more receives whether it was a ','. */
 static rapt_status take_flow_element(struct yaml_reading *r, char **at, char *end, bool *more)
 {
     const char *error = NULL;
@@ -140,7 +140,7 @@ static rapt_status take_flow_element(struct yaml_reading *r, char **at, char *en
     return add_element(r, value, quoted);
 }
 
-/* Reads [scalar, ..] or {} after a key. `at` points after the bracket. */
+/* Reads [scalar, ..] or {} after a key. `at` points after the opening bracket. */
 static rapt_status take_flow(struct yaml_reading *r, char *at, char *end, char close)
 {
     r->yaml->items[r->head - 1].value = NULL;

@@ -16,10 +16,10 @@ struct yaml_item {
 };
 struct yaml;
 
-/* The bytes are copied. label names the text in messages, "label: line N: what is wrong". Returns
-   RAPT_BAD_FILE if the text is damaged, is not UTF-8, has a key twice, or contains something that
-   Marian does not write: anchors, aliases, tags, nested mappings or lists, or texts of several
-   lines. Memory is proportional to size. */
+/* Parses a YAML text, whose bytes are copied. label names the text in messages: "label: line N:
+   what is wrong". Returns RAPT_BAD_FILE if the text is damaged, is not UTF-8, has a key twice, or
+   contains something that Marian does not write: anchors, aliases, tags, nested mappings or lists,
+   or texts of several lines. Memory is proportional to size. */
 rapt_status rapt__yaml_open(struct yaml **yaml, const void *bytes, size_t size, const char *label,
                             const rapt_allocator *allocator, rapt_message *why);
 void rapt__yaml_close(struct yaml *yaml); /* NULL is allowed */
@@ -31,7 +31,7 @@ const struct yaml_item *rapt__yaml_at(const struct yaml *yaml, int index);
    elements of a list follow their head. */
 const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key);
 
-/* ---- scalar.c: for readers of lines ---- */
+/* ---- scalar.c: scalars, for parsers that read line by line ---- */
 
 /* Reads the quoted scalar at *at, decodes it in place, appends a 0, and moves *at past it. Returns
    NULL and sets *error if it does not end before `end`, has an unknown escape or contains a 0. */

@@ -1,10 +1,11 @@
 /* zip.c - reads the directory of a zip file. Every offset and length is checked against the file,
    and no two members may share a byte.
 
-   The file ends with a record of 22 bytes and a comment. This is preceded by a zip64 record and its
-   locator if numbers exceed 32 bits, or always (PyTorch). The directory has 46 bytes plus name,
-   extra fields and comment for each member. The bytes of a member are preceded by a header of 30
-   bytes, its name and extra fields. Source: APPNOTE.TXT 6.3.10 (PKWARE), sections 4.3 and 4.5.3. */
+   The file ends with a record of 22 bytes and a comment. If a number exceeds 32 bits, and always in
+   files of PyTorch, a zip64 record and its locator precede the record. The directory has 46 bytes
+   plus name, extra fields and comment for each member. The bytes of a member are preceded by a
+   header of 30 bytes, its name and extra fields. Source: APPNOTE.TXT 6.3.10 (PKWARE), sections 4.3
+   and 4.5.3. */
 #include "zip.h"
 
 #include "cursor.h"

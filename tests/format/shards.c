@@ -111,7 +111,7 @@ static void test_refused(void **state)
          "this is neither a model nor an index of shards"},
         {"{\"other\": {}}", "this is neither a model nor an index of shards"},
         {"{\"metadata\": {\"a\": true, \"b\": {\"c\": [null, 1]}}, \"weight_map\": {}}", NULL},
-        {"{\"metadata\": {\"a\": yes}, \"weight_map\": {}}", "a value expected"},
+        {"{\"metadata\": {\"a\": yes}, \"weight_map\": {}}", "value expected"},
         {"{\"metadata\": {}}", "this is neither a model nor an index of shards"},
         {"{\"weight_map\": {}} x", "there is text"},
         {"{\"weight_map\": {}", "',' or '}' expected"},

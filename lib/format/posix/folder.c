@@ -2,7 +2,8 @@
 
    A writer holds a shared lock (flock) on the folder while the folder is open, and the kernel
    releases the lock when a process dies. A process that gets the exclusive lock therefore knows
-   that nobody is writing there, and that killed writers left all temporary files in the folder. */
+   that nobody is writing there, and that all temporary files in the folder were left by killed
+   writers. */
 #define _DEFAULT_SOURCE
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64

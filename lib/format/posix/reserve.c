@@ -1,5 +1,5 @@
-/* reserve.c - checks whether a file may be as large as it is to become: by the limit of the process
-   and, before the file is written, by the space on the disk. */
+/* reserve.c - checks whether a file of a given size can be written, by the process's limit on file
+   sizes and, before writing begins, by the free space on the disk. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 
@@ -28,7 +28,7 @@ static int allocate(int file, off_t size)
 }
 #endif
 
-/* Returns the largest size that the process may give to a file. */
+/* Returns the maximum size of a file that the process may write. */
 static uint64_t largest_size(void)
 {
     struct rlimit limit;
@@ -43,8 +43,7 @@ bool rapt__file_exceeds_limit(uint64_t size, uint64_t more)
 }
 
 /* Checks the limit on file sizes and the number of free blocks, then allocates the space, because
-   only an allocation takes quotas and reserved blocks into account. Returns 0 or a value of
-   errno. */
+   only an allocation takes quotas and reserved blocks into account. Returns 0 or an errno value. */
 int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size)
 {
     struct statvfs disk;

@@ -17,7 +17,7 @@ static bool folder_of(const char *path, wchar_t folder[DISK_NAME])
     return end != NULL;
 }
 
-/* Joins folder and name to a path. Returns false if it is too long. */
+/* Joins folder and name into a path. Returns false if it is too long. */
 static bool join_path(const wchar_t *folder, const wchar_t *name, wchar_t path[DISK_NAME])
 {
     size_t length = wcslen(folder), more = wcslen(name);
@@ -62,8 +62,9 @@ void rapt__folder_enter(const char *path)
     FindClose(list);
 }
 
-/* Creates a file that other processes may read, because it gets its final name while it is open,
-   but not remove. DELETE access allows us to rename it or to mark it for removal. */
+/* Creates a file that other processes may read but not remove. They must be able to read it,
+   because it gets its final name while it is open. DELETE access allows us to rename it or to mark
+   it for removal. */
 static int create_temporary(const wchar_t *path)
 {
     HANDLE handle = CreateFileW(path, GENERIC_WRITE | DELETE, FILE_SHARE_READ, NULL, CREATE_NEW,

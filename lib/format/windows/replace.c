@@ -14,8 +14,8 @@
 
 enum { AT_ONCE = 1 << 30 }; /* maximum bytes written in one call */
 
-/* Checks that `wide` names a regular file, and replaces it by its path without links; or checks
-   that there is no such file. */
+/* If the file exists, checks that it is a regular file, and replaces `wide` by its path without
+   links. */
 static rapt_status examine(const struct disk_target *target, wchar_t wide[DISK_NAME],
                            rapt_message *why)
 {
@@ -127,7 +127,7 @@ rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why)
     return status;
 }
 
-/* Marks the file for deletion when it is closed. */
+/* Marks the file to be deleted when it is closed. */
 void rapt__disk_unname(struct disk_target *target)
 {
     FILE_DISPOSITION_INFO gone = {.DeleteFile = TRUE};

@@ -20,8 +20,8 @@ HANDLE rapt__handle(int file);
    ignored. */
 void rapt__folder_enter(const char *path);
 
-/* Creates an empty file in the folder with a unique name, returned as a full path. Returns its
-   descriptor, or -1; errno holds the reason. */
+/* Creates an empty file with a unique name in the folder, and stores its full path in `temporary`.
+   Returns its descriptor, or -1; errno holds the reason. */
 int rapt__folder_create(const char *path, char temporary[DISK_NAME]);
 
 #endif
