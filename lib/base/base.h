@@ -201,7 +201,8 @@ size_t rapt__near_size(void);
 bool rapt__third_level_far(void); /* true if all cores of a die share one L3 cache (Intel) */
 int rapt__first_level_ways(void); /* associativity of the L1 data cache */
 /* Returns true if a few floats from each of `rows` rows, `stride` floats apart, would occupy more
-   than half of the L2 cache: if the stride is a power of two, the rows map to few of its sets. */
+   than half of the L2 cache: if the stride is a multiple of a large power of two, the rows map to
+   few of its sets. */
 bool rapt__rows_collide(ptrdiff_t stride, int rows);
 /* Returns true if a register tile that reads a line from each of `rows` rows needs more than 1.5
    times as many ways as the sets of the L1 cache have. */
@@ -240,8 +241,8 @@ typedef void rapt__work(struct team *team, void *argument);
 int rapt__team_size(int threads);
 void rapt__team_run(int threads, rapt__work *work, void *argument);
 void rapt__team_barrier(struct team *team);
-/* Waits a little, for loops that poll memory between barriers. Waits longer as `attempt` (0, 1, 2,
-   ...) grows. */
+/* Waits briefly in a loop that polls memory between barriers. The wait gets longer as `attempt` (0,
+   1, 2, ...) grows. */
 void rapt__team_backoff(int attempt);
 int rapt__team_take(struct team *team); /* returns 0, 1, 2, ... since the last barrier, each number
                                            once */

@@ -21,7 +21,8 @@ void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uin
     out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
 
-static double to_unit(uint32_t high, uint32_t low) /* returns 53 random bits in [0, 1) */
+/* Returns a number in [0, 1) that is made of 53 random bits. */
+static double to_unit(uint32_t high, uint32_t low)
 {
     return (double)(((uint64_t)high << 32 | low) >> 11) * 0x1p-53;
 }

@@ -200,7 +200,7 @@ static bool workers_have_stack(void)
     return atomic_load_explicit(&workers_stack, memory_order_relaxed) != STACK_SMALL;
 }
 
-/* Spins up to the member's limit. Returns true if all other members have arrived. */
+/* Spins up to the member's limit. Returns true if all members have arrived in that time. */
 static bool spin(struct team *team, unsigned phase)
 {
     for (int i = 0; i < team->spin_limit; i++) {
