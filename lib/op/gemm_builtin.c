@@ -1,4 +1,4 @@
-/* gemm_builtin.c - c = a b with a team, by the kernels of lib/kernel/gemm.c.
+/* gemm_builtin.c - c = a b with a team, computed by the kernels in lib/kernel/gemm.c.
 
    c is divided into units of some rows and some panels of columns, which members take by tickets.
    Within a unit the depth is divided into blocks, each of which is added to the sums so far. No

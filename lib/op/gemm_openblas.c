@@ -1,4 +1,5 @@
-/* gemm_openblas.c - c = a b by OpenBLAS, with a team. This is the only file that uses OpenBLAS.
+/* gemm_openblas.c - c = a b with a team, computed by OpenBLAS. This is the only file that uses
+   OpenBLAS.
 
    OpenBLAS is loaded on first request and stays loaded; it is not mapped into programs that never
    request it. Loading it takes hundreds of megabytes of address space. If less is available,

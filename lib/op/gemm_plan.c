@@ -13,7 +13,8 @@ enum {
     READ_PANELS = 1,                             /* cost of reading a unit's rows of a, as a number
                                                     of panels that could be multiplied in the same
                                                     time */
-    COPY_EVEN = 256, /* a is read in place unless its rows are a multiple of this apart */
+    COPY_EVEN = 256, /* a is read in place unless its rows are a multiple of this many floats
+                        apart */
     PACK_ROWS = 32   /* b is read in place if it is read by fewer rows of a than this */
 };
 

@@ -1,4 +1,4 @@
-/* norm.c - residual sum, dropout and normalization by layer or by root mean square, row by row:
+/* norm.c - dropout, residual sum and normalization (layer norm or RMSNorm), row by row:
 
        sum = x + dropout(y),  out = (sum - mean) inverse gain + bias
 

@@ -121,6 +121,7 @@ struct int8_row { /* a row of weights with `in` inputs */
 void rapt__int8_floats(const struct int8_row *from, int first, int count, float factor, float *x);
 
 /* ---- embed.c: y[r] = scale * E[token] + T[type] + P[position of r], then dropout ----
+
    ids[r] is token + type * vocab. d may be NULL for no dropout. E is [vocab][width] in panels; T is
    [types][width] and P [positions][width] in plain rows, or NULL. Sequence b consists of rows
    starts[b] .. starts[b+1]-1, the first of which has position past[b], or 0 if past is NULL. With
@@ -172,9 +173,9 @@ struct norm_saved { /* what backward needs, [rows] each */
 void rapt__residual_norm_forward(const struct exec_context *c, const struct norm *n,
                                  const struct dropout *d, const float *x, const float *y, int rows,
                                  int width, float *sum, float *out, const struct norm_saved *saved);
-/* Computes dx = from + the gradient of norm at x, and adds to dgain and dbias. from may be NULL for
-   0; dx may be from or dy. partial is workspace of rapt__norm_partial(rows, width) floats, shared
-   by the team. */
+/* Computes dx = from + the gradient of norm at x, and adds the gradients of gain and bias to dgain
+   and dbias. from may be NULL for 0; dx may be from or dy. partial is workspace of
+   rapt__norm_partial(rows, width) floats, shared by the team. */
 size_t rapt__norm_partial(int rows, int width);
 void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
                          const struct norm_saved *saved, const float *x, const float *dy,
