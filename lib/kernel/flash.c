@@ -27,7 +27,8 @@ enum { GUARDED = 0 };
 #else
 enum { GUARDED = 1 };
 #endif
-static const float GUARD = -0x1.5a5a5ap99f; /* a value that no sum or query can have */
+static const float GUARD = -0x1.5a5a5ap99f; /* a value that sums and queries do not have in
+                                               practice */
 
 /* ---- the running softmax of one tile ---- */
 

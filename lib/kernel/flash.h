@@ -13,7 +13,7 @@
 enum {
     ATTEND_BLOCK = 128, /* keys between updates of the running maximum */
     ATTEND_ROWS = 56,   /* maximum number of queries of one call */
-    ATTEND_SLOTS = 72   /* number of rows in the slots that they are packed into */
+    ATTEND_SLOTS = 72   /* number of rows in the slots that queries are packed into */
 };
 
 /* Returns the width of a row padded to whole vectors. */
@@ -34,7 +34,7 @@ struct attend_row {
                                  0 */
     float *dbias, *drelative; /* [key] arrays to which the gradients are added; NULL if not
                                  wanted */
-    uint64_t drop_key, drop_row; /* as in struct dropout; the column is the key */
+    uint64_t drop_key, drop_row; /* key and row as in struct dropout; columns are keys */
 };
 
 /* The softmax statistics of a query: m, the maximum of its scores q.k (after cap and bias, if any),
