@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""manual.py INCLUDE VERSION MAN3 - writes the manual pages of section 3 to the folder MAN3: one for each public function,
-type, constant and header in INCLUDE/rapt. The page of an enumerator refers to that of its type. A page shows the header to
-include, the declaration, its comment, what a function returns, and the types of its arguments. Comments that belong to
-several declarations are on the page of their header."""
+"""manual.py INCLUDE VERSION MAN3 - writes manual pages of section 3 to the folder MAN3, one for each public function, type,
+constant and header in INCLUDE/rapt. The page of an enumerator refers to that of its type. A page shows the header to include,
+the declaration, its comment, what a function returns, and the types of its arguments. Comments that belong to several
+declarations are on the page of their header."""
 import pathlib
 import re
 import sys
@@ -31,13 +31,13 @@ class Item:
         self.name = self.names[0] if self.names else ""
 
     def summary(self):
-        """The first sentence of the comment, as the NAME section wants it."""
+        """Returns the first sentence of the comment in the form that the NAME section needs."""
         first = first_sentence(self.comment)
         return first[0].lower() + first[1:] if re.match(r"[A-Z][a-z ]", first) else first
 
 
 def first_sentence(comment):
-    """The first sentence of a comment, up to a colon or semicolon."""
+    """Returns the first sentence of a comment, up to a colon or semicolon."""
     return re.split(r"(?<!\bal)(?<! to)(?<! of)[.:;](?:\s|$)", re.sub(r"\s+", " ", comment), maxsplit=1)[0]
 
 
@@ -69,7 +69,7 @@ def items(path):
 # ---- troff ----
 
 def escaped(line):
-    """A line in which troff sees no commands."""
+    """Returns the line with all troff commands escaped."""
     for plain, command in (("\\", "\\e"), ("-", "\\-"), ("^", "\\(ha"), ("~", "\\(ti"), ("`", "\\(ga"), ("'", "\\(aq")):
         line = line.replace(plain, command)
     return "\\&" + line if line.startswith(".") else line
@@ -80,7 +80,7 @@ def fixed(lines):
 
 
 def text(comment):
-    """A comment as paragraphs. Blocks that contain indented lines or columns keep their lines."""
+    """Returns the paragraphs of a comment. Blocks that contain indented lines or columns keep their lines."""
     out = []
     for block in re.split(r"\n\s*\n", comment):
         lines = block.split("\n")
@@ -99,7 +99,7 @@ def references(names):
 
 
 def page(name, summary, version, sections):
-    """A page of the sections [(heading, lines)] that have lines."""
+    """Returns a page with those of the sections [(heading, lines)] that have lines."""
     out = [f'.TH {escaped(name)} 3 "" "rapt {version}" "rapt"', ".SH NAME", f"{escaped(name)} \\- {escaped(summary)}"]
     for heading, lines in sections:
         out += [f".SH {heading}", *lines] if lines else []
@@ -109,7 +109,7 @@ def page(name, summary, version, sections):
 # ---- pages ----
 
 def title(header):
-    """The name of a header's page."""
+    """Returns the name of a header's page."""
     return header if header.startswith("rapt") else f"rapt_{header}"
 
 
@@ -118,7 +118,7 @@ def include(header):
 
 
 def returned(item):
-    """The lines of RETURN VALUE."""
+    """Returns the lines of RETURN VALUE."""
     if not item.returns or item.returns == "void":
         return ["Nothing."] if item.returns else []
     if item.returns == "rapt_status":
@@ -129,20 +129,20 @@ def returned(item):
 
 
 def prototype(code):
-    """The lines of a function's declaration, which break between arguments."""
+    """Returns the lines of a function's declaration, broken between arguments."""
     wide = re.sub(r"(?<!,) ", "\u00a0", re.sub(r"\s+", " ", code))
     return [line.replace("\u00a0", " ") for line in textwrap.wrap(wide, 76, subsequent_indent=8 * " ", break_long_words=False)]
 
 
 def used(item, known):
-    """The types that a declaration names, without itself and those that RETURN VALUE is about."""
+    """Returns the types that a declaration names, except itself and those that RETURN VALUE describes."""
     names = re.findall(r"\brapt_\w+", reference.COMMENT.sub("", item.code))
     return [known[name] for name in dict.fromkeys(names) if name in known and known[name] is not item
             and name not in ("rapt_status", "rapt_message")]
 
 
 def page_of(item, known, version):
-    """The page of a declaration. known: {name: item} of all headers."""
+    """Returns the page of a declaration. `known` is {name: item} for all headers."""
     types = [line for other in used(item, known) for line in (".TP", *references([other.name]), escaped(other.summary()))]
     near = {other.name for other in known.values() if (other.header, other.group) == (item.header, item.group)}
     mentioned = {known[name].name for name in re.findall(r"\b(?:rapt|RAPT)_\w+", item.comment + item.code) if name in known}
@@ -154,7 +154,7 @@ def page_of(item, known, version):
 
 
 def page_of_header(header, lead, found, version):
-    """The page of a header: its general comments, and what it declares."""
+    """Returns the page of a header: its general comments, and what it declares."""
     about = lead.partition(" - ")[2]
     description = [about[0].upper() + about[1:]] + [item.comment for item in found if not item.names]
     listed = [line for item in found if item.names for line in (".TP", *references([item.name]), escaped(item.summary()))]

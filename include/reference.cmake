@@ -1,4 +1,4 @@
-# Manual pages, and HTML by the target `reference`, from the comments of the public headers.
+# Makes manual pages and, by the target `reference`, HTML from the comments of the public headers.
 find_program(DOXYGEN doxygen)
 find_program(PYTHON3 python3)
 mark_as_advanced(DOXYGEN PYTHON3)

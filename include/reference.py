@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""reference.py HEADER - a public header goes in; the same with its comments in Doxygen's form comes out on standard
-output. A comment behind a declaration on its line, or on lines of its own right before one, belongs to that; any other is
-about the file.
+"""reference.py HEADER - writes a public header to standard output with its comments in Doxygen's form. A comment belongs to a
+declaration if it follows it on the same line or is on the lines directly before it; any other comment is about the file.
 
-reference.py --missing INCLUDE - the public symbols without a comment, one a line; the exit status is 1 if there are any."""
+reference.py --missing INCLUDE - lists the public symbols without a comment, one per line. The exit status is 1 if there are any."""
 import pathlib
 import re
 import sys
@@ -12,7 +11,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 
 def completed(text):
-    """Members that their names explain get a comment: size, reserved, _count and _COUNT."""
+    """Adds comments to members whose names explain them: size, reserved, _count and _COUNT."""
     for pattern, comment in ((r"^( +size_t size;)[ \t]*$", "sizeof of this struct"), (r"^( +\w+ reserved(?:\[\w+\])?;)[ \t]*$", "0"),
                              (r"^( +int \w+_count;)[ \t]*$", "length of the arrays that name it"), (r"^( +RAPT_\w+_COUNT)[ \t]*$", "the number of enumerators before this one")):
         text = re.sub(pattern, rf"\1 /* {comment} */", text, flags=re.M)
@@ -20,7 +19,7 @@ def completed(text):
 
 
 def body(comment):
-    """What a comment says, without its frame of stars and blanks."""
+    """Returns the text of a comment, without its frame of stars and blanks."""
     lines = comment[2:-2].strip("\n").split("\n")
     inner = [re.sub(r"^ \* ?", "   ", line) for line in lines[1:]]
     indent = min((len(line) - len(line.lstrip()) for line in inner if line.strip()), default=0)
@@ -28,7 +27,8 @@ def body(comment):
 
 
 def split_members(text):
-    """int a, b; /* of a; of b */ as two lines, each with its part; a comment with other than as many parts is about none."""
+    """Splits `int a, b; /* of a; of b */` into two lines, each with its part of the comment. If the numbers of names and parts
+    differ, the comment is dropped."""
     def one(match):
         lead, kind, names, comment = match.groups()
         names, parts = names.split(","), body(comment).split(";")
@@ -38,7 +38,7 @@ def split_members(text):
 
 
 def raised(text):
-    """A comment behind the opening brace of a type stands in front of it, joined to the one that is there."""
+    """Moves a comment after the opening brace of a type to before the type, and joins it to a comment that is already there."""
     lines = text.split("\n")
     for i, line in enumerate(lines):
         found = re.match(r"(typedef (?:struct|enum) \w+ \{)\s*(/\*.*\*/)\s*$", line)
@@ -50,7 +50,7 @@ def raised(text):
 
 
 def converted(text, name):
-    """The header as Doxygen reads it."""
+    """Returns the header in the form that Doxygen reads."""
     out, last = [], 0
     for match in COMMENT.finditer(text):
         before = text[text.rfind("\n", 0, match.start()) + 1:match.start()]
@@ -74,7 +74,7 @@ def convert(path):
 
 
 def missing(text):
-    """Symbols without a comment of their own in converted text: functions, types and members. Enumerators may do with their type's."""
+    """Lists the symbols in converted text that have no comment: functions, types and members. Enumerators need none of their own."""
     found, documented, depth, inside, optional = [], False, 0, "", False
     lines = text.split("\n")
     i = 0

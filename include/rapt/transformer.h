@@ -52,8 +52,8 @@ typedef enum rapt_norm_type {
     RAPT_NORM_TYPE_LAYER, /* layer norm           Ba, Kiros and Hinton 2016 */
     RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
 } rapt_norm_type;
-/* Terms added to the scores of self-attention that depend on the distance between key and query.
-   All layers of an encoder or decoder share them. */
+/* Terms that depend on the distance between key and query and are added to the scores of
+   self-attention. All layers of an encoder or decoder share them. */
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
     RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slopes 2^(-8 h / heads) for h = 1, 2, ... If
