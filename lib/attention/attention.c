@@ -66,7 +66,8 @@ static rapt_status check_saved(const struct call *c, bool after, rapt_message *w
 {
     if (rapt__query_rows(&c->a) == 0) return RAPT_OK;
     if (after && !c->saved.lse && !c->saved.statistics)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "saved.lse and saved.statistics are NULL");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "saved.lse and saved.statistics are both NULL; give one of them");
     if (!rapt__normalizer_is_hard(c->a.normalizer) || c->saved.chosen) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "saved.chosen is NULL, but %s needs it",
                       rapt_normalizer_name(c->a.normalizer));
@@ -182,17 +183,17 @@ static rapt_status check_range(const struct call *c, rapt_message *why)
 {
     const rapt_attention *a = &c->a;
     if (c->sequence < 0 || c->sequence >= a->batch)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "sequence is %d; it must be in a batch of %d",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "sequence is %d, but the batch has %d sequences",
                           c->sequence, a->batch);
     if (c->head < 0 || c->head >= a->heads)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "head is %d; it must be one of %d heads", c->head,
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "head is %d, but there are %d heads", c->head,
                           a->heads);
     int queries = rapt__sequence(a, c->sequence).queries;
     if (c->first >= 0 && c->rows >= 0 && c->first <= queries && c->rows <= queries - c->first)
         return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "%d rows from row %d on are not within the %d queries of the sequence",
-                      c->rows, c->first, queries);
+                      "%d rows starting at row %d exceed the %d queries of the sequence", c->rows,
+                      c->first, queries);
 }
 
 rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,

@@ -13,7 +13,7 @@
 
 #include <rapt/attention.h>
 
-/* Maximum number of query rows of all heads, and of key rows. Both are counted in int. */
+/* Maximum number of query rows in all heads, and of key rows. Both are counted in int. */
 enum { ATTENTION_ROWS = INT32_MAX - 128 };
 
 /* Target weights for one head. They are uniform over the keys listed for each query; deviations
@@ -57,17 +57,18 @@ size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int
    decrease. */
 int rapt__longest(int batch, const int *starts);
 
-/* ---- transform_rows.c: projects new rows, for callers that keep keys in a cache ---- A score
-   projects rows of q and k to q' and k' (projected.h), after which only a dot product or a tanh
-   layer remains. `spec` gives the score, locality, relative positions and weights; its rows, starts
-   and masks are not read. The bits are the same as in rapt__attention_forward. */
+/* ---- transform_rows.c: projects new rows, for callers that keep keys in a cache ----
+   A score projects rows of q and k to q' and k' (projected.h), after which only a dot product or a
+   tanh layer remains. `spec` gives the score, locality, relative positions and weights; its rows,
+   starts and masks are not read. The bits are the same as in rapt__attention_forward. */
 struct rows_given { /* rows of queries or of keys, all heads */
     int sequences;
-    const int *starts;       /* [sequences + 1] rows of each sequence, back to back */
-    const int *positions;    /* [sequences] position of the first row among the keys */
-    const float *x;          /* row r of head h is at x + h*x_head + r*x_row. Not read if */
-    ptrdiff_t x_head, x_row; /* the projected rows depend only on positions (location) */
-    float *y;                /* projected rows of rapt__score_width floats; must not be x */
+    const int *starts;    /* [sequences + 1] rows of each sequence, back to back */
+    const int *positions; /* [sequences] position of the first row among the keys */
+    const float *x; /* row r of head h is at x + h*x_head + r*x_row; not read if the projected rows
+                       depend only on positions (location) */
+    ptrdiff_t x_head, x_row;
+    float *y; /* projected rows of rapt__score_width floats; must not be x */
     ptrdiff_t y_head, y_row;
 };
 int rapt__score_width(const rapt_attention *spec);
@@ -137,14 +138,15 @@ struct cache {
     int copy_count;   /* number of copies */
 };
 /* Lays out a cache of `panels` panels per key head for all sequences together; a panel holds 16
-   keys of one sequence. When the arena has memory, rapt__cache_start initializes the cache or
+   keys of one sequence. Once the arena has memory, rapt__cache_start initializes the cache or
    empties it. Sequence i then has room for capacity[i] keys. */
 void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
                         int key_width, int value_width, struct arena *arena);
 void rapt__cache_start(struct cache *cache, const int *capacity);
 
 /* Appends rows starts[i] .. starts[i+1]-1 to sequence i. Row r of key head g is at k + r*k_row +
-   g*key_width and v + r*v_row + g*value_width. The caller ensures that there is room for them. */
+   g*key_width and v + r*v_row + g*value_width. The caller must ensure that there is room for
+   them. */
 void rapt__cache_append(struct team *team, struct cache *cache, const int *starts, const float *k,
                         ptrdiff_t k_row, const float *v, ptrdiff_t v_row);
 /* Reorders the cache: the new sequence i is the old sequence parents[i], which must have the same
@@ -157,8 +159,8 @@ struct attention_history {
     int sequences, heads;     /* number of query sequences and of heads */
     size_t *offsets;          /* [sequences + 1] floats before each sequence, per head */
     int *counts, *old_counts; /* [sequences][heads] number of weights; 0 means no query yet */
-    float *weights, *old; /* per sequence [heads][capacity]: after the last query, and before the
-                             last call */
+    float *weights, *old; /* per sequence [heads][capacity]: weights after the last query, and those
+                             before the last call */
 };
 /* Work like rapt__cache_layout and rapt__cache_start. `floats` is the number of weights per head in
    all; sequence i has room for capacity[i] of them. */
@@ -202,9 +204,9 @@ void rapt__cache_attend(struct team *team, const struct cache *cache,
                         const struct cached_queries *queries, void *workspace);
 
 /* ---- weights.c ---- */
-/* Adds share times the weights of one row of query sequence i in one head to weights, which has one
-   element per key of the sequence that the query reads. Must be called after rapt__cache_attend
-   with the same queries, by a single thread without a team. */
+/* For one row of query sequence i in one head, adds `share` times the attention weights to
+   `weights`, which has one element per key of the sequence that the query reads. Must be called
+   after rapt__cache_attend with the same queries, by a single thread without a team. */
 void rapt__cache_weights(const struct cache *cache, const struct cached_queries *queries, int i,
                          int row, int head, float share, float *weights, void *workspace);
 

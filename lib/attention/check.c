@@ -58,12 +58,13 @@ static rapt_status check_rows(const rapt_attention *a, rapt_message *why)
     int64_t queries = a->query_starts ? a->query_starts[a->batch] : (int64_t)a->batch * a->queries;
     int64_t keys = a->key_starts ? a->key_starts[a->batch] : (int64_t)a->batch * a->keys;
     if (queries > ATTENTION_ROWS / a->heads)
-        return bad_field(why, "queries of all sequences and heads", (double)queries * a->heads,
-                         "at most 2147483519");
+        return bad_field(why, "the number of queries in all sequences and heads",
+                         (double)queries * a->heads, "at most 2147483519");
     if (keys > ATTENTION_ROWS)
-        return bad_field(why, "keys of all sequences", (double)keys, "at most 2147483519");
+        return bad_field(why, "the number of keys in all sequences", (double)keys,
+                         "at most 2147483519");
     if (a->batch > INT_MAX / a->heads)
-        return bad_field(why, "heads of all sequences", (double)a->batch * a->heads,
+        return bad_field(why, "batch times heads", (double)a->batch * a->heads,
                          "at most 2147483647");
     return RAPT_OK;
 }
@@ -141,8 +142,9 @@ static rapt_status check_mask(const rapt_attention *a, rapt_message *why)
     for (int b = 0; m->key_counts && b < a->batch; b++) {
         int keys = a->key_starts ? a->key_starts[b + 1] - a->key_starts[b] : a->keys;
         if (m->key_counts[b] < 0 || m->key_counts[b] > keys)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "mask.key_counts[%d] is %d of %d keys", b,
-                              m->key_counts[b], keys);
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "mask.key_counts[%d] is %d; it must be 0 to %d", b, m->key_counts[b],
+                              keys);
     }
     return RAPT_OK;
 }
@@ -166,7 +168,7 @@ static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
         if (rapt__learned_missing(a, i))
             return rapt__fail(
                 why, RAPT_BAD_ARGUMENT,
-                "parameters.array of %s is NULL, but score %s with locality %s needs it",
+                "parameters.array for %s is NULL, but score %s with locality %s needs it",
                 rapt_attention_parameter_name((rapt_attention_parameter)i),
                 rapt_score_name(a->score), rapt_locality_name(a->locality));
     return RAPT_OK;
@@ -187,7 +189,7 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
     if (score->recurrent && l->filter_width % 2 == 0)
         return bad_field(why, "parameters.filter_width", l->filter_width, "odd");
     if (score->recurrent && a->keys > ATTENTION_ROWS - 2 * l->filter_width)
-        return bad_field(why, "keys, and filter_width at both ends,",
+        return bad_field(why, "keys plus twice parameters.filter_width",
                          a->keys + 2.0 * l->filter_width, "at most 2147483519");
     if (score->keyless && l->positions < a->keys)
         return bad_field(why, "parameters.positions", l->positions, "at least keys");
@@ -225,7 +227,7 @@ static rapt_status check_relative(const rapt_attention *a, rapt_message *why)
     const rapt_relative *r = &a->relative;
     int min = r->bidirectional ? 4 : 2;
     if (rapt__relative_wanted(a) && (int64_t)a->queries + a->keys > INT_MAX)
-        return bad_field(why, "queries + keys of relative biases", (double)a->queries + a->keys,
+        return bad_field(why, "queries + keys with relative biases", (double)a->queries + a->keys,
                          "at most 2147483647");
     if (r->slopes && check_causal_alignment(a, "relative.slopes", why) != RAPT_OK)
         return RAPT_BAD_ARGUMENT;
@@ -235,8 +237,8 @@ static rapt_status check_relative(const rapt_attention *a, rapt_message *why)
                          r->bidirectional ? "4 to 65536 and even" : "2 to 65536");
     if (r->distance <= r->buckets / min)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "relative.distance is %d; it must be more than %d: that many distances "
-                          "have a bucket of their own",
+                          "relative.distance is %d; it must be more than %d, the number of "
+                          "distances with a bucket of their own",
                           r->distance, r->buckets / min);
     return check_causal_alignment(a, "relative.table", why);
 }
@@ -250,12 +252,12 @@ static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
     const struct score *score = rapt__score(a->score);
     if (score->additive)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "relative.rotary rotates queries and keys of dot products, not of %s",
+                          "relative.rotary needs a score that is a dot product; score is %s",
                           score->name);
     int all = score->width(a), width = r->rotary_width ? r->rotary_width : all;
     if (width < 2 || width > all || width % 2 != 0)
         return bad_field(why, "relative.rotary_width", width,
-                         "even and at most the vectors' width");
+                         "even and at most the width of the vectors");
     if (!(r->rotary_base >= 0) || !isfinite(r->rotary_base))
         return bad_field(why, "relative.rotary_base", (double)r->rotary_base,
                          "finite and 0 or more");
@@ -267,7 +269,7 @@ static const float LOG2_E = 1.44269504f; /* because kernels multiply scores by s
 static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
 {
     if (!isfinite(a->scale * LOG2_E))
-        return bad_field(why, "scale", (double)a->scale, "finite, even times log2 e");
+        return bad_field(why, "scale", (double)a->scale, "finite when multiplied by log2(e)");
     if (!(a->cap >= 0) || !isfinite(a->cap))
         return bad_field(why, "cap", (double)a->cap, "finite and 0 or more");
     if (!(a->dropout >= 0 && a->dropout < 1))
@@ -279,7 +281,7 @@ static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
 /* Checks that no two rows of out share memory. */
 static rapt_status check_out(const rapt_attention *a, rapt_message *why)
 {
-    int rows = a->query_starts ? rapt__query_rows(a) : a->queries; /* adjacent rows */
+    int rows = a->query_starts ? rapt__query_rows(a) : a->queries; /* rows that are out.row apart */
     if (rapt__query_rows(a) == 0) return RAPT_OK;
     if (a->out.row == 0 && rows > 1)
         return bad_field(why, "out.row", 0, "the distance between rows");

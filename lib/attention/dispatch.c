@@ -1,7 +1,7 @@
-/* dispatch.c - attention inside a team. The score projects q and k, then either the flash path or
-   the general path computes attention. Backward converts the gradients of projected rows to those
-   of q, k and the learned arrays. The workspace holds the projected rows, followed by the workspace
-   of the path. */
+/* dispatch.c - attention inside a team. First the score projects q and k; then either the flash
+   path or the general path computes attention. Backward converts the gradients of projected rows
+   into those of q, k and the learned arrays. The workspace holds the projected rows, followed by
+   the workspace of the path. */
 #include "attention/flash/flash.h"
 #include "attention/general/general.h"
 #include "attention/score/score.h"
@@ -45,7 +45,8 @@ size_t rapt__attention_workspace(const rapt_attention *a, int team_size)
     return workspace(a, team_size, false);
 }
 
-/* Returns the rows of the longest sequence if known, else the rows of all sequences. */
+/* Returns the largest number of rows that one sequence can have: `max`, unless it is 0 (unknown) or
+   exceeds `rows`, the rows of all sequences. */
 static size_t longest(int max, int rows)
 {
     return (size_t)(max > 0 ? rapt__min(max, rows) : rows);

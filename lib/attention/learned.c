@@ -16,7 +16,7 @@ static const struct {
 };
 
 _Static_assert((int)RAPT_ATTENTION_PARAMETER_COUNT <= (int)RAPT_ATTENTION_PARAMETER_CAPACITY,
-               "the public structs have no more");
+               "the public structs have room for all arrays");
 
 const char *rapt_attention_parameter_name(rapt_attention_parameter array)
 {

@@ -13,8 +13,8 @@ struct sequence { /* one sequence of the batch */
     int query_first, queries; /* first row among the rows of all sequences, and number of rows */
     int key_first, keys;
     int existing;                     /* number of existing keys; the rest are padding */
-    ptrdiff_t query_batch, key_batch; /* row 0 is at this many batch strides plus */
-    ptrdiff_t query_row, key_row;     /* this many row strides from the start */
+    ptrdiff_t query_batch, key_batch; /* number of batch strides before row 0 */
+    ptrdiff_t query_row, key_row;     /* number of row strides before row 0, in addition */
 };
 struct sequence rapt__sequence(const rapt_attention *a, int index);
 int rapt__key_heads_of(const rapt_attention *a);
@@ -56,12 +56,12 @@ static inline int64_t rapt__lower_right(int t, int queries, int keys)
 int rapt__causal_end(bool causal, int64_t position, int keys);
 /* Narrows low and high to the keys s with |s - center| <= radius. A NaN center has no effect. */
 void rapt__narrow(struct attend_row *row, double center, double radius);
-/* Sets low, high, allowed and bias for query t of head h. */
+/* Sets low, high, allowed and bias in *row for query t of head h. */
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);
 
-/* Returns the random key of dropout for one head. Its rows are the queries and its columns the keys
-   of the sequence. */
+/* Returns the random key of dropout for one head. In its random numbers, rows are the queries and
+   columns the keys of the sequence. */
 static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const struct sequence *b,
                                                 int h)
 {
@@ -92,10 +92,10 @@ static inline int rapt__next_item(const struct tickets *t)
     return t->item % t->run ? t->item : t->item + (t->team->size - 1) * t->run;
 }
 
-/* Returns the length of a run of pairs, where a pair is a sequence and a head. A run consists of
-   whole sequences, because adjacent heads of a row are slower if members take them in turn. If
-   there are enough sequences, there are at least 16 runs for each member. With few sequences a run
-   is one pair. */
+/* Returns the length of a run of pairs, where a pair is a sequence and a head. With few sequences,
+   a run is one pair. Otherwise it consists of whole sequences, because it is slower if different
+   members compute adjacent heads of a row. If there are enough sequences, there are at least 16
+   runs for each member. */
 static inline int rapt__run_of_pairs(int sequences, int heads, int members)
 {
     return sequences < 4 * members ? 1 : heads * rapt__max(1, sequences / (16 * members));
@@ -106,7 +106,7 @@ static inline int rapt__run_of_pairs(int sequences, int heads, int members)
    are first summed per head and sequence, since the rows of several queries overlap. `all` is
    [H][query rows + key rows], of which a head and sequence use queries + existing - 1 floats. */
 float *rapt__relative_sums(const rapt_attention *a, float *all, const struct sequence *b, int h);
-/* Returns the sums of query t within them: element s belongs to key s. */
+/* Returns the part of these sums that belongs to query t: element s is the sum for key s. */
 float *rapt__relative_sums_row(const rapt_attention *a, float *all, const struct sequence *b, int h,
                                int t);
 /* Adds the sums of all sequences, in order, to `to`, which has the layout of the result of

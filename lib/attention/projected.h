@@ -13,9 +13,9 @@
 #include "attention/problem.h"
 
 struct projected {
-    const rapt_attention *a;        /* rows, masks, locality, normalizer, dropout, v and out */
-    const float *q, *k;             /* q' and k'. Heads are as in a; k' may be NULL if there are no
-                                       keys */
+    const rapt_attention *a; /* gives rows, masks, locality, normalizer, dropout, v and out */
+    const float *q, *k;      /* q' and k'. Heads are as in a; k' may be NULL if there are no
+                                keys */
     rapt_stride q_stride, k_stride; /* used like those of a: batch strides are ignored if starts are
                                        given */
     int width;                      /* floats per row of q' and k' */
@@ -59,8 +59,8 @@ struct bounds {
 /* ---- problem.c ---- */
 struct bounds rapt__bounds(const struct projected *c, int team_size);
 
-/* ---- relative_sums.c ---- Lays out the sums that problem.h describes. Returns NULL if there is no
-   relative bias. */
+/* ---- relative_sums.c ---- */
+/* Lays out the sums that problem.h describes. Returns NULL if there is no relative bias. */
 float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b);
 
 /* ---- mask.c ---- */

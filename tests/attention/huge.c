@@ -113,7 +113,7 @@ static void many_heads(void **state)
     a.q = a.k = a.v = a.out = (rapt_stride){0, 1, 1 << 19};
     assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
     a.heads = 1 << 19;
-    refused(&a, "heads of all sequences");
+    refused(&a, "batch times heads");
 }
 
 /* There are more sequences than their rows could be counted if all had the same length. */

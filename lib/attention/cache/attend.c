@@ -9,7 +9,7 @@ struct cache_reader {
     const struct cached_queries *q;
     const struct kernels *kernels;
     float scale, *workspace; /* workspace of this member for the kernel */
-    int group, rows;         /* query heads per key head; rows of an item */
+    int group, rows;         /* query heads per key head, and rows per item */
 };
 
 int64_t rapt__cached_position(const struct cache *c, const struct cached_queries *q, int i, int r)

@@ -1,6 +1,6 @@
 /* weights.c - the attention weights of a query to a cache. For a softmax of dot products, they are
    computed from the query's statistics and the cached keys, and are bit-identical to the weights
-   that produced out. Otherwise the row is computed again. */
+   from which the output was computed. Otherwise the row is computed again. */
 #include "attention/cache/cache.h"
 
 struct weights_space {
@@ -59,8 +59,8 @@ static void add_row(const struct row *r, float share, float *weights)
         weights[s] += share * r->space.weights[s];
 }
 
-/* For a recurrent score, recomputes the rows of the last call, starting from the weights before
-   them. */
+/* For a recurrent score, recomputes the rows of the last call, starting from the weights that
+   preceded that call. */
 static void add_recurrent(const struct cached_rows *x, int i, int row, int h, float share,
                           float *weights, float *before)
 {

@@ -15,7 +15,7 @@
 
 struct backward_workspace {
     float *relative;            /* sums of the gradients of the relative bias, or NULL */
-    struct query_blocks shared; /* if `many`: for a pair with more than OWN_BLOCKS */
+    struct query_blocks shared; /* if `many`: the blocks of a pair with more than OWN_BLOCKS */
     bool many;
     struct backward_part mine;
 };
@@ -81,7 +81,8 @@ static void backward_pair_shared(struct team *team, const struct backward_pair *
 }
 
 /* Groups of pairs that add to the same gradients of the bias and must therefore be computed in
-   order. A group consists of the pairs of all sequences, of all heads, or of a single pair. */
+   order. A group contains the pairs of all sequences or of a single one, and of all key heads or of
+   a single one. */
 struct pair_groups {
     int sequences, heads; /* the number of groups is their product */
 };
@@ -100,8 +101,9 @@ static bool whole_groups(const struct flash_backward *f, const struct pair_group
     return count >= (ptrdiff_t)2 * team || f->a->keys <= ATTEND_BLOCK;
 }
 
-/* Sets *rows to what a pair reads and adds to, or to nothing if the pair does not exist or has no
-   keys. Outputs are read only if there are several blocks of keys. */
+/* Sets *rows to the rows to prefetch for a pair, those that it reads or adds to. There are none if
+   the rows of all pairs fit into the near caches, or if the pair does not exist or has no keys.
+   Outputs are read only if there are several blocks of keys. */
 static void backward_rows_ahead(const struct flash_backward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;
@@ -127,13 +129,13 @@ static void backward_rows_ahead(const struct flash_backward *f, int pair, struct
     }
 }
 
-/* Whether only the memory that the team shares holds the query blocks of a pair. */
+/* Returns true if the query blocks of a pair fit only into the memory that the team shares. */
 static bool has_many_blocks(const struct flash_backward *f, const struct backward_pair *p)
 {
     return f->many && p->blocks > OWN_BLOCKS;
 }
 
-/* Each member takes whole pairs, except those with many blocks. */
+/* Lets each member take whole pairs, except those with many blocks. */
 static void backward_alone(struct team *team, const struct flash_backward *f)
 {
     struct tickets tickets =
@@ -151,7 +153,7 @@ static void backward_alone(struct team *team, const struct flash_backward *f)
     rapt__team_barrier(team);
 }
 
-/* Each member takes whole groups. */
+/* Lets each member take whole groups. */
 static void backward_groups(struct team *team, const struct flash_backward *f,
                             const struct pair_groups *groups)
 {
@@ -165,7 +167,8 @@ static void backward_groups(struct team *team, const struct flash_backward *f,
     rapt__team_barrier(team);
 }
 
-/* The team takes the pairs one after the other: all, or only those with many blocks. */
+/* Computes pairs with the whole team, one after the other: all pairs, or only those with many
+   blocks. */
 static void backward_together(struct team *team, const struct flash_backward *f, bool all)
 {
     for (int i = 0; i < f->a->batch; i++)
@@ -206,7 +209,7 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
     const struct pair_groups groups = pair_groups_of(&f);
     bool alone = team->size == 1 || f.relative || whole_groups(&f, &groups, team->size);
     bool pairs_alone = groups.sequences == c->a->batch && groups.heads == f.key_heads;
-    if (w.many && !pairs_alone) alone = false; /* pairs are added in order */
+    if (w.many && !pairs_alone) alone = false; /* pairs must be added in order */
     f.group = c->a->heads / f.key_heads;
     f.keys = w.mine.keys, f.many = w.many;
     if (w.many || !alone) {

@@ -11,7 +11,7 @@
 struct block_state {              /* state of a query block, on its own cache line */
     _Alignas(64) atomic_int done; /* number of key blocks whose contributions have been added to
                                      dq */
-    int non_finite;               /* q or dout contain an infinity or NaN */
+    int non_finite;               /* q or dout contains an infinity or NaN */
 };
 
 /* The query blocks of a pair. Each array holds the data of all blocks, one block after the
@@ -45,8 +45,8 @@ struct flash_backward {
     const struct kernels *kernels;
     const float *v, *out, *statistics, *dout;
     const struct projected_gradients *d;
-    float *relative;             /* [H][query rows + key rows], gradients of the relative bias, see
-                                    rapt__relative_sums; NULL if not wanted */
+    float *relative;             /* [H][query rows + key rows], gradients of the relative bias (see
+                                    rapt__relative_sums); NULL if not wanted */
     int key_heads, group;        /* group: number of query heads per key head */
     bool far;                    /* result of rapt__flash_rows_far */
     bool many;                   /* the team shares pairs with more than OWN_BLOCKS query blocks */
@@ -59,19 +59,20 @@ struct backward_pair {
     const struct flash_backward *f;
     struct sequence b;
     int g;
-    int per_head, blocks;     /* number of query blocks of one query head, and of all of them */
+    int per_head, blocks;     /* number of query blocks of one query head, and of the whole pair */
     struct rows_ahead *ahead; /* rows of this member's next pair, to prefetch; may be NULL */
 };
 
 /* ---- backward_blocks.c ---- */
-enum { OWN_BLOCKS = 128 }; /* most query blocks that each member of a team has memory for */
-struct backward_part {     /* workspace of one member */
+/* Maximum number of query blocks for which each member of a team has memory. */
+enum { OWN_BLOCKS = 128 };
+struct backward_part { /* workspace of one member */
     struct query_blocks queries;
     struct key_block keys;
 };
 void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to);
-/* Lays out the query blocks of the longest pair, once for the whole team, if that has more than
-   OWN_BLOCKS. Returns false if there is no such pair, or if members need memory for all of its
+/* Lays out the query blocks of the longest pair, once for the whole team, if that pair has more
+   than OWN_BLOCKS. Returns false if there is no such pair, or if members need memory for all of its
    blocks: a single member, or those that compute a relative bias's gradient pair by pair. */
 bool rapt__flash_shared_blocks(struct arena *arena, const struct bounds *b, struct query_blocks *q);
 /* Returns the gradients of a row of the bias, or NULL if there is no bias or they are not
@@ -89,9 +90,9 @@ void rapt__flash_add_dq(const struct backward_pair *p, int i);
 void rapt__flash_add_rows(const struct flash_backward *f, const float *from, int rows, int width,
                           float *to, ptrdiff_t to_row);
 
-/* Zero this member's dk and dv of `keys` keys, and add them to the caller's arrays, starting at
-   `key`. */
+/* Zeroes this member's dk and dv of `keys` keys. */
 void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
+/* Adds this member's dk and dv of keys [key, key + keys) to the caller's arrays. */
 void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 
 /* ---- backward_heads.c ---- */

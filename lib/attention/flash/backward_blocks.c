@@ -1,5 +1,5 @@
 /* backward_blocks.c - flash backward of one pair, block by block. It packs queries and keys, runs
-   the kernels on each block of the table, and adds dq, dk and dv to the caller's. One member
+   the kernels on each block of the table, and adds dq, dk and dv to the caller's arrays. One member
    computes a key block. At each query block it waits until the earlier key blocks have been added,
    so dq is summed in the order of keys whichever members compute them. */
 #include "attention/flash/backward.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 _Static_assert((int)HEAD_GRADIENTS >= (int)ATTEND_ROWS && (int)HEAD_GRADIENTS <= (int)ATTEND_SLOTS,
-               "the arrays of blocks are those of heads");
+               "blocks and heads can use the same arrays");
 
 /* Returns the number of query blocks of the longest pair. */
 static size_t most_blocks(const struct bounds *b)
@@ -176,8 +176,8 @@ float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *b
     return f->d->bias && bias ? f->d->bias + (bias - f->a->mask.bias) : NULL;
 }
 
-/* Describes the rows of a query block. Returns false if none of them can see a key of the key
-   block. */
+/* Describes the rows of a query block in `row`. Returns false if none of them can see a key of the
+   key block. */
 static bool visible_rows(const struct backward_pair *p, const struct query_block *q,
                          const struct key_block *s, struct attend_row *row)
 {

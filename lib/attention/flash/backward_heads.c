@@ -75,9 +75,9 @@ static float *key_sums(float *mine, float *to, const rapt_stride *stride,
     return summed_apart(p) ? mine : to + rapt__key_at(stride, &p->b, p->g, 0);
 }
 
-/* Computes the queries of a pair, head by head and HEAD_GRADIENTS at a time. Their dk and dv are
-   each one sum. If a single call computes all of it, that call adds it to the caller's arrays.
-   Otherwise it is added at the end. */
+/* Computes the queries of a pair, head by head and HEAD_GRADIENTS at a time. If one call of the
+   kernel is enough and no rows are padded, that call adds dk and dv to the caller's arrays.
+   Otherwise they are summed in this member's workspace and added at the end. */
 static void backward_each_head(const struct backward_pair *p, const struct attend_head *head)
 {
     const struct flash_backward *f = p->f;

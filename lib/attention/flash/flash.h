@@ -1,5 +1,5 @@
 /* flash.h - the flash path: softmax attention of projected queries and keys in tiles. It computes
-   forward, backward and the weights, and stores no queries x keys matrix. */
+   the forward pass, the backward pass and the weights, and stores no queries x keys matrix. */
 #ifndef RAPT_LIB_ATTENTION_FLASH_H
 #define RAPT_LIB_ATTENTION_FLASH_H
 
@@ -32,8 +32,8 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
 
 /* ---- head.c ---- */
 /* Describes the keys of a sequence's key head for attend_head, which takes at most ATTEND_BLOCK
-   queries. Does not set the arrays of queries and values. low and high are [queries] of workspace.
-   Returns false if the pair must be packed. */
+   queries. Does not set the arrays of queries and values. low and high are workspace of [queries]
+   floats each. Returns false if the pair must be packed. */
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
 /* Sets everything that depends on the query head, for the queries from `first` on: queries, their
@@ -41,13 +41,14 @@ bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g
    kept. */
 void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
                               struct attend_head *head);
-/* Returns rows, which are *row floats apart, as rows of whole vectors: x itself if width is a
-   multiple of 16, else copies in `to` [rows][padded width], padded with 0. Sets *row to the
-   distance of the returned rows. */
+/* Returns the rows of x, which are *row floats apart, as rows of whole vectors: x itself if width
+   is a multiple of 16, else copies in `to` [rows][padded width], padded with 0. Sets *row to the
+   distance between the returned rows. */
 const float *rapt__flash_whole_rows(const float *x, ptrdiff_t *row, int rows, int width, float *to);
 
 /* Returns true if the rows of queries, keys and values of all pairs (twice as many with gradients)
-   exceed the caches near a core. Prefetching the rows of the next pair is then worthwhile. */
+   do not fit into the caches near a core. Prefetching the rows of the next pair is then
+   worthwhile. */
 bool rapt__flash_rows_far(const struct projected *c, bool gradients);
 
 /* ---- forward.c, backward.c: their workspaces, used by rapt__flash_layout ---- */

@@ -1,16 +1,16 @@
 /* forward.c - flash forward: computes out, lse and softmax statistics from projected queries, keys
    and values, or only the statistics for callers that did not keep them.
 
-   The keys and values of a sequence and key head (a pair) are packed in panels, then its query rows
-   are processed in items. The rows of all query heads that share the key head fill tiles together.
-   Each member of the team takes whole pairs, which then stay in its caches. If the number of pairs
-   is not a multiple of the team's size and there are many rows, the whole team first computes the
-   excess pairs, one at a time. */
+   The keys and values of a sequence and key head (a pair) are packed into panels, and then its
+   query rows are processed in items. The rows of all query heads that share the key head fill tiles
+   together. Each member of the team takes whole pairs, which then stay in its caches. If the number
+   of pairs is not a multiple of the team's size and there are many rows, the whole team first
+   computes the excess pairs, one at a time. */
 #include "attention/flash/forward.h"
 #include "op/op.h"
 
-/* Sets of rows that each member gets of a shared pair with many keys, so that members that begin
-   late do not keep the others waiting. */
+/* Number of items per member into which a shared pair with many keys is divided, so that members
+   that begin late do not keep the others waiting. */
 enum { ITEMS_EACH = 4 };
 
 bool rapt__flash_supports(const struct projected *c)
@@ -52,7 +52,7 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
         rapt__flash_forward_call(f, b, g, first, rows);
 }
 
-/* Computes item n of a pair, which has `rows` rows. */
+/* Computes item n of a pair. Each item has `rows` rows, except perhaps the last. */
 static void attend_item(const struct flash_forward *f, const struct sequence *b, int g, int n,
                         int rows)
 {
@@ -101,9 +101,9 @@ static void forward_rows_ahead(const struct flash_forward *f, int pair, struct r
                         b.queries, c->width);
 }
 
-/* Computes a pair with the whole team. The rows are divided into items, about equally many for each
-   member. The last items are handed out first, because with a causal mask the last rows see the
-   most keys. */
+/* Computes a pair with the whole team. The rows are divided into items, about the same number for
+   each member. The last items are handed out first, because with a causal mask the last rows see
+   the most keys. */
 static void share_pair(struct team *team, const struct flash_forward *f, const struct sequence *b,
                        int g)
 {
@@ -123,8 +123,8 @@ static void share_pair(struct team *team, const struct flash_forward *f, const s
     rapt__team_barrier(team);
 }
 
-/* Returns the number of pairs at the beginning that the team shares: the remainder, if there are
-   many rows. */
+/* Returns the number of pairs at the beginning that the team shares: if there are many rows, those
+   that are left over when the pairs are divided equally among the members; otherwise 0. */
 static int shared_pairs(const struct flash_forward *f, int team)
 {
     int64_t pairs = (int64_t)f->a->batch * f->key_heads;

@@ -7,7 +7,7 @@
 
 enum {
     PACKED_KEYS = 4096, /* a pair with more keys is packed part by part */
-    PART_KEYS = 512,    /* keys of a part */
+    PART_KEYS = 512,    /* number of keys in a part */
     SET_CALLS = 8 /* calls of the kernel, of ATTEND_ROWS rows each, that read a part in turn */
 };
 
@@ -17,8 +17,9 @@ struct packed_pair {
     float *keys, *values;
     unsigned char *non_finite;
     float *out;              /* used by rapt__flash_forward_heads */
-    float *kernel;           /* of one call; of SET_CALLS if there are more than PACKED_KEYS keys */
-    struct attend_row *rows; /* of as many calls */
+    float *kernel;           /* workspace of one call, or of SET_CALLS calls if there are more than
+                                PACKED_KEYS keys */
+    struct attend_row *rows; /* rows of the same number of calls */
 };
 
 struct flash_forward {
@@ -35,17 +36,17 @@ struct flash_forward {
 };
 
 /* ---- forward_rows.c ---- */
-/* Packs the blocks of keys and values that contain keys first .. end - 1 of a pair, in memory that
-   begins with block `base`. */
+/* Packs keys [first, end) of a pair and their values, as far as the keys exist, into memory that
+   begins with key `base`. first and base must be multiples of 16. */
 void rapt__flash_pack(const struct flash_forward *f, const struct sequence *b, int g, int first,
                       int end, int base, const struct packed_pair *to);
-/* Returns the rows of whole tiles that one call takes. */
+/* Returns the largest number of rows in whole tiles that one call can compute. */
 static inline int rapt__flash_call_rows(const struct flash_forward *f)
 {
     return ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
 }
 /* Computes rows [first, first + rows), at most ATTEND_ROWS, of all query heads that share key head
-   g, head by head. The pair has been packed in f->pair. */
+   g, head by head. The pair must have been packed in f->pair. */
 void rapt__flash_forward_call(const struct flash_forward *f, const struct sequence *b, int g,
                               int first, int rows);
 /* Does the same for a pair that has not been packed and whose rows are read only once. */

@@ -2,10 +2,10 @@
    rows to the kernel, and calls it.
 
    The kernel reads all keys and values for each ATTEND_ROWS rows. If there are more keys than the
-   caches hold, that would be limited by memory. So a pair with many keys is packed part by part,
-   each of which is read by several calls in turn while it is in the L2 cache. The running softmax
-   of each call stays in its workspace meanwhile. Packing again for the next set of rows costs less
-   than 1 % and takes no memory that grows with the number of keys. */
+   caches hold, it would be limited by memory bandwidth. So a pair with many keys is packed part by
+   part, and each part is read by several calls in turn while it is in the L2 cache. Meanwhile, the
+   running softmax of each call stays in its workspace. Packing again for the next set of rows costs
+   less than 1 % of the time and needs no memory that grows with the number of keys. */
 #include "attention/flash/forward.h"
 #include "op/op.h"
 
@@ -109,7 +109,8 @@ void rapt__flash_forward_plain(const struct flash_forward *f, const struct seque
     f->kernels->attend(&call);
 }
 
-/* Sets *low and *high to the range of keys that some row sees; equal if there is none. */
+/* Sets *low and *high to the range of keys that some row sees, or to equal values if no row sees a
+   key. */
 static void visible_keys(const struct attend_row *row, int rows, int *low, int *high)
 {
     *low = INT32_MAX, *high = 0;

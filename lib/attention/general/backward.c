@@ -70,7 +70,7 @@ void rapt__general_backward_layout(struct arena *arena, const struct bounds *b)
     lay_out_backward_rows(arena, b, &mine);
 }
 
-/* Zeroes and returns the sums of head and sequence number n, or NULL if their size is 0. */
+/* Zeroes and returns the sums of head and sequence number n. Returns NULL if their size is 0. */
 static float *zeroed(float *all, size_t n, size_t size)
 {
     return size ? memset(all + n * size, 0, size * sizeof *all) : NULL;
@@ -110,7 +110,7 @@ static struct row backward_row_of(const struct backward_keys *p, const struct ro
     return r;
 }
 
-/* Recomputes the weights of all queries of a head as in forward. */
+/* Recomputes the weights of all queries of a head as in the forward pass. */
 static void rebuild_weights(const struct backward_keys *p, const struct row_head *head, int h)
 {
     const rapt_attention *a = p->f->c->a;
@@ -154,7 +154,8 @@ static void backward_in_time(const struct backward_keys *p, const struct row_hea
     compact(m->dfeature_weight, h->width, h->channels, l->sums.feature_weight);
 }
 
-/* Adds the gradients of a block of rows starting at t, which has kept their weights and dx. */
+/* Adds the gradients of the rows of a block, starting at row t, whose weights and dx the block has
+   kept. */
 static void add_products(const struct backward_keys *p, const struct row_head *head,
                          const struct row_block *block, int h, int t)
 {
@@ -250,7 +251,7 @@ static void backward_keys(const struct general_backward *f, int index, int g)
     if (c->vector && p.dkeys) add_dkeys(&p);
 }
 
-/* Adds the sums of head h, n floats, over all sequences to d. */
+/* Adds the sums of head h in all sequences, n floats each, to d. */
 static void add_sums(const struct general_backward *f, int h, float *d, size_t n, const float *sums,
                      size_t size)
 {

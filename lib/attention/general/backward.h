@@ -8,7 +8,7 @@
 /* Gradients that sequences share, summed over the rows of one head and sequence. */
 struct head_sums {
     float *vector, *filters, *feature_weight;
-    float *relative; /* sums for all heads and sequences, see rapt__relative_sums; NULL if there is
+    float *relative; /* sums for all heads and sequences (see rapt__relative_sums); NULL if there is
                         no relative bias */
 };
 struct head_sum_sizes { /* sizes of the first three arrays in floats, rounded up to whole vectors; 0
@@ -22,12 +22,12 @@ struct backward_rows { /* workspace of one member */
     float *key_panels, *value_panels;  /* [panels][width][16] and [panels][value width][16] */
     float *dkeys;                      /* [panels][width][16], for additive scores */
     float *dz, *dnext;                 /* [capacity] */
-    float *dq;                         /* [width], used if dq is not wanted */
+    float *dq;                         /* [width], takes the place of dq if that is not wanted */
     float *transposed;                 /* [panels of channels][keys][16]; this and the rest are for
                                           recurrent scores */
     float *dfilters, *dfeature_weight; /* sums of one head, [channels] and [width] rows in whole
                                           panels */
-    float *product;                    /* scratch space of the size of the larger of these two */
+    float *product;                    /* scratch space, large enough for either of these two */
     float *dsums, *dfeatures; /* [width][capacity] and [channels][capacity + 2 filter_width] */
     float *weights;           /* [queries][capacity] */
 };

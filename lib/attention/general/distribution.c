@@ -11,9 +11,9 @@
                       z = softmax(y)                 dx = dy / temperature
 
    g is Gumbel noise: argmax(x + g) is distributed as p (Gumbel 1954; Maddison, Tarlow and Minka
-   2014, "A* sampling", section 2). Without noise it is 0. g[s] is column s of the row with the
-   query's number (kernel/random.c), so it depends only on seed, sequence, head, query and key. Ties
-   go to the lowest key. Hidden keys have x = -infinity and get weight and gradient 0.
+   2014, "A* sampling", section 2). Without noise it is 0. g[s] is column s of the query's row of
+   random numbers (kernel/random.c), so it depends only on seed, sequence, head, query and key. Ties
+   go to the lowest key. Hidden keys have x = -infinity and get a weight and a gradient of 0.
 
    If the temperature is so low that y would be infinite, z is its limit, with all weight at the
    maximum. If the inverse of the temperature is infinite, dx is its limit, 0. */
@@ -28,20 +28,19 @@ static size_t length_of(const struct row *r)
     return (size_t)(r->end - r->first);
 }
 
-/* Copies x to `to`. */
 static void copy_scores(const struct row *r, float *to)
 {
     memcpy(to + r->first, r->space.x + r->first, length_of(r) * sizeof *to);
 }
 
-/* Zeroes hidden keys, so that a NaN in visible keys does not reach them. */
+/* Zeroes the elements of hidden keys, so that a NaN in visible keys does not reach them. */
 static void hide(const struct row *r, float *to)
 {
     for (int s = r->first; s < r->end; s++)
         if (r->space.x[s] == -INFINITY) to[s] = 0;
 }
 
-/* Replaces the scores in p by their softmax, which is 0 at hidden keys even if the sum is NaN.
+/* Replaces the scores in p with their softmax, which is 0 at hidden keys even if the sum is NaN.
    Returns the log-sum-exp of the scores. */
 static float exponentiate(struct row *r)
 {
@@ -56,7 +55,7 @@ static float exponentiate(struct row *r)
     return (float)((double)max + (double)log);
 }
 
-/* Sets to = x + g. */
+/* Sets `to` to x + g. */
 static void add_noise(const struct row *r, float *to)
 {
     const struct row_head *h = r->head;
@@ -104,7 +103,8 @@ static void normalize_gumbel(struct row *r)
     if (low && !r->fully_masked) r->lse = copysignf(FLT_MAX, max);
 }
 
-/* Gives weight 1 to the chosen key if it was chosen earlier, else to the maximum of `from`. */
+/* Gives weight 1 to r->chosen if an earlier call chose it, else to the key with the maximum of
+   `from`. */
 static void choose_key(struct row *r, const float *from)
 {
     const struct kernels *k = r->head->kernels;
@@ -135,7 +135,7 @@ static void normalize_sample(struct row *r)
     choose_key(r, draw ? r->space.p : r->space.x);
 }
 
-/* Replaces dz by p (dz - p.dz) / by. */
+/* Replaces dz with p (dz - p.dz) / by. */
 static void softmax_gradient(const struct row *r, float *dz, float by)
 {
     const float *p = r->space.p;

@@ -4,16 +4,17 @@
 
 enum { CHAIN = 32 }; /* elements per chain */
 
-struct dots {                /* Computes to[i][s] = a[i].key s for rows i and for s in [first, end),
-                                whole panels. */
+/* The products to[i][s] = a[i].key s for rows i and for s in [first, end), which are whole panels.
+ */
+struct dots {
     const float *a, *panels; /* panels: [keys / 16][width][16] */
     ptrdiff_t a_row, to_row;
     int rows, width, first, end;
     float *to, *more; /* more: [rows][DOT_COLUMNS], or [end - first] for one row */
 };
 
-/* Computes keys [first, end), at most DOT_COLUMNS of them, as chains of 32 fma that are added one
-   after the other. */
+/* Computes keys [first, end), at most DOT_COLUMNS of them, as chains of 32 fused multiply-adds,
+   whose results are added one after the other. */
 static void multiply_columns(const struct kernels *kernels, const struct dots *d, int first,
                              int end)
 {

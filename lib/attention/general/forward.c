@@ -1,7 +1,7 @@
-/* forward.c - general forward: out, lse, chosen keys, or the weights themselves. The whole team
-   first packs the keys once. Then rows are handed out; with a recurrent score, all rows of a head
-   together, since each depends on the previous one. Also lays out the workspace of the whole
-   general path. */
+/* forward.c - general forward: computes out, lse and chosen keys, or the weights themselves. First
+   the whole team packs the keys. Then rows are handed out. With a recurrent score, all rows of a
+   head are handed out together, since each depends on the previous one. Also lays out the workspace
+   of the whole general path. */
 #include "attention/general/general.h"
 
 #include <math.h>
@@ -59,8 +59,8 @@ void rapt__general_layout(struct arena *arena, const struct bounds *b)
     rapt__arena_either(arena, &backward);
 }
 
-/* Returns the keys of a sequence and key head. The number of panels before a sequence is bounded by
-   rows / 16 + sequences, which takes no loop over its predecessors. */
+/* Returns the panels of a sequence and key head. All preceding sequences together have at most rows
+   / 16 + sequences panels per key head. Starting there needs no loop over them. */
 static float *panels_of(const struct general_forward *f, const struct sequence *b, int g)
 {
     size_t before = (size_t)(b->key_first / LANES) + (size_t)b->index;

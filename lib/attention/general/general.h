@@ -60,8 +60,8 @@ struct row_keys {        /* the keys of one key head of a sequence */
 /* The workspace of one row. A row uses only [first, end) of the arrays over keys. */
 struct row_space {
     int capacity;    /* number of keys, rounded up to whole panels */
-    float *x;        /* [capacity] scores after cap and biases; -infinity if hidden */
-    float *p;        /* [capacity] their softmax, if the normalizer needs it */
+    float *x;        /* [capacity] scores after cap and biases; -infinity for hidden keys */
+    float *p;        /* [capacity] softmax of the scores, if the normalizer needs it */
     float *weights;  /* [capacity] w, before dropout */
     float *dropped;  /* [capacity] w after dropout */
     float *gauss;    /* [capacity] weights of local-p's Gaussian */
@@ -105,8 +105,8 @@ void rapt__row_weights(struct row *r); /* computes x, weights and the intermedia
                                           backward needs */
 void rapt__row_drop(struct row *r);    /* applies dropout and sets r->dropped */
 void rapt__row_attend(struct row *r, float *out); /* does both and sums the values */
-/* Turns a sum of values that underflowed to -0 into 0, the result of also adding products with
-   weights of 0. */
+/* Turns a sum of values that underflowed to -0 into 0, as adding products with weights of 0
+   would. */
 void rapt__row_settle(float *out, int width);
 /* Copies the weights to a plain array of `keys` floats. */
 void rapt__row_copy_weights(const struct row *r, int keys, float *weights);
@@ -128,8 +128,8 @@ struct row_block {
 };
 void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backward,
                         struct row_block *block);
-/* Starts a block of rows [t, t + rows) of head h, whose weights and dx are 0. Returns false if the
-   rows see such different keys that each must be computed separately. */
+/* Starts a block of rows [t, t + rows) of head h, and zeroes its weights and dx. Returns false if
+   the rows see such different keys that each must be computed separately. */
 bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows);
@@ -154,13 +154,13 @@ void rapt__block_dots(const struct row_block *block, const struct kernels *kerne
                       ptrdiff_t a_row, const float *panels, int width, float *to);
 
 /* ---- distribution.c ---- */
-void rapt__normalize(
-    struct row *r); /* computes weights (without gauss), lse, chosen and fully_masked from x */
-/* Turns dz, which must be 0 at hidden keys, into dx. */
-struct gain {      /* for sampled keys: factor of the gradient */
+/* Computes weights (without gauss), lse, chosen and fully_masked from x. */
+void rapt__normalize(struct row *r);
+struct gain {      /* for sampled keys: factors of the gradient */
     float reward;  /* reward minus baseline */
     float entropy; /* weight of the gradient of -H(p) */
 };
+/* Turns dz, which must be 0 at hidden keys, into dx. */
 void rapt__normalize_backward(struct row *r, float *dz, struct gain gain);
 
 /* Returns the number of keys of the longest sequence, rounded up to whole panels; at least one

@@ -1,4 +1,4 @@
-/* location_aware.c - gradients of location-aware features: of L, of the filters F and of the
+/* location_aware.c - gradients of location-aware features with respect to L, the filters F and the
    weights of the previous query (Chorowski et al. 2015, section 2.2). Let g[s] be the gradient of
    k[s] + L f[s], w the weights of the previous query, and f[c][s] = sum over j of F[c][j] w[s + j -
    width/2]:

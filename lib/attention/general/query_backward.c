@@ -1,7 +1,7 @@
-/* query_backward.c - gradients of one query: of q, keys, values, biases, center and vector. Let dw
-   be the gradient of the weights and d = s - center:
+/* query_backward.c - gradients of one query with respect to q, keys, values, biases, center and
+   vector. Let dw be the gradient of the weights and d = s - center:
 
-       dw[s] = dropout(dout.v[s]) + the next query's dnext   dv[s] += drop(w)[s] dout
+       dw[s] = dropout(dout.v[s]) + the next query's dnext   dv[s] += dropout(w)[s] dout
        dw[s] -= weight / (n (w[s] + 1e-6)) for each of the n keys that a guide lists for the query
        dcenter += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
 

@@ -14,8 +14,7 @@ static void keys(const rapt_attention *a, const struct score_block *b)
         memcpy(b->y + r * b->y_row, p + (size_t)(b->position + r) * width, width * sizeof(float));
 }
 
-/* Adds to the gradient of P, over the sequences in order. Each row of P is computed by one
-   member. */
+/* Adds to the gradient of P, sequence by sequence. Each row of P is computed by one member. */
 static void learned(struct team *team, const struct score_rows *r, const rapt_gradients *d)
 {
     size_t width = (size_t)rapt__query_width(r->a), positions = (size_t)r->a->parameters.positions;

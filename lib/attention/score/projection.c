@@ -1,5 +1,6 @@
-/* projection.c - multiplies rows by the weights of a score. Each element is a chain of fma in the
-   order of the inner index, so the bits of a row do not depend on other rows. */
+/* projection.c - multiplies rows by the weights of a score. Each element is a chain of fused
+   multiply-adds in the order of the inner index, so the bits of a row do not depend on other
+   rows. */
 #include "attention/score/score.h"
 
 enum { ROWS = 64 }; /* rows of x that are read LANES times while they are in the cache */

@@ -7,7 +7,7 @@
    Backward rotates by the negative angle. Angles are computed in double precision. */
 #include "attention/score/score.h"
 
-/* Rows that a member takes, and pairs that it rotates at a time. */
+/* Number of rows that a member takes, and of pairs that it rotates, at a time. */
 enum { BLOCK_ROWS = 16, CHUNK = 64 };
 
 int rapt__rotary_pairs(const rapt_attention *a)
@@ -24,7 +24,7 @@ void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies)
     for (int i = 0; i < pairs; i++) frequencies[i] = rapt__pow(base, -(double)i / pairs);
 }
 
-/* Rotates n pairs (x, y) = (x[i * step], y[i * step]). */
+/* Rotates the n pairs (x[i * step], y[i * step]). */
 static void rotate_pairs(float *x, float *y, int step, const float *s, const float *c, int n)
 {
     for (int i = 0; i < n; i++, x += step, y += step) {

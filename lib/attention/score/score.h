@@ -1,6 +1,6 @@
 /* score.h - scores: how rows of one side (queries or keys) become the q' and k' of projected.h, and
-   how their gradients are computed. Each score has a row in scores.def and a file. Rotary positions
-   and relative biases, which are the same for all scores, follow. */
+   how their gradients are computed. Each score has a row in scores.def and a file. Rotary
+   positions, which come after the projection, and relative biases are the same for all scores. */
 #ifndef RAPT_LIB_ATTENTION_SCORE_H
 #define RAPT_LIB_ATTENTION_SCORE_H
 
@@ -48,7 +48,7 @@ struct score_side {
 
 struct score {
     const char *name;
-    bool scaled;    /* scores are divided by the square root of the key width */
+    bool scaled;    /* by default, scores are divided by the square root of the key width */
     bool scaleless; /* the scale is always 1 */
     bool keyless;   /* k is not read; a row is learned for each position of a key */
     bool additive;  /* hidden_vector . tanh(q' + k') instead of q' . k' */
@@ -63,12 +63,14 @@ const struct score *rapt__score(rapt_score score);
 /* ---- learned.c ---- */
 /* Returns true if a problem requires array i but does not have it. */
 bool rapt__learned_missing(const rapt_attention *a, int i);
-enum learned_gradient { /* what the gradient of an array is computed from */
-                        LEARNED_FROM_QUERIES,
-                        LEARNED_FROM_KEYS,
-                        LEARNED_FROM_CENTERS,
-                        LEARNED_FROM_SCORES
+/* The column `gradient` of learned.def. */
+enum learned_gradient {
+    LEARNED_FROM_QUERIES,
+    LEARNED_FROM_KEYS,
+    LEARNED_FROM_CENTERS,
+    LEARNED_FROM_SCORES
 };
+/* Returns true if the caller wants the gradient of an array of this kind. */
 bool rapt__learned_wanted(const rapt_gradients *d, enum learned_gradient from);
 
 /* ---- transform.c: from a problem to q' and k', relative biases and centers, and back ---- */
@@ -90,8 +92,8 @@ struct score_choice { /* a sequence and a head; negative numbers mean all of the
 };
 extern const struct score_choice rapt__all_rows;
 
-/* Returns the problem that remains after projection. Its q, k and centers are still the
-   caller's. */
+/* Returns the problem that remains after projection. Its q and k are still the caller's, and its
+   relative biases and centers are NULL. */
 struct projected rapt__projected(const rapt_attention *a, const float *q, const float *k);
 void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct transformed *t);
 /* Lays out t and fills it in, for all sequences and heads or for one. All members of a team call
@@ -123,8 +125,8 @@ ptrdiff_t rapt__side_at(const struct score_rows *r, const rapt_stride *s, const 
 /* ---- projection.c ---- */
 /* Returns the number of floats in the panels for the weights of a head, transposed or not. */
 size_t rapt__projection_panels(int in, int out);
-/* Packs W into panels, as it is to compute y, or transposed to compute the gradient of x. Divides
-   the work and ends at a barrier. */
+/* Packs W into panels: as it is, for computing y, or transposed, for computing the gradient of x.
+   Divides the work and ends at a barrier. */
 void rapt__projection_pack(struct team *team, const struct projection *p, bool transposed,
                            float *panels);
 /* Compute a block: y = x W' + b, or dx += y W. The bits of a row do not depend on other rows. */
@@ -137,7 +139,8 @@ void rapt__projection_gradient(struct team *team, const struct projection *p,
                                const struct score_rows *r);
 
 /* ---- score.c ---- */
-/* Returns the scale, or the default of the score if it is 0. */
+/* Returns `scale`, or the default of the score if `scale` is 0. A scaleless score always has the
+   scale 1. */
 float rapt__score_scale(rapt_score score, float scale, int key_width);
 
 /* ---- rotary.c ---- */
@@ -154,8 +157,8 @@ extern const struct score_side rapt__center_side; /* computes C q for queries */
    NULL means the positions of the problem. */
 void rapt__locality_centers(struct team *team, const rapt_attention *a, const int *positions,
                             struct score_choice only, float *hidden, float *centers);
-/* Replaces hidden by the gradient of C q, and dcenters by the gradient of z . tanh(C q). Adds to
-   the gradient of z. */
+/* Replaces hidden with the gradient of C q, and dcenters with the gradient of z . tanh(C q). Adds
+   to the gradient of z. */
 void rapt__locality_backward(struct team *team, const rapt_attention *a, float *hidden,
                              float *dcenters, const rapt_gradients *d);
 

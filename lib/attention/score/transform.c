@@ -1,6 +1,6 @@
-/* transform.c - turns q and k into the q' and k' of projected.h: projected by the score, then
-   rotated by rotary positions, or used in place if neither applies. Backward turns the gradients of
-   q' and k' into the gradients of q, k and the learned arrays. */
+/* transform.c - turns q and k into the q' and k' of projected.h: they are projected by the score
+   and rotated by rotary positions, or used in place if neither applies. Backward turns the
+   gradients of q' and k' into the gradients of q, k and the learned arrays. */
 #include "attention/score/score.h"
 
 #include <string.h>

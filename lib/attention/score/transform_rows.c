@@ -64,7 +64,7 @@ void rapt__score_pack(struct team *team, const rapt_attention *spec, float *pack
     rapt__team_barrier(team);
 }
 
-/* Returns a problem whose sequences are these rows. */
+/* Returns a problem whose sequences consist of the given rows. */
 static rapt_attention view_of(const rapt_attention *spec, const struct rows_given *r,
                               const int *counts)
 {
