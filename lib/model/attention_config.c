@@ -28,8 +28,8 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
     return d;
 }
 
-/* Returns the effects of distance in self-attention. If only sizes are computed, there are no
-   values yet, but the pointers must not be NULL. */
+/* Returns the rotary positions and relative biases of self-attention. If only sizes are computed,
+   there are no values yet, but the pointers must not be NULL. */
 static rapt_relative relative_of(const rapt_config *c, const struct attention_use *which)
 {
     static const float unread[1];

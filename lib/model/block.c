@@ -35,9 +35,10 @@ static rapt_status check_positions(const rapt_block *b, bool cross, const int *s
     if (!rapt__block_has_positions(b, cross)) return RAPT_OK;
     for (int i = 0; i < batch; i++)
         if (starts[i + 1] - starts[i] > positions)
-            return rapt__fail(
-                why, RAPT_BAD_ARGUMENT, "%s: sequence %d has %d rows; there are positions for %d",
-                cross ? "source_starts" : "starts", i, starts[i + 1] - starts[i], positions);
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "%s: sequence %d has %d rows, but there are only %d positions",
+                              cross ? "source_starts" : "starts", i, starts[i + 1] - starts[i],
+                              positions);
     return RAPT_OK;
 }
 
@@ -91,7 +92,7 @@ static rapt_status begin_call(struct block_call *c, rapt_block *b, const float *
                               .attention_workspace = b->attention_workspace,
                               .threads = b->limits.threads};
     c->pass = (struct pass){.rows = rapt__rows(r.batch, r.starts),
-                            .states = r.source ? r.source : b->dsource, /* only to be not NULL */
+                            .states = r.source ? r.source : b->dsource, /* must not be NULL */
                             .learning = r.learning != 0,
                             .reward = r.reward,
                             .baseline = r.baseline};
@@ -111,8 +112,7 @@ static size_t floats_of(const struct block_call *call)
     return (size_t)call->pass.rows.count * (size_t)call->block->model.config.width;
 }
 
-/* Returns the step of a block that is a single function; its input has been copied to
-   memory->embedded. */
+/* Returns the step of a block that is a single function; its input is in memory->embedded. */
 static struct step step_of(const struct block_call *call)
 {
     struct stack_memory *m = call->stack.memory;

@@ -13,11 +13,11 @@ struct rapt_block {
     rapt_model model; /* configuration, layout and slopes, but no parameters */
     enum part parts[3];
     int parts_count;
-    bool decoder; /* causal, or with a source */
-    bool alone;   /* a single function without sum and norm */
-    bool learned; /* true if the last forward pass kept what backward reads; its rows: */
-    int batch, rows, source_rows;
-    struct drop drop; /* dropout of that pass */
+    bool decoder;                 /* causal, or with a source */
+    bool alone;                   /* a single function without sum and norm */
+    bool learned;                 /* true if the last forward pass kept what backward reads */
+    int batch, rows, source_rows; /* number of sequences and of rows in that pass */
+    struct drop drop;             /* dropout of that pass */
     struct arena arena;
     struct stack_memory memory;
     float *dsource; /* [source rows][D] */

@@ -1,4 +1,5 @@
-/* bytes.h - shared by the files of lib/model: models whose matrices are bytes with scales. */
+/* bytes.h - declarations for models whose matrices are bytes with scales, shared by the files of
+   lib/model. */
 #ifndef RAPT_LIB_MODEL_BYTES_H
 #define RAPT_LIB_MODEL_BYTES_H
 
@@ -10,7 +11,8 @@ rapt_status rapt__model_make_bytes(rapt_model **model, const rapt_config *config
                                    const rapt_allocator *allocator, rapt_message *why);
 
 /* ---- parameters.c ---- */
-/* Returns the scales of the rows of bytes [rows][columns] in a block at `bytes`. */
+/* Returns the scales, one per row, of a matrix of bytes [rows][columns]. `bytes` is where the
+   matrix begins in a block. */
 const float *rapt__scales_at(const float *bytes, int rows, int columns);
 
 #endif

@@ -79,8 +79,8 @@ static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
     for (int i = 0; !status && i < RAPT_CONFIG_FIELDS; i++) status = check_field(c, i, why);
     if (!status && c->source_width && c->source_vocab)
         status = rapt__fail(why, RAPT_BAD_ARGUMENT,
-                            "source_width is %d, but source_vocab %d: the source is either vectors "
-                            "or tokens",
+                            "source_width is %d and source_vocab is %d; one of them must be 0, "
+                            "since the source is either vectors or tokens",
                             c->source_width, c->source_vocab);
     if (!status && c->source_width)
         status = check_half("an encoder", encoder, "source_width", c->source_width, why);
@@ -158,7 +158,7 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
                           rapt_config_field_at(CONFIG_pooling)->word((int)c->pooling));
     if (c->pooler && !(c->pooling && c->target_vocab))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "pooler is 1, but the model does not pool, or has no output");
+                          "pooler is 1, but the model does not pool or has no output");
     if (c->token_types && !c->source_vocab)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "token_types is %d, but the model reads no source tokens",

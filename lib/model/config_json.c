@@ -1,5 +1,5 @@
-/* config_json.c - the configuration as one flat JSON object, the metadata "rapt.config" of a model
-   file:
+/* config_json.c - the configuration as one flat JSON object, the metadata entry "rapt.config" of a
+   model file:
 
        {"version":2,"kind":"encoder-decoder","width":128,..,"norm_epsilon":1e-5}
 
@@ -174,7 +174,7 @@ static rapt_status config_read_all(rapt_config *c, struct json *json, rapt_messa
         return config_bad("version", why);
     if (version != FORMAT_VERSION)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "the model file is of version %d, but this library reads version %d%s",
+                          "the model file has version %d, but this library reads version %d%s",
                           version, FORMAT_VERSION,
                           version == 1 ? "; load and save it with rapt 0.2 first" : "");
     return read_fields(c, &all, why);

@@ -201,8 +201,9 @@ static rapt_status match_parameter(const struct parameter *p, const struct block
     const struct tensor_entry *e = find_tensor(file, block, p, name);
     if (!e) return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is missing", name);
     if (has_shape(e, p)) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is not %d x %d as the configuration says",
-                      name, p->rows, p->columns);
+    return rapt__fail(why, RAPT_BAD_FILE,
+                      "tensor %s must be %d x %d according to the configuration", name, p->rows,
+                      p->columns);
 }
 
 rapt_status rapt__blocks_match(const rapt_model *m, const struct block_file *blocks, int count,

@@ -6,9 +6,9 @@
 #include "attention/attention.h"
 #include <rapt/transformer.h>
 
-/* ---- parameters.c: the location of each parameter in a block of floats ---- Offsets are in
-   floats, so the same layout serves weights, gradients and moments. Offset 0 means that the model
-   does not have the array. */
+/* ---- parameters.c: the location of each parameter in a block of floats ----
+   Offsets are in floats, so the same layout serves weights, gradients and moments. Offset 0 means
+   that the model does not have the array. */
 struct linear_offsets {
     size_t weight, bias; /* [out][in] in panels, and [out] */
     int in, out;
@@ -38,16 +38,15 @@ struct feedforward_offsets {
 };
 struct layer_offsets {
     struct attention_offsets self, cross; /* `cross` only in the decoder of an encoder-decoder */
-    struct recurrent_offsets recurrent;   /* or `self` */
+    struct recurrent_offsets recurrent;   /* takes the place of `self` in a recurrent decoder */
     struct feedforward_offsets feedforward;
 };
 struct stack_offsets {       /* one half of the model */
     size_t table, positions; /* [vocab][D] in panels, and [positions][D] in rows for learned
                                 positions only */
-    size_t types;            /* [token_types][D] in rows; 0 without types */
-    struct linear_offsets
-        source;      /* replaces the table in an encoder that reads vectors; otherwise its `in` is
-                        0 */
+    size_t types;            /* [token_types][D] in rows; 0 if there are no types */
+    /* replaces the table in an encoder that reads vectors; otherwise its `in` is 0 */
+    struct linear_offsets source;
     size_t relative; /* learned relative biases: table [H][buckets] or slopes [H] */
     struct layer_offsets *layers;
     int count;
@@ -56,7 +55,7 @@ struct stack_offsets {       /* one half of the model */
 };
 struct layout {
     struct stack_offsets encoder, decoder;
-    struct linear_offsets pooler; /* see pooler.c; in is 0 without one */
+    struct linear_offsets pooler; /* see pooler.c; its `in` is 0 if there is no pooler */
     struct linear_offsets output; /* projection to logits; weight may be one of the tables */
     struct parameter *parameters;
     int count;
@@ -94,18 +93,18 @@ struct layer_parts {
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
 
 /* Lays out the parameters of a model in an arena, which first counts and then hands out memory
-   (lib/base/base.h). bytes: as in struct layout. */
+   (lib/base/base.h). `bytes` is as in struct layout. */
 void rapt__layout_make(struct layout *layout, const rapt_config *config, bool bytes,
                        struct arena *arena);
-/* Does the same for a single layer, without embedding, last norm and output. */
+/* Does the same for a single layer, without embedding, last norm or output. */
 void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
                              const struct layer_parts *parts, struct arena *arena);
 size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
 /* Returns the number of floats in the block, padded to whole vectors. */
 size_t rapt__parameter_floats(const struct parameter *p);
 /* Copy elements [first, first + count) of a parameter, counted as in a plain matrix
-   [rows][columns], from a block to data, or from data to a block. A parameter IN_BYTES is only
-   read, as floats. */
+   [rows][columns], from a block to data, or from data to a block. A parameter IN_BYTES can only be
+   read; its elements are converted to floats. */
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
                          float *data);
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,

@@ -1,4 +1,4 @@
-/* load.c - loads a model from a safetensors file on a disk, in memory or from a caller's reader.
+/* load.c - loads a model from a safetensors file on disk, in memory or from a caller's reader.
    Nothing in the file is trusted before it is checked, and no more memory is reserved than the file
    could fill. */
 #include "model/model.h"
@@ -10,7 +10,8 @@ static bool known(const rapt_model *m, const char *name)
     return strncmp(name, "adam.", 5) == 0 || rapt_model_find(m, name) >= 0;
 }
 
-enum { FREE_OFFSETS = 1 << 20 }; /* maximum number of floats of sinusoids for a file of any size */
+/* Number of floats of sinusoids that a file of any size may ask for. */
+enum { FREE_OFFSETS = 1 << 20 };
 
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
                                 bool one_each, rapt_message *why)
@@ -24,7 +25,7 @@ rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_f
     bool few = one_each && layout.count > rapt__tensors_count(file);
     if (counting.overflow || few || layout.floats > held)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "its configuration describes a larger model than it holds");
+                          "its configuration describes a larger model than the file holds");
     if (positions > held + FREE_OFFSETS)
         return rapt__fail(why, RAPT_BAD_FILE, "positions is %d, too many for so small a model",
                           config->positions);
@@ -37,7 +38,7 @@ static rapt_status no_other_tensors(const rapt_model *m, const struct tensor_fil
     for (int i = 0; i < rapt__tensors_count(file); i++) {
         const char *name = rapt__tensors_entry(file, i)->name;
         if (!known(m, name))
-            return rapt__fail(why, RAPT_BAD_FILE, "tensor %s belongs to no parameter of this model",
+            return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is not a parameter of this model",
                               name);
     }
     return RAPT_OK;
@@ -66,8 +67,8 @@ static rapt_status load_rest(rapt_model *model, struct tensor_file *file,
     return status ? status : rapt__metadata_copy(model, file);
 }
 
-/* Loads a model from an open file. reading: the allocator of the budget, for what is made before
-   names and shapes are known to agree; then the model gets `allocator`. */
+/* Loads a model from an open file. What is allocated before names and shapes are known to agree
+   comes from `reading`, the allocator of the budget. After that, the model uses `allocator`. */
 static rapt_status load_open(rapt_model **model, struct tensor_file *file,
                              const rapt_load_options *options, const rapt_allocator *reading,
                              const rapt_allocator *allocator, rapt_message *why)
@@ -75,7 +76,8 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
     rapt_config config;
     const char *text = rapt__tensors_metadata(file, CONFIG_KEY);
     if (!text)
-        return rapt__fail(why, RAPT_BAD_FILE, "not a rapt model: the metadata lack " CONFIG_KEY "");
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "not a rapt model: the metadata does not contain " CONFIG_KEY "");
     rapt_status status = rapt__config_read(&config, text, strlen(text), why);
     if (!status) status = rapt__config_backed(&config, file, true, why);
     if (!status) status = rapt__model_make_bare(model, &config, reading, why);
@@ -88,7 +90,7 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
     return status;
 }
 
-/* The source of a model: exactly one of the three is set. */
+/* The source of a model: exactly one of path, reader and bytes is set. */
 struct model_source {
     const char *path;
     const rapt_reader *reader;

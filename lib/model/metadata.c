@@ -1,5 +1,5 @@
-/* metadata.c - the metadata of a model. Copies them from the file from which the model is loaded,
-   and merges them with the caller's metadata when the model is saved. The library's own keys
+/* metadata.c - the metadata of a model. Copies it from the file from which the model is loaded, and
+   merges it with the caller's metadata when the model is saved. Entries with the library's own keys
    (configuration, counters of a trainer, layout) are never copied, but written anew to each
    file. */
 #include "model/model.h"
@@ -71,7 +71,8 @@ static bool given(const rapt_metadata *metadata, int count, const char *key)
 
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why)
 {
-    if (count < 0) return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %d", count);
+    if (count < 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %d; it must be 0 or more", count);
     if (count > 0 && !metadata)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "metadata is NULL, but count is %d", count);
     for (int i = 0; i < count; i++) {

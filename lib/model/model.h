@@ -1,5 +1,5 @@
 /* model.h - the interface of the model layer: configuration, parameters, model files, and the
-   stacks of layers that are computed with them.
+   stacks of layers that use them.
 
    Functions that take an exec_context are called by all members of a team (lib/base/base.h). */
 #ifndef RAPT_LIB_MODEL_H
@@ -22,10 +22,10 @@ enum config_field {
 #define CONFIG_FIELD(ctype, name, ...) CONFIG_##name,
 #include "model/config.def"
 };
-int rapt__config_get(const rapt_config *config,
-                     int field); /* for a float field, returns its bits */
+/* For a float field, returns its bits. */
+int rapt__config_get(const rapt_config *config, int field);
 float rapt__config_get_float(const rapt_config *config, int field);
-void rapt__config_set(rapt_config *config, int field, const void *value); /* int or float */
+void rapt__config_set(rapt_config *config, int field, const void *value); /* an int or float */
 /* Return the value of a field or, if it is 0, the value that 0 stands for. */
 int rapt__config_int(const rapt_config *config, enum config_field field);
 float rapt__config_float(const rapt_config *config, enum config_field field);
@@ -42,9 +42,9 @@ int rapt__key_heads(const rapt_config *config);
 /* ---- config_json.c: the configuration in a model file ---- */
 enum { CONFIG_TEXT = 4096 }; /* size in bytes that is sufficient for any configuration */
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
-/* Returns RAPT_BAD_FILE if a file is too small for the model that its configuration describes: it
-   has fewer numbers than the model has parameters, many times fewer than the sinusoids that would
-   be computed, or, with one_each, fewer tensors than the model has parameters. */
+/* load.c: returns RAPT_BAD_FILE if a file is too small for the model that its configuration
+   describes: if it has far fewer numbers than the model has floats, or far fewer than the sinusoids
+   that would be computed, or, with one_each, fewer tensors than the model has parameters. */
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
                                 bool one_each, rapt_message *why);
 /* Returns RAPT_BAD_FILE if the text is not a configuration, or if rapt__config_check rejects the
@@ -64,7 +64,7 @@ struct rapt_model {
     float *sinusoids;        /* [positions][D]; NULL if positions are learned or absent */
     float *slopes;           /* ALiBi slopes [H]; NULL if they are learned or absent */
     char *config_text;       /* the configuration as JSON */
-    rapt_metadata *metadata; /* [metadata_count] metadata of its file, followed by their strings */
+    rapt_metadata *metadata; /* [metadata_count] entries from its file, followed by their strings */
     int metadata_count;
     size_t metadata_size; /* size of metadata in bytes */
     size_t *scale_lines;  /* [scale_count] offsets of the lines of SCALES_KEY, sorted by name */
@@ -79,16 +79,16 @@ rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
 rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
                                   const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__model_take_block(rapt_model *model, rapt_message *why);
-/* Returns RAPT_BAD_ARGUMENT if the matrices of a model are bytes. `what` says for the message what
-   such a model cannot be: "trained". */
+/* Returns RAPT_BAD_ARGUMENT if the matrices of a model are bytes. The message says that such a
+   model cannot be `what`, for example "trained". */
 rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, rapt_message *why);
 /* Copies a mapped block, so that its parameters can be written. If it returns RAPT_NO_MEMORY,
    nothing has changed. */
 rapt_status rapt__model_own_block(rapt_model *model, rapt_message *why);
 
 /* ---- attention_config.c: the attention of a sublayer, derived from a configuration ---- */
-/* Selects an attention and its parameters. `learning` means as in training; otherwise nothing is
-   drawn at random. If offset is NULL, the learned arrays are left out, to compute sizes. */
+/* Selects an attention and its parameters. If `learning` is false, nothing is drawn at random. If
+   offset is NULL, the learned arrays are left out, to compute sizes. */
 struct attention_use {
     bool decoder, cross, learning;
     const struct score_offsets *offset;
@@ -115,26 +115,26 @@ size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch,
 #define CONFIG_KEY  "rapt.config"
 #define TRAINER_KEY "rapt.trainer" /* counters of a trainer */
 #define LAYOUT_KEY  "rapt.layout"  /* layout of a packed file */
-/* Copies the metadata of a file, except those of the library itself, to m, which must not have any
-   yet. */
+/* Copies the metadata of a file, except the entries of the library itself, to m, which must not
+   have any yet. */
 rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
-/* Replaces the metadata by the given ones, in this order, leaving out those whose value is NULL. */
+/* Replaces the metadata with the given entries, in this order, leaving out those whose value is
+   NULL. */
 rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count);
-/* Returns RAPT_BAD_ARGUMENT if a caller may not pass these metadata: if a key is NULL, given twice
-   or reserved for the library, or if a key or value is not UTF-8. */
+/* Returns RAPT_BAD_ARGUMENT if a caller may not pass these entries: if a key is NULL, given twice
+   or reserved for the library. */
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
-/* Merges the given metadata with those of the model that have other keys into all [count +
-   m->metadata_count], leaving out those whose value is NULL, and returns their number. */
+/* Writes to all [count + m->metadata_count] the given entries whose value is not NULL, followed by
+   the model's entries with other keys. Returns the number of entries written. */
 int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,
                          struct tensor_metadata *all);
 
-/* ---- file.c: a model file whose tensors come from several blocks (moments, for a trainer) ---- */
+/* ---- file.c: a model file whose tensors come from several blocks, such as Adam's moments ---- */
 enum value_range { FINITE_VALUE, FINITE_NOT_NEGATIVE, ANY_VALUE };
 struct block_file {
     const char *prefix; /* prefix of the tensors' names: "", "adam.m.", ... */
     float *block;
-    enum value_range range; /* whether loading accepts values that are not finite; saving does not
-                               check */
+    enum value_range range; /* the values that loading accepts; saving does not check them */
 };
 struct block_output { /* either the file at path, or a writer */
     const char *path;
@@ -178,7 +178,7 @@ struct sublayer {
                                 gates */
     float *kv;               /* cross-attention: [source rows][2 key_heads K] */
     float *mixed;            /* [rows][D] output of the heads, or cells of the recurrent unit */
-    float *statistics;       /* [H][rows][2] softmax statistics, see rapt_attention_saved */
+    float *statistics;       /* [H][rows][2] softmax statistics (see rapt_attention_saved) */
     int *chosen;             /* hard normalizers: [H][rows] */
     float *projected_q;      /* at inference: [rows][H][W] queries projected by the score, unless
                                 they are used as they are */
@@ -190,7 +190,7 @@ struct sublayer {
     float *y;                /* [rows][D] output of the sublayer, before the residual */
     float *sum;              /* [rows][D] with the residual */
     float *out;              /* [rows][D] after the norm that follows */
-    struct norm_saved saved; /* what backward needs of that norm */
+    struct norm_saved saved; /* what the backward pass of that norm needs */
 };
 
 struct stack_memory {
@@ -207,7 +207,7 @@ struct stack_memory {
 
 /* The rows of a pass. */
 struct rows {
-    int batch, count;  /* number of sequences, and rows of all sequences */
+    int batch, count;  /* number of sequences, and of rows in all sequences */
     const int *starts; /* [batch + 1] */
     int longest;       /* rows of the longest sequence */
 };
@@ -219,7 +219,7 @@ static inline struct rows rapt__rows(int batch, const int *starts)
 struct cache_state {      /* state of self- or cross-attention between calls at inference */
     struct cache *caches; /* [layers] keys and values of past tokens */
     struct attention_history *history; /* location-aware scores: [layers] last weights; else NULL */
-    float *packed;                     /* [layers][packed_size] weights, see rapt__score_pack */
+    float *packed;                     /* [layers][packed_size] weights (see rapt__score_pack) */
     size_t packed_size;                /* floats per layer; 0 if the score needs none */
     float *relative;                   /* [H][relative_row] relative biases, or NULL */
     int relative_row, relative_zero;   /* the bias of key s is element s - position + zero */
@@ -260,7 +260,7 @@ struct pass {
     struct drop drop;
     bool learning;                  /* backward will follow; otherwise nothing is drawn at random */
     const float *reward, *baseline; /* while learning: [H][rows.count], for sampled keys */
-    const uint8_t *expected; /* while learning: [rows.batch], see rapt_attention; NULL if none */
+    const uint8_t *expected; /* while learning: [rows.batch] (see rapt_attention); NULL if none */
     float entropy;           /* while learning: see rapt_reinforce */
     float anneal; /* while learning: if not 0, the arg-max is replaced by a softmax of anneal times
                      the scores */
@@ -273,7 +273,7 @@ struct pass {
    caches, its keys. ALL keeps everything for backward: every sublayer has its own memory, and there
    are no caches. */
 enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
-/* Lays out the memory of a pass of `rows` rows over `source_rows`, which is 0 without
+/* Lays out the memory of a pass of `rows` rows. source_rows is the number of source rows, 0 without
    cross-attention. */
 void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         int rows, int source_rows, enum stack_keeps keeps, struct arena *arena);
@@ -318,11 +318,11 @@ void rapt__sublayer_backward(const struct exec_context *c, const struct step *s,
    have kept what this needs. */
 void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
                            int layer, int head, int sequence, int first, int rows, float *weights);
+enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
 /* Returns the dropout of one site of a pass. The key of a batch is rapt__mix(seed, number of
    previous batches). The key of a site is rapt__mix(drop->key, ((index + 1) * SITES + site) * 2 +
    decoder). index is the number of the sublayer within the encoder or decoder, or -1 for the
    embedding. */
-enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
 struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index,
                           enum site site);
 
@@ -351,7 +351,7 @@ void rapt__pooler_backward(const struct exec_context *c, const rapt_model *model
                            const float *y, int rows, float *dy, float *dx, float *gradients);
 
 /* ---- tokens.c ---- */
-/* Returns the number of ids that a source may have: token + type * source_vocab. */
+/* Returns the number of different ids in a source, where an id is token + type * source_vocab. */
 static inline int rapt__source_ids(const rapt_config *c)
 {
     return c->source_vocab * rapt__max(c->token_types, 1);
@@ -361,9 +361,8 @@ struct token_limits {
                          "source_tokens" */
     int vocab, batch;
     int tokens, length; /* maximum number in the batch, and in a sequence */
-    int extra;          /* number of tokens that will be put around each sequence, which count
-                           too */
-    bool begin_and_end; /* extra tokens are begin and end; messages mention that they count */
+    int extra; /* number of tokens that will be added around each sequence; they count, too */
+    bool begin_and_end; /* the extra tokens are begin and end, and messages say that they count */
     bool vectors;       /* rows are vectors instead of tokens */
 };
 /* Returns the largest valid limit for tokens or sequences. Attention counts the rows of all heads
@@ -385,16 +384,18 @@ rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_lim
 struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block);
 
 /* ---- scales.c ---- */
-/* Indexes the lines of the metadata SCALES_KEY; called whenever metadata were set. */
+/* Indexes the lines of the metadata entry SCALES_KEY. Must be called whenever the metadata is
+   set. */
 rapt_status rapt__scales_index(rapt_model *model);
 void rapt__scales_free(rapt_model *model); /* frees the index */
-#define SCALES_KEY "rapt.scales"           /* key of the metadata */
+#define SCALES_KEY "rapt.scales"           /* lines that scales.c reads */
 /* Key of the metadata for the maximum number of target tokens per source token, from the settings
    of an imported model. */
 #define LENGTH_KEY "rapt.max_length_factor"
-/* In the metadata, also from there: defaults of a translator, see rapt_translator_options_default;
-   a limit on target tokens, the end included; tokens that are never produced, separated by spaces;
-   settings that are not followed, for human readers. */
+/* Keys for other settings of an imported model. The first four are defaults of a translator (see
+   rapt_translator_options_default). LIMIT_KEY is the maximum number of target tokens, the end
+   included. SUPPRESSED_KEY lists tokens that are never produced, separated by spaces. IGNORED_KEY
+   lists, for human readers, the settings that are not followed. */
 #define BEAMS_KEY      "rapt.beams"
 #define PENALTY_KEY    "rapt.length_penalty"
 #define LEAST_KEY      "rapt.min_length"
@@ -402,8 +403,9 @@ void rapt__scales_free(rapt_model *model); /* frees the index */
 #define LIMIT_KEY      "rapt.max_length"
 #define SUPPRESSED_KEY "rapt.suppressed"
 #define IGNORED_KEY    "rapt.ignored_settings"
-/* In the metadata of an encoder of texts: that the begin token precedes a text, how many tokens of
-   a text are read, special ones included, and that embeddings are divided by their L2 norm. */
+/* Keys in the metadata of a text encoder. BEGIN_KEY means that the begin token precedes a text.
+   TOKENS_KEY is the maximum number of tokens that are read of a text, special tokens included.
+   NORMALIZE_KEY means that embeddings are divided by their L2 norm. */
 #define BEGIN_KEY     "rapt.source_begin"
 #define TOKENS_KEY    "rapt.max_tokens"
 #define NORMALIZE_KEY "rapt.normalize"

@@ -1,20 +1,21 @@
 /* packed.c - model files that hold the block of parameters exactly as in memory, so that they can
-   be mapped instead of read. Metadata identify them:
+   be mapped instead of read. Their metadata identifies them:
 
        "rapt.layout" = "panels 16", or "panels 16, finite" if the writer has checked every value
 
    A tensor of kind IN_PANELS is [panels][columns][16], where element [p][c][i] is row 16 p + i,
    column c of the matrix. Other tensors are the matrix row by row. Each is padded with zeros to
    whole vectors of 16. If the tensors are in the order of the layout and start at a multiple of 64
-   bytes, they form the block and can be mapped. A file of another program, which may order them
-   differently, is read. Names, shapes and offsets are always checked. If a mapped file says that
-   its values are finite, this is not checked, since checking would read the whole file. */
+   bytes, they form the block and can be mapped. A file of another program may order them
+   differently; it is then read instead. Names, shapes and offsets are always checked. If a mapped
+   file says that its values are finite, this is not checked, since checking would read the whole
+   file. */
 #include "model/model.h"
 
 #include <string.h>
 
 static const char *const layouts[] = {"panels 16", "panels 16, finite"};
-_Static_assert(LANES == 16, "the names of the layouts");
+_Static_assert(LANES == 16, "the names of the layouts say 16");
 
 struct tensor_source rapt__packed_source(const struct parameter *p)
 {
@@ -25,8 +26,8 @@ struct tensor_source rapt__packed_source(const struct parameter *p)
 
 /* ---- values ---- */
 
-/* A float is infinite or NaN if all bits of its exponent are set. There is no early exit within a
-   part, so that compilers can vectorize the loop. */
+/* Returns true if no value is infinite or NaN, that is, if no exponent has all of its bits set.
+   There is no early exit, so that compilers can vectorize the loop. */
 static bool part_finite(const float *x, size_t count)
 {
     const uint32_t exponent = 0x7F800000;
@@ -56,8 +57,9 @@ const char *rapt__packed_layout(const rapt_model *m)
     return layouts[rapt__finite_count(m->block, m->layout.floats) == m->layout.floats];
 }
 
-/* Sets the message to name the first value that is infinite or NaN: an element of a parameter's
-   matrix, or of the padding after it. */
+/* Returns RAPT_OK if all values are finite. If not, returns `otherwise`, and the message names the
+   first value that is infinite or NaN: an element of a parameter's matrix, or of the padding after
+   it. */
 static rapt_status check_finite(const rapt_model *m, rapt_status otherwise, rapt_message *why)
 {
     float row[256];
@@ -72,7 +74,7 @@ static rapt_status check_finite(const rapt_model *m, rapt_status otherwise, rapt
             size_t good = rapt__finite_count(row, now);
             if (good < now) bad = first + good;
         }
-        if (bad == all && p->kind == IN_BYTES) continue; /* bytes are no floats */
+        if (bad == all && p->kind == IN_BYTES) continue; /* bytes are not floats */
         if (bad == all)
             return rapt__fail(why, otherwise, "tensor %s has padding that is infinite or NaN",
                               p->name);
@@ -105,15 +107,15 @@ static rapt_status check_tensors(const rapt_model *m, const struct tensor_file *
         size_t rank = (size_t)packed.rank * sizeof *packed.shape;
         if (e->rank != packed.rank || memcmp(e->shape, packed.shape, rank) != 0)
             return rapt__fail(why, RAPT_BAD_FILE,
-                              "tensor %s does not hold %d x %d in panels of 16, as the "
-                              "configuration says",
+                              "tensor %s must be %d x %d in panels of 16 according to the "
+                              "configuration",
                               p->name, p->rows, p->columns);
         if (e->begin != 4 * p->offset || strcmp(e->dtype, "F32") != 0) *in_order = false;
     }
     return RAPT_OK;
 }
 
-/* Files are little-endian and can only be mapped on little-endian machines. */
+/* Returns true on a little-endian machine. Files are little-endian and can be mapped only there. */
 static bool is_little(void)
 {
     const uint32_t one = 1;

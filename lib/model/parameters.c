@@ -187,7 +187,7 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, bool by
     lay_out_all(&w, config);
 }
 
-/* Lays out a single layer, whose names have no scope, and its relative biases. */
+/* Lays out a single layer and its relative biases. The names of its parameters have no scope. */
 static void lay_out_alone(struct layout_pass *w, const rapt_config *c, bool decoder,
                           const struct layer_parts *parts)
 {
@@ -230,7 +230,8 @@ struct stretch {
     size_t at, step, count;
 };
 
-/* Returns at most `left` elements, starting at `first`; in panels, they end with the row. */
+/* Returns at most `left` elements, starting at `first`. In panels, they do not extend beyond the
+   end of the row. */
 static struct stretch stretch_at(const struct parameter *p, size_t first, size_t left)
 {
     size_t columns = (size_t)p->columns, row = first / columns, column = first % columns;

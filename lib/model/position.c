@@ -11,8 +11,8 @@ static double rate(rapt_position position, int pair, int pairs)
     return rapt__exp(-rapt__log(10000.0) * pair / span);
 }
 
-/* Press, Smith and Lewis 2022, section 3. If the number of heads is not a power of two, follows the
-   authors' code. */
+/* Returns a slope as defined by Press, Smith and Lewis 2022, section 3, or by the authors' code if
+   the number of heads is not a power of two. */
 double rapt__slope(int heads, int head)
 {
     int power = 1;

@@ -1,5 +1,5 @@
-/* quantize.c - replaces the matrices of a model by 8-bit integers (kernel/int8.h). Vectors, learned
-   positions and what attention learns stay floats. */
+/* quantize.c - replaces the matrices of a model with 8-bit integers (kernel/int8.h). Vectors,
+   learned positions and the learned arrays of attention stay floats. */
 #include "kernel/int8.h"
 #include "model/bytes.h"
 #include <rapt/precision.h>
@@ -16,8 +16,9 @@ rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, 
 struct quantizing {
     const rapt_model *from;
     rapt_model *to;
-    float *factors; /* [greatest number of rows] of a matrix that a file has in integers; else 0 */
-    int index;      /* the parameter */
+    float *factors; /* [largest number of rows] scales of a matrix that the original file stores as
+                       integers; 0 for other matrices */
+    int index;      /* index of the current parameter */
 };
 
 static void work_on_parameter(struct team *team, void *argument)
@@ -35,15 +36,16 @@ static void work_on_parameter(struct team *team, void *argument)
         rapt__copy(&c, old, rapt__parameter_floats(to), new);
 }
 
-/* Returns RAPT_BAD_ARGUMENT if the rows of a matrix are too long to be summed. */
+/* Returns RAPT_BAD_ARGUMENT if the rows of a matrix are too long to be summed in 32 bits. */
 static rapt_status check_depths(const struct layout *l, rapt_message *why)
 {
     for (int i = 0; i < l->count; i++) {
         const struct parameter *p = &l->parameters[i];
         if (p->kind != IN_ROWS && p->columns > INT8_MAX_DEPTH)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "tensor %s has rows of %d, at most %d can be summed in 32 bits",
-                              p->name, p->columns, INT8_MAX_DEPTH);
+            return rapt__fail(
+                why, RAPT_BAD_ARGUMENT,
+                "tensor %s has rows of %d elements; at most %d can be summed in 32 bits", p->name,
+                p->columns, INT8_MAX_DEPTH);
     }
     return RAPT_OK;
 }
@@ -65,7 +67,8 @@ static rapt_status quantize_all(struct quantizing *q, int threads, rapt_message 
     return status;
 }
 
-/* Lets `model` have the parameters of `other`, and the reverse. Their metadata stay. */
+/* Exchanges the parameters of two models. The metadata stays with `model`; `other` must not have
+   any. */
 static void swap_parameters(rapt_model *model, rapt_model *other)
 {
     rapt_model old = *model;

@@ -33,7 +33,7 @@ void rapt__recurrent_forward(const struct exec_context *c, const struct step *s)
     const struct linear both[] = {input, forget};
     float *const to[] = {s->u->q, s->u->q + unit.width};
     int rows = s->pass->rows.count, D = unit.width;
-    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds x and z */
+    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds candidates and gate inputs */
     if (input.bytes) {
         rapt__int8_forward(c, both, 2, s->in, D, rows, to, pair, ACTIVATION_NONE, NULL);
     } else {
@@ -52,7 +52,7 @@ void rapt__recurrent_backward(const struct exec_context *c, const struct step *s
                         forget = rapt__linear_at(&offset->forget, s->stack->block);
     const struct stack_memory *m = s->stack->memory;
     int rows = s->pass->rows.count, D = unit.width;
-    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds x and z */
+    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds candidates and gate inputs */
     rapt__activate_backward(c, ACTIVATION_RELU, s->u->mixed, dy, m->dmixed,
                             (size_t)rows * (size_t)D);
     rapt__ssru_backward(c, &unit, s->u->q, s->u->mixed, m->dmixed, m->dq);

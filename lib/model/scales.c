@@ -1,11 +1,11 @@
-/* scales.c - finds the scale and alpha of each row of a parameter in the metadata "rapt.scales",
-   which are not trusted. They consist of lines
+/* scales.c - finds the scale and alpha of each row of a parameter in the metadata entry
+   "rapt.scales", which is not trusted. It consists of lines
 
        NAME FIRST ROWS SCALE ALPHA
 
    where rows [FIRST, FIRST + ROWS) of parameter NAME have this scale and alpha; 0 means unknown. An
-   index of the lines, sorted by name, is made when the metadata are set: there may be a line for
-   every row of the model. */
+   index of the lines, sorted by name, is made when the metadata is set, since there may be a line
+   for every row of the model. */
 #include "model/model.h"
 
 #include <string.h>
@@ -133,8 +133,8 @@ static size_t number_of(const char *text, size_t at)
     return number;
 }
 
-/* Reads the lines of a name into scales and alphas [rows], either of which may be NULL. Lines for
-   more rows than there are would take quadratic time and are damaged. */
+/* Reads the lines of a name into scales and alphas [rows], either of which may be NULL. Lines that
+   cover more rows than there are could take quadratic time, and are rejected as damaged. */
 static rapt_status read_lines(const rapt_model *m, const char *name, int rows, float *scales,
                               float *alphas, rapt_message *why)
 {

@@ -112,7 +112,7 @@ static struct dropout residual_site(const struct stack *s, const struct pass *p,
     return rapt__site(&p->drop, p->drop.share, s->decoder, i, SITE_RESIDUAL);
 }
 
-/* Embeds tokens, or projects vectors, then adds positions and applies dropout (d NULL: none). */
+/* Embeds tokens, or projects vectors, then adds positions and applies dropout unless d is NULL. */
 static void embed_rows(const struct exec_context *c, const struct chain *chain,
                        const struct stack *s, const struct pass *p, const struct dropout *d,
                        float *y)
@@ -130,7 +130,7 @@ static void embed_rows(const struct exec_context *c, const struct chain *chain,
     rapt__positions_add(c, &positioning, p->rows.batch, p->rows.starts, d, y);
 }
 
-/* Computes the input of the first sublayer, which a norm may follow. Dropout comes last. */
+/* Computes m->embedded. If the embedding is followed by a norm, dropout comes after the norm. */
 static void embed(const struct exec_context *c, const struct chain *chain, const struct stack *s,
                   const struct pass *p)
 {
@@ -171,7 +171,8 @@ static void embed_rows_backward(const struct exec_context *c, const struct chain
                                  gradients + offset->weight, gradients + offset->bias);
 }
 
-/* Given dy, the gradient of the first sublayer's input, which it overwrites. */
+/* Adds the gradients of the embedding and its norm, given dy, the gradient of m->embedded.
+   Overwrites dy. */
 static void embed_backward(const struct exec_context *c, const struct chain *chain,
                            const struct stack *s, const struct pass *p, float *dy, float *gradients,
                            float *partial)
@@ -267,7 +268,7 @@ static size_t layer_start(const struct chain *chain, int layer)
 }
 
 /* Reports final gradients after backward has reached sublayer i. With pre-norm, the gradients of
-   the norm before i are not final yet. */
+   the norm before sublayer i are not final yet. */
 static void tell_final(const struct exec_context *c, const struct chain *chain,
                        const struct stack *s, int i)
 {

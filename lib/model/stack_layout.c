@@ -111,7 +111,7 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t
     m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);
 }
 
-/* Returns memory for what is needed later to compute the weights of a sublayer. */
+/* Returns memory for what is needed later to compute the attention weights of a sublayer. */
 static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum part part,
                                       size_t rows, struct arena *arena)
 {
@@ -128,8 +128,8 @@ static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum p
 }
 
 /* Makes all layers share the memory of the first at inference, and all parts share y, sum and out.
-   What is needed to compute attention weights is not shared: for cross-attention never, since
-   alignments need it, and for self-attention on request. */
+   What is needed to compute attention weights is not shared in cross-attention, since alignments
+   need it, nor in self-attention if `self` is set. */
 static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, bool self,
                          size_t rows, struct arena *arena)
 {

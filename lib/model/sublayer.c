@@ -1,4 +1,4 @@
-/* sublayer.c - the functions of which a layer consists: self-attention, cross-attention and the
+/* sublayer.c - the functions that make up a layer: self-attention, cross-attention and the
    position-wise feed-forward network (Vaswani et al. 2017, sections 3.2 and 3.3), and, in
    recurrent.c, the unit that may replace self-attention in a decoder.
 
