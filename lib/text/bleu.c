@@ -47,7 +47,7 @@ static struct words split(rapt_text text, rapt_bleu_tokens tokens, int lowercase
     return s;
 }
 
-/* Each key is offset << 32 | size. */
+/* Compares two words by their bytes. A key is offset << 32 | size. */
 static int by_bytes(const void *context, const void *x, const void *y)
 {
     const char *bytes = context;

@@ -1,11 +1,12 @@
 /* bleu_tokens.c - separates the words of a text for BLEU, as sacreBLEU's tokenizers (2.6) do. A
    tokenizer is a list of substitutions, which are applied one after the other:
 
-       13a   of mteval-v13a.pl, by NIST. Of " text ":
+       13a   as in mteval-v13a.pl by NIST, applied to the text between two spaces:
              each of  { | } ~ [ \ ] ^ _ ` ! " # $ % & ( ) * + : ; < = > ? @ /    ->  " x "
              [^0-9][.,]  ->  "1 2 "       [.,][^0-9]  ->  " 1 2"       [0-9]-  ->  "1 2 "
-       zh    each Chinese character  ->  " x ", then as 13a, but of the text itself
-       intl  of mteval-v14.pl: \P{N}\p{P}  ->  "1 2 "    \p{P}\P{N}  ->  " 1 2"    \p{S}  ->  " x "
+       zh    each Chinese character  ->  " x ", then as 13a, but without the two spaces
+       intl  as in mteval-v14.pl:
+             \P{N}\p{P}  ->  "1 2 "       \p{P}\P{N}  ->  " 1 2"       \p{S}  ->  " x "
        char  each character  ->  " x "
 
    A substitution matches one character or two adjacent ones, left to right, and continues after the
@@ -43,8 +44,8 @@ static bool mark(uint32_t c)
            (c >= '{' && c <= '~');
 }
 
-/* sacreBLEU's ranges, including its slip: the text "\u20000" is U+2000 and a zero, so that
-   U+2001..U+2A6D count as Chinese instead of U+20000..U+2A6D6. */
+/* Uses sacreBLEU's ranges, including a bug in them: the text "\u20000" is U+2000 and a zero, so
+   that U+2001..U+2A6D count as Chinese instead of U+20000..U+2A6D6. */
 static bool chinese(uint32_t c)
 {
     static const uint16_t ranges[][2] = {
@@ -85,7 +86,8 @@ static bool symbol(uint32_t c)
     return within(c, UTF8PROC_CATEGORY_SM, UTF8PROC_CATEGORY_SO);
 }
 #else
-enum { KNOWS_UNICODE = 0 }; /* so that rapt__bleu_tokens_check refuses what needs these: */
+/* rapt__bleu_tokens_check then refuses the only tokenizer that calls these functions, intl. */
+enum { KNOWS_UNICODE = 0 };
 
 static bool number(uint32_t c)
 {
@@ -113,7 +115,7 @@ static const struct tokenizer {
     int stages;
     struct stage {
         bool (*first)(uint32_t c), (*second)(uint32_t c); /* second: NULL for one character */
-        const char *shape;                                /* 1, 2: the characters */
+        const char *shape;                                /* 1 and 2 stand for the characters */
     } stage[STAGES];
 } tokenizers[] = {
     [RAPT_BLEU_TOKENS_13A] = {true,
@@ -152,7 +154,7 @@ rapt_status rapt__bleu_tokens_check(rapt_bleu_tokens tokens, rapt_message *why)
 struct pipeline {
     const struct tokenizer *tokenizer;
     bool holds[STAGES];    /* whether each stage holds back a character */
-    uint32_t held[STAGES]; /* which one */
+    uint32_t held[STAGES]; /* that character */
     char *out;
     size_t size;
 };
@@ -197,7 +199,7 @@ static void feed(struct pipeline *pipeline, int at, uint32_t c)
 
 /* ---- the whole text ---- */
 
-/* Replaces every `from` by the shorter `to`, left to right, in place. */
+/* Replaces every `from` with the shorter `to`, left to right, in place. */
 static size_t replace(char *text, size_t size, const char *from, const char *to)
 {
     size_t length = strlen(from), put_at = 0;
@@ -212,7 +214,7 @@ static size_t replace(char *text, size_t size, const char *from, const char *to)
     return put_at;
 }
 
-/* Replaces what mteval-v13a.pl replaces before it separates words. */
+/* Makes the replacements that mteval-v13a.pl makes before it separates words. */
 static size_t without_markup(char *text, size_t size)
 {
     static const char *const replaced[][2] = {{"<skipped>", ""}, {"-\n", ""},    {"\n", " "},
@@ -223,7 +225,8 @@ static size_t without_markup(char *text, size_t size)
     return size;
 }
 
-/* Returns the end of the last character that is not white space. *begin: of the first one */
+/* Returns the end of the last character that is not white space, and sets *begin to the beginning
+   of the first one. */
 static size_t trimmed(const char *text, size_t size, size_t *begin)
 {
     size_t end = 0;
@@ -242,7 +245,7 @@ size_t rapt__bleu_tokens(rapt_bleu_tokens tokens, char *text, size_t size, char 
     int stages = pipeline.tokenizer->stages;
     bool padded = pipeline.tokenizer->padded;
     size_t at, end = trimmed(text, size, &at);
-    if (tokens != RAPT_BLEU_TOKENS_ZH) at = 0; /* the only one that ignores white space in front */
+    if (tokens != RAPT_BLEU_TOKENS_ZH) at = 0; /* only zh ignores leading white space */
     if (tokens == RAPT_BLEU_TOKENS_13A) end = without_markup(text, end);
     if (padded) feed(&pipeline, 0, ' ');
     while (at < end) feed(&pipeline, 0, rapt__utf8_next(text, end, &at));

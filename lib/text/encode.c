@@ -19,8 +19,8 @@ struct word {
     int candidates;          /* number of items in heap */
 };
 
-_Static_assert(MAX <= 1 << POSITION_BITS, "a position fits its bits");
-_Static_assert(RAPT__VOCAB_MAX <= 1 << (32 - POSITION_BITS), "a merge fits its bits");
+_Static_assert(MAX <= 1 << POSITION_BITS, "a position fits into POSITION_BITS");
+_Static_assert(RAPT__VOCAB_MAX <= 1 << (32 - POSITION_BITS), "a merge fits into the other bits");
 
 static int by_falling_number(const void *context, const void *x, const void *y)
 {

@@ -89,7 +89,7 @@ rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
     return status ? rapt__fail(why, status, "%s: %s", file.label.text, reason.text) : RAPT_OK;
 }
 
-/* Concatenates the names, each terminated by a 0. *bytes receives the total size. */
+/* Concatenates the names, each terminated by a zero byte. *bytes receives the total size. */
 static rapt_status join_names(const rapt_text *names, int count, const rapt_allocator *allocator,
                               char **joined, size_t *bytes, rapt_message *why)
 {
@@ -99,7 +99,7 @@ static rapt_status join_names(const rapt_text *names, int count, const rapt_allo
             rapt__text_check("names", (size_t)i, names[i].bytes, names[i].size, why);
         if (status) return status;
         if (names[i].size && memchr(names[i].bytes, 0, names[i].size))
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "names[%d] holds a 0", i);
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "names[%d] contains a zero byte", i);
         if (names[i].size >= SPM_TEXT_MAX || (size += names[i].size + 1) > SPM_TEXT_MAX)
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "the names have more than 2^30 bytes");
     }
@@ -129,7 +129,7 @@ rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const struct list_s
     return status;
 }
 
-/* Joins the names and creates a list; `source` has the rest. */
+/* Joins the names and creates a list; `source` provides everything else. */
 static rapt_status create_joined(rapt_tokenizer **tokenizer, const rapt_text *names, int count,
                                  struct list_source source, const rapt_allocator *allocator,
                                  rapt_message *why)
@@ -200,7 +200,7 @@ int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer)
 
 int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int which)
 {
-    enum { UNKNOWN, BEGIN, END, PAD }; /* indices of struct spm's `names` */
+    enum { UNKNOWN, BEGIN, END, PAD }; /* indices into `names` of struct spm */
     if (!tokenizer || which < RAPT_TOKEN_UNKNOWN || which >= RAPT_TOKEN_SPECIALS) return -1;
     if (tokenizer->list) return rapt__list_special(tokenizer->list, which);
     if (!tokenizer->spm) return which;

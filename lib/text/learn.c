@@ -1,9 +1,9 @@
 /* learn.c - learns the merges of byte-pair encoding from text (Sennrich, Haddow and Birch 2016,
    algorithm 1).
 
-   Each step replaces the most frequent pair of adjacent tokens by a new token everywhere. Distinct
-   words are stored once with their number of occurrences, and the counts of pairs are updated
-   incrementally: a merge visits only the words that contain its pair. */
+   Each step replaces the most frequent pair of adjacent tokens with a new token everywhere.
+   Distinct words are stored once with their number of occurrences, and the counts of pairs are
+   updated incrementally: a merge visits only the words that contain its pair. */
 #include "text/text.h"
 #include <string.h>
 

@@ -75,15 +75,16 @@ static int32_t byte_piece(const struct list *l, int32_t id)
     return piece >= 0 && l->spm->pieces[piece].type == SPM_BYTE ? piece : -1;
 }
 
-/* Returns whether a token continues a word, as "##" at the beginning of its name says. */
+/* Returns true if a token continues a word, that is, if its name begins with "##". */
 static bool continues(const struct list *l, int32_t id)
 {
     const rapt_text name = name_of(l, id);
     return l->wordpiece.used && name.size > 2 && memcmp(name.bytes, "##", 2) == 0;
 }
 
-/* Writes a token as it appears in text and sets byte[id]. With a SentencePiece model, U+2581
-   becomes a space, a byte piece becomes its byte, and special tokens become nothing. */
+/* Writes a token as it appears in text and sets byte[id]. Special tokens become nothing, except the
+   unknown token if there is no SentencePiece model. With one, U+2581 becomes a space, and a byte
+   piece becomes its byte. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);
@@ -166,7 +167,7 @@ static rapt_status check_wordpiece(const struct list *l, rapt_message *why)
 {
     if (!l->wordpiece.used) return RAPT_OK;
     if (l->special[0] < 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a WordPiece vocabulary has to have [UNK]");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "a WordPiece vocabulary must contain [UNK]");
     if (rapt__wordpiece_available()) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_FILE, "WordPiece needs utf8proc, which rapt was built without");
 }
@@ -217,7 +218,7 @@ rapt_text rapt__list_surface(const struct list *l, int32_t id)
 size_t rapt__list_bound(const struct list *l, size_t bytes)
 {
     size_t bound = l->spm ? rapt__spm_bound(l->spm, bytes) : bytes;
-    return bound < SIZE_MAX ? bound + 1 : bound; /* a language token precedes it */
+    return bound < SIZE_MAX ? bound + 1 : bound; /* a language token may precede the text */
 }
 
 void rapt__list_put(struct list_output *out, int32_t id, size_t end)
@@ -240,7 +241,7 @@ static rapt_status encode_names(const struct list *l, rapt_text text, struct lis
         int32_t id = rapt__list_find(l, (rapt_text){text.bytes + at, end - at});
         if (id < 0) id = l->special[0];
         if (id < 0)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "\"%.*s\" is in no vocabulary",
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "\"%.*s\" is not in the vocabulary",
                               (int)rapt__min_size(end - at, 60), text.bytes + at);
         rapt__list_put(out, id, end);
     }
@@ -260,9 +261,9 @@ static size_t language_at(const struct list *l, rapt_text text, int32_t *id)
     return 0;
 }
 
-/* Maps the pieces of a normalized text to names. `skip` is the offset at which it begins in the
-   original text. A piece that the SentencePiece model does not know may still be in the list.
-   memory holds [bound] ends in the text, ends in the normalized text, and ids. */
+/* Maps the pieces of a normalized text to names. `skip` is the offset in the original text at which
+   the normalized part begins. A piece that the SentencePiece model does not know may still be in
+   the list. memory holds [bound] ends in the text, ends in the normalized text, and ids. */
 static rapt_status put_pieces(const struct list *l, const struct spm_normalized *text, size_t skip,
                               size_t *memory, size_t bound, struct list_output *out,
                               rapt_message *why)
@@ -280,7 +281,8 @@ static rapt_status put_pieces(const struct list *l, const struct spm_normalized 
         if (pieces.ids[i] == l->spm->unknown)
             id = rapt__list_find(l, (rapt_text){text->bytes + begin, pieces.inner[i] - begin});
         if (id < 0) id = l->special[0];
-        if (id < 0) return rapt__fail(why, RAPT_BAD_ARGUMENT, "piece %zu is in no vocabulary", i);
+        if (id < 0)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "piece %zu is not in the vocabulary", i);
         rapt__list_put(out, id, skip + pieces.ends[i]);
     }
     return RAPT_OK;

@@ -1,5 +1,5 @@
 /* list.h - a vocabulary that is a list of names, as in other projects. Text is split into names by
-   a SentencePiece model, by WordPiece, or at spaces. Constant after creation. */
+   a SentencePiece model, by WordPiece, or at spaces. A list is constant after creation. */
 #ifndef RAPT_LIB_TEXT_LIST_H
 #define RAPT_LIB_TEXT_LIST_H
 
@@ -10,15 +10,14 @@ enum { LIST_SPECIALS = RAPT_TOKEN_SPECIALS - RAPT_TOKEN_UNKNOWN };
 
 struct list {
     rapt_allocator allocator;
-    struct spm *spm; /* NULL: none */
+    struct spm *spm; /* NULL if there is none */
     struct wordpiece wordpiece;
     struct arena arena; /* holds the arrays below */
     int count;
-    char *joined; /* [joined_size] the names, each terminated by a 0 */
+    char *joined; /* [joined_size] the names, each terminated by a zero byte */
     size_t joined_size;
-    uint32_t *start; /* [count + 1] offsets of the names in `joined` */
-    uint32_t
-        *surface; /* [count + 1] name i appears in text as surfaces[surface[i]..surface[i + 1]) */
+    uint32_t *start;   /* [count + 1] offsets of the names in `joined` */
+    uint32_t *surface; /* [count + 1] text of name i: surfaces[surface[i]..surface[i + 1]) */
     char *surfaces;
     bool *byte;        /* [count] true for a byte piece, whose surface is that byte */
     int32_t *of_piece; /* [spm->count] index of the name of each piece, or -1 */
@@ -28,8 +27,8 @@ struct list {
                                        -1 */
 };
 
-/* Creates a list. Returns RAPT_BAD_ARGUMENT if two names are equal, or RAPT_BAD_FILE if the
-   splitter cannot be used. */
+/* Creates a list. Returns RAPT_BAD_ARGUMENT if two names are equal or a WordPiece vocabulary lacks
+   [UNK], or RAPT_BAD_FILE if the SentencePiece model is invalid or WordPiece is not available. */
 rapt_status rapt__list_create(struct list **list, const struct list_source *source,
                               const rapt_allocator *allocator, rapt_message *why);
 void rapt__list_free(struct list *list);                          /* accepts NULL */
@@ -38,13 +37,14 @@ int32_t rapt__list_special(const struct list *list, int which);
 rapt_text rapt__list_name(const struct list *list, int32_t id);
 rapt_text rapt__list_surface(const struct list *list, int32_t id);
 size_t rapt__list_bound(const struct list *list, size_t bytes);
-/* Like rapt_tokenizer_encode and rapt_tokenizer_decode, for arguments that have been checked. */
+/* Work like rapt_tokenizer_encode and rapt_tokenizer_decode, for arguments that have been
+   checked. */
 rapt_status rapt__list_encode(const struct list *list, rapt_text text, int32_t *ids, size_t *ends,
                               size_t capacity, size_t *count, rapt_message *why);
 rapt_status rapt__list_decode(const struct list *list, const int32_t *ids, size_t count,
                               char *bytes, size_t capacity, size_t *size, rapt_message *why);
 
-/* Where the tokens of a text go. */
+/* The caller's arrays for the tokens of a text. */
 struct list_output {
     int32_t *ids;
     size_t *ends; /* or NULL */

@@ -1,4 +1,4 @@
-/* list_words.c - encodes text as names of a list by WordPiece (Schuster and Nakajima 2012; Devlin
+/* list_words.c - encodes text as names of a list with WordPiece (Schuster and Nakajima 2012; Devlin
    et al. 2019). A word becomes the longest name that it begins with, then the longest name "##..."
    that the rest begins with, and so on. A word that cannot be divided in this way, or that has more
    than 100 characters, becomes the unknown token. Special tokens that the text spells out, such as
@@ -10,14 +10,15 @@
 enum { WORD_MAX = 100 };
 
 struct split_word {
-    size_t count; /* characters, which may be more than are kept */
+    size_t count; /* number of characters; only the first WORD_MAX are kept */
     uint32_t code[WORD_MAX];
     size_t end[WORD_MAX]; /* offset in the text after the bytes that a character came from */
-    size_t last;          /* of the last character */
+    size_t last;          /* end of the last character */
 };
 
-/* Finds the longest name of characters [first, count), whose bytes begin at at[first]. Returns
-   where it ends, or 0 if there is none. The two bytes before at[first] are overwritten. */
+/* Finds the longest name at the beginning of characters [first, count), whose bytes begin at
+   at[first]. Returns the index of the character after the name, or 0 if there is none. The two
+   bytes before at[first] are overwritten. */
 static size_t longest_name(const struct list *l, char *bytes, const size_t *at, size_t first,
                            size_t count, int32_t *id)
 {
@@ -33,8 +34,8 @@ static size_t longest_name(const struct list *l, char *bytes, const size_t *at, 
     return 0;
 }
 
-/* Divides a word into names, ids [WORD_MAX] that end at ends [WORD_MAX]. Returns their number, or 0
-   if it cannot be divided. */
+/* Divides a word into names, with ids [WORD_MAX] and ends [WORD_MAX] in the text. Returns the
+   number of names, or 0 if the word cannot be divided. */
 static size_t divide(const struct list *l, const struct split_word *word, int32_t *ids,
                      size_t *ends)
 {
@@ -51,7 +52,7 @@ static size_t divide(const struct list *l, const struct split_word *word, int32_
     return names;
 }
 
-/* Puts the names of a word, and empties it. */
+/* Puts out the names of a word, and empties the word. */
 static void put_word(const struct list *l, struct split_word *word, struct list_output *out)
 {
     int32_t ids[WORD_MAX];
@@ -70,7 +71,8 @@ static void add_character(struct split_word *word, uint32_t code, size_t end)
     word->last = end;
 }
 
-/* If the text spells a special token at this place, sets *id and returns its size, else 0. */
+/* If the text spells out a special token at this place, sets *id and returns the size of the token.
+   Otherwise returns 0. */
 static size_t spelled_at(const struct list *l, rapt_text text, size_t at, int32_t *id)
 {
     static const char *const names[] = {"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
@@ -83,7 +85,7 @@ static size_t spelled_at(const struct list *l, rapt_text text, size_t at, int32_
     return 0;
 }
 
-/* Adds what becomes of a character to the word, or puts it as a word by itself. */
+/* Adds the prepared form of a character to the word, or puts it as a word of its own. */
 static void take_character(const struct list *l, uint32_t c, size_t end, struct split_word *word,
                            struct list_output *out)
 {

@@ -72,7 +72,7 @@ static bool modifier(uint32_t c)
 
 enum { DOTTED_I = 0x130, DOT_ABOVE = 0x307, SIGMA = 0x3A3, SMALL_FINAL_SIGMA = 0x3C2 };
 
-/* The Unicode property Cased, for characters that are not case-ignorable. */
+/* Returns the Unicode property Cased of a character that is not case-ignorable. */
 static bool cased(uint32_t c)
 {
     return letter_with_case(c) || c == 0xAA || c == 0xBA || (c >= 0x2160 && c <= 0x217F) ||
@@ -80,7 +80,8 @@ static bool cased(uint32_t c)
            (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
 }
 
-/* The Unicode property Case_Ignorable: modifiers, and punctuation that may occur within a word. */
+/* Returns the Unicode property Case_Ignorable, which is true for modifiers and for punctuation that
+   may occur within a word. */
 static bool ignorable(uint32_t c)
 {
     static const uint16_t within[] = {'\'',   '.',    ':',    0xB7,   0x387,  0x55F,

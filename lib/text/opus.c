@@ -25,8 +25,6 @@ static const struct replacement {
     /* clang-format on */
 };
 
-/* Returns true for the categories Cc, Cf, Co and Cs of Unicode 15 and for noncharacters. Surrogates
-   cannot occur in UTF-8. */
 static const struct code_range {
     uint32_t first, last;
 } others[] = {
@@ -46,6 +44,8 @@ static const char *replacement_of(uint32_t code)
     return NULL;
 }
 
+/* Returns true for the categories Cc, Cf and Co of Unicode 15 and for noncharacters. Surrogates
+   (Cs) cannot occur in UTF-8. */
 static bool is_other(uint32_t code)
 {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

@@ -56,7 +56,7 @@ int rapt_shortlist_target_vocab(const rapt_shortlist *s)
 
 /* ---- creation from pairs ---- */
 
-/* Orders pairs by source token, then by decreasing probability. */
+/* Orders pairs by source token, then by decreasing probability, then by decreasing target token. */
 static int by_likelihood(const void *context, const void *x, const void *y)
 {
     (void)context;
@@ -178,7 +178,8 @@ static rapt_status read_any(rapt_shortlist **shortlist, const void *bytes, size_
     return rapt__shortlist_parse(shortlist, bytes, size, source, target, allocator, why);
 }
 
-/* Ends the budget within which a shortlist was made, which keeps its memory. */
+/* Ends the budget within which a shortlist was made. If `status` is RAPT_OK, the shortlist's memory
+   passes to the allocator under the budget. */
 static rapt_status kept(rapt_shortlist **shortlist, const struct budget *budget, rapt_status status,
                         rapt_message *why)
 {

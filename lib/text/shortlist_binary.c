@@ -46,7 +46,8 @@ static rapt_status check_head(const unsigned char *bytes, size_t size, int sourc
     if (size < HEAD) return rapt__fail(why, RAPT_BAD_FILE, "it ends after %zu bytes", size);
     uint64_t starts = number(bytes + 32, 8), tokens = number(bytes + 40, 8), left = size - HEAD;
     if (starts > left / 8 || tokens > left / 4 || starts * 8 + tokens * 4 != left)
-        return rapt__fail(why, RAPT_BAD_FILE, "%llu starts and %llu tokens do not make its size",
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "its size does not match its %llu starts and %llu tokens",
                           (unsigned long long)starts, (unsigned long long)tokens);
     if (checksum(bytes, size) != number(bytes + 8, 8))
         return rapt__fail(why, RAPT_BAD_FILE, "its checksum is wrong");
@@ -61,7 +62,8 @@ static rapt_status take_starts(rapt_shortlist *s, const unsigned char *at, rapt_
     for (int i = 0; i <= s->source_vocab; i++, at += 8) {
         s->starts[i] = number(at, 8);
         if (s->starts[i] > s->count || (i && s->starts[i] < s->starts[i - 1]))
-            return rapt__fail(why, RAPT_BAD_FILE, "start %d is %llu", i,
+            return rapt__fail(why, RAPT_BAD_FILE,
+                              "start %d is %llu, which is out of order or too large", i,
                               (unsigned long long)s->starts[i]);
     }
     return RAPT_OK;

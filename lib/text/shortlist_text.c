@@ -1,6 +1,6 @@
 /* shortlist_text.c - reads a shortlist from lines "target source probability" as Marian does: a
-   word that its vocabulary lacks counts as the unknown token, and of several lines with the same
-   tokens the last one holds. Source: marian-dev 1.12, src/data/shortlist.h. */
+   word that its vocabulary lacks is taken as the unknown token, and only the last of several lines
+   with the same tokens counts. Source: marian-dev 1.12, src/data/shortlist.h. */
 #include "text/shortlist.h"
 
 #include <string.h>
@@ -46,7 +46,8 @@ static bool read_probability(rapt_text text, float *x)
     return rapt__float_read(copy, x);
 }
 
-/* Returns the token with a name, or the unknown token; -1 if the vocabulary has neither. */
+/* Returns the token with this name, the unknown token if there is none, or -1 if the vocabulary has
+   neither. */
 static int32_t token_of(const rapt_tokenizer *t, rapt_text name, bool *known)
 {
     int32_t token = rapt_tokenizer_find(t, name);
@@ -54,7 +55,7 @@ static int32_t token_of(const rapt_tokenizer *t, rapt_text name, bool *known)
     return *known ? token : rapt_tokenizer_special(t, RAPT_TOKEN_UNKNOWN);
 }
 
-/* Reads one line. Sets *usable if it has a pair of tokens. */
+/* Reads one line. Sets *usable to true if it has a pair of tokens, else to false. */
 static rapt_status read_line(struct lexicon *l, rapt_lexical_pair *pair, bool *usable,
                              rapt_message *why)
 {
@@ -65,12 +66,13 @@ static rapt_status read_line(struct lexicon *l, rapt_lexical_pair *pair, bool *u
     if (target.size == 0) return RAPT_OK;
     if (rest.size || !read_probability(number, &pair->probability))
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "line %zu is not \"target source probability\" (nor is the file a "
-                          "binary shortlist)",
+                          "line %zu is not \"target source probability\" (and the file is not "
+                          "a binary shortlist)",
                           l->line);
     if (!(pair->probability >= 0 && pair->probability <= PROBABILITY_MAX))
-        return rapt__fail(why, RAPT_BAD_FILE, "line %zu: the probability %.*s is not from 0 to 1",
-                          l->line, (int)number.size, number.bytes);
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "line %zu: the probability %.*s is not between 0 and 1", l->line,
+                          (int)number.size, number.bytes);
     if (is_null(source) || is_null(target)) return RAPT_OK;
     pair->source = token_of(l->source, source, &known[0]);
     pair->target = token_of(l->target, target, &known[1]);

@@ -1,5 +1,5 @@
-/* text.h - declarations shared by the files of this layer: characters, words, tokenizers, n-grams
-   of the metrics. Other layers include only <rapt/text.h> and <rapt/metrics.h>. */
+/* text.h - declarations shared by the files of this layer: characters, words, tokenizers, and the
+   n-grams of the metrics. Other layers include only <rapt/text.h> and <rapt/metrics.h>. */
 #ifndef RAPT_LIB_TEXT_H
 #define RAPT_LIB_TEXT_H
 
@@ -45,8 +45,8 @@ void rapt__ngrams_free(struct ngrams *grams, const rapt_allocator *allocator);
 void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches);
 long long rapt__ngrams_total(size_t length, int order); /* number of n-grams */
 
-/* Returns RAPT_BAD_ARGUMENT if a text is NULL or exceeds RAPT__SCORED_MAX bytes. */
 enum { RAPT__SCORED_MAX = 1 << 28 };
+/* Returns RAPT_BAD_ARGUMENT if a text is NULL or exceeds RAPT__SCORED_MAX bytes. */
 rapt_status rapt__scored_check(rapt_text hypothesis, rapt_text reference, rapt_message *why);
 
 /* ---- bleu_tokens.c ---- */
@@ -71,22 +71,24 @@ size_t rapt__word_end(const char *bytes, size_t size, size_t at);
 /* ---- base64.c: bytes as printable text, RFC 4648 ---- */
 size_t rapt__base64_size(size_t bytes);
 void rapt__base64_write(const void *bytes, size_t size, char *text);
-/* Decodes rapt__base64_size(size) characters to `size` bytes. Returns false if it is not valid. */
+/* Decodes rapt__base64_size(size) characters to `size` bytes. Returns false if they are not
+   valid. */
 bool rapt__base64_read(const char *text, size_t size, void *bytes);
 
 /* ---- tokenizer.c ---- */
 
 struct rapt_tokenizer {
     rapt_allocator allocator;
-    struct spm *spm;      /* set for SentencePiece (sentencepiece/sentencepiece.h) */
-    struct list *list;    /* set for a list of names (list.h); if both are NULL, the tokenizer uses
-                             byte pairs (below) */
-    struct arena arena;   /* holds the arrays below except the pool */
-    int vocab, merges;    /* vocab = RAPT__TOKEN_MERGES + merges */
-    int32_t *left;        /* [merges] merge m joins left[m] */
-    int32_t *right;       /* [merges]   and right[m] to token RAPT__TOKEN_MERGES + m */
-    uint32_t *first;      /* [vocab + 1] the merges whose left part is token t are */
-    struct ranked *pairs; /* [merges]   pairs[first[t]..first[t+1]), sorted by right part */
+    struct spm *spm;    /* set for SentencePiece (sentencepiece/sentencepiece.h) */
+    struct list *list;  /* set for a list of names (list.h); if both are NULL, the tokenizer uses
+                           byte pairs (below) */
+    struct arena arena; /* holds the arrays below except the pool */
+    int vocab, merges;  /* vocab = RAPT__TOKEN_MERGES + merges */
+    int32_t *left;   /* [merges] left part of merge m, which makes token RAPT__TOKEN_MERGES + m */
+    int32_t *right;  /* [merges] right part of merge m */
+    uint32_t *first; /* [vocab + 1] the merges whose left part is token t are
+                        pairs[first[t]..first[t+1]) */
+    struct ranked *pairs; /* [merges] the merges, sorted by left part, then by right part */
     uint32_t *start;      /* [vocab + 1] the bytes of token t are pool[start[t]..start[t+1]) */
     char *pool;
 };
@@ -115,8 +117,8 @@ struct list_source {
 rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const struct list_source *source,
                                  const rapt_allocator *allocator, rapt_message *why);
 
-/* Implement rapt_tokenizer_encode and rapt_tokenizer_decode for byte pairs; arguments have been
-   checked. */
+/* Implement rapt_tokenizer_encode and rapt_tokenizer_decode for byte pairs and for arguments that
+   have been checked. */
 rapt_status rapt__pairs_encode(const rapt_tokenizer *tokenizer, rapt_text text, int32_t *ids,
                                size_t *ends, size_t capacity, size_t *count, rapt_message *why);
 rapt_status rapt__pairs_decode(const rapt_tokenizer *tokenizer, const int32_t *ids, size_t count,
@@ -165,8 +167,8 @@ void rapt__pairs_free(struct pair_table *pairs);
 /* Returns the index of a pair, inserting it with count 0 if it is new. Returns -1 if out of
    memory. */
 ptrdiff_t rapt__pairs_at(struct pair_table *pairs, int32_t left, int32_t right);
-bool rapt__pairs_use(struct pair_table *pairs, size_t pair,
-                     uint32_t word); /* returns false if out of memory */
+/* Records that a word contains a pair. Returns false if out of memory. */
+bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word);
 /* Makes the pairs from index `from` on candidates for a merge. After that, their counts may only
    decrease. Returns false if out of memory. */
 bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
@@ -175,11 +177,12 @@ bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
 ptrdiff_t rapt__pairs_best(struct pair_table *pairs);
 
 /* ---- kinds.c ---- */
-/* Checks that every text of an array that is not empty has bytes. name: that of the array. */
+/* Checks that every non-empty text of an array has bytes. `name` is the name of the array, for
+   messages. */
 rapt_status rapt__texts_check(const char *name, const rapt_text *texts, size_t count,
                               rapt_message *why);
-/* Ends the budget within which a tokenizer was made with `status`, as rapt__budget_end does. If it
-   was made, the tokenizer is handed over to the allocator under the budget. */
+/* Ends the budget within which a tokenizer was made, as rapt__budget_end does. If `status` is
+   RAPT_OK, the tokenizer's memory passes to the allocator under the budget. */
 rapt_status rapt__tokenizer_kept(rapt_tokenizer **tokenizer, const struct budget *budget,
                                  rapt_status status, rapt_message *why);
 

@@ -18,8 +18,8 @@ static uint32_t token_size(const struct rapt_tokenizer *t, int32_t id)
     return t->start[id + 1] - t->start[id];
 }
 
-/* Computes where each token's bytes begin. A merge must join two earlier tokens to one that is no
-   longer than a word. */
+/* Computes where each token's bytes begin. A merge must join two earlier tokens into one of at most
+   RAPT__WORD_MAX bytes. */
 static rapt_status measure_tokens(struct rapt_tokenizer *t, rapt_message *why)
 {
     for (int32_t id = 0; id < RAPT__TOKEN_MERGES; id++)
@@ -29,7 +29,7 @@ static rapt_status measure_tokens(struct rapt_tokenizer *t, rapt_message *why)
         if (left < RAPT__TOKEN_BYTES || right < RAPT__TOKEN_BYTES || left >= id || right >= id)
             return rapt__fail(
                 why, RAPT_BAD_FILE,
-                "merge %d of the tokenizer joins tokens %d and %d, not both of %d..%d", (int)m,
+                "merge %d of the tokenizer joins tokens %d and %d; both must be in %d..%d", (int)m,
                 (int)left, (int)right, RAPT__TOKEN_BYTES, (int)(id - 1));
         uint32_t size = token_size(t, left) + token_size(t, right);
         if (size > RAPT__WORD_MAX)

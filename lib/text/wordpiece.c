@@ -1,6 +1,6 @@
 /* wordpiece.c - prepares text as BERT's tokenizer does: removes control characters, sets Chinese
-   characters and punctuation apart, and in uncased models removes accents and capitals. Characters
-   come from utf8proc.
+   characters and punctuation apart, and in uncased models removes accents and converts text to
+   lower case. The properties of characters come from utf8proc.
 
    The reference is the Rust library `tokenizers` of Hugging Face (0.23). It classifies punctuation
    and marks by Unicode 8 of 2015, so characters that later versions added are neither. */
@@ -27,7 +27,7 @@ static bool in_runs(const struct code_run *runs, size_t count, uint32_t c)
 }
 #define IN_RUNS(runs, c) in_runs(runs, sizeof(runs) / sizeof *(runs), c)
 
-/* In these runs no nonspacing mark is of Unicode 8. */
+/* The nonspacing marks in these runs were not yet marks in Unicode 8. */
 static const struct code_run later_marks[] = {
     {0x7FD, 0x7FD},     {0x898, 0x8E1},     {0x9FE, 0x9FE},     {0xAFA, 0xAFF},
     {0xB55, 0xB55},     {0xC04, 0xC3C},     {0xD00, 0xD00},     {0xD3B, 0xD3C},
@@ -38,13 +38,13 @@ static const struct code_run later_marks[] = {
     {0x1133B, 0x1133B}, {0x11438, 0x1145E}, {0x1182F, 0x13455}, {0x16F4F, 0x16F4F},
     {0x16FE4, 0x16FE4}, {0x1CF00, 0x1CF46}, {0x1E000, 0x1E4EF}, {0x1E944, 0x1E94A},
 };
-/* In these runs no punctuation is of Unicode 8. */
+/* The punctuation in these runs was not yet punctuation in Unicode 8. */
 static const struct code_run later_punctuation[] = {
     {0x61D, 0x61D},     {0x9FD, 0xA76},     {0xC77, 0xC84},     {0x1B7D, 0x1B7E},
     {0x2E43, 0x2E5D},   {0x10EAD, 0x10F89}, {0x1144B, 0x1145D}, {0x11660, 0x116B9},
     {0x1183B, 0x11FFF}, {0x12FF1, 0x12FF2}, {0x16E97, 0x16FE2}, {0x1E95E, 0x1E95F},
 };
-/* Format characters of later versions. */
+/* Format characters that were added after Unicode 8. */
 static const struct code_run later_formats[] = {
     {0x890, 0x891}, {0x8E2, 0x8E2}, {0x110CD, 0x110CD}, {0x13430, 0x1343F}};
 /* The blocks that BERT sets apart. They lack U+2B820 to U+2B91F, and later extensions. */
@@ -57,7 +57,7 @@ static utf8proc_category_t category(uint32_t c)
     return utf8proc_category((utf8proc_int32_t)c);
 }
 
-/* Returns whether a character is removed: U+FFFD, bytes that are not UTF-8, and control, format and
+/* Returns true if a character is removed: U+FFFD, bytes that are not UTF-8, and control, format and
    private characters. */
 static bool dropped(uint32_t c)
 {
@@ -74,13 +74,14 @@ static bool dropped(uint32_t c)
     }
 }
 
-/* U+1734 became a spacing mark later. */
+/* Returns true for the nonspacing marks of Unicode 8. U+1734 became a spacing mark later. */
 static bool is_mark(uint32_t c)
 {
     return c == 0x1734 || (category(c) == UTF8PROC_CATEGORY_MN && !IN_RUNS(later_marks, c));
 }
 
-/* U+166D and U+111C9 ceased to be punctuation later. */
+/* Returns true for ASCII symbols and for the punctuation of Unicode 8. U+166D and U+111C9 ceased to
+   be punctuation later. */
 static bool is_punctuation(uint32_t c)
 {
     if (c < 0x80)
@@ -103,7 +104,8 @@ bool rapt__wordpiece_space(uint32_t c)
     return rapt__utf8_space(c) && category(c) != UTF8PROC_CATEGORY_CC;
 }
 
-/* Puts a character in lower case, unless case is kept. Only U+0130 becomes two. */
+/* Writes a character in lower case, unless case is kept. Returns the number of characters written;
+   only U+0130 becomes two. */
 static size_t put_lower(const struct wordpiece *w, uint32_t c, struct wordpiece_character *to)
 {
     if (w->keep_case || c != 0x130) {
@@ -123,7 +125,8 @@ size_t rapt__wordpiece_prepare(const struct wordpiece *w, uint32_t c,
     int ignored = 0;
     size_t size = 0;
     if (dropped(c)) return 0;
-    /* Canonical order is not restored: nearly all that it concerns are marks, which are removed. */
+    /* Canonical order is not restored, since nearly all characters that it concerns are marks,
+       which are removed. */
     if (!w->keep_accents)
         count = utf8proc_decompose_char((utf8proc_int32_t)c, parts, WORDPIECE_GROWTH,
                                         UTF8PROC_DECOMPOSE, &ignored);

@@ -8,16 +8,18 @@
 /* A character of prepared text. */
 struct wordpiece_character {
     uint32_t code;
-    bool apart; /* it is a word by itself: punctuation, or Chinese */
+    bool apart; /* it is a word by itself: punctuation or a Chinese character */
 };
-enum { WORDPIECE_GROWTH = 4 }; /* at most so many characters come from one of the original text */
+/* Maximum number of characters that come from one character of the original text. */
+enum { WORDPIECE_GROWTH = 4 };
 
-/* Returns whether characters are known to the library, which needs utf8proc for them. */
+/* Returns true if the library was built with utf8proc, which WordPiece needs. */
 bool rapt__wordpiece_available(void);
-/* Returns whether a character separates words. */
+/* Returns true if a character separates words. */
 bool rapt__wordpiece_space(uint32_t c);
-/* Prepares a character of the original text: removes control characters and, unless they are kept,
-   accents and capitals. Returns how many characters it becomes. */
+/* Prepares a character of the original text: removes it if it is a control character, and removes
+   accents and converts to lower case unless w keeps these. Returns the number of characters that it
+   becomes. */
 size_t rapt__wordpiece_prepare(const struct wordpiece *w, uint32_t c,
                                struct wordpiece_character to[WORDPIECE_GROWTH]);
 

@@ -6,11 +6,11 @@
        rapt-wordpiece 1 COUNT SIZE BASE64 KEEP #SUM
 
    that is, the merges of a byte-pair vocabulary, the bytes of a SentencePiece file, COUNT
-   0-terminated names and their SentencePiece file (SIZE 0 if there is none), or COUNT names of
-   WordPiece and what it keeps (the sum of 1 for case, 2 for accents and 4 for Chinese words).
-   Numbers are decimal without leading zeros, separated by one space. SUM is the hash (rapt__hash)
-   of everything before '#' in eight lower-case hex digits, and detects any single changed byte. The
-   string is untrusted input. */
+   0-terminated names and their SentencePiece file (SIZE 0 if there is none), or COUNT names for
+   WordPiece and what it keeps: KEEP is the sum of 1 for case, 2 for accents and 4 for words of
+   Chinese characters. Numbers are decimal without leading zeros, separated by one space. SUM is the
+   hash (rapt__hash) of everything before '#' in eight lower-case hex digits, and detects any change
+   of a single byte. The string is untrusted input. */
 #include "text/list.h"
 #include "text/text.h"
 #include <stdio.h>
@@ -69,7 +69,8 @@ static size_t put_list(const struct list *list, char *text)
                      : put_bytes(text, at, "", 0);
 }
 
-/* Writes the string without its final 0, or only measures it if text is NULL. Returns its size. */
+/* Writes the string without its terminating zero byte, or only measures it if text is NULL. Returns
+   its size. */
 static size_t put_all(const rapt_tokenizer *tokenizer, char *text)
 {
     char sum[SUM_SIZE + 2];
@@ -134,7 +135,7 @@ static rapt_status read_merges(const char *text, size_t body, size_t at, int32_t
             return rapt__fail(why, RAPT_BAD_FILE, "merge %d of the tokenizer cannot be read",
                               (int)m);
     if (at != body)
-        return rapt__fail(why, RAPT_BAD_FILE, "there is more after the %d merges of the tokenizer",
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer does not end after its %d merges",
                           (int)merges);
     return RAPT_OK;
 }
@@ -171,7 +172,7 @@ static rapt_status take_bytes(const char *text, size_t body, size_t *at, char **
     *bytes = rapt__alloc(allocator, *size + 1);
     if (!*bytes) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
     if (!rapt__base64_read(text + *at, *size, *bytes))
-        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is not in base 64");
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is not valid base64");
     *at += coded + 1;
     return RAPT_OK;
 }
@@ -206,8 +207,9 @@ static rapt_status take_names(const char *text, size_t body, size_t *at, struct 
         return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's number of names is wrong");
     rapt_status status = take_bytes(text, body, at, names, &source->size, allocator, why);
     if (!status && !are_names(*names, source->size, count))
-        status = rapt__fail(why, RAPT_BAD_FILE,
-                            "the tokenizer does not have the %d names that it states", (int)count);
+        status =
+            rapt__fail(why, RAPT_BAD_FILE,
+                       "the tokenizer does not contain the %d names that it announces", (int)count);
     source->names = *names, source->count = count;
     return status;
 }
@@ -235,7 +237,7 @@ static rapt_status create_names(rapt_tokenizer **tokenizer, const char *text, si
         status = wordpiece ? take_keep(text, body, &at, &source.wordpiece, why)
                            : take_bytes(text, body, &at, &pieces, &pieces_size, allocator, why);
     if (!status && at != body)
-        status = rapt__fail(why, RAPT_BAD_FILE, "there is more after the %d names of the tokenizer",
+        status = rapt__fail(why, RAPT_BAD_FILE, "the tokenizer does not end after its %d names",
                             source.count);
     if (pieces_size) source.pieces = (rapt_text){pieces, pieces_size};
     if (!status) status = rapt__tokenizer_list(tokenizer, &source, allocator, why);
@@ -283,7 +285,7 @@ rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text, 
                           "the tokenizer begins with none of \"%s\", \"%s\", \"%s\" and \"%s\"",
                           head, spm_head, list_head, wordpiece_head);
     if (!sum_is_right(text, size, &body))
-        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is damaged: its sum is wrong");
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is damaged: its checksum is wrong");
     struct budget budget;
     const rapt_allocator reading = rapt__budget_begin(&budget, allocator);
     rapt__budget_add(&reading, size);

@@ -36,7 +36,7 @@ for list in empty useless; do
 done
 head -c 100 lex.bin >cut.bin
 code 1 "$program" translate --model model --shortlist cut.bin source
-says "do not make its size"
+says "its size does not match"
 code 2 "$program" shortlist --model model --data data.tsv
 says "--output is missing"
 [ $failures -eq 0 ]

@@ -92,7 +92,7 @@ static void test_names(void **state)
     int32_t ids[MAX];
     size_t count;
     refused(rapt_tokenizer_encode(cut, text_of("a nn"), ids, NULL, MAX, &count, &why), &why,
-            "\"nn\" is in no vocabulary");
+            "\"nn\" is not in the vocabulary");
     assert_int_equal(rapt_tokenizer_special(cut, RAPT_TOKEN_BEGIN),
                      0); /* the end token serves as begin token */
     assert_int_equal(rapt_tokenizer_special(cut, RAPT_TOKEN_PAD), -1);
@@ -150,7 +150,7 @@ static void test_pieces(void **state)
     rapt_message why = {""};
     judge_pieces(t);
     refused(rapt_tokenizer_encode(cut, text_of("a"), ids, NULL, MAX, &count, &why), &why,
-            "piece 0 is in no vocabulary");
+            "piece 0 is not in the vocabulary");
     assert_int_equal(rapt_tokenizer_encode(t, text_of(">>zz<< a"), ids, NULL, MAX, &count, NULL),
                      RAPT_OK);
     assert_true(ids[0] == 3); /* an unknown language is text */

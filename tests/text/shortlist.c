@@ -154,7 +154,7 @@ static void test_useless(void **state)
         {"\n", "no line has"},
         {"wau dog 0.5\nHund woof 0.5\nNULL dog 1", "no line has"},
         {"Hund dog 0\n", "no line has"},
-        {"Hund dog 0.5\nHund dog -0.5", "line 2: the probability -0.5 is not from 0 to 1"},
+        {"Hund dog 0.5\nHund dog -0.5", "line 2: the probability -0.5 is not between 0 and 1"},
         {"wau woof -1e-9", "line 1: the probability -1e-9"},
         {"Hund dog 0.5\nHund dog 2\n", "line 2: the probability 2 is"},
         {"Hund dog inf", "line 1"},

@@ -68,11 +68,11 @@ static void test_tails(void **state)
         {TAIL("\x35\x00\x00\x00"), "ends within a number"},
         {TAIL("\x31\x00\x00\x00\x00"), "ends within a number"},
         /* wrong wire types of the model's fields */
-        {TAIL("\x08\x01"), "field 1 of the model is of the wrong kind"},
-        {TAIL("\x10\x01"), "field 2 of the model is of the wrong kind"},
-        {TAIL("\x1D\x00\x00\x00\x00"), "field 3 of the model is of the wrong kind"},
-        {TAIL("\x20\x01"), "field 4 of the model is of the wrong kind"},
-        {TAIL("\x28\x01"), "field 5 of the model is of the wrong kind"},
+        {TAIL("\x08\x01"), "field 1 of the model has the wrong wire type"},
+        {TAIL("\x10\x01"), "field 2 of the model has the wrong wire type"},
+        {TAIL("\x1D\x00\x00\x00\x00"), "field 3 of the model has the wrong wire type"},
+        {TAIL("\x20\x01"), "field 4 of the model has the wrong wire type"},
+        {TAIL("\x28\x01"), "field 5 of the model has the wrong wire type"},
         /* pieces */
         {TAIL("\x0A\x00"), "piece 4 is empty"},
         {TAIL("\x0A\x02\x0A\x00"), "piece 4 is empty"},
@@ -80,9 +80,9 @@ static void test_tails(void **state)
         {TAIL("\x0A\x02\x0A\x05"), "a piece is damaged"},
         {TAIL("\x0A\x04\x0A\x01z\x15"), "a piece is damaged"},
         {TAIL("\x0A\x04\x0A\x01z\x0B"), "a piece is damaged"},
-        {TAIL("\x0A\x02\x08\x01"), "field 1 of a piece is of the wrong kind"},
-        {TAIL("\x0A\x05\x0A\x01z\x10\x01"), "field 2 of a piece is of the wrong kind"},
-        {TAIL("\x0A\x06\x0A\x01z\x1A\x01\x01"), "field 3 of a piece is of the wrong kind"},
+        {TAIL("\x0A\x02\x08\x01"), "field 1 of a piece has the wrong wire type"},
+        {TAIL("\x0A\x05\x0A\x01z\x10\x01"), "field 2 of a piece has the wrong wire type"},
+        {TAIL("\x0A\x06\x0A\x01z\x1A\x01\x01"), "field 3 of a piece has the wrong wire type"},
         {TAIL("\x0A\x05\x0A\x01z\x18\x00"), "unknown type 0"},
         {TAIL("\x0A\x05\x0A\x01z\x18\x07"), "unknown type 7"},
         {TAIL("\x0A\x0A\x0A\x01z\x18\x81\x80\x80\x80\x80\x10"), "unknown type 549755813889"},
@@ -103,24 +103,24 @@ static void test_tails(void **state)
         {TAIL("\x12\x02\x18\x00"), "model_type 0 is unknown"},
         {TAIL("\x12\x02\x18\x05"), "model_type 5 is unknown"},
         {TAIL("\x12\x03\x18\x81\x02"), "model_type 257 is unknown"},
-        {TAIL("\x12\x03\x1A\x01\x01"), "field 3 of trainer_spec is of the wrong kind"},
-        {TAIL("\x12\x04\xC2\x01\x01\x01"), "field 24 of trainer_spec is of the wrong kind"},
-        {TAIL("\x12\x04\x9A\x02\x01\x01"), "field 35 of trainer_spec is of the wrong kind"},
-        {TAIL("\x12\x03\xE0\x02\x01"), "field 44 of trainer_spec is of the wrong kind"},
-        {TAIL("\x12\x03\xE8\x02\x01"), "field 45 of trainer_spec is of the wrong kind"},
-        {TAIL("\x12\x03\x80\x03\x01"), "field 48 of trainer_spec is of the wrong kind"},
+        {TAIL("\x12\x03\x1A\x01\x01"), "field 3 of trainer_spec has the wrong wire type"},
+        {TAIL("\x12\x04\xC2\x01\x01\x01"), "field 24 of trainer_spec has the wrong wire type"},
+        {TAIL("\x12\x04\x9A\x02\x01\x01"), "field 35 of trainer_spec has the wrong wire type"},
+        {TAIL("\x12\x03\xE0\x02\x01"), "field 44 of trainer_spec has the wrong wire type"},
+        {TAIL("\x12\x03\xE8\x02\x01"), "field 45 of trainer_spec has the wrong wire type"},
+        {TAIL("\x12\x03\x80\x03\x01"), "field 48 of trainer_spec has the wrong wire type"},
         {TAIL("\x12\x02\x18\xFF"), "trainer_spec is damaged"},
-        {TAIL("\x12\x03\x98\x02\x01"), "byte_fallback, but no piece <0x00>"},
+        {TAIL("\x12\x03\x98\x02\x01"), "byte_fallback is on, but there is no piece <0x00>"},
         /* normalizer_spec and denormalizer_spec */
         {TAIL("\x1A\x02\x38\x01"), "normalizer_spec: encode_case is not supported"},
         {TAIL("\x1A\x02\x40\x01"), "normalizer_spec: decode_case is not supported"},
         {TAIL("\x2A\x02\x40\x01"), "denormalizer_spec: decode_case is not supported"},
         {TAIL("\x1A\x02\x48\x01"), "normalizer_spec: option 9 is unknown"},
         {TAIL("\x1A\x03\xC0\x0C\x01"), "normalizer_spec: option 200 is unknown"},
-        {TAIL("\x1A\x02\x10\x01"), "normalizer_spec is of the wrong kind"},
-        {TAIL("\x1A\x03\x1A\x01\x01"), "normalizer_spec is of the wrong kind"},
-        {TAIL("\x1A\x03\x22\x01\x01"), "normalizer_spec is of the wrong kind"},
-        {TAIL("\x2A\x03\x2A\x01\x01"), "denormalizer_spec is of the wrong kind"},
+        {TAIL("\x1A\x02\x10\x01"), "normalizer_spec has the wrong wire type"},
+        {TAIL("\x1A\x03\x1A\x01\x01"), "normalizer_spec has the wrong wire type"},
+        {TAIL("\x1A\x03\x22\x01\x01"), "normalizer_spec has the wrong wire type"},
+        {TAIL("\x2A\x03\x2A\x01\x01"), "denormalizer_spec has the wrong wire type"},
         {TAIL("\x1A\x02\x12\x05"), "normalizer_spec is damaged"},
     };
     (void)state;
@@ -198,8 +198,8 @@ static void test_maps(void **state)
     for (size_t i = 0; i < 7; i++) {
         base(true);
         put_map(ways[i], 512, 512);
-        refuse(i < 5 ? "the normalization rules leave their arrays"
-                     : "a normalization rule has no end");
+        refuse(i < 5 ? "the normalization rules point outside their arrays"
+                     : "the normalization rules contain a cycle");
     }
     base(true);
     put_map((const uint32_t[]){1u << OFFSET}, 1, 1); /* valid: one unit without children */
@@ -217,11 +217,11 @@ static void test_whole_models(void **state)
     craft_piece(&model, "a", -1, 0);
     refuse("there is no unknown piece");
     base(false);
-    refuse("no piece is normal");
+    refuse("the model has no normal piece");
     base(true);
     craft_piece(&model, "<0x41>", 0, SPM_BYTE);
     craft_trainer(&model, SPM_BPE, false, true);
-    refuse("byte_fallback, but no piece <0x00>");
+    refuse("byte_fallback is on, but there is no piece <0x00>");
     base(true);
     craft_byte_pieces(&model);
     craft_piece(&model, "<0x41>", 0, SPM_BYTE);

@@ -103,7 +103,7 @@ static void split_characters(struct merging *m, size_t size)
     m->symbols[m->count - 1].next = none;
 }
 
-/* Emits bytes [start, end), replacing UNUSED pieces by their parts, from left to right. */
+/* Emits bytes [start, end), replacing UNUSED pieces with their parts, from left to right. */
 static void put_merged(struct merging *m, struct spm_output *out, uint32_t start, uint32_t end)
 {
     size_t waiting = 0;

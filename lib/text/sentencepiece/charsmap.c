@@ -53,8 +53,8 @@ struct visit {      /* indexed by base */
     enum { NEW, OPEN, DONE } state;
 };
 
-/* Searches depth first from the root. `below` holds the path back to the root, and next[p] the next
-   child to examine. */
+/* Returns true if no base can be reached from itself. Searches depth first from the root: `below`
+   holds the path back to the root, and next[p] is the child after p. */
 static bool acyclic(const struct charsmap *map, struct visit *visits, uint32_t *next)
 {
     for (size_t p = 0; p < map->count; p++)
@@ -95,7 +95,7 @@ static rapt_status check_ways(const struct charsmap *map, const rapt_allocator *
     if (!visits || !next)
         status = rapt__fail(why, RAPT_NO_MEMORY, "no memory for normalization rules");
     else if (!acyclic(map, visits, next))
-        status = rapt__fail(why, RAPT_BAD_FILE, "a normalization rule has no end");
+        status = rapt__fail(why, RAPT_BAD_FILE, "the normalization rules contain a cycle");
     rapt__free(allocator, visits, visit_bytes);
     rapt__free(allocator, next, bytes);
     return status;
@@ -126,7 +126,8 @@ rapt_status rapt__charsmap_create(struct charsmap *map, const char *bytes, size_
         map->units[p] = p < units ? read_u32(bytes + 4 + 4 * p) : UINT32_MAX;
     rapt_status status = RAPT_OK;
     if (map->units[0] & is_value || !in_bounds(map))
-        status = rapt__fail(why, RAPT_BAD_FILE, "the normalization rules leave their arrays");
+        status =
+            rapt__fail(why, RAPT_BAD_FILE, "the normalization rules point outside their arrays");
     if (!status) status = check_ways(map, allocator, why);
     if (status) rapt__charsmap_free(map, allocator);
     return status;

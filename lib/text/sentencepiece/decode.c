@@ -1,7 +1,7 @@
 /* decode.c - converts ids to text. spm_space becomes a space, except for the one that normalization
-   inserts. Byte pieces are joined to UTF-8 characters, and a byte that cannot be part of one
-   becomes U+FFFD. Control pieces are dropped. Finally the denormalizer's rules are applied, if the
-   model has any. */
+   inserts, which is dropped. Byte pieces are joined into UTF-8 characters, and a byte that cannot
+   be part of one becomes U+FFFD. Control pieces are dropped. Finally the denormalizer's rules are
+   applied, if the model has any. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -47,9 +47,8 @@ static size_t write_character(const struct spm *spm, const int32_t *ids, size_t 
     return used;
 }
 
-/* Writes a piece that is not a byte piece. `front` is true as long as nothing except a dropped
-   space has been processed. Returns true if it has dropped a space, after which no other may be
-   dropped. */
+/* Writes a piece that is not a byte piece. `front` is true as long as nothing has been written and
+   a space may be dropped. Returns true if a space was dropped and no other may be. */
 static bool write_piece(const struct spm *spm, int32_t id, bool front, struct writer *to)
 {
     const struct spm_normalizer *n = &spm->normalizer;

@@ -14,12 +14,12 @@ static rapt_status damaged(rapt_message *why, const char *what, const struct pro
                       message->error);
 }
 
-/* Checks that a known field has the wire type of its kind. */
+/* Checks that a known field has the expected wire type. */
 static rapt_status expect(const struct protobuf_field *field, enum protobuf_wire wire,
                           const char *what, rapt_message *why)
 {
     if (field->wire == wire) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_FILE, "field %u of %s is of the wrong kind",
+    return rapt__fail(why, RAPT_BAD_FILE, "field %u of %s has the wrong wire type",
                       (unsigned)field->number, what);
 }
 
@@ -128,7 +128,7 @@ static rapt_status check_piece(const struct spm_piece *piece, int id, uint64_t t
     if (!isfinite(piece->score))
         return rapt__fail(why, RAPT_BAD_FILE, "the score of piece %d is not finite", id);
     if (type < SPM_NORMAL || type > SPM_BYTE)
-        return rapt__fail(why, RAPT_BAD_FILE, "piece %d is of the unknown type %llu", id,
+        return rapt__fail(why, RAPT_BAD_FILE, "piece %d has the unknown type %llu", id,
                           (unsigned long long)type);
     return RAPT_OK;
 }

@@ -76,7 +76,8 @@ static rapt_status find_bytes(struct spm *spm, rapt_message *why)
     }
     for (int byte = 0; spm->byte_fallback && byte < 256; byte++)
         if (spm->bytes[byte] < 0)
-            return rapt__fail(why, RAPT_BAD_FILE, "byte_fallback, but no piece <0x%02X>",
+            return rapt__fail(why, RAPT_BAD_FILE,
+                              "byte_fallback is on, but there is no piece <0x%02X>",
                               (unsigned)byte);
     return RAPT_OK;
 }
@@ -97,9 +98,9 @@ static rapt_status find_unknown(struct spm *spm, rapt_message *why)
 
 /* ---- scores ---- */
 
-/* A USER_DEFINED piece costs a tenth regardless of its length, so that it is always chosen. The
-   reference implementation initializes its maximum with FLT_MIN, so the maximum of negative scores
-   is nearly 0. It computes in float except for the tenth. */
+/* A USER_DEFINED piece scores its size times the maximum, minus 0.1, so that it is preferred to
+   other pieces. The reference implementation initializes the maximum with FLT_MIN, so the maximum
+   of negative scores is nearly 0. It computes in float, except that 0.1 is subtracted in double. */
 static void find_scores(struct spm *spm)
 {
     float min = FLT_MAX, max = FLT_MIN;

@@ -32,7 +32,7 @@ static rapt_status fill_processor(struct spm *spm, const void *bytes, size_t siz
     if (!status) status = rapt__spm_index(spm, why);
     if (status) return status;
     if (spm->kind == SPM_UNIGRAM && rapt__trie_empty(&spm->chosen))
-        return rapt__fail(why, RAPT_BAD_FILE, "no piece is normal");
+        return rapt__fail(why, RAPT_BAD_FILE, "the model has no normal piece");
     if (!rapt__trie_empty(&spm->user)) spm->normalizer.untouched = &spm->user;
     status = rapt__spm_normalizer_create(&spm->normalizer, &spm->allocator, why);
     if (status) return status;

@@ -14,9 +14,10 @@
 static const char spm_space[] = "\xE2\x96\x81"; /* U+2581, which represents a space in pieces */
 enum { SPM_SPACE_SIZE = 3 };
 
-/* ---- trie.c: maps strings to values, searched byte by byte ---- A double array (Aoe 1989): the
-   child of a unit for a byte is the unit base ^ byte, provided that this unit's label is the byte.
-   No two units share a base, so checking the label is enough to identify the parent. */
+/* ---- trie.c: maps strings to values, searched byte by byte ----
+   A trie is a double array (Aoe 1989): the child of a unit for a byte is the unit base ^ byte,
+   provided that the label of that unit is the byte. No two units share a base, so checking the
+   label is enough to identify the parent. */
 struct trie_unit {
     uint32_t link; /* base << 8 | label; base is 0 if there are no children */
     int32_t value; /* value of the key that ends here, or -1 */
@@ -26,14 +27,14 @@ struct trie {
     size_t count;
 };
 struct trie_key {
-    uint64_t front; /* its first bytes, for sorting */
+    uint64_t front; /* the first eight bytes, for sorting */
     const char *bytes;
     uint32_t size;
     int32_t value;
 };
 struct trie_key rapt__trie_key(const char *bytes, size_t size, int32_t value);
-/* Builds a trie; sorts the keys. Returns RAPT_BAD_FILE if two keys are equal, in which case *why
-   names their values, or if there are too many. */
+/* Builds a trie, sorting the keys in place. Returns RAPT_BAD_FILE if two keys are equal, in which
+   case *why names their values, or if there are too many. */
 rapt_status rapt__trie_build(struct trie *trie, struct trie_key *keys, size_t count,
                              const rapt_allocator *allocator, rapt_message *why);
 void rapt__trie_free(struct trie *trie, const rapt_allocator *allocator);
@@ -46,7 +47,7 @@ static inline const struct trie_unit *rapt__trie_step(const struct trie *trie,
     const struct trie_unit *child = trie->units + (unit->link >> 8 ^ label);
     return (child->link & 0xFF) == label ? child : NULL;
 }
-/* Returns whether the trie has no keys besides the empty one. */
+/* Returns true if the trie has no keys except perhaps the empty one. */
 static inline bool rapt__trie_empty(const struct trie *trie)
 {
     return trie->units[0].link >> 8 == 0;
@@ -54,8 +55,8 @@ static inline bool rapt__trie_empty(const struct trie *trie)
 /* Returns the unit reached by all these bytes, or NULL if no key begins with them. */
 const struct trie_unit *rapt__trie_walk(const struct trie *trie, const struct trie_unit *from,
                                         const char *bytes, size_t size);
-int32_t rapt__trie_find(const struct trie *trie, const char *bytes,
-                        size_t size); /* returns -1 if not found */
+/* Returns the value of a key, or -1 if there is no such key. */
+int32_t rapt__trie_find(const struct trie *trie, const char *bytes, size_t size);
 /* Returns the size of the longest key that the text begins with, or 0. */
 size_t rapt__trie_longest(const struct trie *trie, const char *text, size_t size);
 
@@ -76,14 +77,14 @@ void rapt__charsmap_free(struct charsmap *map, const rapt_allocator *allocator);
 const char *rapt__charsmap_match(const struct charsmap *map, const char *text, size_t size,
                                  size_t *consumed);
 
-/* Returns whether any key begins with these bytes. */
+/* Returns true if a key begins with these bytes. */
 bool rapt__charsmap_begins(const struct charsmap *map, const char *bytes, size_t size);
 
 /* ---- normalize.c ---- */
 struct spm_normalizer {
     bool dummy_prefix;  /* put a space before the text */
     bool trim_spaces;   /* drop outer spaces and collapse runs of spaces */
-    bool escape_spaces; /* replace spaces by spm_space */
+    bool escape_spaces; /* replace spaces with spm_space */
     bool suffix;        /* put that space after the text instead */
     rapt_text rules;    /* the charsmap as stored in the file */
     struct charsmap map;
@@ -113,13 +114,14 @@ rapt_status rapt__spm_normalize(const struct spm_normalizer *normalizer, rapt_te
 void rapt__spm_normalized_free(struct spm_normalized *out);
 
 /* ---- model.c: the contents of the file ---- */
-enum spm_type { /* type of a piece, numbered as in files */
-                SPM_NORMAL = 1,
-                SPM_UNKNOWN = 2,
-                SPM_CONTROL = 3,
-                SPM_USER_DEFINED = 4,
-                SPM_UNUSED = 5,
-                SPM_BYTE = 6
+/* The type of a piece, numbered as in files. */
+enum spm_type {
+    SPM_NORMAL = 1,
+    SPM_UNKNOWN = 2,
+    SPM_CONTROL = 3,
+    SPM_USER_DEFINED = 4,
+    SPM_UNUSED = 5,
+    SPM_BYTE = 6
 };
 enum spm_kind { SPM_UNIGRAM = 1, SPM_BPE = 2, SPM_WORD = 3, SPM_CHARACTER = 4 };
 enum { SPM_NAMES = 4 }; /* unknown, begin, end, padding, in the order of their fields in the file */
@@ -129,8 +131,8 @@ struct spm_piece {
     uint32_t size;
     float score;
     enum spm_type type;
-    int32_t reading; /* the id that the piece is encoded as: its own, or that of a reserved piece of
-                        the same name */
+    int32_t reading; /* the id as which the piece is decoded: its own, or that of a reserved piece
+                        of the same name */
     uint32_t split;  /* in bpe.c: 1 + index among the UNUSED pieces; 0 if the piece is not UNUSED */
 };
 struct spm {
@@ -164,7 +166,8 @@ rapt_status rapt__spm_read(struct spm *spm, rapt_message *why);
 rapt_status rapt__spm_index(struct spm *spm, rapt_message *why);
 /* Returns the text of a piece. */
 rapt_text rapt__spm_surface(const struct spm *spm, int32_t id);
-/* Returns the id of a piece of normalized text. */
+/* Returns the id for a piece of normalized text. This is the unknown id if there is no such piece
+   or if it is a control piece. */
 int32_t rapt__spm_id(const struct spm *spm, const char *bytes, size_t size);
 
 /* ---- processor.c ---- */
@@ -195,7 +198,7 @@ size_t rapt__spm_bound(const struct spm *spm, size_t bytes);
    of *out except count and unknown. Tokens beyond the capacity are only counted. Returns
    RAPT_BAD_ARGUMENT if the text is too long, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__spm_encode_normalized(struct spm_output *out);
-/* Implements rapt_tokenizer_encode; arguments have been checked. */
+/* Implements rapt_tokenizer_encode for arguments that have been checked. */
 rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids, size_t *ends,
                              size_t capacity, size_t *count, rapt_message *why);
 
@@ -212,10 +215,12 @@ rapt_status rapt__spm_bpe(struct spm_output *out);
 void rapt__spm_words(struct spm_output *out);
 void rapt__spm_characters(struct spm_output *out);
 /* Returns the size of the first character of valid UTF-8, at most `size`. A USER_DEFINED piece
-   counts as one character, and sets *user to true unless user is NULL. */
+   counts as one character. Unless user is NULL, sets *user to true for such a piece, else to
+   false. */
 size_t rapt__spm_character(const struct spm *spm, const char *text, size_t size, bool *user);
 
-/* Returns the length of the character that begins with this byte; 1 for an invalid byte. */
+/* Returns the length of the UTF-8 character that begins with this byte, or 1 for a continuation
+   byte. */
 static inline size_t rapt__spm_length(char byte)
 {
     unsigned lead = (unsigned char)byte;
@@ -223,7 +228,7 @@ static inline size_t rapt__spm_length(char byte)
 }
 
 /* ---- decode.c ---- */
-/* Implements rapt_tokenizer_decode; arguments and ids have been checked. */
+/* Implements rapt_tokenizer_decode for arguments and ids that have been checked. */
 rapt_status rapt__spm_decode(const struct spm *spm, const int32_t *ids, size_t count, char *bytes,
                              size_t capacity, size_t *size, rapt_message *why);
 

@@ -7,7 +7,7 @@
 
 enum {
     BLOCK = 256,      /* the children of a unit are in one block */
-    OPEN_BLOCKS = 16, /* free units are searched only in the last blocks */
+    OPEN_BLOCKS = 16, /* free units are searched for only in the last blocks */
     OPEN_UNITS = OPEN_BLOCKS * BLOCK,
     MAX_UNITS = 1 << 24,
     FREE_BASE = 1, /* base, within a block, that the labels of free units refer to; no unit has this
@@ -26,7 +26,7 @@ struct range { /* keys [first, last) share their first `depth` bytes, which lead
 struct builder {
     const rapt_allocator *allocator;
     struct trie_unit *units;
-    struct slot *slots; /* [1 + OPEN_UNITS] of the root, then of the open blocks in turn */
+    struct slot *slots; /* [1 + OPEN_UNITS] the root's, then those of units in open blocks */
     struct range *stack;
     size_t count, unit_capacity, depth, stack_capacity;
 };
@@ -75,7 +75,7 @@ static bool reserve(struct builder *b)
     return true;
 }
 
-/* Drops the free units of a block, so that a new one can have its slots. */
+/* Drops the free units of a block, so that a new block can have its slots. */
 static void close_block(struct builder *b, uint32_t first)
 {
     for (uint32_t unit = first; unit < first + BLOCK; unit++)
@@ -110,7 +110,8 @@ static bool fits(const struct builder *b, uint32_t base, const unsigned char *la
     return true;
 }
 
-/* Returns a base for which all these children are free, or 0 if out of memory. */
+/* Returns a base for which all these children are free, or 0 if out of memory or if there are too
+   many units. */
 static uint32_t find_base(struct builder *b, const unsigned char *labels, int count)
 {
     for (uint32_t unit = b->slots[0].next; unit != 0; unit = slot_of(b, unit)->next)
