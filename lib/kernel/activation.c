@@ -16,7 +16,8 @@ static inline vf magnitude(vf x, float limit)
 
 /* For t >= 0, returns `tail` such that Phi(-t) = tail e and phi(t) = e / sqrt(2 pi), where e =
    e^(-t^2/2) is stored in *e. tail = q p(2q - 1) with q = 3 / (3 + t), which makes small values as
-   precise as large values. The square is computed in two parts. */
+   precise as large values. t^2 is computed as a sum of two floats, so that its rounding does not
+   affect e. */
 static inline vf normal_tail(vf t, vf *e)
 {
     vf square = vf_mul(t, t), rest = vf_fma(t, t, vf_sub(vf_zero(), square));

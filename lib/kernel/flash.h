@@ -1,5 +1,5 @@
-/* flash.h - arguments of the attention kernels. A call computes some queries that read the same
-   keys and values.
+/* flash.h - arguments of the attention kernels. A call computes attention for some queries that
+   read the same keys and values.
 
    Keys are stored in panels of 16, [keys / 16][key width][16], so that one vector holds sixteen
    scores. Values are stored as rows of whole vectors, [keys][padded value width]. Lanes after the
@@ -115,7 +115,7 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
    packed. The results are bit-identical to those of attend. Rows of v and out have
    rapt__padded(value_width) floats; those after value_width are 0 in v and meaningless in out. */
 enum {
-    HEAD_QUERIES = 32,   /* number of queries computed together */
+    HEAD_QUERIES = 32,   /* number of queries processed together */
     HEAD_GRADIENTS = 64, /* maximum number of queries in backward */
     HEAD_PANELS = HEAD_QUERIES / LANES
 };

@@ -8,8 +8,8 @@
    and tiles of 14 rows 0.95. */
 enum { TILE_ROWS = VF_ROWS < 13 ? VF_ROWS : 13 };
 
-/* Splits rows into tiles whose heights differ by at most one: first `tall` tiles of height + 1,
-   then tiles of `height`. */
+/* A division of rows into tiles whose heights differ by at most one: `tall` tiles of height + 1,
+   followed by tiles of `height`. */
 struct split {
     int tiles, tall, height;
 };
@@ -92,7 +92,7 @@ static inline __attribute__((always_inline)) void tile_row(int rows, bool adjace
     if (max > 1) tile_run(rows, 1, adjacent, at);
 }
 
-/* Prefetches the sums of a tile, which will be written and perhaps first read. */
+/* Prefetches the sums of a tile, which will be written and, before that, perhaps read. */
 static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_block *g, int row,
                                                              int rows, int n, int last)
 {

@@ -5,7 +5,7 @@
 
        m = max |x[k]|    r = 127 / m    s = m / 127    q[k] = x[k] r, to the nearest integer
 
-   Each operation rounds to a float as usual. The rounding to integers rounds halves to even,
+   Each operation rounds to a float as usual. The rounding to integers resolves ties to even,
    whatever the host's rounding mode. |x[k] r| stays below 127.5, so nothing has to be clamped.
 
    - A row with m < 2^-118, such as a row of zeros, has q = 0 and s = 0. For all other rows, r and s

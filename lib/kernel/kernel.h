@@ -88,7 +88,8 @@ struct attend_dq;
 struct kernels {
     const char *name; /* such as "avx512" */
     rapt_isa isa;
-    int tile_rows; /* rows of the register tile; multiples of it are the fastest row counts */
+    int tile_rows; /* rows of the register tile; products are fastest if their rows are a multiple
+                      of this */
 
     /* gemm.c */
     void (*gemm)(const struct gemm_block *g);

@@ -1,7 +1,7 @@
 /* simd.h - vector operations, one implementation per instruction set. A vf is 16 floats on every
    machine: one AVX-512 register, two AVX2 registers, four NEON registers, or a plain array. All
-   instruction sets give the same bits, because they share one width, one rule for tails, and an
-   order of every sum that is fixed here and in the kernels.
+   instruction sets give the same bits, because they share one width, one rule for tails, and one
+   order for every sum, which is fixed here and in the kernels.
 
      vf_splat(s)               s in all lanes           vf_zero()
      vf_load(p) vf_store(p,v)  16 floats, any alignment

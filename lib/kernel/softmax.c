@@ -64,8 +64,8 @@ static void softmax_row(float *x, int n, float *max, float *sum)
     *sum = (float)row_exp(x, n, row_origin(*max), true);
 }
 
-static double log_of(double x) /* computed with float precision, and corrected for the rounding of x
-                                  to a float */
+static double log_of(double x) /* returns the log in float precision, corrected for the rounding of
+                                  x to a float */
 {
     float near = (float)x, log = vf_reduce_max(vf_log(vf_splat(near)));
     return near > 0 && near < INFINITY ? (double)log + (x - (double)near) / (double)near

@@ -6,8 +6,8 @@ enum { MAX_PANELS = 4 * VF_PANELS }; /* panels of the widest tile, which has few
 
 _Static_assert(VF_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
-/* Returns the number of panels of the widest tile with `rows` rows. Like those of the largest tile,
-   its sums, one vector of each panel and one of a fit into the registers. */
+/* Returns the number of panels of the widest tile with `rows` rows. As with the largest tile, the
+   sums, one vector of each panel and one vector of a together fit into the registers. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
     int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1);

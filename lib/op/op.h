@@ -45,7 +45,7 @@ struct products {
     struct product_shape shapes[PRODUCT_SHAPES];
 };
 extern const struct products rapt__products_all;
-/* Returns the entry for `out` outputs and `in` inputs, or NULL if it is not listed. */
+/* Returns the entry for `out` outputs and `in` inputs, or NULL if there is none. */
 const struct product_shape *rapt__products_find(const struct products *p, int out, int in);
 /* Returns true if OpenBLAS should compute a product with weights [out][in]. p may be NULL, which
    means never. */
