@@ -22,8 +22,8 @@ extern "C" {
    It is immutable, and any number of threads may share it. */
 typedef struct rapt_shortlist rapt_shortlist;
 
-/* Reads a shortlist for a pair of vocabularies; for a shared one, pass the same pointer twice. The
-   file may have one of two forms:
+/* Reads a shortlist for a pair of vocabularies; if both sides share a vocabulary, pass the same
+   tokenizer twice. The file may have one of two forms:
 
        binary   as in Bergamot and Firefox (lex.*.bin)
        text     lines "target source probability", as in fast_align's lexicons and Marian's lex.s2t,
@@ -72,7 +72,7 @@ RAPT_API int rapt_shortlist_target_vocab(const rapt_shortlist *shortlist);
 RAPT_API void rapt_shortlist_free(rapt_shortlist *shortlist);
 
 /* Writes a file in the binary form, replacing an existing one atomically. Returns RAPT_NO_FILE if
-   the file cannot be written, or RAPT_NO_MEMORY. */
+   the file cannot be written, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const char *path,
                                           rapt_message *why);
 

@@ -13,12 +13,12 @@ extern "C" {
 /* There are four kinds of tokenizers.
 
    rapt_tokenizer_learn makes a byte-pair vocabulary (Sennrich, Haddow and Birch 2016) over bytes.
-   It is lossless: any bytes, valid UTF-8 or not, decode to the same bytes that were encoded. Ids 0
-   to 2 are the special tokens below. They are followed by the 256 bytes and by one token per merge,
-   in the order in which the merges were learned. A vocabulary has at most 2^20 tokens. Text is
-   first split into words: runs of letters, of digits or of other bytes, each with at most one
-   preceding space. (Bytes from 0x80 on are letters, except in U+2000..U+207F.) A word of more than
-   256 bytes is split between characters. No token crosses a word boundary.
+   The encoding is lossless: decoding restores any bytes, valid UTF-8 or not. Ids 0 to 2 are the
+   special tokens below. They are followed by the 256 bytes and by one token per merge, in the order
+   in which the merges were learned. A vocabulary has at most 2^20 tokens. Text is first split into
+   words: runs of letters, of digits or of other bytes, each with at most one preceding space.
+   (Bytes from 0x80 on are letters, except in U+2000..U+207F.) A word of more than 256 bytes is
+   split between characters. No token crosses a word boundary.
 
    rapt_tokenizer_load opens a SentencePiece model (Kudo and Richardson 2018) of type unigram, BPE,
    word or char. Encoding and decoding give the same results as SentencePiece 0.1.97. The model's
@@ -32,8 +32,9 @@ extern "C" {
    A tokenizer is immutable: any number of threads may share one. */
 typedef struct rapt_tokenizer rapt_tokenizer;
 
-/* Special tokens, which never result from encoding text. In a byte-pair vocabulary these are their
-   ids. For other tokenizers, pass them to rapt_tokenizer_special. */
+/* Special tokens. In a byte-pair vocabulary these are their ids. For other tokenizers, pass them to
+   rapt_tokenizer_special. Encoded text contains no pad, begin or end tokens, except that lists and
+   WordPiece recognize their names in the text. */
 enum {
     RAPT_TOKEN_UNKNOWN = -1, /* byte-pair vocabularies do not have it */
     RAPT_TOKEN_PAD = 0,      /* the library itself never pads */
@@ -155,11 +156,11 @@ RAPT_API int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, rapt_text 
    byte-pair vocabulary it is `bytes`. */
 RAPT_API size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t bytes);
 
-/* Encodes text into ids [capacity], without special tokens. *count receives the number of tokens
-   needed; at most capacity are written. ends [capacity], which may be NULL, receives the offset in
-   text just after the bytes of each token. The bytes of a token begin where those of the previous
-   token end. Spaces that SentencePiece drops at the beginning belong to the first token; spaces at
-   the end belong to no token.
+/* Encodes text into ids [capacity], without adding special tokens. *count receives the number of
+   tokens needed; at most capacity are written. ends [capacity], which may be NULL, receives the
+   offset in text just after the bytes of each token. The bytes of a token begin where those of the
+   previous token end. Spaces that SentencePiece drops at the beginning belong to the first token;
+   spaces at the end belong to no token.
 
    Byte-pair encoding allocates nothing. SentencePiece allocates memory in proportion to the text
    for the duration of the call. Encoding n bytes takes at most about n log n steps times the length

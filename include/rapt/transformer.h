@@ -164,7 +164,7 @@ typedef struct rapt_config { /* size-first, see base.h */
     int ffn_gated;    /* 1: feed-forward layers compute activation(x W) times x V, with two matrices
                          W and V: SwiGLU with SiLU, GEGLU with GELU (Shazeer 2020) */
     int source_width; /* elements of the vectors that the encoder reads instead of tokens, 0 to
-                         2^16; source_vocab must then be 0. 0 means that it reads tokens */
+                         2^16; source_vocab must then be 0. 0 means that the encoder reads tokens */
     int first_position; /* position of the first token in sinusoids, 0 to 2^24 */
 
     rapt_decoder_start decoder_start;   /* first input of the decoder */
