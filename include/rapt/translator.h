@@ -119,9 +119,9 @@ typedef enum rapt_export {
 
    Returns RAPT_BAD_ARGUMENT if the other project does not support such a model or vocabulary; *why
    names all fields and tokenizers that it does not support. Also returns it if the folder contains
-   a model in another format, or a file of tensors or vocabulary that the export would not replace;
-   *why names the file. In these cases nothing is written. Returns RAPT_NO_FILE if a file cannot be
-   written. */
+   a model in another format, or a file of tensors or vocabulary that the export would not replace.
+   In that case *why names the file. After either error nothing has been written. Returns
+   RAPT_NO_FILE if a file cannot be written. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 
