@@ -1,5 +1,5 @@
-/* alignment.c - reads attention weights. After rapt_encode or rapt_decode these are the weights of
-   one layer and head, or averages. During a search it reads the cross-attention of all hypotheses
+/* alignment.c - reads attention weights. After rapt_encode or rapt_decode, it reads the weights of
+   one layer and head, or averages. During a search, it reads the cross-attention of all hypotheses
    token by token, averaged over the heads that config.alignment_layer and alignment_heads select.
 
    A recorded row belongs to a position and a slot. The rows of a hypothesis that has moved between
@@ -112,7 +112,7 @@ static rapt_status check_part(const rapt_session *s, rapt_weights which, rapt_me
                           "the decoder has a recurrent unit instead of self-attention");
     if (which == RAPT_WEIGHTS_CROSS || s->limits.self_weights) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "weights of self-attention need a session created with self_weights 1");
+                      "weights of self-attention need a session with limits.self_weights 1");
 }
 
 rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer, int head,

@@ -258,7 +258,7 @@ rapt_status rapt_classify(rapt_session *s, const rapt_tokens *source, const floa
     if (c->kind != RAPT_KIND_ENCODER_ONLY)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "this model has a target, and only an encoder-only model classifies: use rapt_decode");
+            "this model has a decoder, and only an encoder-only model classifies: use rapt_decode");
     if (!c->target_vocab)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "this model has no output matrix: use rapt_embed");

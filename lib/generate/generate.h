@@ -23,8 +23,9 @@ struct search_memory {
     float *live_log, *next_log; /* [slots][target_length] log-probabilities of these tokens, if
                                    wanted */
     double *sums, *next_sums;   /* [slots] sums of log-probabilities */
-    int *count;                 /* [batch] tokens of each live hypothesis, including the prefix */
-    int *given;                 /* [batch] tokens of the prefix */
+    int *count;                 /* [batch] number of tokens of each live hypothesis, including the
+                                   prefix */
+    int *given;                 /* [batch] number of tokens of the prefix */
     int *announced;             /* [batch] number of tokens passed to options.token; -1 once it has
                                    received everything */
     int *live_count;            /* [batch] number of live hypotheses */

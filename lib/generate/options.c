@@ -100,7 +100,7 @@ rapt_status rapt__generate_check(const rapt_session *s, const rapt_generate_opti
 {
     int vocab = s->model->config.target_vocab;
     if (s->model->config.kind == RAPT_KIND_ENCODER_ONLY)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "an encoder-only model generates nothing");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "an encoder-only model cannot generate");
     rapt_status status = check_sizes(s, o, sources, why);
     if (!status) status = check_numbers(o, vocab, why);
     if (status) return status;

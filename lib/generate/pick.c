@@ -1,4 +1,4 @@
-/* pick.c - finds the most likely next tokens of every row, and log sum exp of all its logits:
+/* pick.c - finds the most likely next tokens of every row, and the log sum exp of its logits:
 
        log sum exp x = log sum over sections of exp(log sum exp of the section)
 

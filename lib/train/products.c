@@ -12,7 +12,7 @@ static const size_t multiplications = (size_t)1 << 28;
 
 struct measurement {
     rapt_trainer *trainer;
-    int rows; /* maximum for one product */
+    int rows; /* maximum number of rows of a product */
 };
 
 /* Returns true if a parameter is a matrix by which rows are multiplied. For a table of embeddings

@@ -27,7 +27,7 @@ static bool is_complete(int count)
 rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_message *why)
 {
     if (shards >= min && shards <= SHARDS_MAX && (!shards || is_complete(shards))) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %d; it must be a power of two of at most %d",
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %d; it must be a power of two, at most %d",
                       name, shards, SHARDS_MAX);
 }
 

@@ -249,7 +249,7 @@ static void test_refusals(void **state)
         rapt_model *model = small_model(&small_configs[i ? 10 : 0], 1);
         rapt_session *session = asked_session(model, 1);
         assert_int_equal(rapt_classify(session, &source.tokens, &rows, &why), RAPT_BAD_ARGUMENT);
-        assert_non_null(strstr(why.text, "has a target"));
+        assert_non_null(strstr(why.text, "has a decoder"));
         assert_int_equal(
             rapt_embed(session, &source.tokens, i ? RAPT_POOLING_MEAN : 0, &rows, &why),
             RAPT_BAD_ARGUMENT);

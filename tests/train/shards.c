@@ -321,8 +321,8 @@ static void test_refused_shards(void **state)
             "gradients are waiting for a step");
     rapt_train_shards_discard(m.trainer);
     assert_int_equal(rapt_train_gradient(m.trainer, &s.tokens, &t.tokens, &report, NULL), RAPT_OK);
-    refused(rapt_train_shard(m.trainer, 0, &s.tokens, &t.tokens, &r, &why), &why, "gradients of");
-    refused(rapt_train_shards_step(m.trainer, records, NULL, &why), &why, "gradients of");
+    refused(rapt_train_shard(m.trainer, 0, &s.tokens, &t.tokens, &r, &why), &why, "gradients from");
+    refused(rapt_train_shards_step(m.trainer, records, NULL, &why), &why, "gradients from");
     assert_int_equal(rapt_train_step(m.trainer, &report, NULL), RAPT_OK);
     release(&m);
     release(&none);
@@ -342,7 +342,7 @@ static void test_refused_steps(void **state)
     wrong[1] = records[1], wrong[1].tokens = -1;
     refused(rapt_train_shards_step(m.trainer, wrong, &report, &why), &why, "tokens -1");
     wrong[0].tokens = wrong[1].tokens = 0;
-    refused(rapt_train_shards_step(m.trainer, wrong, &report, &why), &why, "no gradient");
+    refused(rapt_train_shards_step(m.trainer, wrong, &report, &why), &why, "no token contributed");
     rapt_trainer_set_rate(m.trainer, -1);
     refused(rapt_train_shards_step(m.trainer, records, &report, &why), &why, "rate");
     rapt_trainer_set_rate(m.trainer, 0.01f);
