@@ -16,12 +16,12 @@ struct rapt_encoder {
     rapt_tokenizer *own_tokenizer; /* NULL if the tokenizer belongs to the caller */
     rapt_session *session;
     int32_t begin, end; /* special tokens around a text; -1 for none */
-    int capacity;       /* tokens in a batch */
+    int capacity;       /* maximum number of tokens in a batch */
     struct arena arena;
     int32_t *ids; /* [capacity] tokens of the batch */
     int32_t *two; /* [max_tokens] tokens of the second text of a pair */
     int *starts;  /* [batch + 1] */
-    int count;    /* texts in the batch */
+    int count;    /* number of texts in the batch */
 };
 
 /* ---- options ---- */

@@ -190,7 +190,7 @@ static rapt_status make_session(rapt_translator *t, rapt_message *why)
 static rapt_status check_kind(const rapt_model *model, rapt_status otherwise, rapt_message *why)
 {
     if (rapt_model_config(model)->kind == RAPT_KIND_ENCODER_DECODER) return RAPT_OK;
-    return rapt__fail(why, otherwise, "only an encoder-decoder model translates");
+    return rapt__fail(why, otherwise, "only an encoder-decoder model can translate");
 }
 
 /* Completes a translator that has a model and tokenizers. Returns `otherwise` if they do not
