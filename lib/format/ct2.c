@@ -258,6 +258,6 @@ rapt_status rapt__ct2_read(struct tensor_file *file, rapt_message *why)
     if (status == RAPT_OK) status = attach_all(&r);
     if (status == RAPT_OK && r.version >= 3) status = take_aliases(&r);
     if (status == RAPT_OK && rapt__cursor_left(c) > 0)
-        status = rapt__cursor_fail(c, "there are more bytes after the last variable");
+        status = rapt__cursor_fail(c, "there are bytes after the last variable");
     return status == RAPT_OK ? rapt__tensors_sort(file, why) : status;
 }

@@ -171,7 +171,7 @@ rapt_status rapt__marian_read(struct tensor_file *file, rapt_message *why)
         if (status == RAPT_OK) status = locate_item(&r, &item);
     }
     if (status == RAPT_OK && rapt__cursor_left(&r.data) > 0)
-        status = rapt__cursor_fail(&r.data, "there are more bytes after the last tensor");
+        status = rapt__cursor_fail(&r.data, "there are bytes after the last tensor");
     if (status == RAPT_OK) status = rapt__tensors_sort(file, why);
     return status == RAPT_OK ? rapt__marian_alphas(file, why) : status;
 }

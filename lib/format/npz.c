@@ -60,7 +60,7 @@ static bool take_token(struct npy_reading *r, const char *wanted)
     return true;
 }
 
-/* Reads a quoted text and terminates it in place. Returns NULL if the next token is something
+/* Reads a quoted string and terminates it in place. Returns NULL if the next token is something
    else. */
 static const char *take_text(struct npy_reading *r)
 {

@@ -80,7 +80,7 @@ static rapt_status push_text(struct pickle_reading *r, size_t prefix, enum pickl
     rapt_status status = take_number(r, prefix, &size);
     if (status != RAPT_OK) return status;
     if (size > r->size - r->at)
-        return rapt__pickle_fail(r, kind == PICKLE_TEXT ? "it ends within a text"
+        return rapt__pickle_fail(r, kind == PICKLE_TEXT ? "it ends within a string"
                                                         : "it ends within a number");
     const struct pickle_value text = {
         .kind = kind, .text = (const char *)r->bytes + r->at, .size = (uint32_t)size};

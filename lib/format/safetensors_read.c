@@ -25,7 +25,7 @@ static rapt_status measure_header(const struct disk_source *source, size_t *size
     if (n > HEADER_LIMIT && (prefix[0] == '{' || prefix[0] == '['))
         return rapt__fail(
             why, RAPT_BAD_FILE,
-            "%s: this is a JSON text, not a safetensors file; open the file of weights that "
+            "%s: this is a JSON text, not a safetensors file; open the weights file that "
             "it belongs to, or the folder",
             label);
     if (n > HEADER_LIMIT)

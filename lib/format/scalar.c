@@ -57,14 +57,15 @@ static char *take_double(char **at, char *end, const char **error)
         uint32_t code = 0;
         from++;
         if (!take_escape(&from, end, &code)) return *error = "an unknown escape", NULL;
-        if (code == 0) return *error = "a text contains a 0 character", NULL;
+        if (code == 0) return *error = "a string contains a 0 character", NULL;
         char bytes[4];
         size_t size = rapt__utf8_encode(code, bytes);
-        if (size > (size_t)(from - to)) return *error = "more than one \\L or \\P in a text", NULL;
+        if (size > (size_t)(from - to))
+            return *error = "more than one \\L or \\P in a string", NULL;
         memcpy(to, bytes, size);
         to += size;
     }
-    if (from == end) return *error = "a quoted text does not end on its line", NULL;
+    if (from == end) return *error = "a quoted string does not end on its line", NULL;
     *to = 0;
     *at = from + 1;
     return start;
@@ -81,7 +82,7 @@ static char *take_single(char **at, char *end, const char **error)
         }
         *to++ = *from;
     }
-    return *error = "a quoted text does not end on its line", NULL;
+    return *error = "a quoted string does not end on its line", NULL;
 }
 
 char *rapt__yaml_quoted(char **at, char *end, const char **error)
@@ -97,7 +98,7 @@ char *rapt__yaml_plain(char *at, char *end, const char **error)
         return *error = "anchors and aliases are not supported", NULL;
     if (at < end && *at == '!') return *error = "tags are not supported", NULL;
     if (at < end && (*at == '|' || *at == '>') && end - at <= 2)
-        return *error = "texts of several lines are not supported", NULL;
+        return *error = "multi-line strings are not supported", NULL;
     *end = 0;
     return at;
 }

@@ -31,7 +31,7 @@ static rapt_status bad_json(const struct shards_reading *r)
                       r->json.at,
                       r->json.error ? r->json.error
                                     : "this is neither a model nor an index of shards, "
-                                      "which has a weight_map; open the file of weights "
+                                      "which has a weight_map; open the weights file "
                                       "that it belongs to, or the folder");
 }
 

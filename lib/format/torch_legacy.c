@@ -124,7 +124,7 @@ static rapt_status locate_all(struct torch_reading *r, const struct pickle_value
     for (size_t i = 0; i < r->pickle.pair_count && status == RAPT_OK; i++)
         if (r->pickle.pairs[i].of == list->first) status = locate(r, &r->pickle.pairs[i].value, &c);
     if (status != RAPT_OK || rapt__cursor_left(&c) == 0) return status;
-    return bad_torch_file(r, "there are more bytes after the last storage");
+    return bad_torch_file(r, "there are bytes after the last storage");
 }
 
 /* ---- the pickles ---- */

@@ -99,7 +99,8 @@ static rapt_status take_scalar(struct yaml_reading *r, char *at, char *end, char
     *quoted = at < end && (*at == '"' || *at == '\'');
     if (*quoted) {
         *value = rapt__yaml_quoted(&at, end, &error);
-        if (*value && !ends_here(at, end)) return fail_yaml(r, "there is text after a quoted text");
+        if (*value && !ends_here(at, end))
+            return fail_yaml(r, "there is text after a quoted string");
     } else {
         if (at < end && *at == '#') end = at;
         end = end_of_plain(at, end);
@@ -204,12 +205,12 @@ static rapt_status take_inner(struct yaml_reading *r, const char *start, char *a
     if (empty && (*at == '[' || *at == '{'))
         return take_flow(r, at + 1, end, *at == '[' ? ']' : '}');
     if (*at != '-' || (at + 1 < end && at[1] != ' '))
-        return fail_yaml(r, "nested mappings and texts of several lines are not supported");
+        return fail_yaml(r, "nested mappings and multi-line strings are not supported");
     if (!empty && !(head && !head->value && !r->closed))
         return fail_yaml(r, "an element does not belong to a list");
     const size_t indent = (size_t)(at - start);
     if (head->length > 0 && indent != r->indent)
-        return fail_yaml(r, "the elements of a list are not indented alike");
+        return fail_yaml(r, "the elements of a list are indented differently");
     r->indent = indent;
     char *value = NULL;
     bool quoted = false;
@@ -250,7 +251,7 @@ static rapt_status take_lines(struct yaml_reading *r)
             size_t length = *c ? rapt__utf8_decode(c, (size_t)(stop - c), &code) : 0;
             if (length == 0) return fail_yaml(r, "the line is not UTF-8 or contains a 0");
             if (*c == '\r' && c + 1 < stop)
-                return fail_yaml(r, "the line has a CR that is not before LF");
+                return fail_yaml(r, "the line has a CR that no LF follows");
             c += length;
         }
         rapt_status status = take_line(r, at, stop);

@@ -114,7 +114,7 @@ static rapt_status read_end(struct zip_reading *r)
     r->size = little(record + 12, 4);
     r->begin = little(record + 16, 4);
     if (little(record + 4, 4) != 0 || little(record + 8, 2) != r->members)
-        return rapt__cursor_fail(c, "zip files of several parts are not supported");
+        return rapt__cursor_fail(c, "multi-part zip files are not supported");
     status = read_end64(r, &end);
     if (status != RAPT_OK) return status;
     if (r->begin > end || r->size > end - r->begin || r->members > r->size / HEAD_SIZE)

@@ -348,7 +348,7 @@ static rapt_status no_weights(const struct survey *s, const char *path)
         used += (size_t)snprintf(found + used, sizeof found - used, "%s%s", n ? ", " : "",
                                  s->others.all[n]);
     return rapt__import_bad(s->i,
-                            "%.100s: the folder has no file of weights, such as model.safetensors, "
+                            "%.100s: the folder has no weights file, such as model.safetensors, "
                             "pytorch_model.bin, model.bin or model.npz; it has %s%s",
                             path, s->others.count ? found : "no files",
                             n < s->others.count ? ", and others" : "");

@@ -30,7 +30,7 @@ code 0 "$program" attend --model "$model" "آتزمون" >out
 says "give tokens separated by spaces"
 mkdir empty
 code 1 "$program" translate --model empty source
-says "empty: the folder has no file of weights, such as model.safetensors, pytorch_model.bin, model.bin or model.npz; it has no files"
+says "empty: the folder has no weights file, such as model.safetensors, pytorch_model.bin, model.bin or model.npz; it has no files"
 echo '{"model_type": "marian"}' >empty/config.json
 touch empty/source.spm
 code 1 "$program" translate --model empty source

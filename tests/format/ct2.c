@@ -113,7 +113,7 @@ static void test_versions(void **state)
         assert_true(damage_bytes(&made, 5000) > 100); /* values are not checked */
         fail_allocations(&made, 4);
         put_number(&made, 0, 1);
-        refuse(&made, "more bytes");
+        refuse(&made, "there are bytes after");
         free(made.data);
     }
 }

@@ -108,7 +108,7 @@ static void test_types(void **state)
         assert_true(damage_bytes(&b, 5000) > 100);
         fail_allocations(&b, 4);
         put_number(&b, 0, 1);
-        refuse(&b, "more bytes after");
+        refuse(&b, "there are bytes after");
         free(b.data);
     }
 }

@@ -105,7 +105,7 @@ static void test_refused(void **state)
         {"{\"weight_map\": {\"y\": \"..\"}}", "is not the name of a file in the same folder"},
         {"{\"weight_map\": {\"y\": \"\"}}", "is not the name of a file in the same folder"},
         {"{\"weight_map\": {\"y\": \"index.json\"}}", "index.json: "},
-        {"{\"weight_map\": {\"y\": 1}}", "byte 21: a string"},
+        {"{\"weight_map\": {\"y\": 1}}", "byte 21: string expected"},
         {"{\"weight_map\": []}", "'{' expected"},
         {"{\"weight_map\": " MAP ", \"weight_map\": {}}",
          "this is neither a model nor an index of shards"},
