@@ -1,6 +1,6 @@
-/* lines.c - reads lines in windows that end where the input pauses. A process that waits for the
-   answer to a line gets it, while a file, or a pipe that is always full, gives full windows. How
-   the bytes arrive decides where windows end, but never what the lines are. */
+/* lines.c - reads lines in windows and blocks that end where the input pauses. A process that waits
+   for the answer to a line gets it, while a file, or a pipe that is always full, gives full
+   windows. How the bytes arrive decides where windows end, but never what the lines are. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/lines.h"
 #include "kit/program.h"
@@ -115,4 +115,73 @@ rapt_text lines_get(const struct lines *lines, size_t index)
     if (marked) from += 3;
     while (to > from && lines->bytes[to - 1] == '\r') to--;
     return (rapt_text){lines->bytes + from, to - from};
+}
+
+/* ---- blocks ---- */
+
+/* Drops the last block. */
+static void drop_block(struct lines *lines)
+{
+    lines->begun = lines->begun || lines->block > 0;
+    lines->size -= lines->block;
+    memmove(lines->bytes, lines->bytes + lines->block, lines->size);
+    lines->block = lines->whole = 0;
+}
+
+/* Returns true if the line that ends at `end` has at most blanks. */
+static bool line_is_empty(const char *bytes, size_t end)
+{
+    while (--end > 0 && bytes[end - 1] != '\n')
+        if (!strchr(" \t\r", bytes[end - 1])) return false;
+    return true;
+}
+
+/* Returns the end of the last whole line or paragraph of `size` bytes, or 0. */
+static size_t last_end(const char *bytes, size_t size, bool paragraphs)
+{
+    for (size_t at = size; at > 0; at--)
+        if (bytes[at - 1] == '\n' && (!paragraphs || line_is_empty(bytes, at))) return at;
+    return 0;
+}
+
+/* Returns where to cut a line that has more than `size` bytes. */
+static size_t cut_line(const char *bytes, size_t size)
+{
+    size_t word = 0, character = size;
+    for (size_t at = size; at > 1; at--) {
+        if (bytes[at - 1] != ' ') continue;
+        if (strchr(".!?", bytes[at - 2])) return at;
+        if (word == 0) word = at;
+    }
+    while (character > size - 3 && (bytes[character] & 0xC0) == 0x80) character--;
+    return word > 0 ? word : character;
+}
+
+/* Returns the size of the block, or 0 if more has to be read. */
+static size_t block_size(const struct lines *lines, size_t max, bool paragraphs)
+{
+    if (lines->size <= max && lines->ended) return lines->size;
+    size_t size = lines->size < max ? lines->size : max;
+    size_t end = last_end(lines->bytes, size, paragraphs);
+    if (end > 0 || lines->size <= max) return end;
+    if (paragraphs) end = last_end(lines->bytes, size, false);
+    return end > 0 ? end : cut_line(lines->bytes, size);
+}
+
+rapt_text lines_block(struct lines *lines, size_t max, bool paragraphs)
+{
+    double start = 0;
+    drop_block(lines);
+    for (;;) {
+        size_t size = block_size(lines, max, paragraphs);
+        bool paused = false;
+        if (size > 0 && start <= 0) start = now();
+        if (size > 0 && lines->size <= max && !lines->ended)
+            paused = !input_comes(lines, PAUSE) || now() - start > LONGEST;
+        if (lines->ended || lines->size > max || paused) {
+            lines->block = size;
+            return (rapt_text){lines->bytes, size};
+        }
+        lines->ended = !read_more(lines);
+    }
 }

@@ -1,4 +1,5 @@
-/* lines.h - reads lines from a file descriptor, in windows that end where the input pauses. */
+/* lines.h - reads lines from a file descriptor, in windows or blocks that end where the input
+   pauses. */
 #ifndef KIT_LINES_H
 #define KIT_LINES_H
 
@@ -12,6 +13,7 @@ struct lines {
     size_t size, capacity;
     size_t *ends; /* [whole] offsets after the line feeds */
     size_t whole, ends_capacity, taken;
+    size_t block; /* bytes that lines_block has returned */
 };
 void lines_open(struct lines *lines, int file); /* the caller keeps the descriptor */
 void lines_close(struct lines *lines);
@@ -21,5 +23,11 @@ size_t lines_next(struct lines *lines, size_t max);
 /* Returns line `index` of the window without its end (LF and the CRs before it). The first line of
    all also loses its byte order mark. Valid until lines_next. */
 rapt_text lines_get(const struct lines *lines, size_t index);
+
+/* Waits for a line, then takes what else has arrived, byte for byte: whole lines, or whole
+   paragraphs if `paragraphs` is true, of at most `max` bytes. A longer one is cut, after a sentence
+   or a word if possible. Returns an empty text at the end or after an error. Valid until the next
+   call. A file is read either in blocks or in lines. */
+rapt_text lines_block(struct lines *lines, size_t max, bool paragraphs);
 
 #endif

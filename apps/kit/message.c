@@ -90,12 +90,26 @@ void print_progress(const char *format, ...)
     on_line = true;
 }
 
-int finish_output(void)
+/* Returns EXIT_FAILED, and reports the reason, an errno or 0, unless one was reported before or the
+   reader has closed a pipe. */
+static int output_failed(int reason)
 {
     static bool reported;
+    bool silent = reported || reason == EPIPE;
+    reported = true;
+    if (silent) return EXIT_FAILED;
+    return failed("standard output: %s", reason ? strerror(reason) : "cannot write");
+}
+
+int write_output(const char *bytes, size_t size)
+{
+    errno = 0;
+    return fwrite(bytes, 1, size, stdout) == size ? EXIT_OK : output_failed(errno);
+}
+
+int finish_output(void)
+{
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return EXIT_OK;
-    if (errno == EPIPE || reported) return EXIT_FAILED;
-    reported = true;
-    return failed("standard output: %s", errno ? strerror(errno) : "cannot write");
+    return output_failed(errno);
 }

@@ -24,7 +24,9 @@ void clear_progress(void); /* removes it from the terminal, as every other messa
 /* From now on prints only failures, with the number of this rank, which is above 0. Rank 0 prints
    the rest. */
 void messages_of_rank(int rank);
-/* Flushes standard output. A failure is reported once; a closed pipe fails without a message. */
+/* Write to standard output, and flush it. A failure is reported once; a closed pipe fails without a
+   message. */
+int write_output(const char *bytes, size_t size);
 int finish_output(void);
 
 /* ---- system.c ---- */

@@ -141,11 +141,65 @@ static void test_error(void **state)
     close(folder);
 }
 
+static void is_block(struct lines *lines, size_t max, bool paragraphs, const char *text)
+{
+    rapt_text block = lines_block(lines, max, paragraphs);
+    assert_int_equal(block.size, strlen(text));
+    if (block.size > 0) assert_memory_equal(block.bytes, text, block.size);
+}
+
+/* Blocks are whole lines, or paragraphs, byte for byte. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    for (int paragraphs = 0; paragraphs < 2; paragraphs++) {
+        int ends[2];
+        struct lines lines;
+        assert_int_equal(pipe(ends), 0);
+        lines_open(&lines, ends[0]);
+        give(ends[1], "one\r\n\ntwo\nthr");
+        is_block(&lines, MAX, paragraphs, paragraphs ? "one\r\n\n" : "one\r\n\ntwo\n");
+        give(ends[1], "ee\n \t\r\nfour");
+        is_block(&lines, MAX, paragraphs, paragraphs ? "two\nthree\n \t\r\n" : "three\n \t\r\n");
+        close(ends[1]);
+        is_block(&lines, MAX, paragraphs, "four");
+        is_block(&lines, MAX, paragraphs, "");
+        assert_int_equal(lines.error, 0);
+        lines_close(&lines);
+        close(ends[0]);
+    }
+}
+
+/* A line that is too long is cut: after a sentence, a word or a character. */
+static void test_cut_lines(void **state)
+{
+    (void)state;
+    int ends[2];
+    struct lines lines;
+    assert_int_equal(pipe(ends), 0);
+    lines_open(&lines, ends[0]);
+    give(ends[1], "a. b. c d e\nf g hij klmnopqrst\xC3\xA9uvw\n\nx\ny\n\nz");
+    close(ends[1]);
+    is_block(&lines, 8, false, "a. b. ");
+    is_block(&lines, 8, false, "c d e\n");
+    is_block(&lines, 8, false, "f g hij ");
+    is_block(&lines, 11, false, "klmnopqrst");
+    is_block(&lines, 8, true, "\xC3\xA9uvw\n\n");
+    is_block(&lines, 3, true, "x\n");
+    is_block(&lines, 3, true, "y\n\n");
+    is_block(&lines, 3, true, "z");
+    is_block(&lines, 3, true, "");
+    lines_close(&lines);
+    close(ends[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pauses),  cmocka_unit_test(test_mark),  cmocka_unit_test(test_full),
-        cmocka_unit_test(test_lengths), cmocka_unit_test(test_error),
+        cmocka_unit_test(test_pauses),    cmocka_unit_test(test_mark),
+        cmocka_unit_test(test_full),      cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_error),     cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_cut_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
