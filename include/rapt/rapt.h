@@ -5,6 +5,7 @@
 #include "attention.h"
 #include "base.h"
 #include "block.h"
+#include "document.h"
 #include "encoder.h"
 #include "file.h"
 #include "generate.h"

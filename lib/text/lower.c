@@ -92,6 +92,11 @@ static bool ignorable(uint32_t c)
     return modifier(c);
 }
 
+bool rapt__is_lower(uint32_t c)
+{
+    return letter_with_case(c) && lowered(c) == c;
+}
+
 static bool cased_follows(rapt_text text, size_t at)
 {
     while (at < text.size) {

@@ -20,6 +20,8 @@ bool rapt__utf8_space(uint32_t character);
 /* Writes the text in lower case, which takes at most twice its size, and returns the size
    written. */
 size_t rapt__lower(rapt_text text, char *out);
+/* Returns true for a small letter. */
+bool rapt__is_lower(uint32_t character);
 
 struct ranked { /* an item to sort: a key and the item's original index */
     uint64_t key;

@@ -36,6 +36,9 @@ static const struct call {
     {"rapt_block_write", true, 3, 0, block_write},
     {"rapt_block_forward", true, 5, 0, block_forward},
     {"rapt_block_backward", true, 7, 1u << 4 | 1u << 5, block_backward},
+    /* document.h */
+    {"rapt_document_translate", true, 5, 1u << 1 | 1u << 2 | 1u << 4, document_translate},
+    {"rapt_document_translate_with", true, 6, 1u << 1 | 1u << 2 | 1u << 4 | 1u << 5, document_translate_with},
     /* encoder.h */
     {"rapt_encoder_load", true, 4, 1u << 2 | 1u << 3, encoder_load},
     {"rapt_encoder_create", true, 5, 1u << 2 | 1u << 3 | 1u << 4, encoder_create},

@@ -1,4 +1,5 @@
-/* calls_text.h - one call of each public function of text.h, metrics.h and translator.h, for
+/* calls_text.h - one call of each public function of text.h, metrics.h, translator.h and
+   document.h, for
    calls.c. */
 #ifndef RAPT_TESTS_API_CALLS_TEXT_H
 #define RAPT_TESTS_API_CALLS_TEXT_H
@@ -311,6 +312,39 @@ static rapt_status translator_score(struct world *w, int null, rapt_message *why
     return rapt_translator_score(arg(null, 0, w->translator), arg(null, 1, w->texts),
                                  arg(null, 2, w->targets), COUNT(w->texts),
                                  null == 3 ? NULL : take_no_score, arg(null, 4, w), why);
+}
+
+/* ---- document.h ---- */
+
+static int take_no_piece(void *user, const rapt_document_piece *piece)
+{
+    (void)user, (void)piece;
+    return 0;
+}
+
+static rapt_status document_translate(struct world *w, int null, rapt_message *why)
+{
+    const rapt_document_options options = {.size = sizeof options};
+    return rapt_document_translate(
+        arg(null, 0, w->translator), null == 1 ? (rapt_text){NULL, 0} : (rapt_text){"the cat", 7},
+        arg(null, 2, &options), null == 3 ? NULL : take_no_piece, arg(null, 4, w), why);
+}
+
+static rapt_status translate_nothing(void *user, const rapt_text *sentences, size_t count,
+                                     rapt_take_fn *take, void *taker, rapt_message *why)
+{
+    (void)user, (void)sentences, (void)count, (void)take, (void)taker, (void)why;
+    return RAPT_OK;
+}
+
+static rapt_status document_translate_with(struct world *w, int null, rapt_message *why)
+{
+    const rapt_document_options options = {.size = sizeof options};
+    const rapt_document_engine engine = {.size = sizeof engine, .translate = translate_nothing};
+    return rapt_document_translate_with(
+        arg(null, 0, &engine), null == 1 ? (rapt_text){NULL, 0} : (rapt_text){"the cat", 7},
+        arg(null, 2, &options), null == 3 ? NULL : take_no_piece, arg(null, 4, w),
+        arg(null, 5, &w->allocator), why);
 }
 
 #endif

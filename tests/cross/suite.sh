@@ -68,7 +68,7 @@ emulator="$qemu;-L;$system;-E;LD_LIBRARY_PATH=$libraries;-E;OMP_NUM_THREADS=2"
 say cmake -S "$root" -B "$scratch/build" -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=$processor \
     -DCMAKE_C_COMPILER=$triple-gcc -DCMAKE_FIND_ROOT_PATH="$scratch/sysroot" \
     -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
-    -DCMAKE_CROSSCOMPILING_EMULATOR="$emulator" -DRAPT_WERROR=ON -DRAPT_PERF=OFF -DRAPT_MPI=OFF -DRAPT_INSTALL=OFF
+    -DCMAKE_CROSSCOMPILING_EMULATOR="$emulator" -DRAPT_WERROR=ON -DRAPT_PERF=OFF -DRAPT_MPI=OFF -DRAPT_ICU=OFF -DRAPT_INSTALL=OFF
 grep '^-- rapt ' "$scratch/log"
 say cmake --build "$scratch/build" --parallel 2
 cd "$scratch/build" || exit 1

@@ -236,6 +236,8 @@ static const struct operation operations[] = {
     {"translate", do_translate, true, false},
     {"translate_many", do_translate_many, true, false},
     {"translate_many_with", do_translate_many_with, true, false},
+    {"document_translate", do_document, true, false},
+    {"document_translate_with", do_document_with, true, false},
 };
 /* clang-format on */
 enum { OPERATIONS = sizeof operations / sizeof *operations };

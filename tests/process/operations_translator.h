@@ -114,4 +114,45 @@ static rapt_status do_translate_many_with(struct scene *s, uint64_t *h, rapt_mes
     return status;
 }
 
+/* ---- documents ---- */
+
+static int scene_take_piece(void *user, const rapt_document_piece *piece)
+{
+    uint64_t *h = user;
+    add(h, piece->text, piece->target.end - piece->target.begin);
+    add(h, &piece->source, sizeof piece->source);
+    return 0;
+}
+
+static rapt_status do_document(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    const rapt_text document = {"The cat. A bird,\nand dogs sleep.\n\n- the\xFF dog\n", 47};
+    const rapt_document_options options = {
+        .size = sizeof options, .unwrap = 1, .max_length = 8, .alignments = 1};
+    uint64_t before = *h;
+    rapt_status status =
+        rapt_document_translate(s->translator, document, &options, scene_take_piece, h, why);
+    if (status) s->changed |= *h != before;
+    return status;
+}
+
+static rapt_status scene_keep(void *user, const rapt_text *sentences, size_t count,
+                              rapt_take_fn *give, void *taker, rapt_message *why)
+{
+    (void)user, (void)why;
+    for (size_t i = 0; i < count; i++) give(taker, RAPT_OK, sentences[i], NULL);
+    return RAPT_OK;
+}
+
+static rapt_status do_document_with(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    const rapt_text document = {"The cat. A bird,\nand dogs sleep.\n", 33};
+    const rapt_document_engine engine = {.size = sizeof engine, .translate = scene_keep};
+    uint64_t before = *h;
+    rapt_status status = rapt_document_translate_with(&engine, document, NULL, scene_take_piece, h,
+                                                      s->allocator, why);
+    if (status) s->changed |= *h != before;
+    return status;
+}
+
 #endif

@@ -21,7 +21,7 @@ fail() {
 whole() { "$toy" info --model "$1" >/dev/null 2>&1; }
 
 # timeless FILE: writes FILE without the line with the speed to FILE.timeless
-timeless() { grep -v '^tokens/s' "$1" >"$1.timeless" || :; }
+timeless() { grep -av '^tokens/s' "$1" >"$1.timeless" || :; }
 
 # one NAME NUMBER COMMAND...: runs COMMAND with allocation NUMBER failing
 one() {

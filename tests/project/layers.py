@@ -21,6 +21,7 @@ BELOW = {  # layers each layer may use
     "generate": ["base", "kernel", "op", "attention", "model", "text", "format"],
     "train": ["base", "kernel", "op", "attention", "model", "format"],
     "translate": ["base", "kernel", "op", "attention", "model", "import", "generate", "text", "format"],
+    "document": ["base", "text", "translate"],
     "text": ["base", "format"],
     "format": ["base"],
 }
@@ -39,7 +40,8 @@ PUBLIC = {  # public headers each layer may use
     "import": {"base.h", "file.h", "transformer.h", "text.h"},
     "generate": {"base.h", "attention.h", "transformer.h", "generate.h", "shortlist.h", "text.h"},
     "train": {"base.h", "attention.h", "transformer.h", "train.h"},
-    "translate": {"precision.h", "base.h", "encoder.h", "transformer.h", "generate.h", "shortlist.h", "text.h", "translator.h", "rapt.h"},
+    "translate": {"precision.h", "base.h", "encoder.h", "transformer.h", "generate.h", "shortlist.h", "text.h", "translator.h"},
+    "document": {"base.h", "text.h", "translator.h", "document.h", "rapt.h"},
     "text": {"base.h", "file.h", "text.h", "shortlist.h", "metrics.h"},
     "format": {"base.h", "file.h"},
 }
@@ -75,6 +77,7 @@ EXTERNAL = {  # headers of other projects: where they may be included, as a patt
     r"jansson\.h": r"nowhere",
     r"zlib\.h": r"format/inflate\.c",
     r"utf8proc\.h": r"text/\w+\.[ch]",
+    r"unicode/\w+\.h": r"document/breaks\.c",
 }
 # Tests of these folders compare with definitions, stored numbers and documented behavior. They include only public
 # headers, so that the library is not tested against its own internals. OF_THE_INSIDE lists the exceptions, which test

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""structs.py ROOT - checks that rapt_struct_size (lib/translate/struct_size.c) lists every struct of the public headers
+"""structs.py ROOT - checks that rapt_struct_size (lib/document/struct_size.c) lists every struct of the public headers
 exactly once, and no other."""
 import pathlib
 import re
@@ -11,8 +11,8 @@ def main(root):
     for header in sorted((root / "include").rglob("*.h")):
         text = re.sub(r"/\*.*?\*/", " ", header.read_text(), flags=re.S)
         declared |= set(re.findall(r"\btypedef struct \w* ?\{[^}]*\} (\w+);", text))
-    listed = re.findall(r"^    STRUCT\((\w+)\)", (root / "lib/translate/struct_size.c").read_text(), re.M)
-    wrong = [f"{name}: not in lib/translate/struct_size.c" for name in sorted(declared - set(listed))]
+    listed = re.findall(r"^    STRUCT\((\w+)\)", (root / "lib/document/struct_size.c").read_text(), re.M)
+    wrong = [f"{name}: not in lib/document/struct_size.c" for name in sorted(declared - set(listed))]
     wrong += [f"{name}: not in a public header" for name in sorted(set(listed) - declared)]
     wrong += [f"{name}: listed more than once" for name in sorted(set(listed)) if listed.count(name) > 1]
     print("\n".join(wrong + [f"{len(declared)} structs"]))

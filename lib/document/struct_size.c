@@ -53,6 +53,9 @@ static const struct {
     STRUCT(rapt_translation),
     STRUCT(rapt_translate_call),
     STRUCT(rapt_text_score),
+    STRUCT(rapt_document_options),
+    STRUCT(rapt_document_piece),
+    STRUCT(rapt_document_engine),
 };
 #undef STRUCT
 /* clang-format on */

@@ -1,0 +1,118 @@
+/* document.h - translates documents: finds the sentences of a text, translates them in batches, and
+   keeps everything around them byte for byte. */
+#ifndef RAPT_DOCUMENT_H
+#define RAPT_DOCUMENT_H
+
+#include "translator.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The formats of documents.
+
+   RAPT_DOCUMENT_FORMAT_TEXT is plain text. Sentences do not cross line breaks, unless unwrap is
+   set, or tabs. Indentation, blanks between sentences, and quotation and list marks at the
+   beginning of a line (>, #, -, *, 1., a) and the like) are kept. So is whatever has no letters. */
+typedef enum rapt_document_format { RAPT_DOCUMENT_FORMAT_TEXT } rapt_document_format;
+
+/* Options of the calls below. */
+typedef struct rapt_document_options { /* size-first, see base.h */
+    size_t size;
+    rapt_document_format format; /* of the document */
+    /* If nonzero, the lines of a paragraph are joined. A paragraph of text ends at an empty line,
+       at a line without letters, and before a list mark. */
+    int unwrap;
+    /* Longest sentence, in tokens of the source; a longer one is cut at the end of a clause if
+       there is one, and otherwise between words or characters. 0 means 128. The model's positions
+       are a limit in any case. */
+    int max_length;
+    /* If nonzero, translations have alignments, as those of rapt_translate_many. */
+    int alignments;
+    /* Language of the document as an ISO 639 code such as "en"; what follows the code, as in
+       "en-GB", is ignored. It selects abbreviations, after which a sentence does not end. NULL, ""
+       or an unknown language mean those of all languages. */
+    const char *language;
+} rapt_document_options;
+
+/* Kinds of pieces. */
+typedef enum rapt_piece_kind {
+    RAPT_PIECE_KEPT,    /* bytes of the document that are not translated */
+    RAPT_PIECE_SENTENCE /* a sentence, or a part of one that was cut */
+} rapt_piece_kind;
+
+/* A piece of a document. The pieces of a call follow each other without gaps, both in the document
+   and in the translated document, which consists of their texts. Pointers are valid during the
+   callback. Later versions may append fields. */
+typedef struct rapt_document_piece {
+    rapt_piece_kind kind; /* whether it is a sentence */
+    /* RAPT_BAD_FILE if a sentence is not valid UTF-8, RAPT_BAD_ARGUMENT if it has too many tokens.
+       Its text is then that of the document. */
+    rapt_status status;
+    rapt_span source; /* its bytes in the document */
+    rapt_span target; /* its bytes in the translated document */
+    /* [target.end - target.begin] without a terminator. The text of a kept piece is that of the
+       document, except between two sentences on one line of which one side of the translation is
+       written with spaces between sentences and the other is not: there, a blank is inserted if the
+       document has none, and removed between the parts of a sentence that was cut. */
+    const char *text;
+    /* The translation of a sentence, whose own `text` may differ in white space. Its number counts
+       the sentences of the document that are valid UTF-8, from 0. NULL for kept pieces, for
+       sentences that are not valid UTF-8, and if the engine gives none. */
+    const rapt_translation *translation;
+    int continued; /* 1 if the sentence was cut and this is not its first part */
+} rapt_document_piece;
+/* Receives a piece. A nonzero result stops the call, which then returns RAPT_OK. */
+typedef int rapt_document_fn(void *user, const rapt_document_piece *piece);
+
+/* Receives the translation of a sentence. If status is not RAPT_OK, the sentence is kept.
+   translation may be NULL. A nonzero result ends the translation of further sentences. */
+typedef int rapt_take_fn(void *taker, rapt_status status, rapt_text text,
+                         const rapt_translation *translation);
+/* Translates sentences [count], and calls take(taker, ...) once for each of them, in order. */
+typedef rapt_status rapt_sentences_fn(void *user, const rapt_text *sentences, size_t count,
+                                      rapt_take_fn *take, void *taker, rapt_message *why);
+/* Returns the size of the longest beginning of text that has at most `max` tokens. */
+typedef size_t rapt_fit_fn(void *user, rapt_text text, size_t max);
+
+/* Translates the sentences of a document. */
+typedef struct rapt_document_engine { /* size-first, see base.h */
+    size_t size;
+    rapt_sentences_fn *translate; /* translates sentences; must not be NULL */
+    rapt_fit_fn *fit;             /* NULL: every character is a token */
+    void *user;                   /* passed to both functions */
+} rapt_document_engine;
+
+/* Translates a document with a translator. The document is split into sentences, without the white
+   space around them; they are translated in batches, and callback receives the pieces in order,
+   each as soon as it is known. options may be NULL. Allocates memory for the duration of the call,
+   in an amount that depends on the longest sentences and not on the size of the document.
+
+   Sentences are found by ICU (UAX #29) if the library was built with it, and otherwise by simple
+   rules. A list of abbreviations for each of several languages says where a full stop does not end
+   a sentence. Any bytes are a valid document: sentences that are not UTF-8 are kept, and status of
+   their pieces says so.
+
+   Returns RAPT_BAD_ARGUMENT if an option is out of range, RAPT_NO_MEMORY if an allocation fails,
+   and RAPT_BAD_FILE if ICU cannot read its data. Pieces that callback has received are then still
+   correct. The callbacks must return. */
+RAPT_API rapt_status rapt_document_translate(rapt_translator *translator, rapt_text document,
+                                             const rapt_document_options *options,
+                                             rapt_document_fn *callback, void *user,
+                                             rapt_message *why);
+
+/* Works like rapt_document_translate, but engine translates the sentences. max_length counts the
+   tokens of engine->fit, and there is no limit if it is 0. alignments is ignored. If
+   engine->translate fails, the call ends with its status and message. If it returns RAPT_OK without
+   having translated all sentences, the call stops and returns RAPT_OK.
+
+   Returns RAPT_BAD_ARGUMENT if an option is out of range or engine->translate is NULL,
+   RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if ICU cannot read its data. */
+RAPT_API rapt_status rapt_document_translate_with(
+    const rapt_document_engine *engine, rapt_text document, const rapt_document_options *options,
+    rapt_document_fn *callback, void *user, const rapt_allocator *allocator, rapt_message *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,104 @@
+/* document.h - interface of the layer document. document.c collects sentences, has them translated
+   and passes on the pieces. split.c finds sentences: plain.c finds the prose of plain text,
+   breaks.c where its sentences may end, ends.c decides whether they do, and cut.c divides long
+   ones. engine.c translates sentences with a translator. */
+#ifndef RAPT_LIB_DOCUMENT_H
+#define RAPT_LIB_DOCUMENT_H
+
+#include "base/base.h"
+#include "text/text.h"
+#include <rapt/document.h>
+
+/* ---- characters.c ---- */
+/* Returns the character that ends at `at`, which must be above 0, and sets *start to its first
+   byte. */
+uint32_t rapt__character_before(rapt_text text, size_t at, size_t *start);
+bool rapt__is_letter(uint32_t character);     /* true also for digits of other scripts than Latin */
+bool rapt__is_terminator(uint32_t character); /* ends sentences: . ! ? and their like */
+/* Returns true for a terminator that needs no blank after it, such as the Chinese full stop. */
+bool rapt__is_full_terminator(uint32_t character);
+bool rapt__is_closer(uint32_t character); /* closing quotation mark or bracket */
+bool rapt__is_opener(uint32_t character); /* opening quotation mark or bracket, or one of both */
+/* Returns true for characters of scripts that are written without spaces between words or
+   sentences, and for their punctuation. */
+bool rapt__is_unspaced(uint32_t character);
+/* Returns the text without the white space on both sides. */
+rapt_span rapt__trimmed(rapt_text text, rapt_span span);
+bool rapt__has_letters(rapt_text text);
+
+/* ---- breaks.c: where the sentences of a block of text may end ---- */
+struct breaks {
+    rapt_text block;
+    bool rules;      /* by rules, even if there is ICU */
+    void *sentences; /* ICU's iterators; NULL until they are used */
+    void *lines;
+    void *text;
+};
+rapt_status rapt__breaks_open(struct breaks *breaks, bool rules, rapt_message *why);
+void rapt__breaks_close(struct breaks *breaks);
+/* Sets the block, which must remain valid. */
+rapt_status rapt__breaks_set(struct breaks *breaks, rapt_text block, rapt_message *why);
+/* Returns the first place after `from` where a sentence may begin, or the size of the block. */
+size_t rapt__breaks_next(struct breaks *breaks, size_t from);
+/* Returns the last place up to `limit` where a line of text may be broken, or 0 if there is none or
+   it is not known. The block remains set. */
+size_t rapt__breaks_line(struct breaks *breaks, rapt_text text, size_t limit);
+
+/* ---- ends.c: whether a sentence ends ---- */
+struct language;
+enum { LANGUAGES_MAX = 24 };
+struct languages { /* whose abbreviations count */
+    const struct language *list[LANGUAGES_MAX];
+    int count;
+};
+/* code: NULL or an unknown language mean all languages. */
+struct languages rapt__languages(const char *code);
+/* Returns whether a sentence ends before `at`, which rapt__breaks_next has found in text. */
+bool rapt__sentence_ends(const struct languages *languages, rapt_text text, size_t at);
+
+/* ---- cut.c ---- */
+/* Returns where to cut text, of which the first `fit` bytes are not too long. The result is above 0
+   and at most the size of text; it exceeds `fit` only if this is less than a character. */
+size_t rapt__clause_cut(rapt_text text, size_t fit, struct breaks *breaks);
+
+/* ---- plain.c: plain text ---- */
+/* Finds the prose at or after *at, which is at the beginning of a line or after earlier prose.
+   Returns false at the end. */
+bool rapt__plain_next(rapt_text document, bool unwrap, size_t *at, rapt_span *prose);
+/* Copies text with a blank for each byte of white space that contains a line break. */
+void rapt__plain_flatten(rapt_text text, char *flat);
+/* Copies text to `out` with a single blank, or nothing if the script is written without, for white
+   space that contains a line break. Returns the size, which is at most that of text. */
+size_t rapt__plain_join(rapt_text text, char *out);
+
+/* ---- split.c: the sentences of a document ---- */
+struct sentence_splitter {
+    rapt_text document;
+    rapt_document_options options;
+    rapt_document_engine engine;
+    struct languages languages;
+    struct breaks breaks;
+    size_t at;          /* the document has been read up to here */
+    rapt_span prose;    /* what is left of the prose */
+    rapt_span block;    /* the part of the prose whose sentences are being found */
+    rapt_span sentence; /* what is left of the sentence */
+    bool continued;     /* its beginning has been returned */
+    bool artificial;    /* it ends only because the block does */
+    char *flat;         /* the block without line breaks; NULL unless options.unwrap */
+};
+struct passage { /* of a sentence; usually all of it */
+    rapt_span source;
+    bool continued;
+};
+rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passage *part,
+                                bool *found, rapt_message *why);
+enum { SPLITTER_BLOCK = 1 << 16 }; /* maximum size of a block, in bytes */
+
+/* ---- document.c ---- */
+/* Implements rapt_document_translate_with. rules: do not use ICU. */
+rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_text document,
+                                     const rapt_document_options *options, bool rules,
+                                     rapt_document_fn *callback, void *user,
+                                     const rapt_allocator *allocator, rapt_message *why);
+
+#endif

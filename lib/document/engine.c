@@ -1,0 +1,96 @@
+/* engine.c - translates the sentences of a document with a translator. */
+#include "document/document.h"
+#include "translate/translate.h"
+
+enum { LENGTH_USUAL = 128 }; /* tokens; as max-length-break of Bergamot and Firefox */
+
+struct engine {
+    rapt_translator *translator;
+    int alignments;
+    int32_t *ids; /* [capacity] */
+    size_t *ends; /* [capacity] */
+    size_t capacity;
+};
+
+struct relay {
+    rapt_take_fn *take;
+    void *taker;
+};
+
+static int pass_on(void *user, const rapt_translation *t)
+{
+    const struct relay *to = user;
+    return t->rank ? 0 : to->take(to->taker, t->status, (rapt_text){t->text, t->size}, t);
+}
+
+static rapt_status translate_sentences(void *user, const rapt_text *sentences, size_t count,
+                                       rapt_take_fn *take, void *taker, rapt_message *why)
+{
+    const struct engine *e = user;
+    struct relay to = {take, taker};
+    return rapt_translate_many(e->translator, sentences, count, e->alignments, pass_on, &to, why);
+}
+
+/* Returns the beginning of text that has as many bytes as `max` usual tokens may have. It ends at a
+   character. */
+static rapt_text head_of(rapt_text text, size_t max)
+{
+    enum { TOKEN_LONGEST = 16 };
+    size_t size = max * TOKEN_LONGEST;
+    if (size >= text.size) return text;
+    for (int back = 0; back < 3 && rapt__utf8_continues(text.bytes[size]); back++) size--;
+    return (rapt_text){text.bytes, size};
+}
+
+/* max is at most e->capacity. */
+static size_t fit_tokens(void *user, rapt_text text, size_t max)
+{
+    const struct engine *e = user;
+    const rapt_text head = head_of(text, max);
+    size_t count = 0;
+    if (rapt_tokenizer_bound(e->translator->source, text.size) <= max) return text.size;
+    rapt_status status =
+        rapt_tokenizer_encode(e->translator->source, head, e->ids, e->ends, max, &count, NULL);
+    if (!status) return head.size;
+    /* Other failures are reported when the sentence is translated. */
+    return status == RAPT_BAD_ARGUMENT && count > max ? e->ends[max - 1] : text.size;
+}
+
+/* Copies the options of the caller, with the limits of the model. */
+static rapt_status read_options(const rapt_translator *t, const rapt_document_options *given,
+                                rapt_document_options *own, rapt_message *why)
+{
+    rapt_status status = RAPT_OK;
+    *own = (rapt_document_options){.size = sizeof *own};
+    if (given) status = rapt__struct_read(own, sizeof *own, given, "rapt_document_options", why);
+    if (status) return status;
+    if (own->max_length == 0) own->max_length = LENGTH_USUAL;
+    int positions = t->model->config.positions - (t->source_end >= 0);
+    own->max_length = rapt__min(own->max_length, rapt__max(positions, 1));
+    return RAPT_OK;
+}
+
+rapt_status rapt_document_translate(rapt_translator *translator, rapt_text document,
+                                    const rapt_document_options *options,
+                                    rapt_document_fn *callback, void *user, rapt_message *why)
+{
+    rapt_document_options own;
+    if (!translator) return rapt__fail(why, RAPT_BAD_ARGUMENT, "translator is NULL");
+    const rapt_allocator *allocator = &translator->allocator;
+    rapt_status status = read_options(translator, options, &own, why);
+    if (status) return status;
+    struct engine e = {.translator = translator, .alignments = own.alignments};
+    e.capacity = own.max_length > 0 ? (size_t)own.max_length : 1; /* below 0: refused later */
+    e.ids = rapt__alloc(allocator, e.capacity * sizeof *e.ids);
+    e.ends = rapt__alloc(allocator, e.capacity * sizeof *e.ends);
+    const rapt_document_engine engine = {
+        .size = sizeof engine, .translate = translate_sentences, .fit = fit_tokens, .user = &e};
+    if (e.ids && e.ends)
+        status =
+            rapt_document_translate_with(&engine, document, &own, callback, user, allocator, why);
+    else
+        status = rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate a document");
+    rapt__free(allocator, e.ids, e.capacity * sizeof *e.ids);
+    rapt__free(allocator, e.ends, e.capacity * sizeof *e.ends);
+    return status;
+}

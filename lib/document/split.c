@@ -1,0 +1,126 @@
+/* split.c - finds the sentences of a document, one after the other. The sentences of prose are
+   found in blocks, so that the memory does not depend on its length. A block begins where the last
+   sentence of the previous one would have been cut by its end. */
+#include "document/document.h"
+
+/* Returns the end of a block of the prose that begins at `begin`: if it is not the end of the
+   prose, the last blank near it, or else the beginning of a character. */
+static size_t block_end(const struct sentence_splitter *s, size_t begin)
+{
+    enum { NEAR = 1024 };
+    const char *bytes = s->document.bytes;
+    size_t end = begin + SPLITTER_BLOCK;
+    if (s->prose.end - begin <= SPLITTER_BLOCK) return s->prose.end;
+    for (size_t at = end; at > end - NEAR; at--)
+        if (bytes[at - 1] == ' ' || bytes[at - 1] == '\n') return at;
+    for (size_t at = end; at > end - 4; at--)
+        if (!rapt__utf8_continues(bytes[at])) return at;
+    return end;
+}
+
+/* Opens the block that begins at `begin`. */
+static rapt_status open_block(struct sentence_splitter *s, size_t begin, rapt_message *why)
+{
+    s->block = (rapt_span){begin, block_end(s, begin)};
+    rapt_text block = {s->document.bytes + begin, s->block.end - begin};
+    if (s->flat) {
+        rapt__plain_flatten(block, s->flat);
+        block.bytes = s->flat;
+    }
+    return rapt__breaks_set(&s->breaks, block, why);
+}
+
+/* Returns the end in the block of the sentence that begins at `begin`. */
+static size_t sentence_end(struct sentence_splitter *s, size_t begin)
+{
+    size_t at = begin - s->block.begin;
+    do at = rapt__breaks_next(&s->breaks, at);
+    while (!rapt__sentence_ends(&s->languages, s->breaks.block, at));
+    return s->block.begin + at;
+}
+
+/* Sets s->sentence to the next sentence of the prose. */
+static rapt_status next_sentence(struct sentence_splitter *s, rapt_message *why)
+{
+    size_t begin = s->prose.begin, end = 0;
+    rapt_status status = RAPT_OK;
+    if (begin >= s->block.end || begin < s->block.begin) status = open_block(s, begin, why);
+    if (!status) end = sentence_end(s, begin);
+    if (!status && end == s->block.end && end < s->prose.end && begin > s->block.begin) {
+        status = open_block(s, begin, why);
+        if (!status) end = sentence_end(s, begin);
+    }
+    if (status) return status;
+    s->continued = s->artificial;
+    s->artificial = end == s->block.end && end < s->prose.end;
+    s->sentence = (rapt_span){begin, end};
+    s->prose.begin = end;
+    return RAPT_OK;
+}
+
+/* ---- parts of sentences ---- */
+
+static size_t fit_characters(rapt_text text, size_t max)
+{
+    size_t at = 0;
+    for (size_t count = 0; at < text.size && count < max; count++)
+        rapt__utf8_next(text.bytes, text.size, &at);
+    return at;
+}
+
+static size_t fit(const struct sentence_splitter *s, rapt_text text)
+{
+    size_t max = (size_t)s->options.max_length;
+    if (s->options.max_length == 0) return text.size;
+    size_t size =
+        s->engine.fit ? s->engine.fit(s->engine.user, text, max) : fit_characters(text, max);
+    return rapt__min_size(size, text.size);
+}
+
+/* Returns the size of the first part of text. A part may have more tokens by itself than as the
+   beginning of a text; then it is cut again. */
+static size_t part_size(struct sentence_splitter *s, rapt_text text)
+{
+    size_t size = text.size;
+    for (;;) {
+        size_t fits = fit(s, (rapt_text){text.bytes, size});
+        if (fits == size) return size;
+        size_t cut = rapt__clause_cut((rapt_text){text.bytes, size}, fits, &s->breaks);
+        if (cut > fits) return cut; /* a single character */
+        size = cut;
+    }
+}
+
+/* Takes the next part from s->sentence. Returns false if it has no letters, so that there is
+   nothing to translate. */
+static bool take_part(struct sentence_splitter *s, struct passage *part)
+{
+    const rapt_span whole = rapt__trimmed(s->document, s->sentence);
+    const char *bytes = s->document.bytes + whole.begin;
+    size_t size = whole.end - whole.begin;
+    if (size > 0) size = part_size(s, (rapt_text){bytes, size});
+    const rapt_span cut = {whole.begin, whole.begin + size};
+    *part = (struct passage){rapt__trimmed(s->document, cut), s->continued};
+    s->sentence.begin = cut.end == whole.end ? s->sentence.end : cut.end;
+    s->continued = true;
+    return rapt__has_letters((rapt_text){bytes, size});
+}
+
+rapt_status rapt__splitter_next(struct sentence_splitter *s, struct passage *part, bool *found,
+                                rapt_message *why)
+{
+    rapt_status status = RAPT_OK;
+    *found = false;
+    while (!status && !*found) {
+        if (s->sentence.begin < s->sentence.end) {
+            *found = take_part(s, part);
+        } else if (s->prose.begin < s->prose.end) {
+            status = next_sentence(s, why);
+        } else {
+            s->block = (rapt_span){0, 0};
+            s->artificial = false;
+            if (!rapt__plain_next(s->document, s->options.unwrap != 0, &s->at, &s->prose)) break;
+        }
+    }
+    return status;
+}

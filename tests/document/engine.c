@@ -1,0 +1,116 @@
+/* engine.c - documents that a model translates: the pieces of sentences are what rapt_translate
+   writes, and no sentence has more tokens than the model has positions. */
+#include "temporary.h"
+#include "translate/small_text.h"
+#include <rapt/document.h>
+
+enum { POSITIONS = 12 };
+
+static rapt_translator *small_translator(void)
+{
+    char folder[TEMPORARY], path[TEMPORARY + 8];
+    rapt_translator *t = NULL;
+    rapt_message why = {""};
+    assert_non_null(temporary_folder(folder));
+    snprintf(path, sizeof path, "%s/model", folder);
+    small_translator_file(path, POSITIONS, 3);
+    if (rapt_translator_load(&t, path, NULL, NULL, &why)) fail_msg("%s", why.text);
+    remove(path);
+    rmdir(folder);
+    return t;
+}
+
+struct compared {
+    rapt_translator *other; /* like the one that translates the document */
+    rapt_text document;
+    size_t done, sentences, continued;
+    bool alignments;
+};
+
+/* Compares a sentence with its translation by itself. */
+static int compare_piece(void *user, const rapt_document_piece *p)
+{
+    struct compared *c = user;
+    char source[1000], out[1000];
+    size_t size = p->source.end - p->source.begin;
+    assert_true(p->source.begin == c->done && size < sizeof source);
+    c->done = p->source.end;
+    if (p->kind == RAPT_PIECE_KEPT) return 0;
+    memcpy(source, c->document.bytes + p->source.begin, size);
+    source[size] = 0;
+    assert_int_equal(rapt_translate(c->other, source, out, sizeof out, NULL, NULL), RAPT_OK);
+    for (char *at = out; *at; at++)
+        if (*at >= '\t' && *at <= '\r') *at = ' ';
+    assert_int_equal(p->status, RAPT_OK);
+    assert_true(strlen(out) == p->target.end - p->target.begin);
+    assert_memory_equal(out, p->text, strlen(out));
+    assert_non_null(p->translation);
+    assert_int_equal(p->translation->sentence, c->sentences);
+    assert_true((p->translation->alignment != NULL) == c->alignments);
+    assert_true(p->translation->source_count + 1 <= POSITIONS);
+    c->sentences++;
+    c->continued += p->continued != 0;
+    return 0;
+}
+
+static void test_sentences(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "The cat sees the dog. The bird sings!\n\n- A cat, and the dog, and the "
+        "bird, and a cat "
+        "sleep.\nxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzy\xC3\xA9"
+        "\xC3\xA9\xC3\xA9";
+    rapt_translator *t = small_translator(), *other = small_translator();
+    rapt_message why = {""};
+    for (int max = 0; max < 9; max += 4) {
+        const rapt_document_options options = {
+            .size = sizeof options, .max_length = max, .alignments = max == 4};
+        struct compared c = {
+            .other = other, .document = {text, sizeof text - 1}, .alignments = max == 4};
+        if (rapt_document_translate(t, c.document, &options, compare_piece, &c, &why))
+            fail_msg("%s", why.text);
+        assert_int_equal(c.done, c.document.size);
+        assert_true(c.sentences > 4 && c.continued > 0);
+    }
+    rapt_translator_free(t);
+    rapt_translator_free(other);
+}
+
+static int stop_at_once(void *user, const rapt_document_piece *p)
+{
+    (void)p;
+    ++*(int *)user;
+    return 1;
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    rapt_translator *t = small_translator();
+    rapt_document_options options = {.size = sizeof options, .max_length = -2};
+    rapt_message why = {""};
+    int pieces = 0;
+    const rapt_text text = {"Yes. No.", 8}, none = {NULL, 8};
+    assert_int_equal(rapt_document_translate(t, text, &options, stop_at_once, &pieces, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "max_length is -2"));
+    options.size = 1;
+    assert_int_equal(rapt_document_translate(t, text, &options, stop_at_once, &pieces, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_document_translate(t, none, NULL, stop_at_once, &pieces, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_int_equal(pieces, 0);
+    assert_int_equal(rapt_document_translate(t, text, NULL, stop_at_once, &pieces, &why), RAPT_OK);
+    assert_int_equal(pieces, 1);
+    rapt_translator_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
