@@ -35,16 +35,16 @@ for kind in none ssru; do
         --output-bias
     code 0 "$program" convert --model model.$kind --to marian --out marian.$kind
     check "the vocabulary is the one it was trained with" cmp -s vocabulary.spm marian.$kind/vocab.spm
-    code 0 "$program" translate --model model.$kind --threads 1 source >wanted
-    code 0 "$program" translate --model marian.$kind --like rapt --threads 1 source >got
+    code 0 "$program" translate --lines --model model.$kind --threads 1 source >wanted
+    code 0 "$program" translate --lines --model marian.$kind --like rapt --threads 1 source >got
     check "the same translations ($kind)" cmp -s wanted got
-    code 0 "$program" translate --model model.$kind --like marian --threads 1 source >wanted.marian
-    code 0 "$program" translate --model marian.$kind --threads 1 source >got
+    code 0 "$program" translate --lines --model model.$kind --like marian --threads 1 source >wanted.marian
+    code 0 "$program" translate --lines --model marian.$kind --threads 1 source >got
     check "by itself as Marian translates ($kind)" cmp -s wanted.marian got
     code 0 "$program" info marian.$kind >got
     check "info says whose it is" grep -q "^  origin  *Marian " got
     code 0 "$program" convert --model marian.$kind --out own --force
-    code 0 "$program" translate --model own --like rapt --threads 1 source >got
+    code 0 "$program" translate --lines --model own --like rapt --threads 1 source >got
     check "the same translations of our own file ($kind)" cmp -s wanted got
     code 1 "$program" convert --model model.$kind --to bergamot --out bergamot.$kind
     says "target_vocab must be a multiple of 8, such as 24 or 32, not 30"
@@ -54,19 +54,19 @@ for kind in none ssru; do
     pieces=vocabulary.spm
     code 0 "$program" convert --model narrow.$kind --to bergamot --out bergamot.$kind
     check "8 bits take less" [ "$(wc -c <bergamot.$kind/model.bin)" -lt "$(wc -c <marian.$kind/model.bin)" ]
-    code 0 "$program" translate --model bergamot.$kind --threads 1 source >got
+    code 0 "$program" translate --lines --model bergamot.$kind --threads 1 source >got
     check "8 bits translate" [ "$(wc -l <got)" -eq 30 ]
 done
 # The same for Hugging Face and CTranslate2.
 train model.both --position concatenated --decoder-start zero
-code 0 "$program" translate --model model.both --threads 1 source >wanted
+code 0 "$program" translate --lines --model model.both --threads 1 source >wanted
 for format in hf ct2; do
     code 0 "$program" convert --model model.both --to $format --out $format
     check "the pieces are those it was trained with ($format)" cmp -s vocabulary.spm $format/target.spm
-    code 0 "$program" translate --model $format --like rapt --threads 1 source >got
+    code 0 "$program" translate --lines --model $format --like rapt --threads 1 source >got
     check "the same translations ($format)" cmp -s wanted got
     code 0 "$program" convert --model $format --to $format --out again
-    code 0 "$program" translate --model again --like rapt --threads 1 source >got
+    code 0 "$program" translate --lines --model again --like rapt --threads 1 source >got
     check "the same translations of what was opened and written again ($format)" cmp -s wanted got
     rm -r again
 done
@@ -89,9 +89,9 @@ code 0 "$program" attend --model tokens --json "▁red ▁old ▁new" --target "
 check "words of a list, without an end of the source" grep -q '"source":\["▁red","▁old","▁new"\],"target":\["▁neu","▁alt","(end)"\]' got
 code 0 "$program" attend --model tokens --json --self encoder "▁red ▁old ▁new" >got
 check "words that attend to one another" grep -q '"source":\["▁red","▁old","▁new"\],"target":\["▁red","▁old","▁new"\]' got
-code 0 "$program" translate --model tokens --alignments source >got
+code 0 "$program" translate --lines --model tokens --alignments source >got
 echo "red old new" >raw
-code 0 "$program" translate --model tokens raw >got
+code 0 "$program" translate --lines --model tokens raw >got
 says 'tokens: 3 of 3 tokens are not in its vocabulary, so the translation is arbitrary'
 says 'such as "▁The ▁house", which spm_encode gives; or copy its SentencePiece models into the folder'
 printf 'red old new\tneu alt\n' >pairs.raw
@@ -101,7 +101,7 @@ code 0 "$program" score --model tokens --data pairs.raw >got
 says 'tokens: 2 of 2 tokens are not in its vocabulary, so the scores mean nothing'
 echo "▁red ▁old ▁new" >raw
 printf '▁red ▁old ▁new\t▁neu ▁alt\n' >pairs.raw
-code 0 "$program" translate --model tokens raw >got
+code 0 "$program" translate --lines --model tokens raw >got
 check "no warning about tokens" [ ! -s err ]
 for command in evaluate score; do
     code 0 "$program" $command --model tokens --data pairs.raw >got
@@ -113,8 +113,8 @@ check "no folder is left" [ ! -e nothing ]
 train plain
 code 0 "$program" convert --model plain --to packed --out packed
 check "a packed file is another one" sh -c '! cmp -s plain packed'
-code 0 "$program" translate --model plain --threads 1 source >wanted
-code 0 "$program" translate --model packed --threads 1 source >got
+code 0 "$program" translate --lines --model plain --threads 1 source >wanted
+code 0 "$program" translate --lines --model packed --threads 1 source >got
 check "the same translations of a packed file" cmp -s wanted got
 code 0 "$program" convert --model packed --out again
 check "the plain file again" cmp -s plain again
@@ -136,13 +136,13 @@ check "nothing was written" [ "$(cat settled/config.json)" = mine -a "$(ls settl
 check "nor replaced" cmp -s again another
 code 0 "$program" convert --model packed --out another --force
 code 0 "$program" convert --model model.both --to ct2 --out settled --force
-code 0 "$program" translate --model settled --like rapt --threads 1 source >got
+code 0 "$program" translate --lines --model settled --like rapt --threads 1 source >got
 check "--force replaces the model of a folder" [ "$(wc -l <got)" -eq 30 ]
 mkdir empty
 code 0 "$program" convert --model model.both --to ct2 --out empty
 # A model of another format is not mixed with the new one, and nothing in its folder changes.
 train model.other --position concatenated --decoder-start zero --seed 2
-code 0 "$program" translate --model model.other --threads 1 source >wanted
+code 0 "$program" translate --lines --model model.other --threads 1 source >wanted
 contents() {
     (cd "$1" && md5sum -- *)
 }
@@ -169,13 +169,13 @@ for format in hf ct2; do
     cp -r $format replaced
     echo mine >replaced/notes
     code 0 "$program" convert --model model.other --to $format --out replaced --force
-    code 0 "$program" translate --model replaced --like rapt --threads 1 source >got
+    code 0 "$program" translate --lines --model replaced --like rapt --threads 1 source >got
     check "the model of the same format is replaced ($format)" cmp -s wanted got
     check "other files stay" [ "$(cat replaced/notes)" = mine ]
     rm -r replaced
 done
 code 0 "$program" convert --model narrow.none --to bergamot --out marian.none --force
-code 0 "$program" translate --model marian.none --threads 1 source >got
+code 0 "$program" translate --lines --model marian.none --threads 1 source >got
 check "8 bits replace floats" [ "$(wc -l <got)" -eq 30 ]
 # A file where a folder should be, and a folder where a file should be.
 for force in "" --force; do

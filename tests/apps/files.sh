@@ -176,7 +176,7 @@ code 1 "$program" train --data returns $small --out none
 says "returns: lines end with CR, but LF is needed; convert them with tr '\\r' '\\n'"
 code 1 "$program" score --model beside/m --source source --target returns
 says "returns: lines end with CR"
-code 1 "$program" translate --model beside/m returns
+code 1 "$program" translate --lines --model beside/m returns
 says "returns:1: a carriage return within the line"
 for use in "train $small --out none --data" "evaluate --data pairs --hypotheses"; do
     code 1 "$program" $use beside

@@ -17,7 +17,7 @@ echo '{}' >moz/metadata.json
 for file in qualityModel.enpt.bin training_args.bin optimizer.bin model.enpt.intgemm.bin; do echo x >moz/$file; done
 head -20 "$data/expected.en" >source
 translate() {
-    code 0 "$program" translate --beam 1 --length-penalty 1 --threads 1 "$@" source
+    code 0 "$program" translate --lines --beam 1 --length-penalty 1 --threads 1 "$@" source
 }
 
 # ---- what info says ----
@@ -61,13 +61,13 @@ code 0 "$program" info moz >out
 check "info: the beam size" grep -qx "  beams  *3" out
 check "info: the normalization" grep -qx "  length_penalty  *0.6" out
 check "info: what is not followed" grep -qx "  not followed  *word-penalty 0.1" out
-code 0 "$program" translate --model moz --threads 1 --json source >out
+code 0 "$program" translate --lines --model moz --threads 1 --json source >out
 says "moz: its settings for decoding include some that are not followed: word-penalty 0.1"
-code 0 "$program" translate --model moz --threads 1 --beam 3 --length-penalty 0.6 --json source >wanted
+code 0 "$program" translate --lines --model moz --threads 1 --beam 3 --length-penalty 0.6 --json source >wanted
 check "the settings are the defaults" cmp -s out wanted
 translate --model moz --json >wanted
 check "options win" [ "$(cmp -s out wanted; echo $?)" -eq 1 ]
-code 2 "$program" translate --model moz --nbest 4 source
+code 2 "$program" translate --lines --model moz --nbest 4 source
 says "translate: --nbest 4 is more than the model's beam size, 3: give --beam"
 code 0 "$program" info moz >out
 check "info: the settings" grep -qx "  settings  *config.yml" out
@@ -81,10 +81,10 @@ cp moz/model.enpt.intgemm.alphas.bin.gz moz/other.bin.gz
 translate --model moz >out
 check "the settings choose" cmp -s out 2
 rm moz/config.yml
-code 1 "$program" translate --model moz source
+code 1 "$program" translate --lines --model moz source
 says "the folder has more than one model, other.bin.gz and model.enpt.intgemm.alphas.bin.gz; give the path"
 translate --model moz/other.bin.gz >out
 check "a path chooses" cmp -s out 3
 head -c 100000 moz/other.bin.gz >moz/cut.bin.gz
-code 1 "$program" translate --model moz/cut.bin.gz source
+code 1 "$program" translate --lines --model moz/cut.bin.gz source
 [ $failures -eq 0 ]

@@ -46,7 +46,7 @@ rm vocabulary.spm
 code 0 train --epochs 40 --patience 0 --resume
 "$program" info --model model --json >info || fail "info failed"
 grep -q '"source_vocab": *22\b' info || { fail "not 22 tokens:"; cat info; }
-printf 'red blue\n\n   \ngreen\n' | "$program" translate --model model >translated || fail "translate failed"
+printf 'red blue\n\n   \ngreen\n' | "$program" translate --lines --model model >translated || fail "translate failed"
 [ "$(wc -l <translated)" -eq 4 ] || { fail "not 4 lines:"; cat translated; }
 [ "$(sed -n 4p translated)" = grün ] || { fail "green is not grün:"; cat translated; }
 code 0 "$program" attend --model model 'red blue' >out
@@ -57,9 +57,9 @@ printf '  red   blue \n' | "$program" tokenize --ids --model model | "$program" 
 
 # Full-width and control characters are not pieces, unless the text is preprocessed as for OPUS-MT.
 printf '\tgreen\302\255 \n' >odd
-code 0 "$program" translate --model model --preprocess opus odd >translated
+code 0 "$program" translate --lines --model model --preprocess opus odd >translated
 check "a prepared text is translated" [ "$(cat translated)" = grün ]
-code 0 "$program" translate --model model odd >translated
+code 0 "$program" translate --lines --model model odd >translated
 check "as it is, it is another text" [ "$(cat translated)" != grün ]
 
 # Two files, one for each side; the model file contains both.
@@ -82,7 +82,7 @@ grep -q '"source_vocab": *15\b' info && grep -q '"target_vocab": *17\b' info || 
 code 0 "$program" convert --model model --to packed --out packed
 printf 'green\n' >green
 for file in model packed; do
-    code 0 "$program" translate --model $file green >translated
+    code 0 "$program" translate --lines --model $file green >translated
     check "two vocabularies translate ($file)" [ "$(cat translated)" = grün ]
 done
 code 2 train --force --epochs 1 --sentencepiece-target target.spm

@@ -18,24 +18,24 @@ code 0 "$program" evaluate --model model --data data.tsv --threads 1 --bootstrap
 code 0 "$program" evaluate --model model --data data.tsv --threads 1 --bootstrap 0 --json --shortlist lex.bin >listed
 check "translations are as good" awk "BEGIN { exit !($(value bleu listed) > $(value bleu whole) - 2) }"
 check "and good" awk "BEGIN { exit !($(value bleu whole) > 60) }"
-code 0 "$program" translate --model model --threads 1 --shortlist lex.bin source >batches
-code 0 "$program" translate --model model --threads 2 --batch-tokens 1 --shortlist lex.bin source >out
+code 0 "$program" translate --lines --model model --threads 1 --shortlist lex.bin source >batches
+code 0 "$program" translate --lines --model model --threads 2 --batch-tokens 1 --shortlist lex.bin source >out
 check "one sentence per batch: the same" cmp -s batches out
 
 printf 'x y 0.5\nz y 1e-2\n' >lex.txt
-code 0 "$program" translate --model model --threads 1 --shortlist lex.txt source >out
+code 0 "$program" translate --lines --model model --threads 1 --shortlist lex.txt source >out
 check "a lexicon of three words leaves others out" sh -c '! cmp -s batches out'
 printf 'x y\n' >bad.txt
-code 1 "$program" translate --model model --shortlist bad.txt source
+code 1 "$program" translate --lines --model model --shortlist bad.txt source
 says "line 1"
 : >empty.txt
 printf 'hund qqq 0.5\n' >useless.txt
 for list in empty useless; do
-    code 1 "$program" translate --model model --shortlist $list.txt source
+    code 1 "$program" translate --lines --model model --shortlist $list.txt source
     says "no line has a token of each vocabulary"
 done
 head -c 100 lex.bin >cut.bin
-code 1 "$program" translate --model model --shortlist cut.bin source
+code 1 "$program" translate --lines --model model --shortlist cut.bin source
 says "its size does not match"
 code 2 "$program" shortlist --model model --data data.tsv
 says "--output is missing"

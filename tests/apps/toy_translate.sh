@@ -148,7 +148,7 @@ check "line by line" cmp lines again
 
 printf 'red\r\n\n   \na\377\nnew red' >odd
 head -c 100000 /dev/zero | tr '\0' '\001' >>odd
-code 1 "$program" translate --model model <odd >again
+code 1 "$program" translate --lines --model model <odd >again
 check "five lines" [ "$(wc -l <again)" -eq 5 ]
 check "empty ones" [ "$(sed -n '2,5p' again | tr -d '\n' | wc -c)" -eq 0 ]
 check "invalid UTF-8 is named" grep -q "input:4: byte 2 is not valid UTF-8" err
@@ -156,7 +156,7 @@ check "too long is named" grep -q "input:5: more tokens than" err
 
 code 0 "$program" translate --model model source -o written >again
 cmp written lines && [ ! -s again ] || fail "translate -o"
-code 1 "$program" translate --model model <odd --output written
+code 1 "$program" translate --lines --model model <odd --output written
 [ "$(wc -l <written)" -eq 5 ] || fail "translate -o with a line that is not UTF-8"
 cp written unchanged
 code 1 "$program" translate --model model missing -o written
@@ -171,40 +171,40 @@ cmp again lines || fail "translate -o /dev/stdout"
 code 0 "$program" translate --model model </dev/null >again
 check "no input, no output" [ ! -s again ]
 
-echo "red old" | "$program" translate --model model --nbest 3 >again
+echo "red old" | "$program" translate --lines --model model --nbest 3 >again
 check "n-best" [ "$(grep -c '^0 ||| .* ||| -[0-9.]*$' again)" -eq 3 ]
-echo "red old" | "$program" translate --model model --scores --alignments >again
+echo "red old" | "$program" translate --lines --model model --scores --alignments >again
 check "scores and alignments" grep -qE '^[^|]* \|\|\| -[0-9.]+ \|\|\| [0-9]+-0( [0-9]+-[0-9]+)*$' again
-echo "red old" | "$program" translate --model model --json >again
+echo "red old" | "$program" translate --lines --model model --json >again
 check "JSON lines" grep -qE '^[{]"sentence":0,"rank":0,"translation":"[^"]*","score":-[0-9.e-]*,"source_tokens":\["[^]]*\],"target_tokens":\["[^]]*\],"alignment":\[\[[0-9],0\].*\][}]$' again
 printf 'red\na\377\nnew\n' >broken
-code 1 "$program" translate --model model broken --placeholder '???' >again
+code 1 "$program" translate --lines --model model broken --placeholder '???' >again
 [ "$(sed -n 2p again)" = '???' ] && [ "$(wc -l <again)" -eq 3 ] || fail "the placeholder: $(cat again)"
 says "broken:2: byte 2 is not valid UTF-8"
-code 2 "$program" translate --model model broken --json --placeholder "$(printf 'a\377')" >again
+code 2 "$program" translate --lines --model model broken --json --placeholder "$(printf 'a\377')" >again
 says "--placeholder is not UTF-8"
-code 1 "$program" translate --model model broken --scores --placeholder '???' >again
+code 1 "$program" translate --lines --model model broken --scores --placeholder '???' >again
 check "no score of what is not translated" [ "$(sed -n 2p again)" = '??? ||| ' ]
 check "a score of what is" [ "$(sed '2d' again | grep -c ' ||| -[0-9]*[.][0-9]*$')" -eq 2 ]
-code 1 "$program" translate --model model broken --nbest 2 --alignments >again
+code 1 "$program" translate --lines --model model broken --nbest 2 --alignments >again
 check "nor of --nbest" grep -q '^1 |||  |||  ||| $' again
 for text in 'a
 b' "$(printf 'a\rb')"; do
-    code 2 "$program" translate --model model --placeholder "$text" source
+    code 2 "$program" translate --lines --model model --placeholder "$text" source
     says "--placeholder contains a line break"
 done
-code 1 "$program" translate --model model broken --json >again
+code 1 "$program" translate --lines --model model broken --json >again
 check "the error of a line" grep -qx '{"sentence":1,"translation":"","error":"not UTF-8"}' again
 { printf '\357\273\277'; cat source; } >marked
-code 0 "$program" translate --model model marked >again
+code 0 "$program" translate --lines --model model marked >again
 check "a file, and no byte order mark" cmp lines again
-"$program" translate --model model <marked 2>err >again
+"$program" translate --lines --model model <marked 2>err >again
 check "no byte order mark of standard input" cmp lines again
 says_not() { if grep -qF -- "$1" err; then fail "'$1' in:"; cat err; fi; }
 says_not "never seen"
 printf 'red xylophone old\nzyzzyva xylophone\n' | "$program" translate --model model 2>err >again
 says "never seen in training: xylophone, zyzzyva"
-printf 'red xylophone old\nred\n' | "$program" translate --model model --json 2>/dev/null >again
+printf 'red xylophone old\nred\n' | "$program" translate --lines --model model --json 2>/dev/null >again
 check "a word that training never saw in JSON" grep -q '^{"sentence":0,.*"unseen":\["xylophone"\]}$' again
 check "no such word" grep -q '^{"sentence":1,.*"unseen":\[\]}$' again
 printf 'red, (old) redder Red 42\n' | "$program" translate --model model 2>err >again
@@ -219,7 +219,7 @@ says "missing: No such file"
 # On a terminal, progress and the remaining time are shown while translations go to a file, and only then.
 if command -v script >/dev/null; then
     awk 'BEGIN { for (i = 0; i < 1500; i++) print i % 2 ? "red" : "old new" }' >few
-    script -qec "'$program' translate --model model --beam 1 --threads 1 few -o few.out" /dev/null </dev/null >shown 2>&1
+    script -qec "'$program' translate --lines --model model --beam 1 --threads 1 few -o few.out" /dev/null </dev/null >shown 2>&1
     check "lines and the time left" grep -qE '1024 lines, [0-9]+ per second, [0-9]+:[0-9]{2} left' shown
     check "all lines" grep -qE "1500 lines, [0-9]+ per second" shown
     "$program" translate --model model --beam 1 few -o few.out 2>shown
@@ -237,8 +237,8 @@ says "20 pairs, "
 code 0 "$program" score --model model --source source --target target --json >twofold
 sed 's/.*"log_probability":\([-0-9.e]*\).*/\1/' twofold | awk '{ printf "%.4f\n", $1 }' | cmp - again ||
     fail "scores as text and as JSON"
-"$program" translate --model model --scores --length-penalty 0 <source | sed 's/\(.*\) ||| .*/\1/' >hyp
-"$program" translate --model model --scores --length-penalty 0 <source | sed 's/.* ||| //' >found
+"$program" translate --lines --model model --scores --length-penalty 0 <source | sed 's/\(.*\) ||| .*/\1/' >hyp
+"$program" translate --lines --model model --scores --length-penalty 0 <source | sed 's/.* ||| //' >found
 code 0 "$program" score --model model --source source --target hyp >again
 # The search never generates a second begin token, so it gives the others a slightly higher probability.
 paste found again | awk '{ d = $1 - $2; if (d > 0.05 || d < -0.0002) exit 1 }' || fail "search and score differ"

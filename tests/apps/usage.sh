@@ -81,7 +81,7 @@ expect 2 "either --data or both" train --out m
 expect 2 "either --data or both" train --out m --data a --source b --target c
 expect 2 "must be given together" train --out m --source b
 expect 2 "heads is 3" train --out m --data good.tsv --heads 3
-expect 2 "--nbest 9" translate --model m --beam 5 --nbest 9
+expect 2 "--nbest 9" translate --lines --model m --beam 5 --nbest 9
 expect 2 "--model is missing" translate
 expect 2 "MODEL is missing" info
 

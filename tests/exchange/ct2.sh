@@ -16,7 +16,7 @@ code 0 "$program" train --data train.tsv --out model --sentencepiece vocab.spm -
     --ffn-width 128 --steps 600 --warmup 200 --batch-tokens 1024 --output-bias >log
 code 0 "$program" convert --model model --to ct2 --out folder
 for beam in 1 4; do
-    code 0 "$program" translate --model model --beam $beam --like ct2 source >wanted
+    code 0 "$program" translate --lines --model model --beam $beam --like ct2 source >wanted
     check "CTranslate2 translates" "$python" - $beam <source >got <<'END'
 import sys
 import ctranslate2

@@ -28,7 +28,7 @@ def weights(folder, words, tokens):
 def judge(folder, sources):
     translator = ctranslate2.Translator(folder, device="cpu", compute_type="float32", intra_threads=1)
     results = translator.translate_batch(sources, beam_size=1, max_batch_size=1, return_attention=True)
-    ours = kit.json_lines(kit.run(program, "translate", "--model", folder, "--beam", 1, "--json", "sources"))
+    ours = kit.json_lines(kit.run(program, "translate", "--lines", "--model", folder, "--beam", 1, "--json", "sources"))
     pairs = equal = 0
     worst = 0.0
     for words, result, our in zip(sources, results, ours):

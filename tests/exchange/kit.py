@@ -35,7 +35,7 @@ def translations(program, model, source, beam=1, *options):
     settings = () if beam is None else ("--beam", beam)
     if beam is not None and "--length-penalty" not in options:
         settings += ("--length-penalty", 1)
-    lines = json_lines(run(program, "translate", "--model", model, "--json", *settings, *options, source))
+    lines = json_lines(run(program, "translate", "--lines", "--model", model, "--json", *settings, *options, source))
     return [(line["score"], line["translation"]) for line in lines]
 
 

@@ -19,7 +19,7 @@ tr '\t ' '\n\n' <corpus.tsv | sort -u | node "$scripts/files.js" pieces >vocab.s
 
 # judged MODEL FOLDER NAME TIE: what both make of the source, and of each difference the reason.
 judged() {
-    code 0 "$program" translate --model "$1" --beam 1 --like marian source >ours
+    code 0 "$program" translate --lines --model "$1" --beam 1 --like marian source >ours
     check "the engine translates ($3)" node "$scripts/marian.js" "$2/model.bin" "$2/vocab.spm" float32 <source >theirs
     node "$scripts/compare.js" differ source ours theirs >pairs
     : >scores
@@ -37,7 +37,7 @@ for kind in none ssru; do
 
     # In 8 bits the engine rounds activations, too.
     code 0 "$program" convert --model model.$kind --to bergamot --out narrow.$kind
-    code 0 "$program" translate --model narrow.$kind --beam 1 --like marian source >ours
+    code 0 "$program" translate --lines --model narrow.$kind --beam 1 --like marian source >ours
     check "the engine translates in 8 bits ($kind)" node "$scripts/marian.js" narrow.$kind/model.bin narrow.$kind/vocab.spm \
         int8shiftAll <source >theirs
     equal=$(paste -d'|' ours theirs | awk -F'|' '$1 == $2' | wc -l)

@@ -33,7 +33,7 @@ trained() {
 same() {
     for folder in "$1" "$2"; do
         [ ! -r "$folder/scores" ] || continue
-        code 0 "$program" translate --model "$folder" --beam 1 source >translations
+        code 0 "$program" translate --lines --model "$folder" --beam 1 source >translations
         code 0 "$program" score --model "$folder" --data pairs >scores
         mv translations scores "$folder"
     done

@@ -46,7 +46,7 @@ bin/embed model <sentences >alike || fail "embed failed"
 awk -F '\t' 'NF != 3 || $1 == $2 || $3 < -1 || $3 > 1 { bad = 1 } END { exit bad || NR != 5 }' alike || fail "embed: $(cat alike)"
 echo "embed: $(head -n 1 alike | tr '\t' ' ')"
 bin/stream model "the old dog sleeps" >out || fail "stream failed"
-"$build/bin/toy_translate" translate --model model --beam 1 <sentences >greedy || fail "translate --beam 1 failed"
+"$build/bin/toy_translate" translate --lines --model model --beam 1 <sentences >greedy || fail "translate --beam 1 failed"
 sed -n 's/^\[\(.*\)\] -*[0-9.]*$/\1/p' out | tr -d '\n' | sed 's/^ //' >joined
 [ -s joined ] || fail "stream printed nothing"
 [ "$(sed -n '$s/ \.\.\.$//; $p' out)" = "$(cat joined)" ] || fail "stream: '$(cat joined)' in pieces, then $(sed -n '$p' out)"

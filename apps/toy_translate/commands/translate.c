@@ -1,56 +1,43 @@
-/* translate.c - toy_translate translate: translates lines in order. It works in windows of lines,
-   so that memory does not grow with the input. A window ends where the input pauses, and is
-   translated then. */
+/* translate.c - toy_translate translate: translates documents (documents.c), or lines in order. It
+   works in windows of lines, so that memory does not grow with the input. A window ends where the
+   input pauses, and is translated then. */
 #define _POSIX_C_SOURCE 200809L
-#include "commands.h"
-#include "kit/lines.h"
-#include "training/training.h"
+#include "translate.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WINDOW = 1024 }; /* as many lines as the library translates at once */
-
 static const char purpose[] =
-    "Translates FILE or standard input, line by line, to standard output or --output. Lines are "
-    "translated as soon as the input pauses; --output is replaced at the end. An empty line gives "
-    "an empty line. A line that is not UTF-8 or has more tokens than the model has positions gives "
-    "--placeholder, a message, and exit status 1 at the end.\n\n"
-    "Each line of output is a translation, followed by ||| and its score with --scores, and by ||| "
-    "and its alignment with --alignments. With --nbest N, N > 1, there are up to N lines per "
-    "sentence: its number from 0 ||| the translation ||| the score ||| the alignment. An alignment "
-    "contains I-J for each word J of the translation, from 0, where I is the source word that it "
-    "attends to most (Pharaoh format). A placeholder has neither score nor alignment. --json "
-    "prints one object per translation with all of this, the tokens, and the words that training "
-    "never saw.";
+    "Translates FILE or standard input to standard output or --output. Text is translated as soon "
+    "as "
+    "the input pauses; --output is replaced at the end.\n\n"
+    "The sentences of the text are translated; everything else is kept byte for byte: line breaks, "
+    "indentation, blanks between sentences, list marks, and lines without letters. A sentence ends "
+    "at a line break, unless --unwrap is given. One that is too long is cut at the end of a "
+    "clause. "
+    "One that is not UTF-8 or cannot be translated is kept, with a message and exit status 1 at "
+    "the "
+    "end.\n\n"
+    "With --lines, each line is a sentence, and each line of output a translation. An empty line "
+    "gives an empty line. A line that is not UTF-8 or has more tokens than the model has positions "
+    "gives --placeholder, a message, and exit status 1 at the end. A translation is followed by "
+    "||| "
+    "and its score with --scores, and by ||| and its alignment with --alignments. With --nbest N, "
+    "N > 1, there are up to N lines per sentence: its number from 0 ||| the translation ||| the "
+    "score ||| the alignment. An alignment contains I-J for each word J of the translation, from "
+    "0, "
+    "where I is the source word that it attends to most (Pharaoh format). A placeholder has "
+    "neither "
+    "score nor alignment. --json prints one object per translation with all of this, the tokens, "
+    "and "
+    "the words that training never saw.";
 
 static const char examples[] =
     "  toy_translate translate -m m.safetensors input.txt -o output.txt\n"
-    "  echo \"A dog runs.\" | toy_translate translate -m m.safetensors --nbest 3";
-
-struct job {
-    rapt_translator *translator;
-    bool scores, alignments, json;
-    const char *model;
-    struct raw raw;
-    int nbest;
-    const char *name, *placeholder; /* of the input; for lines without a translation */
-    const char *output;             /* NULL: standard output */
-    bool complete;                  /* all lines have been answered */
-    size_t first;                   /* the number of the window's first sentence, from 0 */
-    bool wrong;                     /* a line could not be translated */
-    bool returns;                   /* a line with a carriage return was reported */
-    size_t count;
-    bool progress;     /* show it */
-    double start;      /* when translating began */
-    double bytes, all; /* of the input: answered, and in all, or 0 if that is not known */
-    struct unseen unseen;
-    struct lines lines;
-    rapt_text texts[WINDOW];
-    bool invalid[WINDOW]; /* not UTF-8 */
-};
+    "  toy_translate translate -m m.safetensors --lines input.txt -o output.txt\n"
+    "  echo \"Hi Tom.\" | toy_translate translate -m m.safetensors --lines --nbest 3";
 
 /* Returns, for each target word, the source word that it attends to most, and sets *count to the
    number of target words, or to 0 if the source has no words. The caller frees the result. */
@@ -142,6 +129,18 @@ static void print_translation(const struct job *job, const rapt_translation *t, 
     putchar('\n');
 }
 
+void note_translation(struct job *job, const rapt_translation *t)
+{
+    unseen_add(&job->unseen, t->source, t->source_count);
+    raw_add(&job->raw, rapt_translator_source(job->translator), t->source, t->source_count);
+}
+
+void report_raw(struct job *job)
+{
+    raw_report(&job->raw, rapt_translator_source(job->translator), job->model,
+               "the translation is arbitrary");
+}
+
 static int translation_callback(void *user, const rapt_translation *t)
 {
     struct job *job = user;
@@ -158,10 +157,7 @@ static int translation_callback(void *user, const rapt_translation *t)
         print_object(job, t, text);
     else
         print_translation(job, t, text, !bad);
-    if (t->rank == 0 && !bad) {
-        unseen_add(&job->unseen, t->source, t->source_count);
-        raw_add(&job->raw, rapt_translator_source(job->translator), t->source, t->source_count);
-    }
+    if (t->rank == 0 && !bad) note_translation(job, t);
     free(text);
     return ferror(stdout) != 0;
 }
@@ -202,9 +198,7 @@ static int translate_window(struct job *job)
                             translation_callback, job, &why) != RAPT_OK)
         code = failed("%s", why.text);
     if (finish_output() != EXIT_OK) code = EXIT_FAILED;
-    if (code == EXIT_OK)
-        raw_report(&job->raw, rapt_translator_source(job->translator), job->model,
-                   "the translation is arbitrary");
+    if (code == EXIT_OK) report_raw(job);
     job->first += job->count;
     return code;
 }
@@ -218,30 +212,35 @@ static void begin_progress(struct job *job, int input)
     if (fstat(input, &about) == 0 && S_ISREG(about.st_mode)) job->all = (double)about.st_size;
 }
 
-/* Shows how many lines are answered, and how long the others may take. */
-static void show_progress(const struct job *job)
+void show_progress(const struct job *job, const char *what)
 {
     char left[TIME_TEXT] = "";
     double seconds = now() - job->start;
     if (!job->progress) return;
     if (job->all > job->bytes) time_text(seconds * (job->all - job->bytes) / job->bytes, left);
-    print_progress("%zu lines, %.0f per second%s%s%s", job->first, (double)job->first / seconds,
+    print_progress("%zu %s, %.0f per second%s%s%s", job->first, what, (double)job->first / seconds,
                    *left ? ", " : "", left, *left ? " left" : "");
 }
 
-static int translate_lines(struct job *job, int input)
+static int translate_lines(struct job *job)
 {
     int code = EXIT_OK;
-    bool dialog = isatty(input) && isatty(STDERR_FILENO);
-    begin_progress(job, input);
-    lines_open(&job->lines, input);
-    if (dialog) print_report("Type a sentence; Ctrl-D ends.");
     while (code == EXIT_OK && (job->count = lines_next(&job->lines, WINDOW)) > 0) {
         if (!job->lines.begun) code = text_check(job->name, job->lines.bytes, job->lines.size);
         if (code == EXIT_OK) code = translate_window(job);
-        if (dialog) unseen_report(&job->unseen);
-        show_progress(job);
+        if (job->dialog) unseen_report(&job->unseen);
+        show_progress(job, "lines");
     }
+    return code;
+}
+
+static int translate_from(struct job *job, int input)
+{
+    job->dialog = isatty(input) && isatty(STDERR_FILENO);
+    begin_progress(job, input);
+    lines_open(&job->lines, input);
+    if (job->dialog) print_report("Type a sentence; Ctrl-D ends.");
+    int code = job->by_lines ? translate_lines(job) : translate_documents(job);
     clear_progress();
     lines_close(&job->lines);
     unseen_report(&job->unseen);
@@ -255,10 +254,10 @@ static int translate_lines(struct job *job, int input)
 static int translate_to(struct job *job, int input)
 {
     struct spool spool;
-    if (job->output == NULL) return translate_lines(job, input);
+    if (job->output == NULL) return translate_from(job, input);
     int code = spool_begin(&spool);
     if (code != EXIT_OK) return code;
-    code = translate_lines(job, input);
+    code = translate_from(job, input);
     int saved = spool_end(&spool, job->complete ? job->output : NULL);
     return code == EXIT_OK ? saved : code;
 }
@@ -278,7 +277,7 @@ static int translate_input(struct job *job, const char *path)
     input = file_open(path);
     job->name = path;
     if (input < 0)
-        return failed("%s: %s; the argument is a file of sentences; without it, they are read from "
+        return failed("%s: %s; the argument is a text; without it, it is read from "
                       "standard input",
                       path, strerror(errno));
     int code = is_output(path)
@@ -288,14 +287,48 @@ static int translate_input(struct job *job, const char *path)
     return code;
 }
 
+/* Returns GO_ON, or fails if an option for lines is given without --lines, or one for documents
+   with it. */
+static int check_mode(const struct command *command, const struct job *job)
+{
+    static const char *const of_lines[] = {"nbest", "scores", "alignments", "placeholder", "json"};
+    static const char *const of_documents[] = {"format", "language", "max-length-break", "unwrap"};
+    enum { OF_LINES = sizeof of_lines / sizeof *of_lines };
+    enum { OF_DOCUMENTS = sizeof of_documents / sizeof *of_documents };
+    for (int i = 0; i < OF_LINES && !job->by_lines; i++)
+        if (option_given(command, of_lines[i]))
+            return usage_error("translate: --%s needs --lines", of_lines[i]);
+    for (int i = 0; i < OF_DOCUMENTS && job->by_lines; i++)
+        if (option_given(command, of_documents[i]))
+            return usage_error("translate: --%s does not work with --lines", of_documents[i]);
+    return GO_ON;
+}
+
+static int check_placeholder(const struct job *job)
+{
+    const rapt_text placeholder = {job->placeholder, strlen(job->placeholder)};
+    if (rapt_utf8_valid(placeholder) < placeholder.size)
+        return usage_error("translate: --placeholder is not UTF-8");
+    if (strpbrk(job->placeholder, "\r\n") != NULL)
+        return usage_error("translate: --placeholder contains a line break");
+    return GO_ON;
+}
+
 int command_translate(int argc, char **argv)
 {
     struct search search = search_default;
     struct job *job = xcalloc(1, sizeof *job);
-    job->placeholder = "";
+    job->placeholder = "", job->format = "text";
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 7] = {
+    struct option_row rows[SEARCH_ROWS + 13] = {
         [SEARCH_ROWS] =
+        {"Text", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+        {"lines", OPTION_FLAG, &job->by_lines, "", "translate line by line; every line is a sentence", 0, 0, 0},
+        {"format", OPTION_CHOICE, &job->format, "text", "format of the text", 0, 0, 0},
+        {"language", OPTION_TEXT, &job->language, "CODE", "language of the text, such as en, for its abbreviations [any]", 0, 0, 0},
+        {"max-length-break", OPTION_INTEGER, &job->max_length, "N",
+         "cut sentences of more than N tokens [128, or the model's positions]", 1, 1 << 24, 0},
+        {"unwrap", OPTION_FLAG, &job->unwrap, "", "join the lines of a paragraph, which ends at an empty line", 0, 0, 0},
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"output", OPTION_OUTPUT, &job->output, "FILE", "write the translations to this file", 0, 0, 0},
         {"nbest", OPTION_INTEGER, &search.nbest, "N", "number of translations per sentence", 1, 1024, 0},
@@ -314,11 +347,8 @@ int command_translate(int argc, char **argv)
                               .rows = rows,
                               .count = sizeof rows / sizeof *rows};
     int code = options_read(&command, argc, argv);
-    const rapt_text placeholder = {job->placeholder, strlen(job->placeholder)};
-    if (code == GO_ON && rapt_utf8_valid(placeholder) < placeholder.size)
-        code = usage_error("translate: --placeholder is not UTF-8");
-    if (code == GO_ON && strpbrk(job->placeholder, "\r\n") != NULL)
-        code = usage_error("translate: --placeholder contains a line break");
+    if (code == GO_ON) code = check_mode(&command, job);
+    if (code == GO_ON) code = check_placeholder(job);
     if (code == GO_ON) {
         code = search_open(&search, command.name, &job->translator);
         job->nbest = search.nbest, job->model = search.model;

@@ -1,0 +1,94 @@
+/* documents.c - toy_translate translate without --lines: translates the sentences of a document and
+   writes everything else as it is. It works in blocks of lines, so that memory does not grow with
+   the input. */
+#include "translate.h"
+#include <string.h>
+
+enum { BLOCK = 1 << 20 }; /* bytes */
+
+struct block {
+    struct job *job;
+    rapt_text text;
+    size_t line; /* number of the line of the next piece, from 1 */
+};
+
+static size_t count_lines(rapt_text text)
+{
+    size_t count = 0;
+    const char *at = text.bytes, *end = at + text.size;
+    while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) at++, count++;
+    return count;
+}
+
+static void report_piece(const struct block *block, const rapt_document_piece *piece)
+{
+    const struct job *job = block->job;
+    if (piece->status == RAPT_BAD_FILE)
+        print_message("%s:%zu: a sentence is not valid UTF-8; it is not translated", job->name,
+                      block->line);
+    else
+        print_message("%s:%zu: a sentence has more tokens than the model's %d positions; it is not "
+                      "translated",
+                      job->name, block->line,
+                      rapt_model_config(rapt_translator_model(job->translator))->positions);
+}
+
+static int write_piece(void *user, const rapt_document_piece *piece)
+{
+    enum { OFTEN = 64 }; /* sentences */
+    struct block *block = user;
+    struct job *job = block->job;
+    const rapt_span source = piece->source;
+    int code = write_output(piece->text, piece->target.end - piece->target.begin);
+    if (piece->status != RAPT_OK) report_piece(block, piece), job->wrong = true;
+    if (piece->status == RAPT_OK && piece->translation) note_translation(job, piece->translation);
+    block->line +=
+        count_lines((rapt_text){block->text.bytes + source.begin, source.end - source.begin});
+    job->bytes += (double)(source.end - source.begin);
+    if (piece->kind == RAPT_PIECE_SENTENCE && ++job->first % OFTEN == 0)
+        show_progress(job, "sentences");
+    return code != EXIT_OK;
+}
+
+static int translate_block(struct block *block, const rapt_document_options *options)
+{
+    struct job *job = block->job;
+    rapt_message why = {""};
+    int code = EXIT_OK;
+    if (rapt_document_translate(job->translator, block->text, options, write_piece, block, &why) !=
+        RAPT_OK)
+        code = failed("%s", why.text);
+    if (finish_output() != EXIT_OK) code = EXIT_FAILED;
+    if (code == EXIT_OK) report_raw(job);
+    return code;
+}
+
+/* Returns the format with one of the names that --format takes. */
+static rapt_document_format format_named(const char *name)
+{
+    static const struct {
+        const char *name;
+        rapt_document_format format;
+    } formats[] = {{"text", RAPT_DOCUMENT_FORMAT_TEXT}};
+    size_t i = 0;
+    while (i + 1 < sizeof formats / sizeof *formats && strcmp(formats[i].name, name) != 0) i++;
+    return formats[i].format;
+}
+
+int translate_documents(struct job *job)
+{
+    const rapt_document_options options = {.size = sizeof options,
+                                           .format = format_named(job->format),
+                                           .unwrap = job->unwrap,
+                                           .max_length = job->max_length,
+                                           .language = job->language};
+    struct block block = {.job = job, .line = 1};
+    int code = EXIT_OK;
+    while (code == EXIT_OK &&
+           (block.text = lines_block(&job->lines, BLOCK, job->unwrap)).size > 0) {
+        if (!job->lines.begun) code = text_check(job->name, block.text.bytes, block.text.size);
+        if (code == EXIT_OK) code = translate_block(&block, &options);
+        if (job->dialog) unseen_report(&job->unseen);
+    }
+    return code;
+}

@@ -1,0 +1,48 @@
+/* translate.h - shared by translate.c, which translates line by line, and documents.c, which
+   translates the sentences of a document. */
+#ifndef TOY_TRANSLATE_TRANSLATE_H
+#define TOY_TRANSLATE_TRANSLATE_H
+
+#include "commands.h"
+#include "kit/lines.h"
+#include "training/training.h"
+#include <rapt/document.h>
+
+enum { WINDOW = 1024 }; /* as many lines as the library translates at once */
+
+struct job {
+    rapt_translator *translator;
+    bool by_lines, scores, alignments, json, unwrap;
+    const char *format, *language; /* language: NULL if it is not given */
+    int max_length;                /* 0: not given */
+    const char *model;
+    struct raw raw;
+    int nbest;
+    const char *name, *placeholder; /* of the input; for lines without a translation */
+    const char *output;             /* NULL: standard output */
+    bool complete;                  /* all lines have been answered */
+    size_t first;                   /* the number of the window's first sentence, from 0 */
+    bool wrong;                     /* a line could not be translated */
+    bool returns;                   /* a line with a carriage return was reported */
+    size_t count;
+    bool dialog;       /* a person types the input */
+    bool progress;     /* show it */
+    double start;      /* when translating began */
+    double bytes, all; /* of the input: answered, and in all, or 0 if that is not known */
+    struct unseen unseen;
+    struct lines lines;
+    rapt_text texts[WINDOW];
+    bool invalid[WINDOW]; /* not UTF-8 */
+};
+
+/* Notes the source words of a translation that training has not seen. */
+void note_translation(struct job *job, const rapt_translation *t);
+/* Reports, once, if most tokens so far are unknown. */
+void report_raw(struct job *job);
+/* Shows how many lines or sentences are answered, and how long the others may take. */
+void show_progress(const struct job *job, const char *what);
+
+/* ---- documents.c ---- */
+int translate_documents(struct job *job);
+
+#endif

@@ -1,0 +1,58 @@
+#!/bin/sh
+# translate without --lines: sentences are translated, and everything else comes back byte for byte.
+# usage: document.sh PROGRAM
+. "$(dirname "$0")/kit/script.sh"
+
+printf 'A dog runs.\tEin Hund rennt.\nThe cat sleeps.\tDie Katze schläft.\nWhere is Tom?\tWo ist Tom?\nYes!\tJa!\n' >pairs
+"$program" train --data pairs --valid pairs --layers 1 --width 32 --heads 2 --ffn-width 32 --epochs 150 --patience 0 --warmup 20 --rate 0.01 \
+    --vocab 264 --dropout 0 --threads 1 --out model 2>err || fail "$(cat err)"
+translate() { code "$1" "$program" translate --model model --threads 1 --beam 1 "$2" -o out ${3-}; }
+
+# The model knows these sentences one by one.
+cut -f 1 pairs >lines
+cut -f 2 pairs >wanted
+"$program" translate --model model --threads 1 --beam 1 --lines lines >out 2>err || fail "$(cat err)"
+check "the model has learned its pairs" cmp out wanted
+
+printf 'A dog runs. The cat sleeps.  Where is Tom?\r\n\n\t- Yes!\302\240A dog runs.\n1. Yes!\tYes!\n-----\n  12:30' >text
+printf 'Ein Hund rennt. Die Katze schläft.  Wo ist Tom?\r\n\n\t- Ja!\302\240Ein Hund rennt.\n1. Ja!\tJa!\n-----\n  12:30' >wanted
+translate 0 text
+check "everything around sentences" cmp out wanted
+"$program" translate --model model --threads 1 --beam 1 - <text 2>err | cmp - wanted || fail "standard input and output"
+
+# Sentences that are not UTF-8 stay, and are reported with their lines.
+printf 'Yes! A d\377g.\nYes!\n\nN\303 Yes.' >text
+printf 'Ja! A d\377g.\nJa!\n\nN\303 Yes.' >wanted
+translate 1 text
+says "text:1: a sentence is not valid UTF-8; it is not translated"
+says "text:4: a sentence is not valid UTF-8"
+check "no output file after an error of the input is lost" cmp out wanted
+
+# Lines of a paragraph are joined, and long sentences cut.
+printf 'A dog\n  runs. The\ncat sleeps.\n\n* Where is\n  Tom?\n' >text
+printf 'Ein Hund rennt. Die Katze schläft.\n\n* Wo ist Tom?\n' >wanted
+translate 0 text --unwrap
+check "--unwrap" cmp out wanted
+awk 'BEGIN { for (i = 0; i < 400; i++) printf "the dog and " }' >text
+translate 0 text "--max-length-break 20"
+check "a long sentence is not lost" [ "$(wc -c <out)" -gt 100 ]
+says_not() { ! grep -qF -- "$1" err || { fail "'$1' in:"; cat err; }; }
+says_not "not translated"
+
+# A line of 3 MB, of which a block is translated at a time.
+awk 'BEGIN { for (i = 0; i < 200000; i++) printf "12345 67890. " ; printf "Yes!" }' >text
+sed 's/Yes!$/Ja!/' text >wanted
+translate 0 text
+check "a long line" cmp out wanted
+
+for option in --nbest\ 2 --scores --alignments --json --placeholder\ x; do
+    code 2 "$program" translate --model model $option text
+    says "translate: ${option%% *} needs --lines"
+done
+for option in --unwrap --format\ text --language\ en --max-length-break\ 9; do
+    code 2 "$program" translate --model model --lines $option text
+    says "translate: ${option%% *} does not work with --lines"
+done
+code 2 "$program" translate --model model --format odt text
+says "text"
+[ $failures -eq 0 ]
