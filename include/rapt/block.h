@@ -32,7 +32,8 @@ typedef struct rapt_block_limits { /* size-first, see base.h */
     size_t size;
     int batch;       /* sequences per call, 1 or more */
     int rows;        /* total rows of all sequences of x, 1 or more. With location-aware scores, a
-                        block allocates rows x keys floats for each thread */
+                        block allocates rows x rows floats for each thread, or rows x source_rows
+                        in cross-attention */
     int source_rows; /* total rows of all sources: 1 or more with cross-attention, else 0 */
     int threads;     /* maximum number of threads; 0 means as many as OpenMP would use */
 } rapt_block_limits;
@@ -45,9 +46,9 @@ typedef struct rapt_block_rows { /* size-first, see base.h */
     const int *source_starts; /* [batch + 1], the same for source; NULL without cross-attention */
     const float *source;      /* [source_starts[batch]][width]; NULL without cross-attention */
     int batch;                /* number of sequences */
-    int learning;             /* 1 if backward will follow: sampled normalizers draw keys, and
-                                 dropout is active. 0 for inference */
-    uint64_t seed;            /* seed of draws and dropout while learning */
+    int learning;             /* 1 if backward will follow: normalizers that sample draw their keys
+                                 or noise, and dropout is active. 0 for inference */
+    uint64_t seed;            /* seed for sampling and dropout while learning */
     float dropout;            /* in a layer, fraction of each function's output that is dropped
                                  while learning, at least 0 and below 1 */
     float attention_dropout;  /* fraction of attention weights dropped while learning, same range */
@@ -67,7 +68,8 @@ typedef struct rapt_block rapt_block;
    other field that describes a layer. Fields that concern a whole model are ignored: kind, the
    vocabularies, source_width, position, first_position, tie, output_bias, plain_embedding, the
    numbers of layers, pooling, decoder_start, no_source_end, alignment_layer, alignment_heads,
-   embedding_norm, token_types and pooler. Relative biases are parameters of the block.
+   embedding_norm, token_types, pooler and, except in a decoder layer, decoder_recurrence. Relative
+   biases are parameters of the block.
 
    Sequences may be as long as the limits allow. With location scores, which learn one row per
    position, no sequence of keys may be longer than config.positions; other scores ignore this
@@ -117,8 +119,9 @@ RAPT_API rapt_status rapt_block_write(const rapt_block *block, float *parameters
    and y may be x. At inference, the bits are the same for any number of threads and in any batch.
    While learning, dropout and samples depend on the position of a row in the batch.
 
-   Returns RAPT_BAD_ARGUMENT if there are more rows than the limits allow, a sequence is longer than
-   the positions of a location score, an array is NULL, or parameters is not aligned. */
+   Returns RAPT_BAD_ARGUMENT if there are more rows than the limits allow, if with location scores a
+   sequence of keys is longer than config.positions, if an array is NULL, or if parameters is not
+   aligned. */
 RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *parameters,
                                         const rapt_block_rows *rows, const float *x, float *y,
                                         rapt_message *why);

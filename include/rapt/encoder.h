@@ -14,14 +14,14 @@ extern "C" {
    encoder. Any number of encoders and threads may share the model and the tokenizer.
 
    A text is encoded as the sequence of its tokens. RAPT_TOKEN_END follows them unless the
-   configuration has no_source_end, and RAPT_TOKEN_BEGIN precedes them if the metadata
-   "rapt.source_begin" is "1". The maximum number of tokens is given by the metadata
+   configuration has no_source_end, and RAPT_TOKEN_BEGIN precedes them if the metadata key
+   "rapt.source_begin" is "1". The maximum number of tokens is given by the metadata key
    "rapt.max_tokens", or else by the model's positions; longer texts are cut. */
 typedef struct rapt_encoder rapt_encoder;
 
 /* Whether an embedding is divided by its L2 norm. */
 typedef enum rapt_normalize {
-    RAPT_NORMALIZE_MODEL, /* if the model's metadata "rapt.normalize" is "1" */
+    RAPT_NORMALIZE_MODEL, /* if the model's metadata key "rapt.normalize" is "1" */
     RAPT_NORMALIZE_YES,
     RAPT_NORMALIZE_NO
 } rapt_normalize;

@@ -26,8 +26,8 @@ typedef enum rapt_precision {
    `threads` is the maximum number of threads, see base.h.
 
    Returns RAPT_BAD_ARGUMENT if threads is out of range or the rows of a matrix have more than
-   133,144 elements, RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if the metadata
-   "rapt.scales" are damaged. */
+   133,144 elements, RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if the value of
+   the metadata key "rapt.scales" is damaged. */
 RAPT_API rapt_status rapt_model_quantize(rapt_model *model, int threads, rapt_message *why);
 
 #ifdef __cplusplus

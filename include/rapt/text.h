@@ -80,9 +80,9 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
    their names: <unk>, <pad> or <blank>, <s>, </s>. An empty name is a token without text. The
    caller must free *tokenizer.
 
-   Returns RAPT_BAD_ARGUMENT if two names are equal, a name contains a 0 byte, the names have more
-   than 2^30 bytes in all, or pieces is not a SentencePiece tokenizer. Returns RAPT_NO_MEMORY if an
-   allocation fails. */
+   Returns RAPT_BAD_ARGUMENT if two names that are not empty are equal, a name contains a 0 byte,
+   the names have more than 2^30 bytes in all, or pieces is not a SentencePiece tokenizer. Returns
+   RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, const rapt_text *names,
                                                 int count, const rapt_tokenizer *pieces,
                                                 const rapt_allocator *allocator, rapt_message *why);
@@ -101,7 +101,7 @@ typedef struct rapt_wordpiece_options { /* size-first, see base.h */
    text, such as [MASK], becomes that token. options may be NULL for the defaults. The caller must
    free *tokenizer.
 
-   Returns RAPT_BAD_ARGUMENT if the names lack [UNK] and in the same cases as
+   Returns RAPT_BAD_ARGUMENT if the names lack [UNK], or for any of the reasons listed for
    rapt_tokenizer_create_list. Returns RAPT_BAD_FILE if the library was built without utf8proc, and
    RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_create_wordpiece(rapt_tokenizer **tokenizer,
@@ -114,7 +114,7 @@ RAPT_API rapt_status rapt_tokenizer_create_wordpiece(rapt_tokenizer **tokenizer,
    list uses to split text. They belong to the tokenizer. For other tokenizers the size is 0. */
 RAPT_API rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer);
 
-/* Writes a tokenizer to text [capacity] as a string, the form in which model files contain it:
+/* Writes a tokenizer to text [capacity] as a string, in the form stored in model files:
    printable ASCII without quotes, backslashes or line breaks, terminated by 0. *size receives the
    number of bytes needed, including the 0. text may be NULL to query the size. Returns
    RAPT_BAD_ARGUMENT if capacity is less than *size; then only *size is set. */
@@ -141,8 +141,9 @@ RAPT_API int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer);
 RAPT_API int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int which);
 
 /* Returns the text of a token, which belongs to the tokenizer and has no terminator. The size is 0
-   for special tokens, invalid ids and a NULL tokenizer. The text of a SentencePiece model's unknown
-   token is defined by the model, usually " \xE2\x81\x87 ". */
+   for pad, begin and end tokens, invalid ids and a NULL tokenizer. The unknown token of a
+   SentencePiece model has the text that the model defines, usually " \xE2\x81\x87 ". In a list with
+   a SentencePiece model it has none, and in other lists and WordPiece its text is its name. */
 RAPT_API rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id);
 
 /* Returns the name of a token, which belongs to the tokenizer. It is spelled as in the
@@ -168,16 +169,17 @@ RAPT_API size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t byt
 
    Returns RAPT_BAD_ARGUMENT if capacity is less than *count. Also returns RAPT_BAD_ARGUMENT,
    without setting *count, if text for SentencePiece has more than 2^30 bytes, or if a word is
-   missing from a list that has no unknown token. */
+   missing from a list that has no unknown token. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text,
                                            int32_t *ids, size_t *ends, size_t capacity,
                                            size_t *count, rapt_message *why);
 
 /* Decodes ids [count] into bytes [capacity]. *size receives the number of bytes needed; at most
-   capacity are written, without a terminator. Special tokens have no bytes. Decoding allocates
-   memory only if a SentencePiece model has rules for its output (denormalizer_spec). Returns
-   RAPT_BAD_ARGUMENT if capacity is less than *size, or if an id is outside the vocabulary, in which
-   case nothing is written. */
+   capacity are written, without a terminator. Special tokens become the text that
+   rapt_tokenizer_token returns for them. Decoding allocates memory only if a SentencePiece model
+   has rules for its output (denormalizer_spec). Returns RAPT_BAD_ARGUMENT if capacity is less than
+   *size, or if an id is outside the vocabulary, in which case nothing is written. Returns
+   RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t *ids,
                                            size_t count, char *bytes, size_t capacity, size_t *size,
                                            rapt_message *why);
@@ -185,8 +187,8 @@ RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, cons
 /* Normalization of text before tokenization. */
 typedef enum rapt_preprocess {
     RAPT_PREPROCESS_NONE, /* text stays unchanged */
-    RAPT_PREPROCESS_OPUS  /* as OPUS-MT's scripts do before SentencePiece: full-width and
-                             typographic punctuation and digits become ASCII, control characters
+    RAPT_PREPROCESS_OPUS  /* as OPUS-MT's scripts do before SentencePiece: the typographic and
+                             full-width characters that they list become ASCII, control characters
                              become spaces, runs of spaces become one, and spaces at both ends are
                              removed */
 } rapt_preprocess;

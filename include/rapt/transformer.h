@@ -123,7 +123,8 @@ typedef struct rapt_config { /* size-first, see base.h */
     rapt_tie tie;               /* which embeddings and output matrix share parameters */
     int output_bias;            /* 1: the logits have a bias */
     int plain_embedding;        /* 1: embeddings are not multiplied by sqrt(width) */
-    float norm_epsilon;         /* added to the variance in norms, 0 to below 1; 0 means 1e-5 */
+    float norm_epsilon;         /* added to the variance in norms, at least 0 and below 1; 0 means
+                                   1e-5 */
 
     rapt_locality self_locality;      /* which keys self-attention can see */
     rapt_locality cross_locality;     /* which keys cross-attention can see */
@@ -178,8 +179,8 @@ typedef struct rapt_config { /* size-first, see base.h */
     int token_types;     /* types of source tokens, each with a learned vector, 0 to 2^4. The id of
                             token t of type k is t + k source_vocab (Devlin et al. 2019). 0 means
                             no types */
-    int pooler; /* 1: pooled rows pass a dense layer with tanh before the output matrix (Devlin
-                   et al. 2019); rapt_embed ignores it */
+    int pooler; /* 1: pooled rows pass through a dense layer with tanh before the output matrix
+                   (Devlin et al. 2019); rapt_embed ignores it */
     int alignment_heads; /* number of heads of alignment_layer, starting with the first, whose mean
                             gives the alignment, 0 to 2^16; 0 means 1 */
     int reserved[1];     /* must be 0 */
@@ -197,7 +198,7 @@ typedef enum rapt_field_type {
 typedef struct rapt_config_field {
     const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
     rapt_field_type type; /* type of the member */
-    size_t offset;        /* offset of the member in rapt_config; it has 4 bytes */
+    size_t offset;        /* offset of the member in rapt_config; every member is 4 bytes long */
     double min, max;      /* smallest value; largest value (all types have both) */
     double zero;          /* the value that 0 stands for if it is a constant, else 0 */
     const char *(*word)(
@@ -205,8 +206,7 @@ typedef struct rapt_config_field {
                        value is unknown. For other types, the pointer itself is NULL */
     const char *meaning; /* a one-line description in English */
 } rapt_config_field;
-/* Returns a field by its index in rapt_config, or NULL if the index is out of range. The field is
-   static. */
+/* Returns a static field by its index in rapt_config, or NULL if the index is out of range. */
 RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 
 /* Fills in *config, whose size must be set, with a preset: "tiny" (4+4 layers, width 128), "small"
@@ -240,14 +240,14 @@ RAPT_API void rapt_model_free(rapt_model *model);
 RAPT_API const rapt_config *rapt_model_config(const rapt_model *model);
 /* Returns the number of learned parameters (floats); 0 for NULL. */
 RAPT_API size_t rapt_model_parameters(const rapt_model *model);
-/* Returns the number of bytes of memory that the model holds, including those of a mapped file; 0
-   for NULL. */
+/* Returns the number of bytes that the model holds, including a mapped file; 0 for NULL. */
 RAPT_API size_t rapt_model_bytes(const rapt_model *model);
 
-/* A key and its value in a model file, both UTF-8 and terminated by 0. The library writes
-   "rapt.config", "rapt.layout" and "rapt.trainer" itself. The tokenizers of translators are stored
-   under "rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer". All other keys
-   are free for the caller. This struct will not grow. */
+/* A key and its value in a model file, both UTF-8 and terminated by 0. Keys that begin with "rapt."
+   belong to the library, all others to the caller. The library writes "rapt.config", "rapt.layout"
+   and "rapt.trainer" itself and refuses them from a caller. Its other keys hold tokenizers
+   ("rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer") and settings (see
+   translator.h, encoder.h). Saving does not check their values. This struct will not grow. */
 typedef struct rapt_metadata {
     const char *key;   /* unique in its file */
     const char *value; /* any text */
@@ -274,15 +274,15 @@ typedef struct rapt_save_options { /* size-first, see base.h */
    A packed file of any size opens in milliseconds, because it is mapped instead of read. All
    processes that open the file share its memory. It is a safetensors file in which a matrix is
    [panels][columns][16]: element [p][c][i] is row 16 p + i, column c. Other parameters are padded
-   to multiples of 16 floats. The metadata "rapt.layout" identifies a packed file. */
+   to multiples of 16 floats. The metadata key "rapt.layout" identifies a packed file. */
 RAPT_API rapt_status rapt_model_save_with(const rapt_model *model, const char *path,
                                           const rapt_save_options *options,
                                           const rapt_metadata *metadata, int count,
                                           rapt_message *why);
 /* Loads a model from a file written by rapt_model_save or a checkpoint written by
-   rapt_trainer_save, version 0.2 or later. The caller must free *model. Returns RAPT_NO_FILE if the
-   file cannot be read, RAPT_BAD_FILE if it is damaged or a parameter is infinite or NaN, and
-   RAPT_NO_MEMORY if an allocation fails. */
+   rapt_trainer_save of version 0.2 or later of the library. The caller must free *model. Returns
+   RAPT_NO_FILE if the file cannot be read, RAPT_BAD_FILE if it is damaged or a parameter is
+   infinite or NaN, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 /* Options of rapt_model_load_with. */
@@ -308,8 +308,7 @@ RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
 
-/* Reads all parameters and returns RAPT_NOT_FINITE if one of them is infinite or NaN; *why names
-   it. */
+/* Reads all parameters. Returns RAPT_NOT_FINITE if one is infinite or NaN; *why names it. */
 RAPT_API rapt_status rapt_model_check(const rapt_model *model, rapt_message *why);
 
 /* Loads a model as rapt_model_load_with does, from a file in memory: bytes [size], which are
@@ -317,8 +316,7 @@ RAPT_API rapt_status rapt_model_check(const rapt_model *model, rapt_message *why
 RAPT_API rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t size,
                                             const rapt_load_options *options,
                                             const rapt_allocator *allocator, rapt_message *why);
-/* Loads a model as rapt_model_load_with does, from a file that the caller reads through `reader`.
- */
+/* Loads a model as rapt_model_load_with does, from a file that is read through `reader`. */
 RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
@@ -362,10 +360,10 @@ RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *
                                      rapt_message *why);
 /* Copies the quantization scales of a parameter to scales [rows] and alphas [rows], if the model
    was imported from a quantized file. A value is q (1 / scale), where |q| is at most 127 or 32767.
-   alphas are the factors by which the original engine multiplies the input rows of the matrix, if
-   the file has them (Bergamot). Unknown values are 0, and either array may be NULL. The scales are
-   stored in the metadata "rapt.scales"; training does not change them. Returns RAPT_BAD_ARGUMENT if
-   the index is out of range, and RAPT_BAD_FILE if the metadata are damaged. */
+   alphas are the scales with which the original engine quantizes the rows that it multiplies by the
+   matrix, if the file has them (Bergamot). Unknown values are 0, and either array may be NULL. The
+   scales are stored under the metadata key "rapt.scales"; training does not change them. Returns
+   RAPT_BAD_ARGUMENT if the index is out of range, and RAPT_BAD_FILE if the metadata are damaged. */
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
                                        float *alphas, rapt_message *why);
 /* Copies data [rows][columns] into a parameter. No session or trainer may use the model at the same
@@ -441,7 +439,7 @@ RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *sourc
    [source tokens][target_vocab], or [source sequences][target_vocab] if the configuration pools. It
    belongs to the session and is valid until the session's next call. With pooling, the logits of an
    empty sequence are the output bias. Errors are the same as for rapt_encode. Also returns
-   RAPT_BAD_ARGUMENT for other kinds of models. */
+   RAPT_BAD_ARGUMENT for other kinds of models, and if target_vocab is 0. */
 RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *source,
                                    const float **logits, rapt_message *why);
 /* Computes one vector per source sequence: encodes the source and pools the encoder's output.
@@ -454,8 +452,9 @@ RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source
 /* Appends tokens to the batch * beams targets of the last rapt_encode. A target may get no tokens.
    The result *logits is [tokens][target_vocab]. It belongs to the session and is valid until the
    session's next call. A call with n tokens gives the same bits as n calls with one token each.
-   Errors are the same as for rapt_encode. Also returns RAPT_BAD_ARGUMENT if rapt_encode has not
-   been called. */
+   Errors are the same as for rapt_encode. Also returns RAPT_BAD_ARGUMENT if the model has no
+   decoder, or if rapt_encode has not been called since the last rapt_generate or
+   rapt_score_targets, or not at all. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 /* Reorders targets, as a beam search does: the new target i continues the old target parents[i],
@@ -488,9 +487,10 @@ typedef enum rapt_weights {
    layers or heads. weights is [queries][keys], each row as long as its own sequence. The weights
    are recomputed from queries and keys in the session, and have the same bits as those from
    rapt_attention_weights. This costs one product of queries and keys per layer and head;
-   location-aware scores also recompute the rows of the last call. Returns RAPT_BAD_ARGUMENT if
-   self-attention is requested but limits.self_weights is 0, or if the model has no such attention,
-   layer or head. */
+   with location-aware scores, the weights of all rows of the last call are also recomputed. Returns
+   RAPT_BAD_ARGUMENT if self-attention is requested but limits.self_weights is 0, if the model has
+   no such attention, layer or head, or if targets have been reordered since the last rapt_decode
+   and its weights are requested. */
 RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,
                                           int head, float *weights, rapt_message *why);
 

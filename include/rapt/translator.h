@@ -20,7 +20,7 @@ extern "C" {
    RAPT_TOKEN_END. The search rules determine which tokens a target cannot contain: the pad and
    begin tokens, and with MARIAN also the unknown token. With CT2 none of these is excluded, but at
    least one token must precede the end. Tokens without a name are always excluded, and so are the
-   ids in the model's metadata "rapt.suppressed", which are separated by spaces. The option
+   ids under the model's metadata key "rapt.suppressed", which are separated by spaces. The option
    max_length_factor and the model's positions limit the length of a target.
 
    A model file stores tokenizers in its metadata, as strings written by rapt_tokenizer_write:
@@ -44,8 +44,8 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
        default of the search rules:
 
            RAPT    2 per source token plus 16
-           MARIAN  the model's metadata "rapt.max_length_factor", or 3 if it is missing
-           HF      the metadata "rapt.max_length" in all, or 511 if it is missing
+           MARIAN  the model's metadata key "rapt.max_length_factor", or 3 if it is missing
+           HF      the metadata key "rapt.max_length" in all, or 511 if it is missing
            CT2     256 in all */
     float max_length_factor;
     rapt_precision precision; /* precision of the model that rapt_translator_load opens */
@@ -53,8 +53,8 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
 
 /* Sets *options, which has `size` bytes, to the settings with which the model's original project
    would decode. beams, length_penalty, min_length and no_repeat_ngram come from the metadata
-   "rapt.beams" and so on, in which rapt_model_import stores the settings of a folder. All other
-   options become 0. If model is NULL, all options become 0. */
+   keys "rapt.beams" and so on, under which rapt_model_import stores the settings of a folder. All
+   other options become 0. If model is NULL, all options become 0. */
 RAPT_API void rapt_translator_options_default(rapt_translator_options *options, size_t size,
                                               const rapt_model *model);
 

@@ -14,7 +14,7 @@ struct soak {
     uint64_t hash; /* of all results of the round */
 };
 
-/* Draws a number from 0 to below - 1. */
+/* Draws a number from 0 to `below` - 1. */
 static inline int soak_draw(struct soak *k, int below)
 {
     return (int)(small_random(k->seed, k->drawn++) % (uint64_t)below);

@@ -37,7 +37,7 @@ def range_said(form, low, high):
     """Returns what the comment of a field must contain about its range."""
     if form == "INT":
         return f"{low} to {high.replace('1 << ', '2^')}"
-    return {"FLAG": "1: ", "FLOAT": "0 or more" if "p127" in high else "0 to below 1", "ENUM": ""}[form]
+    return {"FLAG": "1: ", "FLOAT": "0 or more" if "p127" in high else "at least 0 and below 1", "ENUM": ""}[form]
 
 
 def config_differences(header, table):
