@@ -32,7 +32,7 @@ rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why);
 /* The name of a matrix, followed by this suffix, is the name of its alpha: the scale with which the
    rows multiplied by the matrix are quantized. */
 #define MARIAN_ALPHA "_QuantMultA"
-/* Prefix of the names of items that are texts, not tensors. */
+/* Prefix of the names of items that are strings, not tensors. */
 #define MARIAN_SPECIAL "special:"
 
 #endif

@@ -1,4 +1,4 @@
-/* marian_read.c - reads a Marian model.bin into entries and its texts into metadata.
+/* marian_read.c - reads a Marian model.bin into entries and its strings into metadata.
 
        u64 version = 1; u64 items
        each: u64 bytes of its name including the 0, u64 type, u64 rank, u64 bytes

@@ -1,12 +1,12 @@
-/* npz.c - reads an npz file, a zip file of arrays name.npy, into entries. Marian's texts become
-   metadata.
+/* npz.c - reads an npz file, a zip file whose members are arrays called NAME.npy, into entries.
+   Marian's strings become metadata.
 
        "\x93NUMPY", u8 major, u8 minor, u16 (major 1) or u32 (2, 3) length, header of that length:
        {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, blanks, newline
-       the elements: of either byte order, row by row or (Fortran) column by column
+       the elements: in either byte order, row by row or (Fortran) column by column
 
    descr consists of the byte order (<, > or, if it does not matter, |), a letter for the kind, and
-   the size of an element. Texts are arrays of bytes, or one element of kind S or V.
+   the size of an element. Strings are arrays of bytes, or one element of kind S or V.
 
    Source: numpy.lib.format, "Format Version 1.0" to "3.0"; the array interface, "typestr". */
 #include "cursor.h"
@@ -32,7 +32,7 @@ static const struct {
 struct npy_reading {
     struct tensor_file *file;
     struct tensor_entry *entry;
-    bool special;     /* one of Marian's texts, not a parameter */
+    bool special;     /* one of Marian's strings, not a parameter */
     size_t text_size; /* size of an element of kind S or V; 0 for other kinds */
     bool fortran;
     char text[HEADER_MAX + 1];
@@ -162,7 +162,7 @@ static rapt_status parse(struct npy_reading *r)
     return *r->at ? bad_array(r, "has a header that continues after the dictionary") : RAPT_OK;
 }
 
-/* Turns a string stored as a single element into one dimension of bytes. */
+/* Turns a string stored as a single element into a one-dimensional array of bytes. */
 static rapt_status spread_text(struct npy_reading *r)
 {
     struct tensor_entry *entry = r->entry;

@@ -161,7 +161,7 @@ static rapt_status push_global(struct pickle_reading *r)
     return status == RAPT_OK ? push_known(r, &module, &name) : status;
 }
 
-/* Pushes a global named by two texts on the stack. */
+/* Pushes a global named by two strings on the stack. */
 static rapt_status push_stack_global(struct pickle_reading *r)
 {
     struct pickle_value module = {0}, name = {0};

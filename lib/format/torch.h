@@ -1,5 +1,5 @@
-/* torch.h - declarations shared by the readers of both forms of torch.save, which differ in where
-   the bytes of a storage are. */
+/* torch.h - declarations shared by the readers of the two file formats of torch.save, which differ
+   in where they keep the bytes of a storage. */
 #ifndef RAPT_LIB_FORMAT_TORCH_H
 #define RAPT_LIB_FORMAT_TORCH_H
 
@@ -8,8 +8,8 @@
 #include "tensors.h"
 
 struct torch_reading;
-/* Finds the bytes of a storage and checks their number. Stores the part in entry->part, and the
-   offset in the part in *begin. */
+/* Finds the bytes of a storage and checks how many there are. Sets entry->part to the number of the
+   file part that contains them, and *begin to their offset within it. */
 typedef rapt_status torch_find_fn(struct torch_reading *r, const struct pickle_value *storage,
                                   const struct dtype *dtype, struct tensor_entry *entry,
                                   uint64_t *begin);
@@ -23,7 +23,7 @@ struct torch_reading {
 
 struct torch_reading rapt__torch_reading(struct tensor_file *file, torch_find_fn *find, void *form,
                                          rapt_message *why);
-/* Adds the tensors of the state dict, which is the result of the pickle or its item "model",
+/* Adds the tensors of the state dict, which is the unpickled object itself or its item "model",
    "state_dict" or "model_state_dict". `size` is the size of the pickle in bytes. */
 rapt_status rapt__torch_add(struct torch_reading *r, size_t size);
 /* Fails with RAPT_BAD_FILE and the message "file: tensor "name" what". */

@@ -1,11 +1,11 @@
-/* yaml.c - reads the keys, scalars and lists of a YAML text and sorts them.
+/* yaml.c - reads the keys, scalars and lists of a YAML document and sorts them.
 
        key: scalar            key:                key: [scalar, scalar]
                                 - scalar
                                 - scalar
 
    A line is blank, a comment, ---, a key, or an element of the last key's list; "..." ends the
-   text. Source: the files that yaml-cpp's emitter writes for Marian; YAML 1.2.2. */
+   document. Source: the files that yaml-cpp's emitter writes for Marian; YAML 1.2.2. */
 #include "format/yaml.h"
 
 #include "base/base.h"

@@ -1,4 +1,4 @@
-/* compose.c - builds the small files of an export: growing texts and JSON strings. */
+/* compose.c - builds the small files of an export: growing strings and JSON strings. */
 #include "import/export.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
 /* ct2_names.c - CTranslate2's names of parameters and attributes, shared by import and export. Its
-   weights have the same layout as ours: [out][in], with queries, keys and values in one matrix.
+   weights have the same layout as ours: [out][in], with queries, keys and values of self-attention
+   in one matrix, and keys and values of cross-attention in another.
    Source: CTranslate2 4.8: transformer_spec.py, attention_spec.py, src/layers/transformer.cc. */
 #include "import/ct2.h"
 

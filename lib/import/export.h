@@ -85,7 +85,7 @@ rapt_status rapt__export_scales(struct exporting *e);
 
 /* ---- files ---- */
 
-struct composer { /* a growing text */
+struct composer { /* a growing string */
     rapt_allocator allocator;
     char *text; /* [size] */
     size_t size, capacity;
@@ -94,7 +94,7 @@ struct composer { /* a growing text */
 void rapt__compose(struct composer *c, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 2, 3)));               /* appends at most 1000 bytes */
 void rapt__compose_string(struct composer *c, rapt_text text); /* appends UTF-8 as a JSON string */
-/* Writes the text to a file of the folder, and frees the text. */
+/* Writes the string to a file of the folder, and frees it. */
 rapt_status rapt__compose_write(const struct exporting *e, struct composer *c, const char *name);
 rapt_status rapt__export_file(const struct exporting *e, const char *name, const void *data,
                               size_t size);

@@ -121,7 +121,7 @@ struct import_settings {
    failure there is nothing to free. */
 rapt_status rapt__import_settings(struct import *i, const char *name, struct import_settings *s);
 void rapt__import_settings_free(struct import *i, struct import_settings *s);
-/* Returns the text of a setting, or NULL if it is missing, null, a list or an object. */
+/* Returns a setting as a string, or NULL if it is missing, null, a list or an object. */
 const char *rapt__import_setting(const struct import_settings *s, const char *key);
 /* Reads an integer that is not negative. If the key is missing, the value is `otherwise`. Returns
    RAPT_BAD_FILE if the value is anything else. */
@@ -137,7 +137,7 @@ rapt_status rapt__import_flag(struct import *i, const struct import_settings *s,
 /* Reads a finite number. If the key is missing, the value is `otherwise`. */
 rapt_status rapt__import_float(struct import *i, const struct import_settings *s, const char *key,
                                float otherwise, float *value);
-/* Returns the text of a setting that is a list of one string, or NULL if it is anything else. */
+/* Returns the string of a setting that is a list of one string, or NULL if it is anything else. */
 const char *rapt__import_only(const struct import_settings *s, const char *key);
 
 /* Returns the tokens in a list of tokens or of lists of one token. *count is 0 if the key is

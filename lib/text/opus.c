@@ -1,6 +1,6 @@
 /* opus.c - normalizes text as OPUS-MT's scripts (preprocess-spm.sh, derived from Moses) do before
-   SentencePiece. Full-width and typographic punctuation and digits become ASCII, control characters
-   become spaces, runs of spaces become one space, and outer spaces are removed.
+   SentencePiece. The characters in `replacements` become ASCII, control characters become spaces,
+   runs of spaces become one space, and outer spaces are removed.
 
    The results are those of the scripts even where they are odd: full-width U+FF11 becomes a
    quotation mark, and U+3002 a full stop and a space. The characters that the scripts delete last

@@ -1,5 +1,5 @@
-/* read.c - opens regular files, maps them and reads them at an offset. As on other systems, a file
-   may be replaced or removed while it is open. */
+/* read.c - opens regular files, maps them and reads them at an offset. The share mode lets others
+   write, rename and delete a file while it is open. */
 #include "format/windows/system.h"
 
 #include <errno.h>

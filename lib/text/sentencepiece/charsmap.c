@@ -2,15 +2,15 @@
 
        size of the trie in bytes as u32 little-endian, trie, 0-terminated replacements
 
-   The trie is a double array of Darts-clone with units as little-endian u32. A unit at p with bit
-   31 set is a value, an offset into the replacements. Otherwise bits 0..7 are a label, bit 8 says
-   that a key ends here (its value is the unit at the base), and bits 9..30 are an offset. The base
-   is p ^ offset, and the child for byte c is the unit at base ^ c, provided that it has the label
-   c.
+   The trie is a Darts-clone double array whose units are little-endian u32. A unit at p with bit 31
+   set is a value, an offset into the replacements. Otherwise bits 0..7 are a label, bit 8 says that
+   a key ends here (its value is the unit at the base), and bits 10..30 are an offset, which is
+   shifted left by 8 if bit 9 is set. The base is p ^ offset, and the child for byte c is the unit
+   at base ^ c, provided that it has the label c.
 
    After creation no search can leave the map: every base, with all 256 children, is in the array;
-   every value is within the replacements; and no unit can be reached from itself, so that a search
-   takes at most as many steps as there are units. */
+   every value is within the replacements; and no unit that is reachable from the root can be
+   reached from itself, so that a search takes at most as many steps as there are units. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -53,8 +53,9 @@ struct visit {      /* indexed by base */
     enum { NEW, OPEN, DONE } state;
 };
 
-/* Returns true if no base can be reached from itself. Searches depth first from the root: `below`
-   holds the path back to the root, and next[p] is the child after p. */
+/* Returns true if no base that is reachable from the root can be reached from itself. Searches
+   depth first from the root: `below` holds the path back to the root, and next[p] is the child
+   after p. */
 static bool acyclic(const struct charsmap *map, struct visit *visits, uint32_t *next)
 {
     for (size_t p = 0; p < map->count; p++)

@@ -220,7 +220,7 @@ void rapt__spm_characters(struct spm_output *out);
 size_t rapt__spm_character(const struct spm *spm, const char *text, size_t size, bool *user);
 
 /* Returns the length of the UTF-8 character that begins with this byte, or 1 for a continuation
-   byte. */
+   byte. Like SentencePiece, returns 4 for 0xF8 to 0xFF, which begin no character. */
 static inline size_t rapt__spm_length(char byte)
 {
     unsigned lead = (unsigned char)byte;
