@@ -226,9 +226,10 @@ static rapt_status take_start(struct ct2_reading *r)
     unsigned revision = 1;
     r->version = (unsigned)rapt__cursor_number(c, 4, "the version");
     if (c->status == RAPT_OK && (r->version < 1 || r->version > VERSION_MAX))
-        return rapt__fail(r->why, RAPT_BAD_FILE,
-                          "%s: version %u of CTranslate2's model.bin is not supported; 1 to %d are",
-                          r->file->main.source.label.text, r->version, VERSION_MAX);
+        return rapt__fail(
+            r->why, RAPT_BAD_FILE,
+            "%s: version %u of CTranslate2's model.bin is not supported; versions 1 to %d are",
+            r->file->main.source.label.text, r->version, VERSION_MAX);
     if (r->version >= 2) {
         spec = take_string(r, "the name of the specification");
         revision = (unsigned)rapt__cursor_number(c, 4, "the revision");

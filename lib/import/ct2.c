@@ -325,7 +325,7 @@ static rapt_status read_vocabularies(struct import *i)
     bool shared = rapt__import_has(i, "shared_vocabulary.json") ||
                   rapt__import_has(i, "shared_vocabulary.txt");
     if (shared && c->source_vocab != c->target_vocab)
-        return rapt__import_bad(i, "it has one shared vocabulary, but tables of %d and %d rows",
+        return rapt__import_bad(i, "the vocabulary is shared, but the tables have %d and %d rows",
                                 c->source_vocab, c->target_vocab);
     const char *source = shared ? "shared_vocabulary" : "source_vocabulary";
     const char *target = shared ? "shared_vocabulary" : "target_vocabulary";

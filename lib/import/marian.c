@@ -18,7 +18,8 @@ enum { POSITIONS = 1024 }; /* size of our table of sinusoids; Marian has no limi
     {                                                                                              \
         ours, theirs, part, parts, IMPORT_OPTIONAL                                                 \
     }
-/* Names of a norm: `after` its sublayer or `before` it. */
+/* The tensors of a norm. The prefix of their names is `after` if the norm follows its sublayer, and
+   `before` if it precedes it. */
 #define NORMS(ours, after, before)                                                                 \
     {ours ".weight", after "_ln_scale", 0, 1, 0},                                                  \
         {ours ".weight", before "_ln_scale_pre", 0, 1, 0},                                         \
@@ -75,8 +76,8 @@ const int rapt__marian_row_count = sizeof rapt__marian_rows / sizeof *rapt__mari
 
 /* ---- the configuration ---- */
 
-/* Options of the architecture, with the values that are supported. All other options concern
-   training and search. */
+/* Options that are supported only with these values. The functions below read the options on which
+   the configuration depends. All others are ignored. */
 static const struct {
     const char *key, *good, *too; /* `too` is a second supported value, or NULL */
 } options[] = {
@@ -285,7 +286,7 @@ static rapt_status read_settings(struct import *i)
 {
     struct yaml *y;
     const char *text = rapt__tensors_metadata(i->file, "special:model.yml");
-    if (!text) return rapt__import_bad(i, "it has no special:model.yml");
+    if (!text) return rapt__import_bad(i, "special:model.yml is missing");
     rapt_status status =
         rapt__yaml_open(&y, text, strlen(text), "special:model.yml", &i->allocator, i->why);
     if (status) return status;
@@ -298,7 +299,7 @@ static rapt_status read_settings(struct import *i)
 }
 
 /* Marks the alphas as used, since they have been attached to their tensors. The alpha "none", which
-   belongs to the output layer with a shortlist, is kept under this name. */
+   applies to the output layer when a shortlist is used, keeps this name. */
 static rapt_status take_alphas(struct import *i)
 {
     static const char suffix[] = "_QuantMultA", none[] = "none_QuantMultA";

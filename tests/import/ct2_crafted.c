@@ -228,7 +228,7 @@ static void test_side_files(void **state)
     assert_int_equal(rapt_model_import(&read, folder, NULL, &why), RAPT_NO_FILE);
     assert_non_null(strstr(why.text, "target_vocabulary.txt"));
     folder_text(folder, "shared_vocabulary.json", "[]");
-    folder_refused(folder, "one shared vocabulary, but tables of 9 and 7 rows");
+    folder_refused(folder, "the vocabulary is shared, but the tables have 9 and 7 rows");
     folder_remove(folder, files, COUNT(files));
     folder_make(folder, "ct2-side");
     folder_refused(folder, "model.bin");

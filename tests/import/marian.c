@@ -70,7 +70,7 @@ static void test_refusals(void **state)
     write_folder(folder, model, F32, NULL, "Wemb");
     folder_refused(folder, "tensor Wemb is missing");
     write_folder(folder, model, F32, NULL, "special:model.yml");
-    folder_refused(folder, "it has no special:model.yml");
+    folder_refused(folder, "special:model.yml is missing");
     write_folder(folder, model, F32, NULL, NULL);
     folder_text(folder, "source.bpe", "#version: 0.2\na b\n");
     folder_refused(folder, "source.bpe: byte-pair codes of subword-nmt are not supported");

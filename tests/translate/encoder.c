@@ -266,7 +266,7 @@ static void test_encoder_refusals(void **state)
     rapt_encoder *e = opened(path, NULL);
     const rapt_text text = {"a", 1}, none = {NULL, 2};
     assert_int_equal(rapt_encoder_classify(e, &text, NULL, 1, out, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "it has no output"));
+    assert_non_null(strstr(why.text, "it has no output matrix"));
     assert_int_equal(rapt_encoder_embed(e, &none, 1, out, &why), RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "texts[0].bytes is NULL"));
     rapt_encoder_free(e);
