@@ -73,10 +73,10 @@ static rapt_status inverse(const struct tensor_file *file, const struct tensor_e
     }
     float scale = window->scales[index - window->first];
     *factor = 1.0f / scale;
-    if (scale > 0 && isfinite(*factor)) return RAPT_OK;
+    if (scale > 0 && isfinite(scale) && isfinite(*factor)) return RAPT_OK;
     return rapt__fail(
         why, RAPT_BAD_FILE,
-        "%s: tensor \"%s\": scale %zu is %g; it must be positive, with a finite inverse",
+        "%s: tensor \"%s\": scale %zu is %g; it and its inverse must be positive and finite",
         file->main.source.label.text, rapt__shown(entry->name).text, index, (double)scale);
 }
 

@@ -210,7 +210,7 @@ static void test_scales(void **state)
     }
 
     /* a bad scale is detected when it is used */
-    static const float wrong[] = {0, -1, 1e-45f, NAN};
+    static const float wrong[] = {0, -1, 1e-45f, INFINITY, NAN};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct bytes b = make(6);
         struct tensor_file *file = NULL;
