@@ -54,10 +54,11 @@ static rapt_status bad_variable(const struct ct2_reading *r, const struct tensor
    reason. */
 static const char *take_string(struct ct2_reading *r, const char *what)
 {
+    static const char no_end[] = "a string has no terminating 0";
     struct cursor *c = &r->cursor;
     size_t size = (size_t)rapt__cursor_number(c, 2, what);
     if (!rapt__cursor_has(c, size, what)) return NULL;
-    if (size == 0) return rapt__cursor_fail(c, "a string has no terminating 0"), NULL;
+    if (size == 0) return rapt__cursor_fail(c, no_end), NULL;
     char *text = rapt__pool_take(&r->file->pool, size, &r->file->allocator);
     if (!text) {
         c->status = rapt__tensors_no_memory(r->file, r->why);
@@ -65,7 +66,8 @@ static const char *take_string(struct ct2_reading *r, const char *what)
     }
     rapt__cursor_bytes(c, text, size, what);
     if (c->status != RAPT_OK) return NULL;
-    if (text[size - 1] || strlen(text) != size - 1)
+    if (text[size - 1]) return rapt__cursor_fail(c, no_end), NULL;
+    if (strlen(text) != size - 1)
         return rapt__cursor_fail(c, "a string contains a 0 before its end"), NULL;
     if (!rapt__is_utf8(text)) return rapt__cursor_fail(c, "a string is not UTF-8"), NULL;
     return text;
@@ -259,6 +261,7 @@ rapt_status rapt__ct2_read(struct tensor_file *file, rapt_message *why)
     if (status == RAPT_OK) status = attach_all(&r);
     if (status == RAPT_OK && r.version >= 3) status = take_aliases(&r);
     if (status == RAPT_OK && rapt__cursor_left(c) > 0)
-        status = rapt__cursor_fail(c, "there are bytes after the last variable");
+        status = rapt__cursor_fail(c, r.version >= 3 ? "there are bytes after the last alias"
+                                                     : "there are bytes after the last variable");
     return status == RAPT_OK ? rapt__tensors_sort(file, why) : status;
 }

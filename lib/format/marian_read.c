@@ -39,14 +39,16 @@ static rapt_status bad_item(const struct marian_reading *r, const struct tensor_
 /* Reads a name of `size` bytes including its 0 into the file's pool. */
 static rapt_status take_name(struct marian_reading *r, uint64_t size, const char **name)
 {
+    static const char no_end[] = "a name has no terminating 0";
     struct cursor *c = &r->names;
-    if (size == 0) return rapt__cursor_fail(c, "a name has no terminating 0");
+    if (size == 0) return rapt__cursor_fail(c, no_end);
     if (!rapt__cursor_has(c, size, "a name")) return c->status;
     char *text = rapt__pool_take(&r->file->pool, (size_t)size, &r->file->allocator);
     if (!text) return rapt__tensors_no_memory(r->file, r->why);
     rapt__cursor_bytes(c, text, (size_t)size, "a name");
     if (c->status != RAPT_OK) return c->status;
-    if (text[size - 1] || strlen(text) != size - 1 || !rapt__is_utf8(text))
+    if (text[size - 1]) return rapt__cursor_fail(c, no_end);
+    if (strlen(text) != size - 1 || !rapt__is_utf8(text))
         return rapt__cursor_fail(c, "a name is not UTF-8 or contains a 0 before its end");
     *name = strncmp(text, "F0::", 4) == 0 ? text + 4 : text;
     return RAPT_OK;

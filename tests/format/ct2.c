@@ -113,7 +113,8 @@ static void test_versions(void **state)
         assert_true(damage_bytes(&made, 5000) > 100); /* values are not checked */
         fail_allocations(&made, 4);
         put_number(&made, 0, 1);
-        refuse(&made, "there are bytes after");
+        refuse(&made, version >= 3 ? "there are bytes after the last alias"
+                                   : "there are bytes after the last variable");
         free(made.data);
     }
 }
@@ -160,6 +161,34 @@ static void test_refused(void **state)
             refuse(&b, rows[i].reason);
         else
             assert_int_equal(try_any(b.data, b.size, NULL), RAPT_OK);
+        free(b.data);
+    }
+}
+
+/* Strings whose bytes do not end with their only 0. */
+static void test_strings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        unsigned size;
+        const char *reason;
+    } rows[] = {
+        {"", 0, "a string has no terminating 0"},
+        {"abcd", 4, "a string has no terminating 0"},
+        {"a\0cd", 4, "a string has no terminating 0"},
+        {"a\0c", 4, "a string contains a 0 before its end"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bytes b = {NULL, 0};
+        put_number(&b, 6, 4);
+        put_string(&b, "TransformerSpec");
+        put_number(&b, 1, 4);
+        put_number(&b, 1, 4);
+        put_number(&b, rows[i].size, 2);
+        put_bytes(&b, rows[i].bytes, rows[i].size);
+        put_zeros(&b, 20);
+        refuse(&b, rows[i].reason);
         free(b.data);
     }
 }
@@ -314,9 +343,8 @@ static void test_real(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_scales),
+        cmocka_unit_test(test_versions), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_strings),  cmocka_unit_test(test_scales),
         cmocka_unit_test(test_real),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

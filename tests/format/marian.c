@@ -171,7 +171,7 @@ static void test_numbers(void **state)
         {8, UINT64_MAX, "the number of tensors exceeds the size of the file"},
         {8, 2, ""},
         {16, 0, "a name has no terminating 0"},
-        {16, 1, ""},
+        {16, 1, "a name has no terminating 0"},
         {16, UINT64_MAX, "names or shapes are longer"},
         {32, 9, ""},
         {32, UINT64_MAX, "names or shapes are longer"},
