@@ -20,13 +20,12 @@ static bool is_zero(const unsigned char *bytes, size_t count)
 rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, const char *name,
                               rapt_message *why)
 {
-    if (!given) return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", name);
+    rapt_status status = rapt__struct_check(given, name, why);
+    if (status) return status;
     size_t size;
     memcpy(&size, given, sizeof size);
-    if (size < sizeof size)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: set size to sizeof(%s)", name, name);
     size_t known = rapt__min_size(size, own_size);
-    if (size > STRUCT_SIZE_MAX || !is_zero((const unsigned char *)given + known, size - known))
+    if (!is_zero((const unsigned char *)given + known, size - known))
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
             "%s: size is %zu, but this library knows only %zu bytes: the rest must be 0", name,

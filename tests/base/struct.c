@@ -70,6 +70,7 @@ static void not_set(void **state)
     assert_int_equal(read(&own, &zero, &why), RAPT_BAD_ARGUMENT);
     assert_string_equal(why.text, "rapt_second: set size to sizeof(rapt_second)");
     assert_int_equal(read(&own, &garbage, &why), RAPT_BAD_ARGUMENT); /* and reads nothing there */
+    assert_string_equal(why.text, "rapt_second: set size to sizeof(rapt_second)");
 }
 
 static void results(void **state)
