@@ -212,13 +212,15 @@ rapt_status rapt__import_hf(struct import *i)
     rapt_status status = rapt__import_settings(i, "config.json", &s);
     if (status) return status;
     const char *type = rapt__import_setting(&s, "model_type");
-    if (type && strcmp(type, "marian") == 0)
+    if (!type)
+        status = rapt__import_bad(i, "config.json: model_type is missing or not a string");
+    else if (strcmp(type, "marian") == 0)
         status = import_marianmt(i, &s);
-    else if (type && rapt__import_is_encoder(type))
+    else if (rapt__import_is_encoder(type))
         status = rapt__import_encoder(i, &s);
     else
-        status = rapt__import_bad(i, "config.json: model_type is %.60s, which is not supported",
-                                  type ? type : "missing");
+        status =
+            rapt__import_bad(i, "config.json: model_type is %.60s, which is not supported", type);
     rapt__import_settings_free(i, &s);
     return status;
 }

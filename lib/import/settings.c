@@ -190,7 +190,11 @@ rapt_status rapt__import_id(struct import *i, const struct import_settings *s, c
     const struct import_setting *one = find(s, key);
     if (!one || !one->list) return rapt__import_whole(i, s, key, otherwise, value);
     if (one->text && !one->string) return read_whole(i, key, one->text, value);
-    return rapt__import_bad(i, "%s is a list of %d, but only one token is supported", key,
+    if (one->length == 0)
+        return rapt__import_bad(i, "%s is an empty list; it must have one token", key);
+    if (one->length == 1)
+        return rapt__import_bad(i, "the element of the list %s is not a token", key);
+    return rapt__import_bad(i, "%s is a list of %d elements, but only one token is supported", key,
                             one->length);
 }
 

@@ -418,6 +418,8 @@ static void test_refusals(void **state)
         const char *line, *phrase;
     } all[] = {
         {"\"model_type\": \"bart\"", "model_type is bart"},
+        {"\"model_type\": null", "model_type is missing or not a string"},
+        {"\"model_type\": [\"marian\"]", "model_type is missing or not a string"},
         {"\"normalize_before\": true", "normalize_before"},
         {"\"add_final_layer_norm\": true", "add_final_layer_norm"},
         {"\"normalize_embedding\": true", "normalize_embedding"},
@@ -434,9 +436,11 @@ static void test_refusals(void **state)
         {"\"d_model\": [16]", "d_model is a list, not an integer"},
         {"\"d_model\": {}", "d_model is an object, not an integer"},
         {"\"eos_token_id\": [2]", "eos_token_id is 2, but 0 in the vocabulary"},
-        {"\"eos_token_id\": []", "eos_token_id is a list of 0, but only one token is supported"},
-        {"\"eos_token_id\": [0, 2]", "eos_token_id is a list of 2, but only one token"},
-        {"\"eos_token_id\": [[0]]", "eos_token_id is a list of 1, but only one token"},
+        {"\"eos_token_id\": []", "eos_token_id is an empty list; it must have one token"},
+        {"\"eos_token_id\": [0, 2]",
+         "eos_token_id is a list of 2 elements, but only one token is supported"},
+        {"\"eos_token_id\": [[0]]", "the element of the list eos_token_id is not a token"},
+        {"\"eos_token_id\": [\"0\"]", "the element of the list eos_token_id is not a token"},
         {"\"eos_token_id\": [0", "config.json is not a JSON object"},
         {"\"eos_token_id\": [0.5]", "eos_token_id is 0.5, not an integer"},
         {"\"normalize_before\": maybe", "config.json is not a JSON object"},
