@@ -107,10 +107,9 @@ static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
 }
 
 static rapt_status match_part(struct import *i, const struct import_row *row,
-                              const struct parameter *p, const struct tensor_entry *e, bool again)
+                              const struct parameter *p, const struct tensor_entry *e)
 {
     const struct target t = target_of(p, row);
-    (void)again;
     rapt__import_use(i, e);
     if (fits(e, &t, row->flags & IMPORT_TRANSPOSED)) return RAPT_OK;
     return rapt__import_bad(i, "tensor %s does not have the shape of %s, %zu x %zu", e->name,
@@ -180,9 +179,6 @@ static rapt_status fill_part(struct import *i, const struct import_row *row,
 
 /* ---- the tables ---- */
 
-typedef rapt_status part_work(struct import *i, const struct import_row *row,
-                              const struct parameter *p, const struct tensor_entry *e, bool again);
-
 void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *layer)
 {
     static const char mark[] = ".layers.";
@@ -196,11 +192,11 @@ void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *laye
     snprintf(pattern + front, IMPORT_NAME - front, "#%s", at);
 }
 
-/* Calls `work` with the tensors in a table for one parameter. Bit k of *found is set once part k
-   has been found; *parts receives the total number of parts. */
+/* Matches a parameter with the tensors in a table or, if `fill` is true, fills it with their
+   values. Bit k of *found is set once part k has been found; *parts receives the total number of
+   parts. */
 static rapt_status take_rows(struct import *i, const struct import_table *table,
-                             const struct parameter *p, part_work *work, unsigned *found,
-                             int *parts)
+                             const struct parameter *p, bool fill, unsigned *found, int *parts)
 {
     char pattern[IMPORT_NAME];
     int layer;
@@ -212,10 +208,11 @@ static rapt_status take_rows(struct import *i, const struct import_table *table,
         const struct tensor_entry *e =
             rapt__import_find(i, row->theirs, layer + table->first_layer);
         unsigned bit = 1u << row->part;
-        rapt_status status = e ? work(i, row, p, e, *found & bit) : RAPT_OK;
+        rapt_status status = !e     ? RAPT_OK
+                             : fill ? fill_part(i, row, p, e, *found & bit)
+                                    : match_part(i, row, p, e);
         if (status) return status;
         if (e || row->flags & IMPORT_OPTIONAL) *found |= bit;
-        if (!e && row->flags & IMPORT_OPTIONAL) continue;
     }
     return RAPT_OK;
 }
@@ -232,16 +229,16 @@ static rapt_status nothing_left(struct import *i)
     return RAPT_OK;
 }
 
-/* Calls `work` with the tensors for every parameter. */
+/* Matches every parameter with its tensors or, if `fill` is true, fills it with their values. */
 static rapt_status with_tensors(struct import *i, const struct import_table *tables, int count,
-                                part_work *work)
+                                bool fill)
 {
     for (int n = 0; n < i->model->layout.count; n++) {
         const struct parameter *p = &i->model->layout.parameters[n];
         unsigned found = 0;
         int parts = 1;
         for (int t = 0; t < count; t++) {
-            rapt_status status = take_rows(i, &tables[t], p, work, &found, &parts);
+            rapt_status status = take_rows(i, &tables[t], p, fill, &found, &parts);
             if (status) return status;
         }
         if (found != (1u << parts) - 1)
@@ -257,12 +254,12 @@ rapt_status rapt__import_match(struct import *i, const struct import_table *tabl
     if (!status) status = rapt__model_make_bare(&i->model, &i->config, &i->allocator, i->why);
     if (status) return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
     i->model->allocator = i->lasting;
-    status = with_tensors(i, tables, count, match_part);
+    status = with_tensors(i, tables, count, false);
     return status ? status : nothing_left(i);
 }
 
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count)
 {
     rapt_status status = rapt__model_take_block(i->model, i->why);
-    return status ? status : with_tensors(i, tables, count, fill_part);
+    return status ? status : with_tensors(i, tables, count, true);
 }
