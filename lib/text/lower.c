@@ -106,22 +106,27 @@ static bool cased_follows(rapt_text text, size_t at)
     return false;
 }
 
+size_t rapt__lower_character(uint32_t character, uint32_t to[2])
+{
+    const bool two = character == DOTTED_I;
+    to[0] = two ? 'i' : lowered(character);
+    to[1] = DOT_ABOVE;
+    return two ? 2 : 1;
+}
+
 size_t rapt__lower(rapt_text text, char *out)
 {
     size_t size = 0;
     bool after_cased = false; /* whether the last character that is not ignorable is cased */
     for (size_t at = 0, next = 0; at < text.size; at = next) {
-        uint32_t c = rapt__utf8_next(text.bytes, text.size, &next), low = lowered(c);
-        if (c == SIGMA && after_cased && !cased_follows(text, next)) low = SMALL_FINAL_SIGMA;
-        if (c == DOTTED_I) {
-            out[size++] = 'i';
-            low = DOT_ABOVE;
-        }
-        if (low == c) {
+        uint32_t c = rapt__utf8_next(text.bytes, text.size, &next), low[2];
+        size_t count = rapt__lower_character(c, low);
+        if (c == SIGMA && after_cased && !cased_follows(text, next)) low[0] = SMALL_FINAL_SIGMA;
+        if (low[0] == c) {
             memcpy(out + size, text.bytes + at, next - at);
             size += next - at;
         } else {
-            size += rapt__utf8_encode(low, out + size);
+            for (size_t i = 0; i < count; i++) size += rapt__utf8_encode(low[i], out + size);
         }
         if (!ignorable(c)) after_cased = cased(c);
     }

@@ -17,6 +17,9 @@ bool rapt__utf8_space(uint32_t character);
 
 /* ---- lower.c ---- */
 
+/* Converts a character to lower case, regardless of its context. Returns the number of characters
+   written; only U+0130 becomes two. */
+size_t rapt__lower_character(uint32_t character, uint32_t to[2]);
 /* Writes the text in lower case, which takes at most twice its size, and returns the size
    written. */
 size_t rapt__lower(rapt_text text, char *out);

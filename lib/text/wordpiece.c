@@ -104,16 +104,14 @@ bool rapt__wordpiece_space(uint32_t c)
     return rapt__utf8_space(c) && category(c) != UTF8PROC_CATEGORY_CC;
 }
 
-/* Writes a character in lower case, unless case is kept. Returns the number of characters written;
-   only U+0130 becomes two. */
+/* Writes a character in lower case, unless case is kept. Returns the number of characters
+   written. */
 static size_t put_lower(const struct wordpiece *w, uint32_t c, struct wordpiece_character *to)
 {
-    if (w->keep_case || c != 0x130) {
-        to[0].code = w->keep_case ? c : (uint32_t)utf8proc_tolower((utf8proc_int32_t)c);
-        return 1;
-    }
-    to[0].code = 'i', to[1].code = 0x307;
-    return 2;
+    uint32_t low[2] = {c};
+    size_t count = w->keep_case ? 1 : rapt__lower_character(c, low);
+    for (size_t i = 0; i < count; i++) to[i].code = low[i];
+    return count;
 }
 
 size_t rapt__wordpiece_prepare(const struct wordpiece *w, uint32_t c,
