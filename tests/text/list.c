@@ -276,7 +276,7 @@ static void test_refusals(void **state)
     } wrong[] = {
         {"rapt-list 1 x 2 YQA= 0  ", "number of names"},
         {"rapt-list 1 1 9 YQA= 0  ", "size"},
-        {"rapt-list 1 1 2 YQA! 0  ", "base 64"},
+        {"rapt-list 1 1 2 YQA! 0  ", "base64"},
         {"rapt-list 1 2 2 YQA= 0  ", "2 names"},
         {"rapt-list 1 0 0  0  ", "0 names"},
         {"rapt-list 1 1 2 YWE= 0  ", "1 names"},
