@@ -38,7 +38,8 @@ static const char style[] =
     "th:first-child,td:first-child{min-width:5.5rem}}"
     ".claim{background:var(--soft);border-left:4px solid var(--good);padding:.5rem .8rem;"
     "margin:.6rem 0}.claim.fails{border-color:var(--bad)}.claim b{color:var(--good)}"
-    ".claim.fails b{color:var(--bad)}.claim span{white-space:nowrap}"
+    ".claim.fails b{color:var(--bad)}.claim span{white-space:nowrap}@media "
+    "(max-width:40rem){.claim span{white-space:normal}}"
     "ol.lessons{list-style:none;padding:0}ol.lessons li{margin:1rem 0}"
     "ol.lessons a{font-weight:600;font-size:1.1rem}";
 
@@ -100,17 +101,24 @@ static void put_element(FILE *file, const char *element, const char *text)
     fprintf(file, "</%s>\n", element);
 }
 
-static void put_claim(FILE *file, const struct block *claim)
+/* Writes the claims, below the text that they belong to. */
+static void put_claims(FILE *file, const struct page *page)
 {
-    fprintf(file, "<p class=\"claim%s\"><b>%s</b> ", claim->holds ? "" : " fails",
-            claim->holds ? "\u2713" : "\u2717 fails:");
-    xml_escape(file, claim->text);
-    char *figure =
-        xasprintf("%.4g (%s %.4g)", claim->measured, relation_signs[claim->relation], claim->bound);
-    fputs(": <span>", file);
-    xml_escape(file, figure);
-    fputs("</span></p>\n", file);
-    free(figure);
+    put_element(file, "h2", "Claims");
+    put_element(file, "p",
+                "The program checked these claims when it made the page. Whatever was learned is "
+                "also measured on the network before training, where the claim must be false.");
+    for (int i = 0; i < page->claims; i++) {
+        const struct claim *claim = &page->claim[i];
+        char *measured = claim_text(claim);
+        fprintf(file, "<p class=\"claim%s\"><b>%s</b> ", claim->holds ? "" : " fails",
+                claim->holds ? "\u2713" : "\u2717 fails:");
+        xml_escape(file, claim->statement);
+        fputs(": <span>", file);
+        xml_escape(file, measured);
+        fputs("</span></p>\n", file);
+        free(measured);
+    }
 }
 
 static void put_formula(FILE *file, const struct block *block)
@@ -142,8 +150,6 @@ static void put_block(FILE *file, const struct page *page, int *i)
         put_formula(file, block);
     else if (block->kind == TABLE)
         put_table(file, block);
-    else if (block->kind == CLAIM)
-        put_claim(file, block);
     else
         put_picture(file, block);
     if (beside) {
@@ -182,6 +188,7 @@ static void put_page(FILE *file, const struct page *pages, int count, int p)
     xml_escape(file, page->lesson->summary);
     fputs("</p>\n", file);
     for (int i = 0; i < page->count; i++) put_block(file, page, &i);
+    put_claims(file, page);
     put_navigation(file, pages, count, p);
     fputs("</body>\n</html>\n", file);
 }

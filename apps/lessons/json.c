@@ -18,11 +18,19 @@ static json_t *numbers(const double *values, int count)
     return list;
 }
 
-static json_t *claim_json(const struct block *claim)
+static json_t *claims_json(const struct page *page)
 {
-    return json_pack("{s:s,s:o,s:s,s:f,s:b}", "statement", claim->text, "measured",
-                     number(claim->measured), "relation", relation_signs[claim->relation], "bound",
-                     claim->bound, "holds", claim->holds);
+    json_t *list = json_array();
+    for (int i = 0; i < page->claims; i++) {
+        const struct claim *claim = &page->claim[i];
+        json_t *object =
+            json_pack("{s:s,s:o,s:s,s:f,s:b}", "statement", claim->statement, "measured",
+                      number(claim->measured), "relation", relation_signs[claim->relation], "bound",
+                      claim->bound, "holds", claim->holds);
+        if (claim->learned) put_member(object, "untrained", number(claim->untrained));
+        put_item(list, object);
+    }
+    return list;
 }
 
 static json_t *table_json(const struct block *table)
@@ -61,12 +69,11 @@ json_t *page_json(const struct page *page)
         enum block_kind kind;
         const char *name;
         json_t *(*make)(const struct block *block);
-    } lists[] = {{CLAIM, "claims", claim_json},
-                 {TABLE, "tables", table_json},
-                 {MAP, "maps", map_json},
-                 {CHART, "charts", chart_json}};
+    } lists[] = {
+        {TABLE, "tables", table_json}, {MAP, "maps", map_json}, {CHART, "charts", chart_json}};
     json_t *object = json_pack("{s:i,s:s,s:f}", "lesson", page->lesson->number, "title",
                                page->lesson->title, "seconds", page->seconds);
+    put_member(object, "claims", claims_json(page));
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
         json_t *list = json_array();
         for (int i = 0; i < page->count; i++)

@@ -61,12 +61,17 @@ void page_drawing(struct page *page, enum page_detail detail, const char *title,
                   const char *description, double width, double height, page_draw_fn *draw,
                   const void *user);
 
-/* A claim reads "statement: measured (relation bound)". It fails if the measured value is NaN or
-   infinite. */
+/* Claims are collected and shown at the end of the page, whenever they are made. A claim reads
+   "statement: measured (relation bound)". It fails if the measured value is NaN or infinite. */
 enum page_relation { AT_LEAST, AT_MOST, ABOVE, BELOW, EQUALS };
-/* Returns whether the claim holds. */
+/* A claim about something that no training changes. Returns whether it holds. */
 bool page_claim(struct page *page, const char *statement, double measured,
                 enum page_relation relation, double bound);
+/* A claim about something learned. `untrained` is its negative control: the same measure on the
+   network before training. The claim fails if the control satisfies it as well, since nothing was
+   learned then, or if the control is NaN or infinite. Returns whether the claim holds. */
+bool page_claim_learned(struct page *page, const char *statement, double trained, double untrained,
+                        enum page_relation relation, double bound);
 
 /* One row of lessons.def. */
 struct lesson {

@@ -186,17 +186,43 @@ static bool is_true(double measured, enum page_relation relation, double bound)
     }
 }
 
+static bool claim_add(struct page *page, const struct claim *claim)
+{
+    page->claim = xreallocarray(page->claim, (size_t)page->claims + 1, sizeof *page->claim);
+    page->claim[page->claims++] = *claim;
+    page->failures += !claim->holds;
+    return claim->holds;
+}
+
 bool page_claim(struct page *page, const char *statement, double measured,
                 enum page_relation relation, double bound)
 {
-    struct block *claim = page_append(page, CLAIM, SHORT, statement);
-    claim->measured = measured;
-    claim->relation = relation;
-    claim->bound = bound;
-    claim->holds = is_true(measured, relation, bound);
-    page->claims++;
-    page->failures += !claim->holds;
-    return claim->holds;
+    return claim_add(page, &(struct claim){.statement = copy_text(statement),
+                                           .measured = measured,
+                                           .relation = relation,
+                                           .bound = bound,
+                                           .holds = is_true(measured, relation, bound)});
+}
+
+bool page_claim_learned(struct page *page, const char *statement, double trained, double untrained,
+                        enum page_relation relation, double bound)
+{
+    const bool refuted = isfinite(untrained) && !is_true(untrained, relation, bound);
+    return claim_add(page, &(struct claim){.statement = copy_text(statement),
+                                           .measured = trained,
+                                           .relation = relation,
+                                           .bound = bound,
+                                           .learned = true,
+                                           .untrained = untrained,
+                                           .holds = refuted && is_true(trained, relation, bound)});
+}
+
+char *claim_text(const struct claim *claim)
+{
+    const char *sign = relation_signs[claim->relation];
+    if (!claim->learned) return xasprintf("%.4g (%s %.4g)", claim->measured, sign, claim->bound);
+    return xasprintf("%.4g (%s %.4g; untrained: %.3g)", claim->measured, sign, claim->bound,
+                     claim->untrained);
 }
 
 static void free_texts(char **texts, int count)
@@ -227,5 +253,7 @@ static void block_free(struct block *block)
 void page_free(struct page *page)
 {
     for (int i = 0; i < page->count; i++) block_free(&page->blocks[i]);
+    for (int i = 0; i < page->claims; i++) free(page->claim[i].statement);
     free(page->blocks);
+    free(page->claim);
 }

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-enum block_kind { STEP, PARAGRAPH, FORMULA, TABLE, MAP, CHART, DRAWING, CLAIM, BLOCK_KINDS };
+enum block_kind { STEP, PARAGRAPH, FORMULA, TABLE, MAP, CHART, DRAWING, BLOCK_KINDS };
 struct curve {
     char *name;
     int count;
@@ -17,7 +17,7 @@ struct curve {
 struct block {
     enum block_kind kind;
     enum page_detail detail;
-    char *text;           /* of paragraph, formula and claim; the title of other blocks */
+    char *text;           /* of paragraph and formula; the title of other blocks */
     int rows, columns;    /* of a table without its heads, or of a map */
     char **cells;         /* table: [1 + rows][columns], first the heads */
     char **row_names;     /* map: [rows] */
@@ -30,21 +30,31 @@ struct block {
     double width, height; /* drawing */
     char *drawn;          /* drawing: its SVG elements */
     char *description;    /* drawing */
+};
+struct claim {
+    char *statement;
     double measured, bound;
     enum page_relation relation;
-    bool holds; /* claim */
+    bool learned;     /* about something learned: it has a control */
+    double untrained; /* the control, which must not satisfy the claim */
+    bool holds;
 };
 struct page {
     const struct lesson *lesson;
     int count, capacity;
     struct block *blocks;
     int claims, failures;
+    struct claim *claim; /* [claims] */
     double seconds;
     /* Called when a step begins, before its block is appended. */
     void (*before_step)(struct page *page, void *user);
     void *user;
 };
 void page_free(struct page *page);
+
+/* Returns what was measured, the bound and the control of a claim: "98.1 (>= 90; untrained: 0)".
+   The caller frees. */
+char *claim_text(const struct claim *claim);
 
 /* ---- formula_text.c, formula_mathml.c ---- */
 char *formula_text(const char *formula); /* the caller frees */
@@ -57,6 +67,7 @@ struct terminal {
 };
 void terminal_title(const struct page *page);
 void terminal_print(const struct page *page, struct terminal *terminal); /* prints what is new */
+void terminal_claims(const struct page *page);
 
 /* ---- picture.c ---- */
 bool block_is_picture(const struct block *block);

@@ -12,8 +12,8 @@ static const char purpose[] =
     "Teaches attention in lessons that compute what they show. Each lesson trains small models or "
     "works through an example, draws what happens, and checks claims about it. Without arguments "
     "the lessons are listed; \"all\" runs all of them. The exit status is 1 if a claim fails.";
-static const char examples[] = "  lessons 4\n"
-                               "  lessons 4 5 --more --pause\n"
+static const char examples[] = "  lessons 6\n"
+                               "  lessons 6 7 --more --pause\n"
                                "  lessons all --html lessons";
 
 struct program {
@@ -81,6 +81,7 @@ static int run_lesson(const struct program *program, struct page *page)
         print_json(page_json(page));
     } else {
         terminal_print(page, &terminal);
+        terminal_claims(page);
         printf("\n%d of %d claims hold (%.1f s)%s\n\n", page->claims - page->failures, page->claims,
                page->seconds, program->more ? "" : "; --more: details, --html DIR: pictures");
     }

@@ -117,19 +117,9 @@ static void put_chart(const struct block *chart)
     }
 }
 
-static void put_claim(const struct block *claim)
-{
-    char *begin = xasprintf("%-4s ", claim->holds ? "yes" : "NO");
-    char *text = xasprintf("%s: %.4g (%s %.4g)", claim->text, claim->measured,
-                           relation_signs[claim->relation], claim->bound);
-    put_wrapped(begin, 5, text);
-    free(begin);
-    free(text);
-}
-
 static void put_block(const struct block *block)
 {
-    if (block->kind >= TABLE && block->kind <= DRAWING) put_wrapped("", 0, block->text);
+    if (block->kind >= TABLE) put_wrapped("", 0, block->text);
     if (block->kind == STEP) {
         printf("-- %s\n", block->text);
     } else if (block->kind == PARAGRAPH) {
@@ -144,10 +134,8 @@ static void put_block(const struct block *block)
         put_map(block);
     } else if (block->kind == CHART) {
         put_chart(block);
-    } else if (block->kind == DRAWING) {
-        put_wrapped("  ", 2, block->description);
     } else {
-        put_claim(block);
+        put_wrapped("  ", 2, block->description);
     }
 }
 
@@ -169,14 +157,25 @@ static void wait_for_enter(void)
 
 void terminal_print(const struct page *page, struct terminal *terminal)
 {
-    bool claimed = false;
     for (; terminal->printed < page->count; terminal->printed++) {
         const struct block *block = &page->blocks[terminal->printed];
         if (block->detail == MORE && !terminal->more) continue;
         if (block->kind == STEP && terminal->pause) wait_for_enter();
-        if (block->kind != CLAIM || !claimed) putchar('\n');
-        claimed = block->kind == CLAIM;
+        putchar('\n');
         put_block(block);
     }
     fflush(stdout);
+}
+
+void terminal_claims(const struct page *page)
+{
+    puts("\nClaims");
+    for (int i = 0; i < page->claims; i++) {
+        const struct claim *claim = &page->claim[i];
+        char *measured = claim_text(claim);
+        char *text = xasprintf("%s: %s", claim->statement, measured);
+        put_wrapped(claim->holds ? "yes  " : "NO   ", 5, text);
+        free(measured);
+        free(text);
+    }
 }

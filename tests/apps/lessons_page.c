@@ -44,10 +44,18 @@ static int broken(struct page *page, const struct lesson_options *options)
     return failed("this lesson cannot go on");
 }
 
+static int unlearned(struct page *page, const struct lesson_options *options)
+{
+    (void)options;
+    page_claim_learned(page, "an untrained network does it as well", 2, 2, AT_LEAST, 1);
+    return EXIT_OK;
+}
+
 static const struct lesson table[] = {{1, "Good", "holds", good},
                                       {2, "Bad", "fails", bad},
                                       {3, "Silent", "claims nothing", silent},
-                                      {4, "Broken", "fails to run", broken}};
+                                      {4, "Broken", "fails to run", broken},
+                                      {5, "Unlearned", "a control holds", unlearned}};
 
 static int run_table(const char *a, const char *b)
 {
@@ -65,7 +73,8 @@ static void test_exit_status(void **state)
     assert_int_equal(run_table("2", "--json"), EXIT_FAILED);
     assert_int_equal(run_table("3", NULL), EXIT_FAILED);
     assert_int_equal(run_table("4", NULL), EXIT_FAILED);
-    assert_int_equal(run_table("5", NULL), EXIT_USAGE);
+    assert_int_equal(run_table("5", NULL), EXIT_FAILED);
+    assert_int_equal(run_table("6", NULL), EXIT_USAGE);
     assert_int_equal(run_table("01", NULL), EXIT_USAGE);
 }
 
@@ -87,6 +96,28 @@ static void test_relations(void **state)
                              rows[i].holds[r]);
     assert_int_equal(page.claims, 25);
     assert_int_equal(page.failures, 18);
+    page_free(&page);
+}
+
+/* A claim about something learned needs a control that does not satisfy it. */
+static void test_controls(void **state)
+{
+    static const struct {
+        double trained, untrained;
+        bool holds; /* trained >= 1 and not untrained >= 1 */
+    } rows[] = {{2, 0, true},  {2, 1, false},   {2, 2, false},
+                {0, 0, false}, {2, NAN, false}, {2, -INFINITY, false}};
+    struct page page = {.lesson = &table[0]};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(
+            page_claim_learned(&page, "", rows[i].trained, rows[i].untrained, AT_LEAST, 1),
+            rows[i].holds);
+    assert_int_equal(page.claims, 6);
+    assert_int_equal(page.failures, 5);
+    char *text = claim_text(&page.claim[1]);
+    assert_string_equal(text, "2 (>= 1; untrained: 1)");
+    free(text);
     page_free(&page);
 }
 
@@ -250,8 +281,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exit_status), cmocka_unit_test(test_relations),
-        cmocka_unit_test(test_formulas),    cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_escaping),
+        cmocka_unit_test(test_controls),    cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_beside),      cmocka_unit_test(test_escaping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
