@@ -177,3 +177,14 @@ void learner_weights(struct learner *l, rapt_weights which, int layer, int head,
     rapt_message why = {""};
     learner_check(rapt_session_weights(l->session, which, layer, head, weights, &why), &why);
 }
+
+bool learner_claim(struct learner *l, struct page *page, const char *statement,
+                   learner_measure_fn *measure, const void *user, enum page_relation relation,
+                   double bound)
+{
+    struct learner untrained;
+    learner_create(&untrained, &l->setup);
+    const double control = measure(&untrained, user);
+    learner_free(&untrained);
+    return page_claim_learned(page, statement, measure(l, user), control, relation, bound);
+}

@@ -6,6 +6,7 @@
 
 #include "kit/program.h"
 #include "kit/random.h"
+#include "lesson.h"
 #include <rapt/rapt.h>
 
 struct learner_setup {
@@ -58,6 +59,12 @@ const float *learner_decode(struct learner *learner);
 /* Reads weights after learner_decode or learner_classify. layer or head -1: the mean. */
 void learner_weights(struct learner *learner, rapt_weights which, int layer, int head,
                      float *weights);
+/* Appends a claim about what the model learned. The same measure of a model with the same initial
+   parameters that was not trained is its control. */
+typedef double learner_measure_fn(struct learner *learner, const void *user);
+bool learner_claim(struct learner *learner, struct page *page, const char *statement,
+                   learner_measure_fn *measure, const void *user, enum page_relation relation,
+                   double bound);
 /* Ends the program with the library's message if status is not RAPT_OK. */
 void learner_check(rapt_status status, const rapt_message *why);
 

@@ -44,25 +44,61 @@ static struct translator *study_next(struct study *study, const char *name)
     return model;
 }
 
+/* Creates the model of a plan and adds it. */
+static int study_put(struct study *study, const char *name, const struct study_plan *plan)
+{
+    struct translator *model = study_next(study, name);
+    study->plans[study->count] = *plan;
+    if (plan->recurrent)
+        model->recurrent = recurrent_create(&plan->config, &study->language);
+    else
+        model->transformer = transformer_create(&plan->transformer, &study->language);
+    return study->count++;
+}
+
 int study_add(struct study *study, const char *name, const struct recurrent_config *config)
 {
-    study_next(study, name)->recurrent = recurrent_create(config, &study->language);
-    return study->count++;
+    return study_put(study, name, &(struct study_plan){.recurrent = true, .config = *config});
 }
 
 int study_add_transformer(struct study *study, const char *name,
                           const struct transformer_config *config)
 {
-    struct transformer_config own = *config;
-    own.words = study->config.words;
-    own.batch = study->training.batch;
-    own.seed = study->training.seed;
-    study_next(study, name)->transformer = transformer_create(&own, &study->language);
-    return study->count++;
+    struct study_plan plan = {.transformer = *config};
+    plan.transformer.words = study->config.words;
+    plan.transformer.batch = study->training.batch;
+    plan.transformer.seed = study->training.seed;
+    return study_put(study, name, &plan);
+}
+
+int study_untrained(struct study *study, int model)
+{
+    struct study_plan *plan = &study->plans[model];
+    if (plan->untrained == 0) {
+        struct study_plan twin = *plan;
+        twin.measured = 0;
+        twin.twin = true;
+        plan->untrained = study_put(study, study->models[model].name, &twin);
+    }
+    return plan->untrained;
+}
+
+bool study_claim(struct study *study, struct page *page, const char *statement,
+                 study_measure_fn *measure, const int *models, int count, const void *user,
+                 enum page_relation relation, double bound)
+{
+    int untrained[STUDY_COMPARED] = {0};
+    for (int i = 0; i < count; i++) untrained[i] = study_untrained(study, models[i]);
+    const double trained = measure(study, models, user);
+    return page_claim_learned(page, statement, trained, measure(study, untrained, user), relation,
+                              bound);
 }
 
 void study_train(struct study *study, int first)
 {
+    for (int i = first; i < study->count; i++)
+        if (study->plans[i].twin)
+            exit(failed("%s: a control must stay untrained", study->models[i].name));
     run_threads(translator_train, &study->models[first], study->count - first,
                 sizeof *study->models, study->threads);
 }
@@ -117,6 +153,29 @@ double study_distance(int rows, int columns, const float *map)
             for (int s = 0; s < columns; s++)
                 sum += fabs((double)(map[a * columns + s] - map[b * columns + s])) / 2;
     return sum / (rows * (rows - 1) / 2);
+}
+
+double study_distance_more(struct study *study, const int *models, const void *user)
+{
+    const struct sentence *sentence = user;
+    double distance[2];
+    for (int i = 0; i < 2; i++) {
+        float *map = study_influence(study, models[i], sentence);
+        distance[i] = study_distance(sentence->target.count + 1, sentence->source.count + 1, map);
+        free(map);
+    }
+    return distance[0] - distance[1];
+}
+
+double study_translates(struct study *study, const int *models, const void *user)
+{
+    const struct sentence *sentence = user;
+    char text[400], right[400];
+    struct words out;
+    translator_translate(&study->models[models[0]], sentence, 1, &out, NULL);
+    study_spell(&study->language.target, &out, text, sizeof text);
+    study_spell(&study->language.target, &sentence->target, right, sizeof right);
+    return strcmp(text, right) == 0;
 }
 
 void study_sentence(const struct study *study, struct sentence *sentence,

@@ -6,12 +6,27 @@
 #include "lesson.h"
 #include "recurrent/recurrent.h"
 
-enum { STUDY_MODELS = 12, STUDY_POINTS = 16 };
+enum { STUDY_MODELS = 24, STUDY_POINTS = 16 }; /* models: with their untrained twins */
+enum { STUDY_KNOWN = 4 };
+struct study_quality {
+    int from, to, tests;
+    struct quality quality;
+};
+struct study_plan { /* how a model was made, and what is known of it */
+    bool recurrent;
+    struct recurrent_config config;        /* if recurrent */
+    struct transformer_config transformer; /* if not */
+    int untrained;                         /* index of its twin; 0: not made yet */
+    bool twin;                             /* it is one, and stays untrained */
+    int measured;                          /* number of qualities that are known */
+    struct study_quality known[STUDY_KNOWN];
+};
 struct study {
     struct language language;
     struct training training;
     struct recurrent_config config; /* a GRU with one vector, to be copied and changed */
     struct translator models[STUDY_MODELS];
+    struct study_plan plans[STUDY_MODELS];
     int count, threads;
 };
 /* The language is English to German, with sentences of MIN_WORDS to max_words words. With --quick a
@@ -26,14 +41,36 @@ int study_add_transformer(struct study *study, const char *name,
                           const struct transformer_config *config);
 /* Trains the models from index `first` on, in up to options->threads threads. */
 void study_train(struct study *study, int first);
+/* Returns the index of a model like this one before its training: the same configuration and
+   initial parameters. It is added when it is first asked for. */
+int study_untrained(struct study *study, int model);
+/* Returns a measure of one or several models. */
+typedef double study_measure_fn(struct study *study, const int *models, const void *user);
+enum { STUDY_COMPARED = 4 };
+/* Appends a claim about what models learned. The same measure of their untrained twins is its
+   control. models: [count], at most STUDY_COMPARED. */
+bool study_claim(struct study *study, struct page *page, const char *statement,
+                 study_measure_fn *measure, const int *models, int count, const void *user,
+                 enum page_relation relation, double bound);
 
 /* ---- study_measure.c: compares models ---- */
 /* Appends a chart of BLEU by the length of the English sentence, up to twice that of training, with
    one curve for each of the models. */
 void study_curves(struct study *study, struct page *page, enum page_detail detail,
                   const char *title, const int *models, int count);
+/* Measures sentences of from .. to words as quality_of does, the same ones only once. An untrained
+   model, which writes until it has no room left, is measured on a quarter of them. */
+struct quality study_quality_of(struct study *study, int model, int from, int to, int tests);
 /* Measures sentences that are no longer than those of training. */
 struct quality study_quality(struct study *study, int model);
+/* Measures for claims: the share of exact translations in % and the BLEU of models[0], and by how
+   much they exceed those of models[1]. */
+study_measure_fn study_exact, study_exact_more, study_bleu, study_bleu_more;
+/* Measures by how much more the rows of study_influence differ in models[0] than in models[1].
+   user: the struct sentence. */
+study_measure_fn study_distance_more;
+/* 1 if models[0] translates the struct sentence exactly, otherwise 0. */
+study_measure_fn study_translates;
 /* Appends a table of the models first .. first + count - 1: parameters, loss, quality on sentences
    that are no longer than those of training, seconds of training, and the alignment error rate if
    one of them attends. head: of the column of names. quality: [count], or NULL. */

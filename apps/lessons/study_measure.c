@@ -37,9 +37,45 @@ void study_curves(struct study *study, struct page *page, enum page_detail detai
     free(curves);
 }
 
+struct quality study_quality_of(struct study *study, int model, int from, int to, int tests)
+{
+    struct study_plan *plan = &study->plans[model];
+    for (int i = 0; i < plan->measured; i++) {
+        const struct study_quality *known = &plan->known[i];
+        if (known->from == from && known->to == to && known->tests == tests) return known->quality;
+    }
+    const struct quality quality =
+        quality_of(&study->models[model], from, to, plan->twin ? (tests + 3) / 4 : tests);
+    if (plan->measured < STUDY_KNOWN)
+        plan->known[plan->measured++] = (struct study_quality){from, to, tests, quality};
+    return quality;
+}
+
 struct quality study_quality(struct study *study, int model)
 {
-    return quality_of(&study->models[model], MIN_WORDS, study->training.max_words, 64);
+    return study_quality_of(study, model, MIN_WORDS, study->training.max_words, 64);
+}
+
+double study_exact(struct study *study, const int *models, const void *user)
+{
+    (void)user;
+    return study_quality(study, models[0]).exact;
+}
+
+double study_exact_more(struct study *study, const int *models, const void *user)
+{
+    return study_exact(study, models, user) - study_exact(study, models + 1, user);
+}
+
+double study_bleu(struct study *study, const int *models, const void *user)
+{
+    (void)user;
+    return study_quality(study, models[0]).bleu;
+}
+
+double study_bleu_more(struct study *study, const int *models, const void *user)
+{
+    return study_bleu(study, models, user) - study_bleu(study, models + 1, user);
 }
 
 /* Writes "-" without attention or without an exact translation. */
