@@ -25,7 +25,7 @@ static const struct architecture plans[ARCHITECTURES] = {
     {"parameterized", "RNN with parameterized attention",
      "a = softmax((W_k H)^⊤ W_q d_t) ,  c = W_v H a", .encoding = ENCODED_BY_CHAIN, .attends = true,
      .after = true, .projected = true},
-    {"transformer", "Transformer: attention only", "softmax(frac{Q K^⊤}{sqrt{d}}) V",
+    {"transformer", "Transformer, with the numbers of one step", "softmax(frac{Q K^⊤}{sqrt{d}}) V",
      .encoding = ENCODED_BY_ATTENTION, .attends = true, .after = true, .projected = true},
 };
 
@@ -106,40 +106,88 @@ static void draw_ids(struct random *random, struct ids_pair *pair, const void *u
     to_ids(&sentence, pair);
 }
 
+/* Stores the weights of each head in one row of a kind of attention: columns numbers from `row` on.
+ */
+static void take_heads(struct learner *small, const struct ids_pair *pair, rapt_weights which,
+                       int row, int columns, int stride, float heads[BLOCK_HEADS][DRAWN_WORDS])
+{
+    float weights[(SMALL_TOKENS + 1) * (SMALL_TOKENS + 1)];
+    for (int h = 0; h < BLOCK_HEADS; h++) {
+        small_weights(small, pair, which, BLOCK_LAYERS - 1, h, weights);
+        memcpy(heads[h], weights + row * stride, (size_t)columns * sizeof *weights);
+    }
+}
+
+/* Stores the most likely words of the step. */
+static void take_likely(struct architecture *a, const struct study *study, struct learner *small,
+                        const struct ids_pair *pair)
+{
+    const int count = study->language.target.count;
+    float *logits = xcalloc((size_t)(pair->target.count + 1) * (size_t)count, sizeof *logits);
+    small_logits(small, pair, logits);
+    float *row = logits + a->step * count;
+    softmax(1, count, row, row);
+    a->block.vocabulary = count;
+    for (int i = 0; i < BLOCK_LIKELY; i++) {
+        const int token = argmax(count, row);
+        copy_word(a->block.likely[i], &study->language.target, token);
+        a->block.probability[i] = row[token];
+        row[token] = -1; /* for the next one */
+    }
+    free(logits);
+}
+
 static void take_transformer(struct architecture *a, const struct study *study)
 {
     const rapt_config config = {.source_vocab = study->language.source.count,
                                 .target_vocab = study->language.target.count,
-                                .width = 32,
-                                .heads = 2,
-                                .ffn_width = 64,
-                                .encoder_layers = 1,
-                                .decoder_layers = 1,
-                                .norm_order = RAPT_NORM_ORDER_PRE};
+                                .width = BLOCK_WIDTH,
+                                .heads = BLOCK_HEADS,
+                                .ffn_width = BLOCK_FFN,
+                                .encoder_layers = BLOCK_LAYERS,
+                                .decoder_layers = BLOCK_LAYERS,
+                                .norm_order = RAPT_NORM_ORDER_POST};
     float weights[(SMALL_TOKENS + 1) * (SMALL_TOKENS + 1)];
     struct sentence sentence;
     struct ids_pair pair;
-    struct ids found;
     struct words out;
     struct learner small;
     study_sentence(study, &sentence, &study_clause);
     to_ids(&sentence, &pair);
     small_create(&small, &config, study->config.seed);
     small_train(&small, study->training.steps, 5e-3F, draw_ids, study,
-                random_from(study->config.seed, 82));
+                random_from(study->config.seed, 82), NULL);
+    struct ids found;
     small_translate(&small, &pair, 1, &found);
     pair.target = found;
     out.count = found.count;
     for (int i = 0; i < found.count; i++) out.tokens[i] = (int)found.at[i];
     take_words(a, &study->language, &sentence, &out);
-    small_weights(&small, &pair, RAPT_WEIGHTS_CROSS, -1, -1, weights);
-    memcpy(a->weights, weights + a->step * a->sources, (size_t)a->sources * sizeof *weights);
-    a->seen = argmax(a->sources, a->weights);
-    small_weights(&small, &pair, RAPT_WEIGHTS_ENCODER, -1, -1, weights);
-    memcpy(a->self, weights + a->seen * a->sources, (size_t)a->sources * sizeof *weights);
-    small_weights(&small, &pair, RAPT_WEIGHTS_DECODER, -1, -1, weights);
-    memcpy(a->past, weights + a->step * (found.count + 1), (size_t)a->targets * sizeof *weights);
+    small_weights(&small, &pair, RAPT_WEIGHTS_CROSS, BLOCK_LAYERS - 1, -1, weights);
+    a->seen = argmax(a->sources, weights + a->step * a->sources);
+    take_heads(&small, &pair, RAPT_WEIGHTS_CROSS, a->step, a->sources, a->sources, a->block.cross);
+    take_heads(&small, &pair, RAPT_WEIGHTS_ENCODER, a->seen, a->sources, a->sources, a->block.self);
+    take_heads(&small, &pair, RAPT_WEIGHTS_DECODER, a->step, a->targets, found.count + 1,
+               a->block.past);
+    take_likely(a, study, &small, &pair);
     learner_free(&small);
+}
+
+static void architecture_study(struct study *study, const struct lesson_options *options)
+{
+    study_create(study, options, 8, 0);
+    study->training.steps = options->quick ? 60 : 400;
+}
+
+void architecture_transformer(struct architecture *transformer,
+                              const struct lesson_options *options)
+{
+    static struct study study;
+    architecture_study(&study, options);
+    study.training.steps = 400;
+    *transformer = plans[ARCHITECTURES - 1];
+    take_transformer(transformer, &study);
+    study_free(&study);
 }
 
 void architectures_make(struct architecture list[ARCHITECTURES],
@@ -147,8 +195,7 @@ void architectures_make(struct architecture list[ARCHITECTURES],
 {
     static struct study study;
     int model = 0;
-    study_create(&study, options, 8, 0);
-    study.training.steps = options->quick ? 60 : 400;
+    architecture_study(&study, options);
     for (int i = 0; i < ARCHITECTURES; i++) {
         if (plans[i].encoding == ENCODED_BY_ATTENTION) continue;
         const struct recurrent_config config = config_of(&plans[i], &study);
@@ -173,7 +220,8 @@ int architectures_write(const char *folder, const struct lesson_options *options
     for (int i = 0; i < ARCHITECTURES && code == EXIT_OK; i++) {
         struct svg svg;
         char *path = xasprintf("%s/%s.svg", folder, list[i].file);
-        code = svg_open(&svg, path, ARCHITECTURE_WIDTH, ARCHITECTURE_HEIGHT, list[i].title);
+        code =
+            svg_open(&svg, path, ARCHITECTURE_WIDTH, architecture_height(&list[i]), list[i].title);
         if (code == EXIT_OK) {
             svg_text(&svg, 12, 24, 16, SVG_LEFT, "#222222", "%s", list[i].title);
             architecture_draw(&svg, &list[i]);

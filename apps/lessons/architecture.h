@@ -7,6 +7,17 @@
 
 enum { ARCHITECTURES = 8, DRAWN_WORDS = 8 };
 enum encoding { ENCODED_BY_CHAIN, ENCODED_AGAIN, NOT_ENCODED, ENCODED_BY_ATTENTION };
+/* Weights of the last layer of a Transformer, head by head, at the step, and what it writes there.
+ */
+enum { BLOCK_HEADS = 2, BLOCK_LAYERS = 2, BLOCK_WIDTH = 32, BLOCK_FFN = 64, BLOCK_LIKELY = 3 };
+struct block_numbers {
+    float self[BLOCK_HEADS][DRAWN_WORDS];  /* [sources] of `seen` on the source words */
+    float past[BLOCK_HEADS][DRAWN_WORDS];  /* [targets] on (begin) and the words written */
+    float cross[BLOCK_HEADS][DRAWN_WORDS]; /* [sources] */
+    char likely[BLOCK_LIKELY][16];         /* the most likely words, and their probabilities */
+    float probability[BLOCK_LIKELY];
+    int vocabulary;
+};
 struct architecture {
     const char *file, *title, *formula; /* name of the file: "simple" */
     enum encoding encoding;
@@ -20,16 +31,21 @@ struct architecture {
         target[DRAWN_WORDS][16]; /* words, the target's up to the one that is written */
     float weights[DRAWN_WORDS], scores[DRAWN_WORDS]; /* [sources] at the step */
     bool scored;
-    int seen;                /* ENCODED_BY_ATTENTION: the source word with the largest weight */
-    float self[DRAWN_WORDS]; /* its self-attention weights on the source words */
-    float past[DRAWN_WORDS]; /* [targets] weights of the decoder on (begin) and the words it has
-                                written */
+    int seen; /* ENCODED_BY_ATTENTION: the source word with the largest weight */
+    struct block_numbers block;
 };
 /* Trains all models and takes the second word of "cats do not like dogs". */
 void architectures_make(struct architecture list[ARCHITECTURES],
                         const struct lesson_options *options);
-enum { ARCHITECTURE_WIDTH = 480, ARCHITECTURE_HEIGHT = 400 };
-void architecture_draw(struct svg *svg, const void *architecture); /* without the title */
+/* Makes the last one only, the Transformer. */
+void architecture_transformer(struct architecture *transformer,
+                              const struct lesson_options *options);
+enum { ARCHITECTURE_WIDTH = 480, ARCHITECTURE_HEIGHT = 400, BLOCK_HEIGHT = 610 };
+/* Draw without the title; architecture_height is the height that they need. */
+void architecture_draw(struct svg *svg, const void *architecture);
+double architecture_height(const struct architecture *architecture);
+/* ---- block_draw.c: the Transformer, as figure 1 of Vaswani et al. 2017 ---- */
+void block_draw(struct svg *svg, const void *architecture);
 /* Writes each picture as FILE.svg into the folder. */
 int architectures_write(const char *folder, const struct lesson_options *options);
 

@@ -48,26 +48,8 @@ static void draw_words(struct svg *svg, const struct architecture *a)
     }
 }
 
-/* Draws arcs from the word with the largest weight to all words, below the boxes. */
-static void draw_self(struct svg *svg, const struct architecture *a)
-{
-    enum { POINTS = 17 };
-    for (int s = 0; s < a->sources; s++) {
-        double x1 = source_x(a, a->seen), x2 = source_x(a, s), points[2 * POINTS];
-        for (int i = 0; i < POINTS; i++) {
-            double t = i / (POINTS - 1.0);
-            points[2 * i] = x1 + t * (x2 - x1) + (s == a->seen ? 16 * (t - 0.5) : 0);
-            points[2 * i + 1] = ROW_ENCODED + BOX / 2.0 + 4 * t * (1 - t) * 26;
-        }
-        svg_polyline(svg, POINTS, points, chart_colors[2], 0.5 + 8 * (double)a->self[s], 0);
-        svg_text(svg, x2 + 4, ROW_WORDS - 15, 12, SVG_LEFT, chart_colors[2], "%.2f",
-                 (double)a->self[s]);
-    }
-}
-
 static void draw_encoder(struct svg *svg, const struct architecture *a)
 {
-    if (a->encoding == ENCODED_BY_ATTENTION) draw_self(svg, a);
     for (int s = 0; s < a->sources; s++) {
         char *text = xasprintf(a->encoding == NOT_ENCODED ? "e%d" : "h%d", s + 1);
         put_box(svg, source_x(a, s), a->encoding == NOT_ENCODED ? ROW_ENCODED + 30 : ROW_ENCODED,
@@ -98,9 +80,44 @@ static void draw_weights(struct svg *svg, const struct architecture *a)
     svg_text(svg, 12, 46, 13, SVG_LEFT, gray, "%s",
              !a->attends                  ? "numbers: influence of each word, by the gradient"
              : a->encoding == NOT_ENCODED ? "numbers: the word that is picked"
-             : a->encoding == ENCODED_BY_ATTENTION ? "blue: cross-attention; green: self-attention"
-             : a->projected ? "numbers: scores, weights; keys W_k h, values W_v h"
-                            : "numbers: scores, weights; keys and values h");
+             : a->projected               ? "numbers: scores, weights; keys W_k h, values W_v h"
+                                          : "numbers: scores, weights; keys and values h");
+}
+
+/* Draws the states before the present one, the first of which is the vector c. */
+static void draw_states(struct svg *svg, const struct architecture *a)
+{
+    const double pitch = 56, first = decoder_x - pitch * (a->step + 1);
+    for (int k = 0; k <= a->step; k++) {
+        const double x = first + pitch * k;
+        char *name = xasprintf("d%d", k);
+        put_box(svg, x, ROW_CONTEXT, box_color, name);
+        free(name);
+        put_arrow(svg, x + BOX / 2.0, ROW_CONTEXT, x + pitch - BOX / 2.0, ROW_CONTEXT, gray, 2);
+        if (k == 0) continue;
+        svg_text(svg, x, ROW_CONTEXT + 62, 12, SVG_MIDDLE, gray, "%s",
+                 k == 1 ? "(begin)" : a->target[k - 2]);
+        put_arrow(svg, x, ROW_CONTEXT + 46, x, ROW_CONTEXT + BOX / 2.0, gray, 1.5);
+    }
+    put_arrow(svg, context_x + 20, ROW_CONTEXT, first - BOX / 2.0, ROW_CONTEXT, chart_colors[1],
+              2.5);
+    svg_text(svg, (context_x + first) / 2 + 16, ROW_CONTEXT - 34, 12, SVG_MIDDLE, chart_colors[1],
+             "c is the first state");
+}
+
+/* Draws which state of the decoder asks: the present one, or the one before. */
+static void draw_query(struct svg *svg, const struct architecture *a)
+{
+    const double y = ROW_CONTEXT, left = decoder_x - BOX / 2.0;
+    const char *color = chart_colors[3];
+    if (a->after) {
+        put_arrow(svg, left, y + 8, context_x + 22, y + 8, color, 1.5);
+        svg_text(svg, (context_x + left) / 2, y + 24, 12, SVG_MIDDLE, color, "query %sd%d",
+                 a->projected ? "W_q " : "", a->step + 1);
+        return;
+    }
+    put_arrow(svg, left - 20, y + 80, context_x + 21, y + 11, color, 1.5);
+    svg_text(svg, (context_x + left) / 2 + 14, y + 38, 12, SVG_LEFT, color, "query d%d", a->step);
 }
 
 static void draw_decoder(struct svg *svg, const struct architecture *a)
@@ -112,22 +129,16 @@ static void draw_decoder(struct svg *svg, const struct architecture *a)
     svg_text(svg, context_x, y + 5, 15, SVG_MIDDLE, ink, "c");
     put_box(svg, decoder_x, y, box_color, state);
     free(state);
+    if (a->by_state) draw_states(svg, a);
     svg_text(svg, decoder_x, y + 62, 14, SVG_MIDDLE, ink, "%s", before);
     put_arrow(svg, decoder_x, y + 46, decoder_x, y + BOX / 2.0, gray, 1.5);
     put_arrow(svg, decoder_x, y - BOX / 2.0, decoder_x, ROW_OUT + 10, gray, 1.5);
     svg_text(svg, decoder_x, ROW_OUT, 17, SVG_MIDDLE, chart_colors[1], "%s", a->target[a->step]);
     if (a->after)
         put_arrow(svg, context_x + 20, y - 8, decoder_x - 12, ROW_OUT + 16, chart_colors[1], 2.5);
-    else
+    else if (!a->by_state)
         put_arrow(svg, context_x + 20, y, left, y, chart_colors[1], 2.5);
-    if (a->by_state)
-        svg_text(svg, (context_x + left) / 2, y - 8, 12, SVG_MIDDLE, chart_colors[1],
-                 "once, as the state d0");
-    if (a->after && a->attends) {
-        put_arrow(svg, left, y + 8, context_x + 22, y + 8, chart_colors[2], 1.5);
-        svg_text(svg, (context_x + left) / 2, y + 24, 12, SVG_MIDDLE, chart_colors[2], "%s",
-                 a->projected ? "query W_q d" : "query d");
-    }
+    if (a->attends) draw_query(svg, a);
 }
 
 /* Draws how the state of the decoder enters each step of the encoder. */
@@ -142,27 +153,24 @@ static void draw_again(struct svg *svg, const struct architecture *a)
     svg_text(svg, decoder_x, below + 18, 12, SVG_MIDDLE, chart_colors[2], "reads again");
 }
 
-/* Draws how the decoder knows what it has written: by a state, or by attention to it. */
-static void draw_past(struct svg *svg, const struct architecture *a)
-{
-    const double y = ROW_CONTEXT + 84;
-    if (a->encoding != ENCODED_BY_ATTENTION) {
-        svg_text(svg, decoder_x, y + 4, 12, SVG_MIDDLE, gray, "and the state d%d", a->step);
-        if (a->encoding == ENCODED_AGAIN) draw_again(svg, a);
-        return;
-    }
-    svg_text(svg, 470, y + 4, 12, SVG_RIGHT, chart_colors[2], "attends to itself:");
-    for (int t = 0; t < a->targets; t++)
-        svg_text(svg, 470, y + 21 + 16 * t, 12, SVG_RIGHT, chart_colors[2], "%s %.2f",
-                 t == 0 ? "(begin)" : a->target[t - 1], (double)a->past[t]);
-}
-
 void architecture_draw(struct svg *svg, const void *architecture)
 {
     const struct architecture *a = architecture;
+    if (a->encoding == ENCODED_BY_ATTENTION) {
+        block_draw(svg, a);
+        return;
+    }
     draw_words(svg, a);
     draw_weights(svg, a);
     draw_encoder(svg, a);
     draw_decoder(svg, a);
-    draw_past(svg, a);
+    if (!a->by_state)
+        svg_text(svg, decoder_x, ROW_CONTEXT + 88, 12, SVG_MIDDLE, gray, "and the state d%d",
+                 a->step);
+    if (a->encoding == ENCODED_AGAIN) draw_again(svg, a);
+}
+
+double architecture_height(const struct architecture *a)
+{
+    return a->encoding == ENCODED_BY_ATTENTION ? BLOCK_HEIGHT : ARCHITECTURE_HEIGHT;
 }

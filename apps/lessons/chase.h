@@ -1,4 +1,4 @@
-/* chase.h - the grammar of lesson 5: English sentences of three to ten words, their Chinese
+/* chase.h - a small grammar: English sentences of three to ten words, their Chinese
    translations, and which word translates which. */
 #ifndef LESSONS_CHASE_H
 #define LESSONS_CHASE_H
@@ -15,6 +15,11 @@ struct chase_pair {
     struct ids_pair ids;
     int source[SMALL_TOKENS];
 };
+/* The lecture's sentence, and its weights of each Chinese word (rows) on the English ones. */
+enum { CHASE_WORDS = 3 };
+extern const char *const chase_english[CHASE_WORDS], *const chase_chinese[CHASE_WORDS];
+extern const float chase_weights[CHASE_WORDS][CHASE_WORDS];
+
 int chase_vocabulary(void); /* number of ids of both languages, from RAPT_TOKEN_SPECIALS on */
 const char *chase_word(int32_t id);
 void chase_make(const struct chase *sentence, struct chase_pair *pair);

@@ -24,6 +24,11 @@ enum {
     WORDS
 };
 
+const char *const chase_english[CHASE_WORDS] = {"Tom", "chase", "Jerry"};
+const char *const chase_chinese[CHASE_WORDS] = {"汤姆", "追逐", "杰瑞"};
+const float chase_weights[CHASE_WORDS][CHASE_WORDS] = {
+    {0.6F, 0.2F, 0.2F}, {0.2F, 0.7F, 0.1F}, {0.3F, 0.2F, 0.5F}};
+
 int chase_vocabulary(void)
 {
     return RAPT_TOKEN_SPECIALS + 2 * WORDS;

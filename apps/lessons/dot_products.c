@@ -1,9 +1,9 @@
-/* dot_products.c - lesson 6: two properties of dot products, shown with random vectors: which key
+/* dot_products.c - two properties of dot products, shown with random vectors: which key
    attracts a query, and how the number of elements changes the distribution. */
-#include "every_score.h"
 #include "kit/program.h"
 #include "kit/random.h"
 #include "kit/workspace.h"
+#include "lesson.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,12 +130,13 @@ static void scale(struct page *page, struct problem *p, const struct random *ran
                AT_LEAST, 3);
 }
 
-void dot_products(struct page *page, uint64_t seed)
+int lesson_dot_products(struct page *page, const struct lesson_options *options)
 {
     struct problem *p = xcalloc(1, sizeof *p);
-    struct random random = random_from(seed, 6);
+    struct random random = random_from(options->seed, 6);
     extreme(page, p, &random);
     scale(page, p, &random);
     free(p->workspace.data);
     free(p);
+    return EXIT_OK;
 }

@@ -1,4 +1,5 @@
-/* every_score.h - parts of lesson 6: the figure of one step, and properties of dot products. */
+/* every_score.h - the parts of lesson every_score: one step of simple attention, its figure,
+ * projections. */
 #ifndef EVERY_SCORE_H
 #define EVERY_SCORE_H
 
@@ -24,8 +25,5 @@ struct step_figure {
 };
 page_draw_fn step_figure_draw; /* user: struct step_figure */
 enum { STEP_WIDTH = 460, STEP_HEIGHT = 250 };
-
-/* Appends the steps "The extreme case" and "Why 1/sqrt(n)". */
-void dot_products(struct page *page, uint64_t seed);
 
 #endif

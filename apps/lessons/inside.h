@@ -1,4 +1,4 @@
-/* inside.h - one sentence and its translation in the small Transformer of lesson 8. */
+/* inside.h - one sentence and its translation in the small Transformer of the lesson block. */
 #ifndef LESSONS_INSIDE_H
 #define LESSONS_INSIDE_H
 
@@ -11,6 +11,7 @@ struct view {
     struct learner *small;
     const struct ids_pair *pair;
     const char *source[ROWS], *target[ROWS]; /* words and (end); (begin) and words */
+    const char *written[ROWS];               /* words and (end) of the translation */
     int sources, targets;
     float weights[ROWS * ROWS];
 };

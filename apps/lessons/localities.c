@@ -1,4 +1,4 @@
-/* localities.c - lesson 6: global and local attention, and all combinations of score, locality and
+/* localities.c - global and local attention, and all combinations of score, locality and
    normalizer on one sentence. */
 #include "by_hand.h"
 
@@ -74,7 +74,7 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
         "The vectors of this sentence were made by hand, so that we know what each word looks for. "
         "For example, \"slept\" looks for a noun that can act just before it, and \"it\" for such "
         "a noun three places before it. The sentence attends to itself, which is the topic of "
-        "lesson 8. The radius is %d words and the score is the general one.",
+        "lesson 10. The radius is %d words and the score is the general one.",
         RADIUS);
     for (int locality = 0; locality < RAPT_LOCALITY_COUNT; locality++) {
         const struct variant variant = {RAPT_SCORE_GENERAL, (rapt_locality)locality, 0};

@@ -1,4 +1,4 @@
-/* masks.c - lesson 8: what a mask hides. Keys and values of hidden words are NaN, and no output of
+/* masks.c - what a mask hides. Keys and values of hidden words are NaN, and no output of
    any score, locality or normalizer changes. */
 #include "by_hand.h"
 #include "parts.h"
@@ -134,7 +134,7 @@ void show_masks(struct page *page, uint64_t seed)
              &(rapt_mask){.key_counts = &kept});
     page_paragraph(
         page, MORE,
-        "Here the sentence of lesson 6 attends to itself. To show that hidden words are not read "
+        "Here the sentence of lesson 8 attends to itself. To show that hidden words are not read "
         "at all, their keys and values are NaN (not a number), which would spoil every sum that "
         "contains it. Each claim gives the worst of all combinations of score, locality and "
         "normalizer. If everything is hidden from a query, its output is 0.");

@@ -1,4 +1,4 @@
-/* mix.c - lesson 4: softmax turns scores into weights; what a mixture by such weights means for
+/* mix.c - softmax turns scores into weights; what a mixture by such weights means for
    points, pictures and codes of pictures; why a hidden state can be the query. */
 #include "attend.h"
 #include "kit/layers.h"

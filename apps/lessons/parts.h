@@ -1,23 +1,34 @@
-/* parts.h - parts of lessons 4, 6, 8 and 9 that have files of their own. */
+/* parts.h - parts of lessons that have files of their own. */
 #ifndef LESSONS_PARTS_H
 #define LESSONS_PARTS_H
 
 #include "lesson.h"
 
-/* Lesson 4: trains mixtures of pictures and of their codes. */
+/* Lesson mix: trains mixtures of pictures and of their codes. */
 void mix_codes(struct page *page, const struct lesson_options *options);
 
-/* Lesson 6: global and local attention, and all combinations of score, locality and normalizer. */
+/* Lesson pick_one: a word that depends on two items, of which hard attention reads one. */
+void show_one_item(struct page *page, const struct lesson_options *options);
+
+/* Lesson every_score: global and local attention, and all combinations of score, locality and
+ * normalizer. */
 void show_localities(struct page *page, uint64_t seed);
 
-/* Lesson 8: a recurrent network that attends to its own past; what a trained Transformer attends to
-   and predicts, layer by layer; masks; sinusoids. */
+/* Lesson self_attention: a recurrent network that attends to its own past; what "it" stands for;
+   positions. */
 void read_own_past(struct page *page, const struct lesson_options *options);
-void see_inside(struct page *page, const struct lesson_options *options);
-void show_masks(struct page *page, uint64_t seed);
+void show_pronoun(struct page *page, const struct lesson_options *options);
 void draw_sinusoids(struct page *page);
 
-/* Lesson 9: captions by soft and by hard attention to the same picture. */
-int pictures_caption(struct page *page, const struct lesson_options *options);
+/* Lesson block: masks. */
+void show_masks(struct page *page, uint64_t seed);
+
+/* Lesson pictures: captions by soft and by hard attention to the same picture. */
+enum { PICTURE_PATCHES = 25 };
+struct patches_read { /* mean number of patches that a word uses */
+    double soft, hard;
+};
+int pictures_caption(struct page *page, const struct lesson_options *options,
+                     struct patches_read *read);
 
 #endif

@@ -1,6 +1,7 @@
-/* pick_one.c - lesson 3: raw items with keys, a query, and one item that is picked by argmax, at
+/* pick_one.c - raw items with keys, a query, and one item that is picked by argmax, at
    random, or by methods that pass a gradient to the query. The model has no encoder. */
 #include "kit/workspace.h"
+#include "parts.h"
 #include "study.h"
 #include <math.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@ static struct recurrent_config picking(const struct study *study, rapt_normalize
 
 /* ---- one query that moves along a line of three keys ---- */
 enum { KEYS = 3, POINTS = 25 };
+static const double places[KEYS] = {-1, 0, 1};
+static const float values[KEYS] = {1, 3, 2};
 struct line {
     double at[POINTS], out[POINTS], gradient[POINTS];
 };
@@ -46,12 +49,14 @@ static rapt_attention line_problem(rapt_normalizer normalizer)
 }
 
 /* Sets the value that is picked by a query at `at`, and the gradient of that value in the query.
-   Keys -1, 0 and 1 are the vectors (2k, -k^2), so that the nearest one has the largest dot product.
-   A sample is rewarded with the value itself. */
+   The vector of a key at place x is (2x, -x^2), so that the nearest key has the largest dot product
+   with (q, 1). A sample is rewarded with the value itself. */
 static void pick(rapt_attention *a, float at, float *out, float *gradient)
 {
-    const float keys[KEYS][2] = {{-2, -1}, {0, 0}, {2, -1}}, values[KEYS] = {1, 3, 2};
     const float q[2] = {at, 1}, one = 1;
+    float keys[KEYS][2];
+    for (int k = 0; k < KEYS; k++)
+        keys[k][0] = 2 * (float)places[k], keys[k][1] = -(float)(places[k] * places[k]);
     float lse, dq[2] = {0};
     int chosen;
     struct workspace workspace = {0};
@@ -110,6 +115,22 @@ static double sampling_error(const struct line *soft)
     return worst;
 }
 
+/* Returns how many of the queries get the value of the nearest key. */
+static int nearest_picked(const struct line *hard)
+{
+    int right = 0;
+    for (int i = 0; i < POINTS; i++) {
+        double nearest = INFINITY, picked = INFINITY;
+        for (int k = 0; k < KEYS; k++) {
+            const double distance = fabs(hard->at[i] - places[k]);
+            nearest = fmin(nearest, distance);
+            if (hard->out[i] == (double)values[k]) picked = distance;
+        }
+        right += picked <= nearest + 1e-6; /* two may be equally near */
+    }
+    return right;
+}
+
 static double largest_on_line(const double *x)
 {
     double max = 0;
@@ -123,17 +144,26 @@ static void show_step(struct page *page)
     double differ = 0;
     page_step(page, "A step without gradient");
     page_paragraph(page, SHORT,
-                   "Three items have the keys -1, 0 and 1 and the values 1, 3 and 2. A query moves "
-                   "past them, and the item with the nearest key is picked. The value changes only "
-                   "where another item becomes the nearest. Everywhere else the gradient is 0 and "
-                   "does not tell the query where to go. Softmax does have a gradient.");
-    page_formula(page, SHORT, "pick = argmax_i(2 q k_i − k_i^2)");
+                   "Three items are at the places x = -1, 0 and 1 of a line and have the values 1, "
+                   "3 and 2. A query q moves past them, and the nearest item is picked. Attention "
+                   "compares by dot products, and q·x does not find the nearest: it is largest at "
+                   "1 for every positive q. But the squared distance is q² − (2qx − x²), where q² "
+                   "is the same for all items. So the key of an item is the vector (2x, −x²), the "
+                   "query is (q, 1), and their dot product is largest for the nearest item.");
+    page_formula(page, SHORT,
+                 "pick = argmax_i(col{q}{1} ⋅ col{2 x_i}{−x_i^2}) = argmin_i (q − x_i)^2");
+    page_paragraph(page, SHORT,
+                   "The value changes only where another item becomes the nearest. Everywhere else "
+                   "the gradient is 0 and does not tell the query where to go. Softmax, here of 4 "
+                   "times the dot product, does have a gradient.");
     move_query(RAPT_NORMALIZER_ARGMAX, &hard);
     move_query(RAPT_NORMALIZER_SOFTMAX, &soft);
     page_chart(page, SHORT, "What is picked, by the position of the query", "query", "value");
     page_chart_range(page, 0, 4);
     page_curve(page, "argmax", POINTS, hard.at, hard.out);
     page_curve(page, "softmax", POINTS, soft.at, soft.out);
+    page_claim(page, "queries, of 25, for which argmax picks the nearest item",
+               nearest_picked(&hard), EQUALS, POINTS);
     page_claim(page, "argmax: largest gradient in the query", largest_on_line(hard.gradient),
                EQUALS, 0);
     page_claim(page, "softmax: largest gradient", largest_on_line(soft.gradient), ABOVE, 0.5);
@@ -190,28 +220,28 @@ static void show_items(struct page *page, struct study *study)
 
 static void compare_ways(struct page *page, struct study *study)
 {
-    struct quality quality[WAYS + 1];
     const int length = study->training.max_words;
     page_step(page, "Ways to pick");
     study_curves(study, page, SHORT, "Quality by length", (const int[]){0, 1, 2, 3, WAYS},
                  WAYS + 1);
-    study_compare(study, page, SHORT, "The same training", "picked by", 0, WAYS + 1, quality);
+    study_compare(study, page, SHORT, "The same training", "picked by", 0, WAYS + 1, NULL);
     page_paragraph(
         page, SHORT,
-        "AER is the alignment error rate (lesson 7). It is 0 if the item that is picked is always "
+        "AER is the alignment error rate (lesson 2). It is 0 if the item that is picked is always "
         "the word that is being translated. The last row is the model of lesson 1. Its encoder has "
         "to be trained as well, and it takes one step for each English word: %.1f steps of a "
         "recurrent cell for each German word. The other models take %.0f.",
         study_cost_of(study, WAYS, length).steps, study_cost_of(study, STRAIGHT, length).steps);
     page_claim(page, "steps of a recurrent cell for each word, all in the decoder",
                study_cost_of(study, STRAIGHT, length).steps, EQUALS, 1);
-    page_claim(page, "argmax: sentences translated exactly, %", quality[ARGMAX].exact, AT_MOST, 10);
-    page_claim(page, "sampled: sentences translated exactly, %", quality[SAMPLED].exact, AT_LEAST,
-               50);
-    page_claim(page, "straight-through: sentences translated exactly, %", quality[STRAIGHT].exact,
-               AT_LEAST, 70);
-    page_claim(page, "gumbel-softmax: sentences translated exactly, %", quality[GUMBEL].exact,
-               AT_LEAST, 70);
+    study_claim(study, page, "sampled: sentences translated exactly, %", study_exact,
+                (const int[]){SAMPLED}, 1, NULL, AT_LEAST, 50);
+    study_claim(study, page, "straight-through: sentences translated exactly, %", study_exact,
+                (const int[]){STRAIGHT}, 1, NULL, AT_LEAST, 70);
+    study_claim(study, page, "gumbel-softmax: sentences translated exactly, %", study_exact,
+                (const int[]){GUMBEL}, 1, NULL, AT_LEAST, 70);
+    study_claim(study, page, "straight-through minus argmax, which cannot learn what to pick, %",
+                study_exact_more, (const int[]){STRAIGHT, ARGMAX}, 2, NULL, AT_LEAST, 60);
 }
 
 int lesson_pick_one(struct page *page, const struct lesson_options *options)
@@ -228,6 +258,7 @@ int lesson_pick_one(struct page *page, const struct lesson_options *options)
               weights);
     free(weights);
     compare_ways(page, &study);
+    show_one_item(page, options);
     study_free(&study);
     return EXIT_SUCCESS;
 }

@@ -1,4 +1,4 @@
-/* simple_attention.c - lesson 6: one step of an RNN with simple attention, from scores to a
+/* simple_attention.c - one step of an RNN with simple attention, from scores to a
    distribution; queries, keys and values; projections. */
 #include "every_score.h"
 #include <math.h>
@@ -38,7 +38,7 @@ static void show_distribution(struct page *page, struct study *study, const stru
     const float *scores = step->scores + STEP * step->columns;
     const float *weights = step->weights + STEP * step->columns;
     char text[400], right[400];
-    double sum = 0, total = 0;
+    double total = 0;
     page_step(page, "Then a distribution");
     page_paragraph(page, SHORT,
                    "Scores can have any size and sign. The softmax function σ₁ makes them positive "
@@ -51,7 +51,6 @@ static void show_distribution(struct page *page, struct study *study, const stru
     for (int s = 0; s < step->columns; s++) {
         page_row(page, "%s\t%.2f\t%.3g\t%.3f", names[s], (double)scores[s], exp((double)scores[s]),
                  (double)weights[s]);
-        sum += (double)weights[s];
         total += (double)scores[s];
     }
     free(names);
@@ -61,7 +60,6 @@ static void show_distribution(struct page *page, struct study *study, const stru
         "lecture writes the same as similarity × value. Here the scores sum to %.1f instead of 1, "
         "and a state with a negative score would be subtracted.",
         total);
-    page_claim(page, "deviation of the sum of the weights from 1", fabs(sum - 1), AT_MOST, 1e-5);
     study_spell(&study->language.target, &step->out, text, sizeof text);
     study_map(study, page, SHORT, text, step->sentence, &step->out, step->weights);
     study_spell(&study->language.target, &step->sentence->target, right, sizeof right);

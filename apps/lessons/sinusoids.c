@@ -1,4 +1,4 @@
-/* sinusoids.c - lesson 8: sinusoidal positions (Vaswani et al. 2017, 3.5) and their dot products.
+/* sinusoids.c - sinusoidal positions (Vaswani et al. 2017, 3.5) and their dot products.
  */
 #include "kit/program.h"
 #include "parts.h"

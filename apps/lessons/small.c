@@ -1,7 +1,6 @@
 /* small.c - pairs of token ids in, a trained encoder-decoder, its translations and weights out. */
 #include "small.h"
 #include "kit/layers.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,11 +29,10 @@ static void small_put(struct learner *l, const struct ids_pair *pair, bool ends)
     learner_end(l);
 }
 
-double small_train(struct learner *l, int steps, float rate, small_draw_fn *draw, const void *user,
-                   struct random random)
+void small_train(struct learner *l, int steps, float rate, small_draw_fn *draw, const void *user,
+                 struct random random, double *losses)
 {
     struct ids_pair pair;
-    double sum = 0;
     for (int step = 0; step < steps; step++) {
         for (int b = 0; b < SMALL_BATCH; b++) {
             draw(&random, &pair, user);
@@ -42,9 +40,8 @@ double small_train(struct learner *l, int steps, float rate, small_draw_fn *draw
         }
         rapt_trainer_set_rate(l->trainer, rate * schedule_factor(step, steps, 20, 0.01F));
         const double loss = learner_step(l);
-        sum += step < steps - steps / 10 ? 0 : loss;
+        if (losses != NULL) losses[step] = loss;
     }
-    return steps < 10 ? NAN : sum / (steps / 10);
 }
 
 void small_translate(struct learner *l, const struct ids_pair *pairs, int count, struct ids *out)

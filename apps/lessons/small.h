@@ -21,10 +21,10 @@ typedef void small_draw_fn(struct random *random, struct ids_pair *pair, const v
 
 /* kind and positions of config are set here. */
 void small_create(struct learner *learner, const rapt_config *config, uint64_t seed);
-/* Trains on pairs drawn from `random`; the learning rate rises, stays and falls. Returns the mean
-   negative log-likelihood per token over the last tenth of the steps. */
-double small_train(struct learner *learner, int steps, float rate, small_draw_fn *draw,
-                   const void *user, struct random random);
+/* Trains on pairs drawn from `random`; the learning rate rises, stays and falls. losses: [steps]
+   mean negative log-likelihood per token of each step, or NULL. */
+void small_train(struct learner *learner, int steps, float rate, small_draw_fn *draw,
+                 const void *user, struct random random, double *losses);
 /* Translates count <= SMALL_BATCH pairs greedily. */
 void small_translate(struct learner *learner, const struct ids_pair *pairs, int count,
                      struct ids *out);

@@ -1,4 +1,4 @@
-/* stream.c - lesson 8: what a Transformer's residual stream predicts after each layer of the
+/* stream.c - what a Transformer's residual stream predicts after each layer of the
    decoder. */
 #include "inside.h"
 #include "kit/layers.h"
@@ -31,11 +31,12 @@ static rapt_model *shortened(const rapt_model *model, int layers)
 
 /* Sets probability [targets] and word [targets], the prediction of each step from the stream after
    `layers`. */
-static void predict(const struct view *v, int layers, float *right, int32_t *word)
+static void predict(const struct learner *small, const struct view *v, int layers, float *right,
+                    int32_t *word)
 {
     const int vocabulary = chase_vocabulary();
-    struct learner cut = *v->small;
-    cut.model = shortened(v->small->model, layers);
+    struct learner cut = *small;
+    cut.model = shortened(small->model, layers);
     cut.session = NULL;
     learner_session(&cut);
     float *logits = xcalloc((size_t)v->targets * (size_t)vocabulary, sizeof *logits);
@@ -51,23 +52,39 @@ static void predict(const struct view *v, int layers, float *right, int32_t *wor
     rapt_model_free(cut.model);
 }
 
+/* Returns the mean probability of the right word after `layers` layers. */
+static double mean_after(const struct learner *small, const struct view *v, int layers)
+{
+    float right[ROWS];
+    int32_t words[ROWS];
+    double mean = 0;
+    predict(small, v, layers, right, words);
+    for (int t = 0; t < v->targets; t++) mean += (double)right[t] / v->targets;
+    return mean;
+}
+
+static double last_mean(struct learner *small, const void *view)
+{
+    return mean_after(small, view, DECODER_LAYERS);
+}
+
+static double gain(struct learner *small, const void *view)
+{
+    return last_mean(small, view) - mean_after(small, view, 1);
+}
+
 void show_stream(struct view *v)
 {
     float right[DECODER_LAYERS][ROWS];
     int32_t words[DECODER_LAYERS][ROWS];
-    double mean[DECODER_LAYERS] = {0};
-    for (int l = 0; l < DECODER_LAYERS; l++) {
-        predict(v, l + 1, right[l], words[l]);
-        for (int t = 0; t < v->targets; t++) mean[l] += (double)right[l][t] / v->targets;
-    }
+    for (int l = 0; l < DECODER_LAYERS; l++) predict(v->small, v, l + 1, right[l], words[l]);
     page_step(v->page, "Each layer adds to a residual stream");
     page_paragraph(v->page, SHORT,
                    "A layer adds its result to the vector of a word and passes on the sum, which "
                    "is called the residual stream. The output matrix can therefore read the stream "
                    "after any layer and show what the decoder would write if it ended there (the "
-                   "logit lens). The model normalizes before each sublayer (pre-norm), as is usual "
-                   "today; Vaswani et al. (2017) normalize after it (post-norm).");
-    page_formula(v->page, SHORT, "x ← x + Attention(norm(x)) ,  x ← x + W_2 ReLU(W_1 norm(x))");
+                   "logit lens). This model is pre-norm, so that nothing but sums happens to the "
+                   "stream.");
     page_table(v->page, SHORT,
                "Most likely next word after each layer, and the probability of the right word in %",
                "after\tlayer 1\tlayer 2\tlayer 3");
@@ -75,8 +92,8 @@ void show_stream(struct view *v)
         page_row(v->page, "%s\t%s %.0f\t%s %.0f\t%s %.0f", v->target[t], chase_word(words[0][t]),
                  100 * (double)right[0][t], chase_word(words[1][t]), 100 * (double)right[1][t],
                  chase_word(words[2][t]), 100 * (double)right[2][t]);
-    page_claim(v->page, "mean probability of the right word after the last layer",
-               mean[DECODER_LAYERS - 1], AT_LEAST, 0.9);
-    page_claim(v->page, "that probability minus the one after the first layer",
-               mean[DECODER_LAYERS - 1] - mean[0], ABOVE, 0.05);
+    learner_claim(v->small, v->page, "mean probability of the right word after the last layer",
+                  last_mean, v, AT_LEAST, 0.9);
+    learner_claim(v->small, v->page, "that probability minus the one after the first layer", gain,
+                  v, ABOVE, 0.05);
 }

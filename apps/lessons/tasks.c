@@ -1,4 +1,4 @@
-/* tasks.c - lesson 10: small Transformers of the library learn several tasks in parallel threads;
+/* tasks.c - small Transformers of the library learn several tasks in parallel threads;
    then each task shows its measurements. */
 #include "tasks.h"
 #include "kit/demo.h"
@@ -33,25 +33,26 @@ static void add_rows(struct page *page, const char *rows)
 
 int lesson_tasks(struct page *page, const struct lesson_options *options)
 {
-    void *states[TASKS];
-    struct job jobs[TASKS * MAX_MODELS];
+    void *states[TASKS][2]; /* without and with training */
+    struct job jobs[TASKS * MAX_MODELS * 2];
     int models = 0;
-    for (int i = TASKS - 1; i >= 0; i--) { /* the slowest tasks begin */
-        states[i] = tasks[i]->create(options);
-        for (int m = 0; m < tasks[i]->models; m++)
-            jobs[models++] = (struct job){tasks[i], states[i], m};
-    }
+    for (int trained = 1; trained >= 0; trained--)
+        for (int i = TASKS - 1; i >= 0; i--) { /* the slowest tasks begin */
+            states[i][trained] = tasks[i]->create(options, trained);
+            for (int m = 0; m < tasks[i]->models; m++)
+                jobs[models++] = (struct job){tasks[i], states[i][trained], m};
+        }
     page_paragraph(page, SHORT,
                    "Attention can read whatever an output is conditioned on. %d small models learn "
                    "their tasks side by side, which takes some seconds.",
-                   models);
+                   models / 2);
     page_step(page, "Which half of a Transformer");
     run_threads(tasks_work, jobs, models, sizeof *jobs, options->threads);
     page_table(page, SHORT, "What goes in, and what comes out", "task\tin\tout\tmodel\tsequences");
     for (int i = 0; i < TASKS; i++) add_rows(page, tasks[i]->rows);
     for (int i = 0; i < TASKS; i++) {
-        tasks[i]->show(page, states[i]);
-        tasks[i]->free(states[i]);
+        tasks[i]->show(page, states[i][true], states[i][false]);
+        for (int trained = 0; trained < 2; trained++) tasks[i]->free(states[i][trained]);
     }
     return EXIT_OK;
 }

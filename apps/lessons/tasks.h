@@ -1,5 +1,6 @@
-/* tasks.h - the tasks of lesson 10. The models of all tasks are trained in parallel threads; then
-   each task appends its measurements to the page. A new task is a file and a row in tasks.c. */
+/* tasks.h - the tasks of the last lesson. The models of all tasks are trained in parallel threads;
+   then each task appends its measurements to the page. A new task is a file and a row in tasks.c.
+ */
 #ifndef TASKS_H
 #define TASKS_H
 
@@ -10,9 +11,10 @@ struct task {
     const char *rows; /* "task, in, out, model, kind of sequences": cells separated by tabs, rows by
                          newlines */
     int models;       /* how many it trains, up to MAX_MODELS */
-    void *(*create)(const struct lesson_options *options);
+    /* trained: otherwise training makes no step, and the task is the control of claims. */
+    void *(*create)(const struct lesson_options *options, bool trained);
     void (*train)(void *task, int model); /* trains and measures a model, in a thread of its own */
-    void (*show)(struct page *page, void *task);
+    void (*show)(struct page *page, void *task, void *untrained);
     void (*free)(void *task);
 };
 extern const struct task task_translate, task_parse, task_caption, task_answer, task_spell,

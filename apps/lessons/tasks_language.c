@@ -12,11 +12,11 @@ static const int prompts[2][PROMPT] = {
     {DETERMINER, ADJECTIVE, NOUN + NOUNS, PREPOSITION, DETERMINER, NOUN + 4},
     {DETERMINER, ADJECTIVE, NOUN, PREPOSITION, DETERMINER, NOUN + NOUNS + 4}};
 
-static void *language_create(const struct lesson_options *options)
+static void *language_create(const struct lesson_options *options, bool trained)
 {
     struct language *t = xcalloc(1, sizeof *t);
     grams_create(&t->grams);
-    t->steps = options->quick ? 700 : 1200;
+    t->steps = !trained ? 0 : options->quick ? 700 : 1200;
     for (int m = 0; m < MODELS; m++) {
         struct learner_setup setup = {.steps = t->steps,
                                       .batch = BATCH,
@@ -95,7 +95,7 @@ static void language_join(char *to, size_t size, const int32_t *ids, int count)
             (size_t)snprintf(to + used, size - used, "%s%s", i ? " " : "", grammar_words[ids[i]]);
 }
 
-static void show_decoder(struct page *page, const struct language *t)
+static void show_decoder(struct page *page, const struct language *t, const struct language *none)
 {
     static const char *const orders[ORDERS] = {"unigram", "bigram", "trigram"};
     page_step(page, "A language model: decoder only");
@@ -117,15 +117,17 @@ static void show_decoder(struct page *page, const struct language *t)
              100 * t->agrees[0]);
     page_row(page, "decoder\t%.2f\t%.1f %%", t->model, 100 * t->agrees[1]);
     page_row(page, "the grammar itself\t%.2f\t100 %%", t->grammar);
-    page_claim(page, "language model: perplexity, divided by that of trigrams",
-               t->model / t->perplexity[ORDERS - 1], AT_MOST, 0.95);
-    page_claim(page, "language model: perplexity, divided by the best possible one",
-               t->model / t->grammar, AT_MOST, 1.1);
-    page_claim(page, "language model: share of verbs that agree across a noun of the other number",
-               t->agrees[1], AT_LEAST, 0.9);
+    const double trigrams = t->perplexity[ORDERS - 1];
+    page_claim_learned(page, "language model: perplexity, divided by that of trigrams",
+                       t->model / trigrams, none->model / trigrams, AT_MOST, 0.95);
+    page_claim_learned(page, "language model: perplexity, divided by the best possible one",
+                       t->model / t->grammar, none->model / none->grammar, AT_MOST, 1.1);
+    page_claim_learned(
+        page, "language model: share of verbs that agree across a noun of the other number",
+        t->agrees[1], none->agrees[1], AT_LEAST, 0.9);
 }
 
-static void show_encoder(struct page *page, const struct language *t)
+static void show_encoder(struct page *page, const struct language *t, const struct language *none)
 {
     const char *columns[SHOWN_WORDS];
     int32_t ids[SHOWN_WORDS];
@@ -145,16 +147,17 @@ static void show_encoder(struct page *page, const struct language *t)
     page_table(page, SHORT, "Subjects after \"the\"", "model\tright number");
     page_row(page, "decoder: the words to the left\t%.1f %%", 100 * t->fits[DECODER]);
     page_row(page, "encoder: all other words\t%.1f %%", 100 * t->fits[ENCODER]);
-    page_claim(page, "masked words: share of subjects with the right number", t->fits[ENCODER],
-               AT_LEAST, 0.9);
-    page_claim(page, "masked words: percentage points above the decoder",
-               100 * (t->fits[ENCODER] - t->fits[DECODER]), AT_LEAST, 30);
+    page_claim_learned(page, "masked words: share of subjects with the right number",
+                       t->fits[ENCODER], none->fits[ENCODER], AT_LEAST, 0.9);
+    page_claim_learned(page, "masked words: percentage points above the decoder",
+                       100 * (t->fits[ENCODER] - t->fits[DECODER]),
+                       100 * (none->fits[ENCODER] - none->fits[DECODER]), AT_LEAST, 30);
 }
 
-static void language_show(struct page *page, void *task)
+static void language_show(struct page *page, void *task, void *untrained)
 {
-    show_decoder(page, task);
-    show_encoder(page, task);
+    show_decoder(page, task, untrained);
+    show_encoder(page, task, untrained);
 }
 
 static void language_free(void *task)

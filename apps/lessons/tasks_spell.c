@@ -55,10 +55,10 @@ static void spell_put(struct learner *l, const struct sound *s)
     learner_end(l);
 }
 
-static void *spell_create(const struct lesson_options *options)
+static void *spell_create(const struct lesson_options *options, bool trained)
 {
     struct spell *t = xcalloc(1, sizeof *t);
-    t->steps = options->quick ? 2000 : 2400;
+    t->steps = !trained ? 0 : options->quick ? 2000 : 2400;
     for (int m = 0; m < READERS; m++) {
         struct learner_setup setup = {.steps = t->steps,
                                       .batch = BATCH,
@@ -186,8 +186,9 @@ static void show_maps(struct page *page, const struct spell *t)
     }
 }
 
-static void spell_show(struct page *page, void *task)
+static void spell_show(struct page *page, void *task, void *untrained)
 {
+    const struct spell *none = untrained;
     const struct spell *t = task;
     page_step(page, "Sound \u2192 letters");
     page_paragraph(page, SHORT,
@@ -206,14 +207,20 @@ static void spell_show(struct page *page, void *task)
                  100 * t->exact[m][KNOWN], 100 * t->exact[m][LONGER], t->own[m][KNOWN],
                  t->own[m][LONGER]);
     page_row(page, "equal weights\t\u2013\t\u2013\t%.2f\t%.2f", t->even[KNOWN], t->even[LONGER]);
-    page_claim(page, "spell: exact words, location-aware", t->exact[AWARE][KNOWN], AT_LEAST, 0.7);
-    page_claim(page, "spell: longer words, location-aware minus additive, percentage points",
-               100 * (t->exact[AWARE][LONGER] - t->exact[ADDITIVE][LONGER]), AT_LEAST, 30);
-    page_claim(page, "spell: longer words, location-aware minus local-m, percentage points",
-               100 * (t->exact[AWARE][LONGER] - t->exact[LOCAL][LONGER]), AT_LEAST, 10);
-    page_claim(page,
-               "spell: weight on a letter's own frames, location-aware, divided by equal weights",
-               t->own[AWARE][LONGER] / t->even[LONGER], AT_LEAST, 4);
+    page_claim_learned(page, "spell: exact words, location-aware", t->exact[AWARE][KNOWN],
+                       none->exact[AWARE][KNOWN], AT_LEAST, 0.7);
+    page_claim_learned(
+        page, "spell: longer words, location-aware minus additive, percentage points",
+        100 * (t->exact[AWARE][LONGER] - t->exact[ADDITIVE][LONGER]),
+        100 * (none->exact[AWARE][LONGER] - none->exact[ADDITIVE][LONGER]), AT_LEAST, 30);
+    page_claim_learned(page, "spell: longer words, location-aware minus local-m, percentage points",
+                       100 * (t->exact[AWARE][LONGER] - t->exact[LOCAL][LONGER]),
+                       100 * (none->exact[AWARE][LONGER] - none->exact[LOCAL][LONGER]), AT_LEAST,
+                       10);
+    page_claim_learned(
+        page, "spell: weight on a letter's own frames, location-aware, divided by equal weights",
+        t->own[AWARE][LONGER] / t->even[LONGER], none->own[AWARE][LONGER] / none->even[LONGER],
+        AT_LEAST, 4);
 }
 
 static void spell_free(void *task)

@@ -1,4 +1,4 @@
-/* three_problems.c - lesson 7: the problems that attention solves: the bottleneck of one vector,
+/* three_problems.c - the problems that attention solves: the bottleneck of one vector,
    gradients that vanish with distance, and the alignment of words. */
 #include "three_problems.h"
 #include <stdlib.h>
@@ -25,13 +25,22 @@ static void create_models(struct study *study)
 
 /* ---- bottleneck ---- */
 
-/* Returns BLEU just beyond the lengths of training, divided by that within. */
-static double retained(struct study *study, int model)
+/* Returns the BLEU of short sentences, minus that just beyond the lengths of training. */
+static double lost(struct study *study, const int *models, const void *user)
 {
     const int max_words = study->training.max_words;
-    double beyond = quality_of(&study->models[model], max_words + 1, max_words + 2, 64).bleu;
-    double within = quality_of(&study->models[model], MIN_WORDS, max_words - 2, 64).bleu;
-    return beyond / within;
+    (void)user;
+    return study_quality_of(study, models[0], MIN_WORDS, max_words - 2, 64).bleu -
+           study_quality_of(study, models[0], max_words + 1, max_words + 2, 64).bleu;
+}
+
+/* Returns how much more BLEU models[0] has just beyond the lengths of training than models[1]. */
+static double beyond_more(struct study *study, const int *models, const void *user)
+{
+    const int from = study->training.max_words + 1;
+    (void)user;
+    return study_quality_of(study, models[0], from, from + 1, 64).bleu -
+           study_quality_of(study, models[1], from, from + 1, 64).bleu;
 }
 
 static void show_bottleneck(struct page *page, struct study *study)
@@ -50,24 +59,62 @@ static void show_bottleneck(struct page *page, struct study *study)
         page, MORE,
         "None of the models translates sentences that are twice as long. Attention removes the "
         "bottleneck, but a model still has to have seen such lengths in training.");
-    double fixed = retained(study, EACH), attending = retained(study, ATTENDING + CELL_GRU);
-    page_claim(page, "one vector: BLEU just beyond the lengths of training, divided by that within",
-               fixed, AT_MOST, 0.3);
-    page_claim(page, "with attention that ratio is larger, by a factor of", attending / fixed,
-               AT_LEAST, 2);
+    study_claim(
+        study, page,
+        "one vector: BLEU of short sentences, minus that just beyond the lengths of training", lost,
+        (const int[]){EACH}, 1, NULL, AT_LEAST, 40);
+    study_claim(study, page, "BLEU just beyond them: attention minus one vector", beyond_more,
+                (const int[]){ATTENDING + CELL_GRU, EACH}, 2, NULL, AT_LEAST, 20);
+}
+
+/* ---- history ---- */
+static const struct {
+    int year;
+    const char *what, *source, *lesson;
+} history[] = {
+    {1986, "learning through time by gradients", "Rumelhart et al.", "1"},
+    {1990, "a network that reads word after word", "Elman", "8"},
+    {1994, "why its gradients vanish", "Bengio et al.", "2"},
+    {1997, "LSTM: a memory with gates", "Hochreiter et al.", "2"},
+    {2014, "encoder and decoder, GRU", "Cho et al.", "1"},
+    {2014, "the same with LSTM, deep", "Sutskever et al.", "2"},
+    {2014, "attention (arXiv; ICLR 2015)", "Bahdanau et al.", "2, 8"},
+    {2014, "glimpses, learned from a reward", "Mnih et al.", "13"},
+    {2015, "soft and hard attention to pictures", "Xu et al.", "13"},
+    {2015, "more scores, local attention", "Luong et al.", "8"},
+    {2016, "self-attention in a recurrent network", "Cheng et al.", "10"},
+    {2017, "Transformer: no recurrence", "Vaswani et al.", "11"},
+    {2018, "GPT: a decoder continues a text", "Radford et al.", "14"},
+    {2019, "BERT: an encoder fills gaps", "Devlin et al.", "14"},
+};
+
+static void show_history(struct page *page)
+{
+    page_step(page, "How it came about");
+    page_paragraph(
+        page, SHORT,
+        "Until 2014 a recurrent network was the usual way to read or write a sequence, and a "
+        "translator passed on one vector. Attention was then added to such networks, as a way "
+        "around the vector. Three years later it replaced them. Each row names the lesson in "
+        "which a model of this kind is run.");
+    page_table(page, SHORT, "Attention, year by year", "year\twhat\twho\tlesson");
+    for (size_t i = 0; i < sizeof history / sizeof *history; i++)
+        page_row(page, "%d\t%s\t%s\t%s", history[i].year, history[i].what, history[i].source,
+                 history[i].lesson);
 }
 
 int lesson_three_problems(struct page *page, const struct lesson_options *options)
 {
     struct study study;
-    double means[MODELS][DISTANCES]; /* before any training */
+    double before[MODELS][DISTANCES]; /* any training */
     study_create(&study, options, 8, 1200);
     study.config.words = 4 * WORDS;
     create_models(&study);
-    for (int i = 0; i < MODELS; i++) measure_distances(&study, i, means[i]);
+    show_history(page);
+    for (int i = 0; i < MODELS; i++) measure_distances(&study, i, before[i]);
     show_bottleneck(page, &study);
     show_longer(page, options);
-    show_gradients(page, &study, means);
+    show_gradients(page, &study, before);
     show_alignment(page, &study);
     study_free(&study);
     return EXIT_SUCCESS;

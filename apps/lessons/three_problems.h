@@ -1,4 +1,4 @@
-/* three_problems.h - the parts of lesson 7. */
+/* three_problems.h - the parts of lesson three_problems. */
 #ifndef LESSONS_THREE_PROBLEMS_H
 #define LESSONS_THREE_PROBLEMS_H
 
@@ -12,8 +12,8 @@ enum { ATTENDING = CELLS, ALONE = 2 * CELLS, MODELS, EACH = MODELS };
 /* Measured in sentences of WORDS words, at DISTANCES distances that are STRIDE steps apart. */
 enum { WORDS = 24, DISTANCES = 11, STRIDE = 4, SENTENCES = 3 };
 void measure_distances(struct study *study, int model, double mean[DISTANCES]);
-/* means: [MODELS], measured before any training. */
-void show_gradients(struct page *page, const struct study *study, double means[MODELS][DISTANCES]);
+/* Shows the distances of the trained models beside those before any training. */
+void show_gradients(struct page *page, struct study *study, double before[MODELS][DISTANCES]);
 
 /* ---- longer.c ---- */
 void show_longer(struct page *page, const struct lesson_options *options);

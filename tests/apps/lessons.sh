@@ -4,28 +4,31 @@
 . "$(dirname "$0")/kit/script.sh"
 code 0 "$program" >out
 [ "$(head -1 out)" = "Lessons about attention:" ] || fail "no list: $(head -3 out)"
-check "the list names lesson 4" grep -q "^   4  Soft attention" out
+check "the list names lesson 6" grep -q "^   6  Soft attention" out
 
-code 0 "$program" 4 --quick --json --svg page.svg --html pages >out
+code 0 "$program" 6 --quick --json --svg page.svg --html pages >out
 [ "$(grep -c '^{.*}$' out)" -eq 2 ] || fail "not two lines of JSON"
-grep -q '"lesson":4.*"claims":\[{"statement":.*"holds":true' out || fail "no claims of lesson 4"
+grep -q '"lesson":6.*"claims":\[{"statement":.*"holds":true' out || fail "no claims of lesson 6"
 grep -q '"holds":false' out && fail "a claim fails"
+grep -q '"untrained":' out || fail "no control of what lesson 6 learned"
 grep -q '^{"done":true,"lessons":1,"claims":[1-9][0-9]*,"failed":0}' out || fail "the last line: $(tail -1 out)"
 [ "$(ls pages)" = "index.html
-lesson-4.html" ] || fail "the folder holds: $(ls pages)"
-grep -q '<math display="block">' pages/lesson-4.html || fail "no formula"
-grep -q 'name="viewport"' pages/lesson-4.html || fail "no viewport"
+lesson-6.html" ] || fail "the folder holds: $(ls pages)"
+grep -q '<math display="block">' pages/lesson-6.html || fail "no formula"
+grep -q 'name="viewport"' pages/lesson-6.html || fail "no viewport"
 if command -v xmllint >/dev/null; then
     xmllint --noout page.svg || fail "the figure is not valid XML"
 fi
 
 # Text is the same in each run, has at most 80 columns, and is short without --more.
-code 0 "$program" 4 --quick >short
-code 0 "$program" 4 --quick --more >long
+code 0 "$program" 6 --quick >short
+code 0 "$program" 6 --quick --more >long
 grep -v ' claims hold (' short >first
-"$program" 4 --quick | grep -v ' claims hold (' >second
+"$program" 6 --quick | grep -v ' claims hold (' >second
 cmp first second || fail "another run prints other text"
 [ "$(wc -l <long)" -gt "$(wc -l <short)" ] || fail "--more prints nothing more"
+[ "$(grep -n '^Claims$' short | cut -d: -f1)" -gt "$(grep -n '^-- ' short | tail -1 | cut -d: -f1)" ] ||
+    fail "the claims are not at the end"
 for text in short long; do
     [ "$(LC_ALL=C.UTF-8 wc -L <$text)" -le 80 ] || fail "$text: lines are too wide"
 done
@@ -48,21 +51,21 @@ for option in json more pause quick; do
 done
 code 2 "$program" 99 >out
 says "no lesson 99"
-code 2 "$program" 4 --pause </dev/null >out
+code 2 "$program" 6 --pause </dev/null >out
 says "needs a terminal"
-code 1 "$program" 4 --quick --svg missing/page.svg >out
+code 1 "$program" 6 --quick --svg missing/page.svg >out
 says missing/page.svg
-code 1 "$program" 4 --quick --html missing/pages >out
+code 1 "$program" 6 --quick --html missing/pages >out
 says missing/pages
 echo mine >file
-code 1 "$program" 4 --quick --html file >out
+code 1 "$program" 6 --quick --html file >out
 [ "$(cat file)" = mine ] || fail "a file was touched"
 
 # A file size limit is an error of the file: nothing is left of it, and an old one stays.
 mkdir limited
 echo mine >limited/page.svg
 cd limited || exit 1
-(ulimit -f 4 && "$program" 4 --quick --svg page.svg) >out 2>err && fail "a file size limit is not noticed"
+(ulimit -f 4 && "$program" 6 --quick --svg page.svg) >out 2>err && fail "a file size limit is not noticed"
 says "page.svg"
 [ "$(cat page.svg)" = mine ] || fail "a failed figure destroyed the old one"
 ls -A | grep -q '^\.rapt-' && fail "a temporary file is left"
@@ -71,8 +74,8 @@ cd ..
 # On a terminal each step waits for Enter, and the lesson ends after one Enter per step.
 if command -v script >/dev/null; then
     steps=$(grep -c '^-- ' short)
-    [ "$steps" -ge 1 ] || fail "lesson 4 has no steps"
-    yes '' | head -n "$steps" | script -qec "'$program' 4 --quick --pause" typescript >out 2>&1 || fail "--pause: $(tail -3 out)"
+    [ "$steps" -ge 1 ] || fail "lesson 6 has no steps"
+    yes '' | head -n "$steps" | script -qec "'$program' 6 --quick --pause" typescript >out 2>&1 || fail "--pause: $(tail -3 out)"
     [ "$(grep -o '\[Enter\]' out | wc -l)" -eq "$steps" ] || fail "$(grep -o '\[Enter\]' out | wc -l) pauses, not $steps"
 else
     echo "skipped: --pause: script is not installed"

@@ -36,7 +36,7 @@ limited other "$program" train --data pairs --layers 1 --width 8 --heads 1 --ffn
 limited other "$program" demo --steps 1 --threads 1 --force --out other
 the_output "$program" help train
 the_output "$program" translate --model model --threads 1 source
-for row in "glimpse --quick --steps 1" "caption --quick --steps 1" "lessons 4 --quick"; do
+for row in "glimpse --quick --steps 1" "caption --quick --steps 1" "lessons 6 --quick"; do
     tool=$bin/${row%% *}
     [ -x "$tool" ] || continue
     limited page.svg "$tool" ${row#* } --svg page.svg

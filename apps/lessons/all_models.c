@@ -1,8 +1,7 @@
-/* nothing_but.c - lesson 8: self-attention in a recurrent network, a Transformer from the inside,
-   masks, positions, and all models compared at about the same number of parameters. */
+/* all_models.c - all models of the lessons compared at about the same number of parameters, and
+   their pictures. */
 #include "architecture.h"
 #include "kit/program.h"
-#include "parts.h"
 #include "study.h"
 
 enum { VECTOR, AGAIN, PICKED, ADDITIVE, SINUSOIDS, RELATIVE, MODELS, MAX_WORDS = 12 };
@@ -41,10 +40,21 @@ static void add_models(struct study *study)
     study_add_transformer(study, "attention only, relative", &transformer);
 }
 
+/* Returns the BLEU of a model beyond the lengths of training. */
+static double beyond(struct study *study, int model)
+{
+    return study_quality_of(study, model, MAX_WORDS + 1, MAX_WORDS + 6, 32).bleu;
+}
+
+static double beyond_more(struct study *study, const int *models, const void *user)
+{
+    (void)user;
+    return beyond(study, models[0]) - beyond(study, models[1]);
+}
+
 static void compare_all(struct page *page, const struct lesson_options *options)
 {
     static struct study study;
-    struct quality near[MODELS], beyond[MODELS];
     study_create(&study, options, MAX_WORDS, 700);
     study.training.steps = options->quick ? 500 : 700;
     study.training.rate = 5e-3F;
@@ -65,11 +75,9 @@ static void compare_all(struct page *page, const struct lesson_options *options)
     page_table(page, SHORT, "Quality (BLEU) and training time",
                "model\tparameters\t4–12 words\t13–18\tseconds");
     for (int i = 0; i < MODELS; i++) {
-        near[i] = study_quality(&study, i);
-        beyond[i] = quality_of(&study.models[i], MAX_WORDS + 1, MAX_WORDS + 6, 32);
         page_row(page, "%s\t%zu\t%.1f\t%.1f\t%.1f", study.models[i].name,
-                 translator_parameters(&study.models[i]), near[i].bleu, beyond[i].bleu,
-                 study.models[i].seconds);
+                 translator_parameters(&study.models[i]), study_quality(&study, i).bleu,
+                 beyond(&study, i), study.models[i].seconds);
     }
     page_paragraph(
         page, MORE,
@@ -77,14 +85,14 @@ static void compare_all(struct page *page, const struct lesson_options *options)
         "since the recurrent models run on the plain loops of apps/kit and the others on the "
         "library. Attention computes all words of a layer at once and can use more threads. A "
         "recurrent network has to wait for the previous word, and so do location-aware scores.");
-    page_claim(page, "attention only, relative: BLEU up to 12 words", near[RELATIVE].bleu, AT_LEAST,
-               90);
-    page_claim(page, "beyond the lengths of training: its BLEU minus that of prototype 4",
-               beyond[RELATIVE].bleu - beyond[ADDITIVE].bleu, AT_LEAST, 10);
-    page_claim(page, "beyond the lengths of training: its BLEU minus that with sinusoids",
-               beyond[RELATIVE].bleu - beyond[SINUSOIDS].bleu, AT_LEAST, 10);
-    page_claim(page, "beyond the lengths of training: its BLEU minus that of prototype 1",
-               beyond[RELATIVE].bleu - beyond[VECTOR].bleu, AT_LEAST, 30);
+    study_claim(&study, page, "attention only, relative: BLEU up to 12 words", study_bleu,
+                (const int[]){RELATIVE}, 1, NULL, AT_LEAST, 90);
+    study_claim(&study, page, "beyond the lengths of training: its BLEU minus that of prototype 4",
+                beyond_more, (const int[]){RELATIVE, ADDITIVE}, 2, NULL, AT_LEAST, 10);
+    study_claim(&study, page, "beyond the lengths of training: its BLEU minus that with sinusoids",
+                beyond_more, (const int[]){RELATIVE, SINUSOIDS}, 2, NULL, AT_LEAST, 10);
+    study_claim(&study, page, "beyond the lengths of training: its BLEU minus that of prototype 1",
+                beyond_more, (const int[]){RELATIVE, VECTOR}, 2, NULL, AT_LEAST, 30);
     study_free(&study);
 }
 
@@ -102,16 +110,13 @@ static void show_architectures(struct page *page, const struct lesson_options *o
         page_drawing(page, MORE, list[i].title,
                      "The words are at the bottom, their encodings and the context c above them, "
                      "and the step of the decoder is on the right.",
-                     ARCHITECTURE_WIDTH, ARCHITECTURE_HEIGHT, architecture_draw, &list[i]);
+                     ARCHITECTURE_WIDTH, architecture_height(&list[i]), architecture_draw,
+                     &list[i]);
     }
 }
 
-int lesson_nothing_but(struct page *page, const struct lesson_options *options)
+int lesson_all_models(struct page *page, const struct lesson_options *options)
 {
-    read_own_past(page, options);
-    see_inside(page, options);
-    show_masks(page, options->seed);
-    draw_sinusoids(page);
     compare_all(page, options);
     show_architectures(page, options);
     return EXIT_OK;

@@ -1,0 +1,223 @@
+/* block.c - the Transformer block: self-attention, cross-attention, feed-forward layer, residual
+   sums and norms, in a small Transformer that was trained on the grammar of chase.h. */
+#include "architecture.h"
+#include "inside.h"
+#include "kit/layers.h"
+#include "kit/program.h"
+#include "parts.h"
+#include <stdlib.h>
+
+/* Collects the names of tokens between begin and end, which are "" if they are not wanted. */
+static int name_tokens(const struct ids *ids, const char *begin, const char *end,
+                       const char **names)
+{
+    int count = 0;
+    if (*begin) names[count++] = begin;
+    for (int i = 0; i < ids->count; i++) names[count++] = chase_word(ids->at[i]);
+    if (*end) names[count++] = end;
+    return count;
+}
+
+/* Shows weights of a decoder's layer, the mean of its heads. Rows are the words that are written.
+ */
+static void show_weights(struct view *v, const char *title, rapt_weights which, int layer)
+{
+    const bool cross = which == RAPT_WEIGHTS_CROSS;
+    small_weights(v->small, v->pair, which, layer, -1, v->weights);
+    page_map(v->page, MORE, title, v->targets, cross ? v->sources : v->targets, v->written,
+             cross ? v->source : v->target, v->weights);
+}
+
+static void show_decoder(struct view *v)
+{
+    page_step(v->page, "The decoder: a mask, and cross-attention");
+    page_paragraph(
+        v->page, SHORT,
+        "The decoder attends to what it has already written. A causal mask hides everything after "
+        "a word, so that all words of a translation can be trained at the same time.");
+    page_formula(v->page, MORE, "e_{ts} = −∞ text{ for } s > t");
+    show_weights(v, "Decoder, layer 1, mean of the heads: nothing above the diagonal",
+                 RAPT_WEIGHTS_DECODER, 0);
+    page_paragraph(v->page, MORE,
+                   "Cross-attention is prototype 4 again: the queries come from the decoder, keys "
+                   "and values from the encoder. Each row is labeled by the word that it writes.");
+    show_weights(v, "Cross-attention, last layer, mean of the heads", RAPT_WEIGHTS_CROSS,
+                 DECODER_LAYERS - 1);
+}
+
+/* ---- the parts ---- */
+enum { PARTS = 5 };
+static const struct part {
+    const char *name;
+    rapt_norm_order order;
+    rapt_position position;
+    int ffn, heads;
+} parts[PARTS] = {
+    {"all parts, post-norm", RAPT_NORM_ORDER_POST, RAPT_POSITION_INTERLEAVED, 64, HEADS},
+    {"all parts, pre-norm", RAPT_NORM_ORDER_PRE, RAPT_POSITION_INTERLEAVED, 64, HEADS},
+    {"one head, pre-norm", RAPT_NORM_ORDER_PRE, RAPT_POSITION_INTERLEAVED, 64, 1},
+    {"no feed-forward layer, pre-norm", RAPT_NORM_ORDER_PRE, RAPT_POSITION_INTERLEAVED, 0, HEADS},
+    {"no positions, pre-norm", RAPT_NORM_ORDER_PRE, RAPT_POSITION_NONE, 64, HEADS}};
+enum { POST, PRE, UNPOSITIONED = PARTS - 1 };
+
+static void draw_test(struct random *random, struct ids_pair *pair, const void *user)
+{
+    struct chase_pair drawn;
+    (void)user;
+    chase_draw(random, true, &drawn);
+    *pair = drawn.ids;
+}
+
+static double exact(struct learner *small, const void *seed)
+{
+    return small_exact(small, 192, draw_test, NULL, random_from(*(const uint64_t *)seed, 84));
+}
+
+/* Creates a model of one layer in each half with these parts. */
+static void part_create(struct learner *small, const struct part *part, uint64_t seed)
+{
+    const rapt_config config = {.source_vocab = chase_vocabulary(),
+                                .target_vocab = chase_vocabulary(),
+                                .width = 32,
+                                .heads = part->heads,
+                                .ffn_width = part->ffn,
+                                .encoder_layers = 1,
+                                .decoder_layers = 1,
+                                .position = part->position,
+                                .norm_order = part->order};
+    small_create(small, &config, seed);
+}
+
+static void show_ablation(struct page *page, const struct lesson_options *options)
+{
+    double trained[PARTS], untrained[PARTS];
+    page_step(page, "What each part is worth");
+    page_paragraph(page, SHORT,
+                   "Five small Transformers, one layer in each half, learn the English and Chinese "
+                   "of lesson 7 with the same %d steps.",
+                   options->quick ? 200 : 300);
+    page_table(page, SHORT, "Unseen sentences translated exactly",
+               "model\tparameters\tloss\texact, %");
+    for (int i = 0; i < PARTS; i++) {
+        const int steps = options->quick ? 200 : 300;
+        double *losses = xcalloc((size_t)steps, sizeof *losses);
+        struct learner small;
+        part_create(&small, &parts[i], options->seed);
+        untrained[i] = 100 * exact(&small, &options->seed);
+        small_train(&small, steps, 5e-3F, chase_draw_training, NULL, random_from(options->seed, 83),
+                    losses);
+        trained[i] = 100 * exact(&small, &options->seed);
+        page_row(page, "%s\t%zu\t%.2f\t%.1f", parts[i].name, rapt_model_parameters(small.model),
+                 losses[steps - 1], trained[i]);
+        learner_free(&small);
+        free(losses);
+    }
+    page_claim_learned(page, "post-norm: unseen sentences translated exactly, %", trained[POST],
+                       untrained[POST], AT_LEAST, 80);
+    page_claim_learned(page, "pre-norm: unseen sentences translated exactly, %", trained[PRE],
+                       untrained[PRE], AT_LEAST, 80);
+    page_claim_learned(page, "the same, minus those without positions, %",
+                       trained[PRE] - trained[UNPOSITIONED],
+                       untrained[PRE] - untrained[UNPOSITIONED], AT_LEAST, 20);
+}
+
+static void show_figure(struct page *page, const struct lesson_options *options)
+{
+    static struct architecture transformer;
+    architecture_transformer(&transformer, options);
+    page_step(page, "The whole picture");
+    page_paragraph(
+        page, SHORT,
+        "This is figure 1 of \"Attention Is All You Need\" (Vaswani et al. 2017), with the numbers "
+        "of a real step. A model of %d layers with %d heads, trained for some seconds, has "
+        "written \"%s\" and now writes \"%s\". Read it from the bottom up. On the left, the source "
+        "attends to itself. On the right, the words written so far attend to themselves, and "
+        "then ask the source.",
+        BLOCK_LAYERS, BLOCK_HEADS, transformer.target[0], transformer.target[transformer.step]);
+    page_drawing(
+        page, SHORT, "The Transformer, with the numbers of one step",
+        "The encoder is on the left and the decoder on the right. Each attention shows the "
+        "weights of its two heads. At the top are the most likely words.",
+        ARCHITECTURE_WIDTH, BLOCK_HEIGHT, block_draw, &transformer);
+}
+
+static void show_norm(struct page *page)
+{
+    enum { NUMBERS = 4 };
+    static const float x[NUMBERS] = {2, 4, 4, 10};
+    struct params params;
+    struct norm norm;
+    float y[NUMBERS];
+    params_create(&params, 2 * NUMBERS);
+    norm_create(&norm, &params, NUMBERS);
+    norm_forward(&norm, 1, x, y);
+    params_free(&params);
+    page_paragraph(
+        page, SHORT,
+        "A norm brings the numbers of each vector to mean 0 and variance 1, and then gives each "
+        "place a learned gain γ and shift β. With γ = 1 and β = 0 it makes (%.0f, %.0f, %.0f, "
+        "%.0f) into (%.2f, %.2f, %.2f, %.2f). Without it, vectors grow with every sum, and "
+        "scores with them.",
+        (double)x[0], (double)x[1], (double)x[2], (double)x[3], (double)y[0], (double)y[1],
+        (double)y[2], (double)y[3]);
+    page_formula(page, SHORT, "norm(x) = γ frac{x − μ}{sqrt{σ^2 + ε}} + β");
+}
+
+static void show_sublayers(struct page *page)
+{
+    page_step(page, "Feed-forward layer, residual sum, norm");
+    page_paragraph(
+        page, SHORT,
+        "Attention only mixes vectors: its result is a weighted sum of values, which are linear in "
+        "x. What computes something new from a mixture is the feed-forward layer. It is applied to "
+        "each word by itself, with the same matrices: from %d numbers to %d, negative ones become "
+        "0, and back to %d.",
+        BLOCK_WIDTH, BLOCK_FFN, BLOCK_WIDTH);
+    page_formula(page, SHORT, "FFN(x) = W_2 max(0, W_1 x + b_1) + b_2");
+    page_paragraph(
+        page, SHORT,
+        "Each of these sublayers, attention or feed-forward, adds its result to the vector x that "
+        "it read. This residual sum lets the gradient pass every layer unchanged, as attention "
+        "lets it pass every time step.");
+    show_norm(page);
+    page_paragraph(
+        page, SHORT,
+        "The paper puts the norm after the sum (post-norm), as in the picture. Most models since "
+        "then put it before the sublayer (pre-norm), which leaves the sums themselves untouched "
+        "and makes deep models easier to train. Both are one field of rapt_config, norm_order.");
+    page_formula(page, SHORT, "text{post-norm: } x ← norm(x + Sublayer(x))");
+    page_formula(page, SHORT, "text{pre-norm: } x ← x + Sublayer(norm(x))");
+}
+
+int lesson_block(struct page *page, const struct lesson_options *options)
+{
+    static const struct chase sentence = {
+        .subject = 0, .verb = 0, .object = 1, .where = 0, .negated = true, .today = true};
+    const int vocabulary = chase_vocabulary();
+    const rapt_config config = {.source_vocab = vocabulary,
+                                .target_vocab = vocabulary,
+                                .width = 32,
+                                .heads = HEADS,
+                                .ffn_width = 64,
+                                .encoder_layers = ENCODER_LAYERS,
+                                .decoder_layers = DECODER_LAYERS,
+                                .norm_order = RAPT_NORM_ORDER_PRE};
+    struct learner small;
+    struct chase_pair pair;
+    chase_make(&sentence, &pair);
+    small_create(&small, &config, options->seed);
+    small_train(&small, options->quick ? 200 : 500, 5e-3F, chase_draw_training, NULL,
+                random_from(options->seed, 81), NULL);
+    struct view view = {.page = page, .small = &small, .pair = &pair.ids};
+    view.sources = name_tokens(&pair.ids.source, "", "(end)", view.source);
+    view.targets = name_tokens(&pair.ids.target, "(begin)", "", view.target);
+    name_tokens(&pair.ids.target, "", "(end)", view.written);
+    show_figure(page, options);
+    show_sublayers(page);
+    show_ablation(page, options);
+    show_decoder(&view);
+    show_masks(page, options->seed);
+    show_stream(&view);
+    learner_free(&small);
+    return EXIT_OK;
+}
