@@ -1,6 +1,5 @@
 /* all_models.c - all models of the lessons compared at about the same number of parameters, and
    their pictures. */
-#include "architecture.h"
 #include "kit/program.h"
 #include "study.h"
 
@@ -96,28 +95,8 @@ static void compare_all(struct page *page, const struct lesson_options *options)
     study_free(&study);
 }
 
-static void show_architectures(struct page *page, const struct lesson_options *options)
-{
-    static struct architecture list[ARCHITECTURES];
-    architectures_make(list, options);
-    page_step(page, "The architectures, with the numbers of one step");
-    page_paragraph(
-        page, MORE,
-        "Each model of the lessons, after a short training, writes the second word of its "
-        "translation of \"cats do not like dogs\". The thickness of a line shows the weight.");
-    for (int i = 0; i < ARCHITECTURES; i++) {
-        page_formula(page, MORE, list[i].formula);
-        page_drawing(page, MORE, list[i].title,
-                     "The words are at the bottom, their encodings and the context c above them, "
-                     "and the step of the decoder is on the right.",
-                     ARCHITECTURE_WIDTH, architecture_height(&list[i]), architecture_draw,
-                     &list[i]);
-    }
-}
-
 int lesson_all_models(struct page *page, const struct lesson_options *options)
 {
     compare_all(page, options);
-    show_architectures(page, options);
     return EXIT_OK;
 }

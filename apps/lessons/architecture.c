@@ -9,23 +9,33 @@
 #include <string.h>
 
 enum { STEP = 1 };
+static const char in_words[] =
+    "The words are at the bottom, their encodings and the context c above them, and the step of "
+    "the "
+    "decoder that writes the second word is on the right. The thickness of a line shows a weight.";
 static const struct architecture plans[ARCHITECTURES] = {
-    {"fixed", "Fixed vector: the last state begins the decoder", "d_0 = h_T",
+    {"fixed", "Fixed vector: the last state begins the decoder", "d_0 = h_T", in_words,
      .encoding = ENCODED_BY_CHAIN, .by_state = true},
     {"prototype-1", "Prototype 1: one vector at each step", "d_t = g(d_{t-1}, y_{t-1}, h_T)",
-     .encoding = ENCODED_BY_CHAIN},
+     in_words, .encoding = ENCODED_BY_CHAIN},
     {"prototype-2", "Prototype 2: read again for each word",
-     "d_t = g(d_{t-1}, y_{t-1}, encode(x, d_{t-1}))", .encoding = ENCODED_AGAIN},
+     "d_t = g(d_{t-1}, y_{t-1}, encode(x, d_{t-1}))", in_words, .encoding = ENCODED_AGAIN},
     {"prototype-3", "Prototype 3: pick one word", "i = argmax_s(W d_t ⋅ k_s) ,  c_t = x_i",
-     .encoding = NOT_ENCODED, .attends = true, .after = true},
-    {"prototype-4", "Prototype 4: mix the encodings", "c_t = ∑_s a_s h_s",
-     .encoding = ENCODED_BY_CHAIN, .attends = true},
-    {"simple", "RNN with simple attention", "a = softmax([h_1 … h_T]^⊤ d_t)",
+     in_words, .encoding = NOT_ENCODED, .attends = true, .after = true},
+    {"prototype-4", "Prototype 4: mix the encodings",
+     "d_t = g(d_{t-1}, y_{t-1}, c_t) ,  c_t = ∑_s a_s h_s", in_words, .encoding = ENCODED_BY_CHAIN,
+     .attends = true},
+    {"bidirectional", "Bahdanau et al.: two encoders, one from each side",
+     "h_s = col{h_s^→}{h_s^←} ,  e_s = v^⊤ tanh(W d_{t-1} + U h_s)", in_words,
+     .encoding = ENCODED_BY_CHAIN, .attends = true, .both_ways = true},
+    {"simple", "RNN with simple attention", "a = softmax([h_1 … h_T]^⊤ d_t)", in_words,
      .encoding = ENCODED_BY_CHAIN, .attends = true, .after = true},
     {"parameterized", "RNN with parameterized attention",
-     "a = softmax((W_k H)^⊤ W_q d_t) ,  c = W_v H a", .encoding = ENCODED_BY_CHAIN, .attends = true,
-     .after = true, .projected = true},
+     "a = softmax((W_k H)^⊤ W_q d_t) ,  c = W_v H a", in_words, .encoding = ENCODED_BY_CHAIN,
+     .attends = true, .after = true, .projected = true},
     {"transformer", "Transformer, with the numbers of one step", "softmax(frac{Q K^⊤}{sqrt{d}}) V",
+     "The encoder is on the left and the decoder on the right. Each attention shows the weights of "
+     "its two heads. At the top are the most likely words.",
      .encoding = ENCODED_BY_ATTENTION, .attends = true, .after = true, .projected = true},
 };
 
@@ -38,6 +48,7 @@ static struct recurrent_config config_of(const struct architecture *plan, const 
     c.query = plan->after ? QUERY_PRESENT : QUERY_BEFORE;
     c.projected = plan->projected;
     c.score = plan->after ? RAPT_SCORE_DOT : RAPT_SCORE_ADDITIVE;
+    if (plan->both_ways) c.directions = 2;
     if (plan->encoding == ENCODED_AGAIN) c.encoder = ENCODER_AGAIN;
     if (plan->encoding == NOT_ENCODED) {
         c.encoder = ENCODER_NONE;
@@ -173,58 +184,47 @@ static void take_transformer(struct architecture *a, const struct study *study)
     learner_free(&small);
 }
 
-static void architecture_study(struct study *study, const struct lesson_options *options)
-{
-    study_create(study, options, 8, 0);
-    study->training.steps = options->quick ? 60 : 400;
-}
-
-void architecture_transformer(struct architecture *transformer,
+static void architecture_make(struct architecture *a, const struct architecture *plan,
                               const struct lesson_options *options)
 {
     static struct study study;
-    architecture_study(&study, options);
+    study_create(&study, options, 8, 0);
     study.training.steps = 400;
-    *transformer = plans[ARCHITECTURES - 1];
-    take_transformer(transformer, &study);
+    *a = *plan;
+    if (plan->encoding == ENCODED_BY_ATTENTION) {
+        take_transformer(a, &study);
+    } else {
+        const struct recurrent_config config = config_of(plan, &study);
+        study_add(&study, plan->title, &config);
+        study_train(&study, 0);
+        take_numbers(a, &study, 0);
+    }
     study_free(&study);
 }
 
-void architectures_make(struct architecture list[ARCHITECTURES],
-                        const struct lesson_options *options)
+void show_architecture(struct page *page, const struct lesson_options *options, const char *name)
 {
-    static struct study study;
-    int model = 0;
-    architecture_study(&study, options);
-    for (int i = 0; i < ARCHITECTURES; i++) {
-        if (plans[i].encoding == ENCODED_BY_ATTENTION) continue;
-        const struct recurrent_config config = config_of(&plans[i], &study);
-        study_add(&study, plans[i].title, &config);
-    }
-    study_train(&study, 0);
-    for (int i = 0; i < ARCHITECTURES; i++) {
-        list[i] = plans[i];
-        if (plans[i].encoding == ENCODED_BY_ATTENTION)
-            take_transformer(&list[i], &study);
-        else
-            take_numbers(&list[i], &study, model++);
-    }
-    study_free(&study);
+    static struct architecture a;
+    int plan = 0;
+    while (strcmp(plans[plan].file, name) != 0) plan++;
+    architecture_make(&a, &plans[plan], options);
+    page_formula(page, SHORT, a.formula);
+    page_drawing(page, SHORT, a.title, a.description, ARCHITECTURE_WIDTH, architecture_height(&a),
+                 architecture_draw, &a);
 }
 
 int architectures_write(const char *folder, const struct lesson_options *options)
 {
-    static struct architecture list[ARCHITECTURES];
+    static struct architecture a;
     int code = EXIT_OK;
-    architectures_make(list, options);
     for (int i = 0; i < ARCHITECTURES && code == EXIT_OK; i++) {
         struct svg svg;
-        char *path = xasprintf("%s/%s.svg", folder, list[i].file);
-        code =
-            svg_open(&svg, path, ARCHITECTURE_WIDTH, architecture_height(&list[i]), list[i].title);
+        architecture_make(&a, &plans[i], options);
+        char *path = xasprintf("%s/%s.svg", folder, a.file);
+        code = svg_open(&svg, path, ARCHITECTURE_WIDTH, architecture_height(&a), a.title);
         if (code == EXIT_OK) {
-            svg_text(&svg, 12, 24, 16, SVG_LEFT, "#222222", "%s", list[i].title);
-            architecture_draw(&svg, &list[i]);
+            svg_text(&svg, 12, 24, 16, SVG_LEFT, "#222222", "%s", a.title);
+            architecture_draw(&svg, &a);
             code = svg_close(&svg);
         }
         free(path);

@@ -5,7 +5,7 @@
 
 #include "lesson.h"
 
-enum { ARCHITECTURES = 8, DRAWN_WORDS = 8 };
+enum { ARCHITECTURES = 9, DRAWN_WORDS = 8 };
 enum encoding { ENCODED_BY_CHAIN, ENCODED_AGAIN, NOT_ENCODED, ENCODED_BY_ATTENTION };
 /* Weights of the last layer of a Transformer, head by head, at the step, and what it writes there.
  */
@@ -19,8 +19,9 @@ struct block_numbers {
     int vocabulary;
 };
 struct architecture {
-    const char *file, *title, *formula; /* name of the file: "simple" */
+    const char *file, *title, *formula, *description; /* name of the file: "simple" */
     enum encoding encoding;
+    bool both_ways; /* one encoder reads from the left, another from the right */
     bool by_state;  /* c is the initial state instead of an input of each step */
     bool after;     /* c enters the output layer, beside the new state */
     bool projected; /* W^q, W^k, W^v */
@@ -34,19 +35,16 @@ struct architecture {
     int seen; /* ENCODED_BY_ATTENTION: the source word with the largest weight */
     struct block_numbers block;
 };
-/* Trains all models and takes the second word of "cats do not like dogs". */
-void architectures_make(struct architecture list[ARCHITECTURES],
-                        const struct lesson_options *options);
-/* Makes the last one only, the Transformer. */
-void architecture_transformer(struct architecture *transformer,
-                              const struct lesson_options *options);
 enum { ARCHITECTURE_WIDTH = 480, ARCHITECTURE_HEIGHT = 400, BLOCK_HEIGHT = 610 };
 /* Draw without the title; architecture_height is the height that they need. */
 void architecture_draw(struct svg *svg, const void *architecture);
 double architecture_height(const struct architecture *architecture);
 /* ---- block_draw.c: the Transformer, as figure 1 of Vaswani et al. 2017 ---- */
 void block_draw(struct svg *svg, const void *architecture);
-/* Writes each picture as FILE.svg into the folder. */
+/* Trains the model of this name for a moment, which takes the second word of "cats do not like
+   dogs", and appends its formula and its picture. */
+void show_architecture(struct page *page, const struct lesson_options *options, const char *name);
+/* Writes the pictures of all models as NAME.svg into the folder. */
 int architectures_write(const char *folder, const struct lesson_options *options);
 
 #endif

@@ -48,6 +48,16 @@ static void draw_words(struct svg *svg, const struct architecture *a)
     }
 }
 
+/* Draws that the state after word s continues from the one before, or each from the other. */
+static void draw_link(struct svg *svg, const struct architecture *a, int s)
+{
+    const double left = source_x(a, s - 1) + BOX / 2.0, right = source_x(a, s) - BOX / 2.0;
+    const double apart = a->both_ways ? 8 : 0;
+    put_arrow(svg, left, ROW_ENCODED - apart, right, ROW_ENCODED - apart, gray, 2);
+    if (a->both_ways)
+        put_arrow(svg, right, ROW_ENCODED + apart, left, ROW_ENCODED + apart, gray, 2);
+}
+
 static void draw_encoder(struct svg *svg, const struct architecture *a)
 {
     for (int s = 0; s < a->sources; s++) {
@@ -56,8 +66,7 @@ static void draw_encoder(struct svg *svg, const struct architecture *a)
                 box_color, text);
         free(text);
         if (s > 0 && (a->encoding == ENCODED_BY_CHAIN || a->encoding == ENCODED_AGAIN))
-            put_arrow(svg, source_x(a, s - 1) + BOX / 2.0, ROW_ENCODED, source_x(a, s) - BOX / 2.0,
-                      ROW_ENCODED, gray, 2);
+            draw_link(svg, a, s);
     }
 }
 

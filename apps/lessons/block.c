@@ -5,6 +5,7 @@
 #include "kit/layers.h"
 #include "kit/program.h"
 #include "parts.h"
+#include <math.h>
 #include <stdlib.h>
 
 /* Collects the names of tokens between begin and end, which are "" if they are not wanted. */
@@ -112,6 +113,10 @@ static void show_ablation(struct page *page, const struct lesson_options *option
         learner_free(&small);
         free(losses);
     }
+    page_paragraph(page, SHORT,
+                   "The language is small, so that a model can do without what costs nothing here. "
+                   "Positions it cannot do without: attention does not know the order of words. In "
+                   "translation of real text every part counts (table 3 of the paper).");
     page_claim_learned(page, "post-norm: unseen sentences translated exactly, %", trained[POST],
                        untrained[POST], AT_LEAST, 80);
     page_claim_learned(page, "pre-norm: unseen sentences translated exactly, %", trained[PRE],
@@ -123,22 +128,16 @@ static void show_ablation(struct page *page, const struct lesson_options *option
 
 static void show_figure(struct page *page, const struct lesson_options *options)
 {
-    static struct architecture transformer;
-    architecture_transformer(&transformer, options);
     page_step(page, "The whole picture");
     page_paragraph(
         page, SHORT,
         "This is figure 1 of \"Attention Is All You Need\" (Vaswani et al. 2017), with the numbers "
-        "of a real step. A model of %d layers with %d heads, trained for some seconds, has "
-        "written \"%s\" and now writes \"%s\". Read it from the bottom up. On the left, the source "
-        "attends to itself. On the right, the words written so far attend to themselves, and "
-        "then ask the source.",
-        BLOCK_LAYERS, BLOCK_HEADS, transformer.target[0], transformer.target[transformer.step]);
-    page_drawing(
-        page, SHORT, "The Transformer, with the numbers of one step",
-        "The encoder is on the left and the decoder on the right. Each attention shows the "
-        "weights of its two heads. At the top are the most likely words.",
-        ARCHITECTURE_WIDTH, BLOCK_HEIGHT, block_draw, &transformer);
+        "of a real step. A model of %d layers with %d heads, trained for some seconds, writes the "
+        "second word of its translation of \"cats do not like dogs\". Read it from the bottom up. "
+        "On the left, the source attends to itself. On the right, the words written so far attend "
+        "to themselves, and then ask the source.",
+        BLOCK_LAYERS, BLOCK_HEADS);
+    show_architecture(page, options, "transformer");
 }
 
 static void show_norm(struct page *page)
@@ -163,6 +162,32 @@ static void show_norm(struct page *page)
     page_formula(page, SHORT, "norm(x) = γ frac{x − μ}{sqrt{σ^2 + ε}} + β");
 }
 
+static void show_training(struct page *page)
+{
+    enum { POINTS = 20, WARMUP = 4000, WIDTH = 512 };
+    double xs[POINTS], ys[POINTS];
+    page_step(page, "How the paper trains it");
+    page_paragraph(
+        page, SHORT,
+        "Adam moves the parameters. The learning rate first grows for %d steps (warm-up), since "
+        "early gradients point anywhere, and then falls with the root of the step. The target is "
+        "not the right word alone: it gets 0.9 of the probability and all others share 0.1 (label "
+        "smoothing), so that the model does not become too sure of itself. A tenth of the numbers "
+        "is dropped at random in every sum. To translate, a beam keeps the few likeliest "
+        "beginnings instead of one, and BLEU compares the result with a person's translation: how "
+        "many of its sequences of one to four words occur there. toy_translate does all of this.",
+        WARMUP);
+    page_formula(page, SHORT, "η(s) = w^{-1/2} min(s^{-1/2}, s ⋅ 4000^{-3/2})");
+    for (int i = 0; i < POINTS; i++) {
+        const double step = 1000.0 * (i + 1);
+        xs[i] = step / 1000;
+        ys[i] = 1000 * fmin(1 / sqrt(step), step / pow(WARMUP, 1.5)) / sqrt(WIDTH);
+    }
+    page_chart(page, MORE, "Learning rate of the paper (width 512)", "thousand steps",
+               "rate / 1000");
+    page_curve(page, "warm-up, then the inverse square root", POINTS, xs, ys);
+}
+
 static void show_sublayers(struct page *page)
 {
     page_step(page, "Feed-forward layer, residual sum, norm");
@@ -182,11 +207,12 @@ static void show_sublayers(struct page *page)
     show_norm(page);
     page_paragraph(
         page, SHORT,
-        "The paper puts the norm after the sum (post-norm), as in the picture. Most models since "
+        "Let S be a sublayer. The paper puts the norm after the sum (post-norm), as in the "
+        "picture. Most models since "
         "then put it before the sublayer (pre-norm), which leaves the sums themselves untouched "
         "and makes deep models easier to train. Both are one field of rapt_config, norm_order.");
-    page_formula(page, SHORT, "text{post-norm: } x ← norm(x + Sublayer(x))");
-    page_formula(page, SHORT, "text{pre-norm: } x ← x + Sublayer(norm(x))");
+    page_formula(page, SHORT, "text{post-norm: } x ← norm(x + S(x))");
+    page_formula(page, SHORT, "text{pre-norm: } x ← x + S(norm(x))");
 }
 
 int lesson_block(struct page *page, const struct lesson_options *options)
@@ -218,6 +244,7 @@ int lesson_block(struct page *page, const struct lesson_options *options)
     show_decoder(&view);
     show_masks(page, options->seed);
     show_stream(&view);
+    show_training(page);
     learner_free(&small);
     return EXIT_OK;
 }

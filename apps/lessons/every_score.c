@@ -1,6 +1,7 @@
 /* every_score.c - an RNN with simple attention; softmax; queries, keys and values;
    projections; every score of the library in the same decoder; localities. */
 #include "every_score.h"
+#include "architecture.h"
 #include "parts.h"
 #include <math.h>
 #include <stdlib.h>
@@ -30,6 +31,10 @@ static void add_models(struct study *study)
     config.one_cell = true;
     config.pass = PASS_INITIAL;
     study_add(study, "dot, one Wʰ", &config);
+    config = simple(study);
+    config.score = RAPT_SCORE_ADDITIVE;
+    config.query = QUERY_BEFORE;
+    study_add(study, "additive s(t-1)", &config);
 }
 
 /* Returns the largest difference between the scores of the first step in two sentences of the same
@@ -55,6 +60,15 @@ static double first_difference(struct study *study, int model)
     return largest;
 }
 
+/* Returns how many parameters the score of a model has. */
+static size_t score_parameters(const struct study *study, int model)
+{
+    if (model == SIMPLE) return 0;
+    const int same = model == BEFORE ? RAPT_SCORE_ADDITIVE : model; /* its cell is wider */
+    return translator_parameters(&study->models[same]) -
+           translator_parameters(&study->models[RAPT_SCORE_DOT]);
+}
+
 static void compare_scores(struct page *page, struct study *study)
 {
     static const char *const formulas[SCORED_MODELS] = {"q·k / √n",
@@ -65,7 +79,8 @@ static void compare_scores(struct page *page, struct study *study)
                                                         "v·tanh(Wq + Uk + b)",
                                                         "v·tanh(Wq + Uk + Lf + b)",
                                                         "W^q q · W^k k",
-                                                        "q·k"};
+                                                        "q·k",
+                                                        "v·tanh(Wq + Uk + b)"};
     const int n = study->config.hidden, h = study->config.width;
     page_step(page, "Every score");
     page_paragraph(page, SHORT,
@@ -75,11 +90,10 @@ static void compare_scores(struct page *page, struct study *study)
                    "always on the word that is being translated.");
     page_table(page, SHORT, "Scores in the same decoder",
                "score\tformula\tparameters\texact, %\tAER\tseconds");
-    const size_t without = translator_parameters(&study->models[RAPT_SCORE_DOT]);
     for (int i = 0; i < SCORED_MODELS; i++) {
         const struct translator *model = &study->models[i];
         struct quality quality = study_quality(study, i);
-        const size_t parameters = i == SIMPLE ? 0 : translator_parameters(model) - without;
+        const size_t parameters = score_parameters(study, i);
         page_row(page, "%s\t%s\t%zu\t%.1f\t%.2f\t%.1f", model->name, formulas[i], parameters,
                  quality.exact, quality.alignment_error, model->seconds);
     }
@@ -113,7 +127,10 @@ int lesson_every_score(struct page *page, const struct lesson_options *options)
     study_sentence(&study, &sentence, &study_clause);
     add_models(&study);
     show_simple(page, &study, &sentence);
+    show_architecture(page, options, "simple");
     show_parameterized(page, &study, &sentence);
+    show_architecture(page, options, "parameterized");
+    show_additive(page, &study);
     compare_scores(page, &study);
     show_localities(page, options->seed);
     study_free(&study);

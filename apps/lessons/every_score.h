@@ -7,12 +7,14 @@
 
 /* Models: one for each score, one with projections, and the lecture's, which has the dot product
    and one cell for both languages. */
-enum { PARAMETERIZED = RAPT_SCORE_COUNT, SIMPLE, SCORED_MODELS };
+enum { PARAMETERIZED = RAPT_SCORE_COUNT, SIMPLE, BEFORE, SCORED_MODELS };
 
 /* simple_attention.c: the first trains all models of the study and shows a step of SIMPLE; the
    second shows projections. */
 void show_simple(struct page *page, struct study *study, const struct sentence *sentence);
 void show_parameterized(struct page *page, struct study *study, const struct sentence *sentence);
+/* additive.c: the additive score as a sum of two products, and which state of the decoder asks. */
+void show_additive(struct page *page, const struct study *study);
 
 enum { STEP_WORDS = 6 }; /* including the end */
 enum step_part { QUERY_PART, KEYS_PART, VALUES_PART, STEP_PARTS };

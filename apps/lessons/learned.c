@@ -98,8 +98,9 @@ static void show_loss(struct page *page, const double *losses, int steps)
         page, SHORT,
         "Every step computes the gradient of L for %d sentence pairs by backpropagation and moves "
         "all parameters w a little against it. The gradient passes through the weighted sum and "
-        "the softmax into queries and keys, so encoder, decoder and the network that aligns them "
-        "are trained jointly, from this number alone.",
+        "the softmax into queries and keys. A translator with attention has three components: the "
+        "encoder, the decoder, and the alignment model that scores each pair of their states "
+        "(here W_q and W_k). All three are trained jointly, from this number only.",
         SMALL_BATCH);
     page_formula(page, SHORT, "w ← w − η frac{∂L}{∂w}");
     for (int i = 0; i < CURVE; i++) {

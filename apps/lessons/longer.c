@@ -1,5 +1,6 @@
 /* longer.c - the bottleneck once more with models of twice the size on longer sentences
    of another language, as in figures 2 and 3 of Bahdanau, Cho and Bengio 2015. */
+#include "architecture.h"
 #include "three_problems.h"
 #include <stdlib.h>
 
@@ -70,10 +71,12 @@ void show_longer(struct page *page, const struct lesson_options *options)
         page, SHORT,
         "Would a larger vector be enough? Two models of about 65,000 parameters each learn French "
         "from sentences of up to %d words. Both have a bidirectional encoder, in which one network "
-        "reads from the left and one from the right. Bahdanau, Cho and Bengio (2015) made this "
+        "reads from the left and one from the right, so that the state of a word knows what comes "
+        "after it as well as what comes before. Bahdanau, Cho and Bengio (2015) made this "
         "comparison when they introduced additive attention.",
         max_words);
     study_train(&study, 0);
+    show_architecture(page, options, "bidirectional");
     study_curves(&study, page, SHORT, "Quality by length, English to French",
                  (const int[]){FIXED, ADDITIVE}, BOTH);
     study_compare(&study, page, MORE, "Both models", "model", 0, BOTH, NULL);

@@ -197,9 +197,6 @@ static void hidden_state_step(struct page *page, uint64_t seed)
                    "orthogonal, with a cosine of about 1/√d. Wide vectors can therefore hold much "
                    "that a query does not ask for.");
     cosine_chart(page, seed);
-    page_paragraph(page, SHORT,
-                   "This is prototype 4: encode each item, compute the softmax of its score with "
-                   "the query, and pass on the weighted average of the encodings.");
 }
 
 int lesson_mix(struct page *page, const struct lesson_options *options)
@@ -207,5 +204,6 @@ int lesson_mix(struct page *page, const struct lesson_options *options)
     weights_step(page, options->seed);
     mix_codes(page, options);
     hidden_state_step(page, options->seed);
+    show_prototype_4(page, options);
     return EXIT_OK;
 }

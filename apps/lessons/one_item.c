@@ -58,7 +58,8 @@ static double second_weight(struct study *study, const int *models, const void *
 
 static void show_mixtures(struct page *page, struct study *study)
 {
-    static const char *const titles[WAYS] = {"Hard: one paint is read", "Soft: both are read"};
+    static const char *const titles[WAYS] = {"Hard: one item is read",
+                                             "Soft: both paints are read"};
     struct sentence sentence = {0};
     paint_append(&study->language, &sentence, 2, 1);
     for (int way = 0; way < WAYS; way++) {
@@ -67,8 +68,7 @@ static void show_mixtures(struct page *page, struct study *study)
         study_map(study, page, SHORT, titles[way], &sentence, &out, weights);
         free(weights);
     }
-    page_table(page, SHORT, "Mixtures that are named right",
-               "attention\tright, %\tweight of the other paint");
+    page_table(page, SHORT, "Mixtures that are named right", "attention\tright, %\tother paint");
     for (int way = 0; way < WAYS; way++)
         page_row(page, "%s\t%.1f\t%.2f", study->models[way].name, study_quality(study, way).exact,
                  second_weight(study, (const int[]){way}, &sentence));

@@ -1,8 +1,10 @@
 /* one_vector.c - encoder-decoders that pass on one vector in four ways, and the influence
    of each source word on each word of the translation. */
+#include "architecture.h"
 #include "study.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const ways[PASSES] = {"at each step", "at the first step", "initial state",
                                          "through a network"};
@@ -17,6 +19,15 @@ static void tell(struct page *page)
     page_formula(page, SHORT, "h_s = f(h_{s-1}, x_s)");
     page_formula(page, SHORT, "c = h_T");
     page_formula(page, SHORT, "d_t = g(d_{t-1}, y_{t-1}, c)");
+    page_formula(page, SHORT, "y_t = softmax(W d_t)");
+    page_table(page, MORE, "Notation of the lessons", "symbol\tmeaning");
+    page_row(page, "x₁ … x_T\tvectors of the words that are read");
+    page_row(page, "h₁ … h_T\ttheir encodings: states of the encoder");
+    page_row(page, "c (or C)\tcontext: what is passed on, one for all steps or one per step");
+    page_row(page, "d₀, d₁ …\tstates of the decoder");
+    page_row(page, "y₁, y₂ …\tthe words that are written, as probabilities");
+    page_row(page, "q, k, v\tquery, key, value");
+    page_row(page, "e, then a (or α)\tscores, then weights: positive, with sum 1");
     page_paragraph(
         page, MORE,
         "The encoder cannot be trained by itself, since nothing tells us what its last state "
@@ -39,7 +50,8 @@ static double best_exact(struct study *study, const int *models, const void *tim
     return best - longer;
 }
 
-static void compare_ways(struct page *page, struct study *study)
+static void compare_ways(struct page *page, struct study *study,
+                         const struct lesson_options *options)
 {
     page_step(page, "Four ways to pass it on");
     page_paragraph(
@@ -54,6 +66,8 @@ static void compare_ways(struct page *page, struct study *study)
         study_add(study, ways[pass], &config);
     }
     study_train(study, 0);
+    show_architecture(page, options, "prototype-1");
+    show_architecture(page, options, "fixed");
     study_curves(study, page, SHORT, "Quality by length: it falls whichever way is used",
                  (const int[]){PASS_EACH, PASS_FIRST, PASS_INITIAL, PASS_NETWORK}, PASSES);
     study_compare(study, page, SHORT, "The four ways", "c is passed", 0, PASSES, NULL);
@@ -72,6 +86,24 @@ static void compare_ways(struct page *page, struct study *study)
                 all, 2, NULL, ABOVE, 5);
 }
 
+/* Shows what each word of a translation is made from. */
+static void show_outputs(struct page *page, struct study *study, const struct sentence *sentence)
+{
+    struct words out;
+    char before[400] = "C";
+    translator_translate(&study->models[PASS_EACH], sentence, 1, &out, NULL);
+    page_formula(page, SHORT, "C = F(x_1, …, x_T)");
+    page_formula(page, SHORT, "y_1 = f(C) ,  y_2 = f(C, y_1) ,  y_3 = f(C, y_1, y_2)");
+    page_table(page, SHORT, "The model with C at each step translates \"cats do not like dogs\"",
+               "step\twritten by f\tf reads");
+    for (int t = 0; t < out.count && t < 6; t++) {
+        const char *word = study->language.target.words[out.tokens[t]];
+        const size_t used = strlen(before);
+        page_row(page, "%d\t%s\t%s", t + 1, word, before);
+        snprintf(before + used, sizeof before - used, ", %s", word);
+    }
+}
+
 static void show_influence(struct page *page, struct study *study)
 {
     struct sentence sentence;
@@ -80,9 +112,11 @@ static void show_influence(struct page *page, struct study *study)
     page_step(page, "The distraction model");
     page_paragraph(page, SHORT,
                    "\"No matter which word is generated, they all use the same C.\" The lecture "
-                   "therefore calls a model without attention a distraction model. To see how much "
-                   "each English word influences each German word, we take the gradient of that "
-                   "word's loss and divide each row by its sum.");
+                   "therefore calls a model without attention a distraction model.");
+    show_outputs(page, study, &sentence);
+    page_paragraph(page, SHORT,
+                   "To see how much each English word influences each German word, we take the "
+                   "gradient of that word's loss and divide each row by its sum.");
     page_formula(page, SHORT, "I_{ts} = frac{|∂loss_t / ∂x_s|}{∑_j |∂loss_t / ∂x_j|}");
     config.attends = true;
     config.query = QUERY_PRESENT;
@@ -115,7 +149,7 @@ int lesson_one_vector(struct page *page, const struct lesson_options *options)
     study_create(&study, options, 8, 2400);
     study.training.rate = 4e-3F;
     tell(page);
-    compare_ways(page, &study);
+    compare_ways(page, &study, options);
     show_influence(page, &study);
     study_free(&study);
     return EXIT_SUCCESS;

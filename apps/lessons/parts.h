@@ -4,8 +4,9 @@
 
 #include "lesson.h"
 
-/* Lesson mix: trains mixtures of pictures and of their codes. */
+/* Lesson mix: trains mixtures of pictures and of their codes; prototype 4 as a translator. */
 void mix_codes(struct page *page, const struct lesson_options *options);
+void show_prototype_4(struct page *page, const struct lesson_options *options);
 
 /* Lesson pick_one: a word that depends on two items, of which hard attention reads one. */
 void show_one_item(struct page *page, const struct lesson_options *options);
@@ -24,6 +25,8 @@ void draw_sinusoids(struct page *page);
 void show_masks(struct page *page, uint64_t seed);
 
 /* Lesson pictures: captions by soft and by hard attention to the same picture. */
+/* The network of glimpses, and its work beside that of a convolution. */
+void show_glimpse_network(struct page *page);
 enum { PICTURE_PATCHES = 25 };
 struct patches_read { /* mean number of patches that a word uses */
     double soft, hard;

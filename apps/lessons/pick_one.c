@@ -1,5 +1,6 @@
 /* pick_one.c - raw items with keys, a query, and one item that is picked by argmax, at
    random, or by methods that pass a gradient to the query. The model has no encoder. */
+#include "architecture.h"
 #include "kit/workspace.h"
 #include "parts.h"
 #include "study.h"
@@ -150,8 +151,7 @@ static void show_step(struct page *page)
                    "1 for every positive q. But the squared distance is q² − (2qx − x²), where q² "
                    "is the same for all items. So the key of an item is the vector (2x, −x²), the "
                    "query is (q, 1), and their dot product is largest for the nearest item.");
-    page_formula(page, SHORT,
-                 "pick = argmax_i(col{q}{1} ⋅ col{2 x_i}{−x_i^2}) = argmin_i (q − x_i)^2");
+    page_formula(page, SHORT, "pick = argmax_i(col{q}{1} ⋅ col{2 x_i}{−x_i^2})");
     page_paragraph(page, SHORT,
                    "The value changes only where another item becomes the nearest. Everywhere else "
                    "the gradient is 0 and does not tell the query where to go. Softmax, here of 4 "
@@ -253,6 +253,7 @@ int lesson_pick_one(struct page *page, const struct lesson_options *options)
     study_sentence(&study, &sentence, &study_clause);
     show_step(page);
     show_items(page, &study);
+    show_architecture(page, options, "prototype-3");
     float *weights = study_weights(&study, STRAIGHT, &sentence, &out, NULL);
     study_map(&study, page, SHORT, "The item that is picked (straight-through)", &sentence, &out,
               weights);

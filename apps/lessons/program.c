@@ -161,7 +161,7 @@ int lessons_main(int argc, char **argv, const struct lesson *lessons, int count)
         {"html", OPTION_TEXT, &program.html, "DIR",
          "write index.html and one page per lesson into a folder", 0, 0, 0},
         {"architecture", OPTION_TEXT, &program.architecture, "DIR",
-         "train eight models for a moment and write a picture of each, with the numbers of a real "
+         "train nine models for a moment and write a picture of each, with the numbers of a real "
          "step",
          0, 0, 0},
         {"json", OPTION_FLAG, &program.json, "", "print JSON, one object per lesson", 0, 0, 0},

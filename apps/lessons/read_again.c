@@ -1,11 +1,13 @@
 /* read_again.c - the source is encoded anew for every word of the translation, given the
    state of the decoder. Measures quality, and the cost by the length of the sentence. */
+#include "architecture.h"
 #include "study.h"
 #include <stdlib.h>
 
 enum { ONCE, AGAIN };
 
-static void compare_encoders(struct page *page, struct study *study)
+static void compare_encoders(struct page *page, struct study *study,
+                             const struct lesson_options *options)
 {
     page_step(page, "Read it again for every word");
     page_paragraph(page, SHORT,
@@ -20,6 +22,7 @@ static void compare_encoders(struct page *page, struct study *study)
     config.encoder = ENCODER_AGAIN;
     study_add(study, "read again", &config);
     study_train(study, 0);
+    show_architecture(page, options, "prototype-2");
     study_curves(study, page, SHORT, "Quality by length, after the same training",
                  (const int[]){ONCE, AGAIN}, 2);
     study_compare(study, page, SHORT, "Two encoders", "encoder", ONCE, 2, NULL);
@@ -88,7 +91,7 @@ int lesson_read_again(struct page *page, const struct lesson_options *options)
     struct study study;
     study_create(&study, options, 8, 900);
     study.config.words = 64;
-    compare_encoders(page, &study);
+    compare_encoders(page, &study, options);
     show_influence(page, &study);
     show_cost(page, &study);
     study_free(&study);

@@ -36,7 +36,7 @@ done
 # The picture in README.md is the one that the program draws; the others exist.
 if [ -z "${2-}" ]; then
     code 0 "$program" --architecture models >out
-    for model in fixed prototype-1 prototype-2 prototype-3 prototype-4 simple parameterized transformer; do
+    for model in fixed prototype-1 prototype-2 prototype-3 prototype-4 bidirectional simple parameterized transformer; do
         grep -q '</svg>' "models/$model.svg" || fail "no picture of $model"
     done
     cmp models/transformer.svg "$scripts/../../apps/lessons/transformer.svg" ||

@@ -1,0 +1,61 @@
+/* prototype_4.c - prototype 4 as a translator: encode each word, mix the encodings by the softmax
+   of scores, pass the mixture on. It is compared with the one vector of lesson 1. */
+#include "architecture.h"
+#include "parts.h"
+#include "study.h"
+#include <stdlib.h>
+
+enum { VECTOR, MIXED };
+
+static void show_shapes(struct page *page, const struct study *study,
+                        const struct sentence *sentence)
+{
+    const int n = sentence->source.count + 1, k = study->config.embed, d = study->config.hidden;
+    page_paragraph(
+        page, SHORT,
+        "In matrices, with n items of k numbers and states of d numbers: V holds the embedded "
+        "words "
+        "and is n × k, E their encodings, n × d. The state h is a vector of d numbers and the "
+        "weights a are n numbers. In \"cats do not like dogs\" with its end, n is %d, and the "
+        "model "
+        "below has k = %d and d = %d.",
+        n, k, d);
+    page_formula(page, SHORT, "E = f_{encoder}(V) ,  V: n × k ,  E: n × d");
+    page_formula(page, SHORT, "a_t = softmax(E h_t) ,  a_t: n ,  h_t: d");
+    page_formula(page, SHORT, "h_{t+1} = f_{output}(E^⊤ a_t , h_t) ,  E^⊤ a_t: d");
+}
+
+void show_prototype_4(struct page *page, const struct lesson_options *options)
+{
+    static struct study study;
+    struct sentence sentence;
+    struct words out;
+    page_step(page, "Prototype 4");
+    page_paragraph(page, SHORT,
+                   "Prototype 4 puts the parts together: encode each item, compute the softmax of "
+                   "its score with the query, and pass on the weighted average of the encodings. "
+                   "Every step reads all encodings, and so this is called global or soft "
+                   "attention. Local attention (lesson 8) reads some of them, and hard attention "
+                   "one.");
+    study_create(&study, options, 8, 1200);
+    study_sentence(&study, &sentence, &study_clause);
+    show_shapes(page, &study, &sentence);
+    study_add(&study, "one vector", &study.config);
+    struct recurrent_config config = study.config;
+    config.attends = true;
+    config.query = QUERY_BEFORE;
+    config.score = RAPT_SCORE_ADDITIVE;
+    study_add(&study, "prototype 4", &config);
+    study_train(&study, 0);
+    show_architecture(page, options, "prototype-4");
+    float *weights = study_weights(&study, MIXED, &sentence, &out, NULL);
+    study_map(&study, page, SHORT, "Prototype 4, trained: the weights of each word that it writes",
+              &sentence, &out, weights);
+    free(weights);
+    study_compare(&study, page, SHORT, "The same training", "model", VECTOR, MIXED + 1, NULL);
+    study_claim(&study, page, "prototype 4: sentences translated exactly, %", study_exact,
+                (const int[]){MIXED}, 1, NULL, AT_LEAST, 75);
+    study_claim(&study, page, "the same, minus one vector, %", study_exact_more,
+                (const int[]){MIXED, VECTOR}, 2, NULL, AT_LEAST, 15);
+    study_free(&study);
+}
