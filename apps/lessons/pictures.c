@@ -77,8 +77,7 @@ static void show_sensor(struct page *page, const struct glimpses *g, const struc
         "The second network has one weight for each pixel and hidden unit. It therefore has to "
         "learn each digit at each position separately, and a picture with sides of twice the "
         "length has four times as many weights. A convolutional network would share its weights "
-        "between positions, but its work also grows with the number of pixels. Apart from the "
-        "preview, the numbers that glimpses read do not grow with the picture.");
+        "between positions.");
     page_claim_learned(page, "glimpse: digits right, percentage points above the whole picture",
                        100 * (l->accuracy - whole->accuracy),
                        100 * (none->viewers[READS].accuracy - none->whole.accuracy), AT_LEAST, 10);
@@ -178,6 +177,7 @@ static int glimpse(struct page *page, const struct lesson_options *options,
     struct glimpses *none = glimpses_make(options, 0);
     for (int i = 0; i < VIEWERS; i++) viewer_run(&g->viewers[i], 0);
     show_sensor(page, g, none);
+    show_glimpse_network(page);
     page_step(page, "Another reward, another task");
     page_paragraph(
         page, SHORT,

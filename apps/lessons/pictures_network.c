@@ -1,0 +1,113 @@
+/* pictures_network.c - the network of glimpses as a drawing, and what a convolutional network would
+   read instead: the work of both by the size of the picture. */
+#include "glimpse/glimpse.h"
+#include "parts.h"
+#include <stdlib.h>
+
+static const char gray[] = "#777777", ink[] = "#222222";
+
+static void put_box(struct svg *svg, double x, double y, double width, const char *color,
+                    const char *name, const char *what)
+{
+    svg_rect(svg, x, y, width, 44, "white", color);
+    svg_text(svg, x + width / 2, y + 19, 14, SVG_MIDDLE, color, "%s", name);
+    svg_text(svg, x + width / 2, y + 36, 11, SVG_MIDDLE, ink, "%s", what);
+}
+
+static void put_arrow(struct svg *svg, double x1, double y1, double x2, double y2)
+{
+    const double down = y2 > y1 ? 1 : -1;
+    const double across[] = {x2, y2, x2 - 8, y2 - 4, x2 - 8, y2 + 4};
+    const double along[] = {x2, y2, x2 - 4, y2 - 8 * down, x2 + 4, y2 - 8 * down};
+    svg_line(svg, x1, y1, x2, y2, gray, 1.5);
+    svg_polyline(svg, 3, x1 == x2 ? along : across, gray, 1, 1);
+}
+
+static void draw_network(struct svg *svg, const void *user)
+{
+    const double back[] = {352, 66, 378, 66, 378, 236, 58, 236, 58, 202};
+    (void)user;
+    put_box(svg, 10, 158, 96, chart_colors[0], "sensor", "window at l(t)");
+    put_arrow(svg, 106, 180, 132, 180);
+    put_box(svg, 132, 158, 96, chart_colors[0], "f_g", "glimpse: what, where");
+    put_arrow(svg, 228, 180, 254, 180);
+    put_box(svg, 254, 158, 98, chart_colors[2], "f_h", "attends to glimpses");
+    put_arrow(svg, 274, 158, 274, 88);
+    put_box(svg, 232, 44, 120, chart_colors[1], "f_l", "next place l(t+1)");
+    put_arrow(svg, 254, 166, 180, 88);
+    put_box(svg, 96, 44, 112, chart_colors[3], "f_a", "answer: the digit");
+    svg_polyline(svg, 5, back, chart_colors[1], 1.5, 0);
+    svg_text(svg, 218, 230, 12, SVG_MIDDLE, chart_colors[1],
+             "the reward teaches f_l where to look");
+    svg_text(svg, 10, 24, 12, SVG_LEFT, gray, "one step t; every glimpse so far is kept");
+}
+
+/* Applies one layer of 3 x 3 filters to every pixel; returns the number of multiplications. */
+static double convolve(const float *picture, int side, int filters, float *out)
+{
+    double products = 0;
+    for (int f = 0; f < filters; f++)
+        for (int y = 1; y + 1 < side; y++)
+            for (int x = 1; x + 1 < side; x++) {
+                float sum = 0;
+                for (int k = 0; k < 9; k++, products++)
+                    sum += picture[(y + k / 3 - 1) * side + x + k % 3 - 1] *
+                           (float)((k * 7 + f * 5) % 11 - 5);
+                out[f] += sum > 0 ? sum : 0;
+            }
+    return products;
+}
+
+/* Counts the numbers that enter a hidden layer of the glimpse network, times its width. */
+static double look(const struct setup *setup)
+{
+    return (double)setup->glimpses * retina_width(setup) * 2 * setup->width;
+}
+
+static void show_cost(struct page *page)
+{
+    enum { FILTERS = 16, SIDES = 3 };
+    double pixels[SIDES], counts[2][SIDES];
+    page_table(page, SHORT, "Multiplications of the first layer, in thousands",
+               "picture\tpixels\tconvolution\tglimpses");
+    for (int i = 0; i < SIDES; i++) {
+        struct setup setup = setup_quick;
+        struct picture *picture = xcalloc(1, sizeof *picture);
+        float out[FILTERS] = {0};
+        setup.side = MAX_SIDE >> (SIDES - 1 - i);
+        picture_make(&setup, STREAM_TESTS, 0, picture);
+        pixels[i] = setup.side * setup.side;
+        counts[0][i] = convolve(picture->ink, setup.side, FILTERS, out) / 1000;
+        counts[1][i] = look(&setup) / 1000;
+        page_row(page, "%d x %d\t%.0f\t%.0f\t%.0f", setup.side, setup.side, pixels[i], counts[0][i],
+                 counts[1][i]);
+        free(picture);
+    }
+    page_chart(page, MORE, "Work by the size of the picture", "pixels", "thousand multiplications");
+    page_curve(page, "convolution, 16 filters of 3 x 3", SIDES, pixels, counts[0]);
+    page_curve(page, "3 glimpses", SIDES, pixels, counts[1]);
+    page_paragraph(
+        page, SHORT,
+        "A convolutional network applies its filters at every pixel, so that its work grows in "
+        "proportion to the pixels: %.0f times as much from the smallest picture to the largest. "
+        "Three glimpses cost the same in all of them. What grows is only the preview, if the grid "
+        "of places "
+        "does. The comparison is one of work and not of quality.",
+        counts[0][SIDES - 1] / counts[0][0]);
+}
+
+void show_glimpse_network(struct page *page)
+{
+    page_paragraph(
+        page, SHORT,
+        "Four functions make up the network, called f_g, f_h, f_l and f_a as by Mnih et al. The "
+        "sensor reads a window at the place l(t), and f_g encodes what it saw and where. f_h "
+        "attends to all glimpses so far. From its result f_l chooses the next place, and f_a gives "
+        "the answer after the last glimpse. Only f_l needs the reward, since the choice of a "
+        "place has no gradient; it is trained by REINFORCE.");
+    page_drawing(page, SHORT, "The network of glimpses",
+                 "From the sensor through f_g to f_h; f_l leads back to the sensor, and f_a to the "
+                 "answer.",
+                 390, 245, draw_network, NULL);
+    show_cost(page);
+}
