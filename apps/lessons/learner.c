@@ -149,17 +149,26 @@ const float *learner_classify(struct learner *l)
     return logits;
 }
 
-void learner_generate(struct learner *l, int begin, int end, const rapt_tokens *prefix,
-                      int32_t *out, int *counts, float *alignments)
+void learner_search(struct learner *l, const struct learner_search *how, int32_t *out, int *counts,
+                    float *alignments)
 {
     const rapt_tokens source = learner_sources(l);
     const rapt_generate_outputs outputs = {
         .size = sizeof outputs, .ids = out, .counts = counts, .alignments = alignments};
     rapt_generate_options search;
     rapt_message why = {""};
-    rapt_generate_options_default(&search, sizeof search, begin, end);
-    search.prefix = prefix;
+    rapt_generate_options_default(&search, sizeof search, how->begin, how->end);
+    search.prefix = how->prefix;
+    search.temperature = how->temperature;
+    search.seed = how->seed;
     learner_check(rapt_generate(l->session, &source, &search, &outputs, &why), &why);
+}
+
+void learner_generate(struct learner *l, int begin, int end, const rapt_tokens *prefix,
+                      int32_t *out, int *counts, float *alignments)
+{
+    const struct learner_search greedy = {.begin = begin, .end = end, .prefix = prefix};
+    learner_search(l, &greedy, out, counts, alignments);
 }
 
 const float *learner_decode(struct learner *l)

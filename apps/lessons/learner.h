@@ -49,9 +49,17 @@ double learner_step(struct learner *learner);
 /* Computes the loss; the batch stays. */
 rapt_report learner_evaluate(struct learner *learner);
 const float *learner_classify(struct learner *learner); /* returns the logits */
-/* Generates greedily. out [sequences][target_ids], counts [sequences]. prefix may be NULL.
-   alignments may be NULL; otherwise the batch has one sequence and they are [counts + 1][source
-   rows]. */
+struct learner_search {
+    int begin, end;
+    const rapt_tokens *prefix; /* or NULL */
+    float temperature;         /* 0: greedy */
+    uint64_t seed;             /* of draws */
+};
+/* out [sequences][target_ids], counts [sequences]. alignments may be NULL; otherwise the batch has
+   one sequence and they are [counts + 1][source rows]. */
+void learner_search(struct learner *learner, const struct learner_search *how, int32_t *out,
+                    int *counts, float *alignments);
+/* Does the same greedily. */
 void learner_generate(struct learner *learner, int begin, int end, const rapt_tokens *prefix,
                       int32_t *out, int *counts, float *alignments);
 /* Returns the logits after each id of the batch's targets, including the last one. */

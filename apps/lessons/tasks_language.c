@@ -47,6 +47,23 @@ static void continue_prompts(struct language *t)
     }
 }
 
+/* Continues the first prompt by drawing words, with the random numbers 1, 2, ... and 1 again. */
+static void draw_prompt(struct language *t)
+{
+    struct learner *l = &t->learner[DECODER];
+    for (int i = 0; i < DRAWS; i++) {
+        int32_t prompt[PROMPT];
+        const int starts[2] = {0, PROMPT};
+        const rapt_tokens prefix = {.batch = 1, .ids = prompt, .starts = starts};
+        for (int k = 0; k < PROMPT; k++) prompt[k] = prompts[0][k];
+        const struct learner_search search = {BEGIN, STOP, &prefix, .temperature = 1,
+                                              .seed = i < DRAWS - 1 ? (uint64_t)i + 1 : 1};
+        learner_end(l);
+        learner_search(l, &search, t->drawn[i], &t->drawn_count[i], NULL);
+        learner_clear(l);
+    }
+}
+
 /* Keeps a sentence in which only the verb shows the number of the subject. */
 static void keep_masked(struct language *t)
 {
@@ -84,6 +101,8 @@ static void language_train(void *task, int m)
     } else {
         language_test_decoder(t);
         continue_prompts(t);
+        draw_prompt(t);
+        t->streamed = language_streamed(t);
     }
 }
 
@@ -98,17 +117,31 @@ static void language_join(char *to, size_t size, const int32_t *ids, int count)
 static void show_decoder(struct page *page, const struct language *t, const struct language *none)
 {
     static const char *const orders[ORDERS] = {"unigram", "bigram", "trigram"};
-    page_step(page, "A language model: decoder only");
+    page_step(page, "A language model: decoder only, like GPT");
     page_paragraph(
         page, SHORT,
-        "A language model predicts the next word and can therefore continue a prompt. The verb has "
-        "to agree with the subject, which is not always the noun before it.");
+        "A language model predicts the next word and can therefore continue a prompt. GPT (Radford "
+        "et al. 2018) and its successors are decoders of this kind, without cross-attention. The "
+        "verb has to agree with the subject, which is not always the noun before it.");
     for (int i = 0; i < 2; i++) {
         char text[256], end[256];
         language_join(text, sizeof text, t->said[i], PROMPT);
         language_join(end, sizeof end, t->said[i] + PROMPT, t->said_count[i] - PROMPT);
         page_paragraph(page, SHORT, "\"%s \u2026\" %s.", text, end);
     }
+    page_table(page, SHORT, "The first prompt, continued by the draw of each word",
+               "random number\tcontinuation");
+    for (int i = 0; i < DRAWS; i++) {
+        char end[256];
+        language_join(end, sizeof end, t->drawn[i] + PROMPT, t->drawn_count[i] - PROMPT);
+        page_row(page, "%d\t%s", i < DRAWS - 1 ? i + 1 : 1, end);
+    }
+    page_paragraph(page, SHORT,
+                   "The last row repeats the number of the first, and its words. The model is also "
+                   "a streaming one: what it says after a word does not change when more words "
+                   "arrive.");
+    page_claim(page, "language model: largest change of a logit when more words arrive",
+               t->streamed, AT_MOST, 1e-4);
     page_table(page, SHORT, "On sentences that were kept out of training",
                "model\tperplexity\tright verb after a noun of the other number");
     for (int n = 0; n < ORDERS - 1; n++)
@@ -137,11 +170,13 @@ static void show_encoder(struct page *page, const struct language *t, const stru
         columns[i] = grammar_words[ids[i]];
     }
     language_join(text, sizeof text, ids, SHOWN_WORDS - 1); /* without STOP */
-    page_step(page, "Masked words: encoder only");
-    page_paragraph(page, SHORT,
-                   "\"%s.\" Is the missing noun singular or plural? The verb tells, but it is to "
-                   "the right of the gap, where a language model does not look.",
-                   text);
+    page_step(page, "Masked words: encoder only, like BERT");
+    page_paragraph(
+        page, SHORT,
+        "\"%s.\" Is the missing noun singular or plural? The verb tells, but it is to "
+        "the right of the gap, where a language model does not look. BERT (Devlin et al. 2019) "
+        "is an encoder that was trained like this, to fill gaps in text.",
+        text);
     page_map(page, SHORT, "Self-attention of the mask", 2, SHOWN_WORDS,
              (const char *const[]){"layer 1", "layer 2"}, columns, t->weights[0]);
     page_table(page, SHORT, "Subjects after \"the\"", "model\tright number");

@@ -7,7 +7,7 @@
 #include "tasks_grammar.h"
 
 enum { DECODER, ENCODER, MODELS };
-enum { BATCH = 32, TESTS = 512, PROMPT = 6, SHOWN_WORDS = 7 };
+enum { BATCH = 32, TESTS = 512, PROMPT = 6, SHOWN_WORDS = 7, DRAWS = 4 };
 
 struct language {
     struct learner learner[MODELS];
@@ -19,6 +19,9 @@ struct language {
                             left, by all words */
     int32_t said[2][MAX_WORDS];
     int said_count[2];
+    int32_t drawn[DRAWS][MAX_WORDS]; /* continuations of the first prompt by draws */
+    int drawn_count[DRAWS];
+    double streamed;               /* largest change of a logit when more words arrive */
     struct sentence shown;         /* with a masked subject */
     float weights[2][SHOWN_WORDS]; /* [layer] weights of the mask on all words */
 };
@@ -29,5 +32,8 @@ void language_put(struct learner *learner, const struct sentence *sentence, int 
    subjects. */
 void language_test_decoder(struct language *t);
 void language_test_encoder(struct language *t);
+/* Returns by how much the decoder's logits after a word change when the words after it are given,
+   too. */
+double language_streamed(struct language *t);
 
 #endif

@@ -3,6 +3,7 @@
 #include "kit/layers.h"
 #include "tasks_language.h"
 #include <math.h>
+#include <string.h>
 
 void language_put(struct learner *l, const struct sentence *s, int masked)
 {
@@ -96,4 +97,27 @@ void language_test_encoder(struct language *t)
         learner_clear(l);
     }
     t->fits[ENCODER] /= open;
+}
+
+double language_streamed(struct language *t)
+{
+    struct learner *l = &t->learner[DECODER];
+    struct random random = random_from(l->setup.seed, 4);
+    struct sentence s;
+    float whole[(MAX_WORDS + 1) * WORDS];
+    double largest = 0;
+    sentence_draw(&s, &random, true);
+    language_put(l, &s, -1);
+    memcpy(whole, learner_decode(l), (size_t)(s.count + 1) * WORDS * sizeof *whole);
+    learner_clear(l);
+    for (int count = 0; count < s.count; count++) {
+        struct sentence part = s;
+        part.count = count;
+        language_put(l, &part, -1);
+        const float *logits = learner_decode(l) + count * WORDS;
+        for (int i = 0; i < WORDS; i++)
+            largest = fmax(largest, fabs((double)logits[i] - (double)whole[count * WORDS + i]));
+        learner_clear(l);
+    }
+    return largest;
 }

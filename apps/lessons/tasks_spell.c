@@ -191,12 +191,16 @@ static void spell_show(struct page *page, void *task, void *untrained)
     const struct spell *none = untrained;
     const struct spell *t = task;
     page_step(page, "Sound \u2192 letters");
-    page_paragraph(page, SHORT,
-                   "The input consists of noisy frames with %d frequency bands, and a letter lasts "
-                   "for %d to %d frames. Training has words of %d to %d letters. The test also has "
-                   "words of %d to %d letters, a new length.",
-                   BANDS, SHORTEST, LONGEST, lengths[KNOWN][0], lengths[KNOWN][1],
-                   lengths[LONGER][0], lengths[LONGER][1]);
+    page_paragraph(
+        page, SHORT,
+        "The input consists of noisy frames with %d frequency bands, and a letter lasts "
+        "for %d to %d frames. Training has words of %d to %d letters. The test also has "
+        "words of %d to %d letters, a new length. Three kinds of cross-attention are compared: "
+        "\"additive\" is global and compares what the frames hold, \"local-m\" reads only "
+        "a few frames around the letter's own place, which moves on by one row with each "
+        "letter, and \"location-aware\" also knows where the last letter was read.",
+        BANDS, SHORTEST, LONGEST, lengths[KNOWN][0], lengths[KNOWN][1], lengths[LONGER][0],
+        lengths[LONGER][1]);
     page_drawing(page, MORE, "A word of ten letters", "loudness of 12 bands, frame by frame",
                  20 + 12 * t->shown.frames, 10 + 8 * BANDS + 26, draw_sound, &t->shown);
     show_maps(page, t);
