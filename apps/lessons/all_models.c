@@ -95,8 +95,24 @@ static void compare_all(struct page *page, const struct lesson_options *options)
     study_free(&study);
 }
 
+static void show_kinds(struct page *page)
+{
+    page_step(page, "Three questions that sort all of them");
+    page_paragraph(page, SHORT,
+                   "The names of the lectures answer three independent questions. Every "
+                   "combination exists, and rapt_attention has a field for each.");
+    page_table(page, SHORT, "Kinds of attention", "question\tanswers\tlessons");
+    page_row(page, "whose keys?\tof another sequence: cross-attention\t5 to 8");
+    page_row(page, "\tof the same one: self-attention\t10");
+    page_row(page, "how many at once?\tall, by weights: soft\t6");
+    page_row(page, "\tone: hard\t5, 13");
+    page_row(page, "which may be read?\tall: global\t6");
+    page_row(page, "\tthose near a place, a patch: local\t8, 14");
+}
+
 int lesson_all_models(struct page *page, const struct lesson_options *options)
 {
+    show_kinds(page);
     compare_all(page, options);
     return EXIT_OK;
 }

@@ -186,6 +186,38 @@ static void show_step(struct page *page)
                sampling_error(&soft), AT_MOST, 0.1);
 }
 
+/* Shows that the argmax of scores with Gumbel noise draws from the softmax of the scores. */
+static void show_gumbel(struct page *page, uint64_t seed)
+{
+    enum { DRAWS = 20000 };
+    static const float scores[KEYS] = {0, 1, 2};
+    struct random random = random_from(seed, 31);
+    float p[KEYS], noisy[KEYS];
+    double share[KEYS] = {0}, differ = 0;
+    softmax(1, KEYS, scores, p);
+    for (int draw = 0; draw < DRAWS; draw++) {
+        for (int i = 0; i < KEYS; i++) {
+            const double u = fmax((double)random_unit(&random), 1e-12);
+            noisy[i] = scores[i] - (float)log(-log(u));
+        }
+        share[argmax(KEYS, noisy)] += 1.0 / DRAWS;
+    }
+    page_step(page, "What Gumbel noise is");
+    page_paragraph(page, SHORT,
+                   "Add to each score the number −log(−log u), where u is drawn evenly between 0 "
+                   "and 1, and take the largest. The item that wins is drawn with exactly the "
+                   "probabilities of softmax. So the chance is in the noise, and the rest is a "
+                   "function of the scores: a softmax of the noisy scores at a low temperature is "
+                   "nearly that choice, and has a gradient.");
+    page_table(page, SHORT, "20,000 draws", "score\tsoftmax\tlargest with noise");
+    for (int i = 0; i < KEYS; i++) {
+        page_row(page, "%.0f\t%.3f\t%.3f", (double)scores[i], (double)p[i], share[i]);
+        differ = fmax(differ, fabs(share[i] - (double)p[i]));
+    }
+    page_claim(page, "Gumbel noise: largest difference of a share from softmax", differ, AT_MOST,
+               0.02);
+}
+
 /* ---- translation by picking words ---- */
 
 static void show_items(struct page *page, struct study *study)
@@ -252,6 +284,7 @@ int lesson_pick_one(struct page *page, const struct lesson_options *options)
     study_create(&study, options, 8, 1200);
     study_sentence(&study, &sentence, &study_clause);
     show_step(page);
+    show_gumbel(page, options->seed);
     show_items(page, &study);
     show_architecture(page, options, "prototype-3");
     float *weights = study_weights(&study, STRAIGHT, &sentence, &out, NULL);

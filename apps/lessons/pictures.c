@@ -146,6 +146,23 @@ static void glimpses_free(struct glimpses *g)
     free(g);
 }
 
+/* Compares the gradients of many draws with the exact one, where it is known. */
+static void show_baseline(struct page *page, uint64_t seed)
+{
+    enum { DRAWS = 20000 };
+    struct bandit bandit;
+    if (bandit_run(&bandit, DRAWS, seed) != EXIT_OK) exit(EXIT_FAILED);
+    page_table(page, SHORT, "A choice between two places, whose gradient is known",
+               "estimate\tgradient\tstandard error");
+    page_row(page, "exact\t%.4f\t", bandit.exact[0]);
+    page_row(page, "mean of 20,000 draws\t%.4f\t%.5f", bandit.mean[0][0], bandit.error[0][0]);
+    page_row(page, "the same with the baseline\t%.4f\t%.5f", bandit.mean[1][0], bandit.error[1][0]);
+    page_claim(page, "REINFORCE: standard error with the baseline, divided by that without",
+               bandit.error[1][0] / bandit.error[0][0], BELOW, 1);
+    page_claim(page, "REINFORCE: distance of the mean from the exact gradient, in standard errors",
+               bandit.worst, AT_MOST, 4.5);
+}
+
 static int glimpse(struct page *page, const struct lesson_options *options,
                    const struct patches_read *read)
 {
@@ -175,6 +192,7 @@ static int glimpse(struct page *page, const struct lesson_options *options,
         "baseline b, which is the reward that the network expects, reduces the variance.");
     struct glimpses *g = glimpses_make(options, options->quick ? 300 : 500);
     struct glimpses *none = glimpses_make(options, 0);
+    show_baseline(page, options->seed);
     for (int i = 0; i < VIEWERS; i++) viewer_run(&g->viewers[i], 0);
     show_sensor(page, g, none);
     show_glimpse_network(page);
