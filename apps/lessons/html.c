@@ -34,6 +34,7 @@ static const char style[] =
     "white-space:nowrap}"
     "th:first-child,td:first-child{text-align:left;padding-left:0;white-space:normal;"
     "min-width:7.5rem}"
+    "th.words,td.words{text-align:left;white-space:normal}"
     "@media (max-width:40rem){table{font-size:.85rem}th,td{padding:.3rem .35rem}"
     "th:first-child,td:first-child{min-width:5.5rem}}"
     ".claim{background:var(--soft);border-left:4px solid var(--good);padding:.5rem .8rem;"
@@ -85,7 +86,8 @@ static void put_table(FILE *file, const struct block *table)
     for (int r = 0; r <= table->rows; r++) {
         fputs("<tr>", file);
         for (int c = 0; c < table->columns; c++) {
-            fputs(r == 0 ? "<th>" : "<td>", file);
+            const char *words = table_column_is_text(table, c) ? " class=\"words\"" : "";
+            fprintf(file, r == 0 ? "<th%s>" : "<td%s>", words);
             xml_escape(file, table->cells[r * table->columns + c]);
             fputs(r == 0 ? "</th>" : "</td>", file);
         }

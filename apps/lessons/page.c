@@ -105,6 +105,16 @@ static void add_cells(struct page *page, struct block *table, const char *line)
     }
 }
 
+bool table_column_is_text(const struct block *table, int column)
+{
+    for (int r = 1; r <= table->rows; r++) {
+        const char *cell = table->cells[r * table->columns + column];
+        const bool letter = (*cell >= 'A' && *cell <= 'Z') || (*cell >= 'a' && *cell <= 'z');
+        if (letter && strcmp(cell, "nan") != 0 && strcmp(cell, "inf") != 0) return true;
+    }
+    return false;
+}
+
 void page_table(struct page *page, enum page_detail detail, const char *title, const char *heads)
 {
     add_cells(page, page_append(page, TABLE, detail, title), heads);

@@ -52,6 +52,8 @@ struct page {
 };
 void page_free(struct page *page);
 
+/* Returns whether a column of a table holds words and not numbers, so that it is left-aligned. */
+bool table_column_is_text(const struct block *table, int column);
 /* Returns what was measured, the bound and the control of a claim: "98.1 (>= 90; untrained: 0)".
    The caller frees. */
 char *claim_text(const struct claim *claim);

@@ -37,25 +37,29 @@ static void put_wrapped(const char *begin, int left, const char *text)
     putchar('\n');
 }
 
-static void put_cell(const char *text, int width, bool right)
+/* Writes a cell; a left-aligned one at the end of a line is not filled. */
+static void put_cell(const char *text, int width, bool right, bool last)
 {
     int fill = width - width_of(text);
-    printf("%*s%s%*s", right && fill > 0 ? fill : 0, "", text, !right && fill > 0 ? fill : 0, "");
+    printf("%*s%s%*s", right && fill > 0 ? fill : 0, "", text,
+           !right && !last && fill > 0 ? fill : 0, "");
 }
 
-/* cells [rows][columns]: the first column left-aligned, the others right-aligned. */
-static void put_cells(char *const *cells, int rows, int columns)
+/* cells [rows][columns]. Left-aligned are the first column and those that hold words; table may be
+   NULL. */
+static void put_cells(char *const *cells, int rows, int columns, const struct block *table)
 {
     for (int r = 0; r < rows; r++) {
         fputs("  ", stdout);
         for (int c = 0; c < columns; c++) {
+            const bool words = c == 0 || (table != NULL && table_column_is_text(table, c));
             int width = 0;
             for (int i = 0; i < rows; i++) {
                 int other = width_of(cells[i * columns + c]);
                 width = other > width ? other : width;
             }
             if (c > 0) fputs("  ", stdout);
-            put_cell(cells[r * columns + c], width, c > 0);
+            put_cell(cells[r * columns + c], width, !words, c + 1 == columns);
         }
         putchar('\n');
     }
@@ -98,7 +102,7 @@ static void put_curves(const struct block *chart, int from, int count)
             cells[r * columns + c] = c == 0 ? xasprintf("%.4g", curves[0].xs[r - 1])
                                             : xasprintf("%.3g", curves[c - 1].ys[r - 1]);
     }
-    put_cells(cells, rows, columns);
+    put_cells(cells, rows, columns, NULL);
     if (!fit) printf("  x: %s\n", chart->labels[0]);
     for (int c = 0; c < count && !fit; c++) printf("  %c: %s\n", 'A' + c % 26, curves[c].name);
     for (int i = 0; i < rows * columns; i++) free(cells[i]);
@@ -129,7 +133,7 @@ static void put_block(const struct block *block)
         put_wrapped("    ", 8, text);
         free(text);
     } else if (block->kind == TABLE) {
-        put_cells(block->cells, 1 + block->rows, block->columns);
+        put_cells(block->cells, 1 + block->rows, block->columns, block);
     } else if (block->kind == MAP) {
         put_map(block);
     } else if (block->kind == CHART) {

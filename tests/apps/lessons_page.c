@@ -78,6 +78,21 @@ static void test_exit_status(void **state)
     assert_int_equal(run_table("01", NULL), EXIT_USAGE);
 }
 
+/* Words are left-aligned, numbers right-aligned. */
+static void test_columns(void **state)
+{
+    struct page page = {.lesson = &table[0]};
+    (void)state;
+    page_table(&page, SHORT, "", "name\tnumber\twords\tempty");
+    page_row(&page, "a\t1.5 %%\tx y\t");
+    page_row(&page, "b\t-\t\t");
+    page_row(&page, "c\tnan\t2\t");
+    static const bool words[] = {true, false, true, false};
+    for (int c = 0; c < 4; c++)
+        assert_int_equal(table_column_is_text(&page.blocks[0], c), words[c]);
+    page_free(&page);
+}
+
 static void test_relations(void **state)
 {
     static const struct {
@@ -281,8 +296,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exit_status), cmocka_unit_test(test_relations),
-        cmocka_unit_test(test_controls),    cmocka_unit_test(test_formulas),
-        cmocka_unit_test(test_beside),      cmocka_unit_test(test_escaping),
+        cmocka_unit_test(test_controls),    cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_formulas),    cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_escaping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
