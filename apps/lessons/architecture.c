@@ -117,8 +117,7 @@ static void draw_ids(struct random *random, struct ids_pair *pair, const void *u
     to_ids(&sentence, pair);
 }
 
-/* Stores the weights of each head in one row of a kind of attention: columns numbers from `row` on.
- */
+/* Stores the weights of each head in one row of a kind of attention. */
 static void take_heads(struct learner *small, const struct ids_pair *pair, rapt_weights which,
                        int row, int columns, int stride, float heads[BLOCK_HEADS][DRAWN_WORDS])
 {

@@ -7,8 +7,7 @@
 
 enum { ARCHITECTURES = 9, DRAWN_WORDS = 8 };
 enum encoding { ENCODED_BY_CHAIN, ENCODED_AGAIN, NOT_ENCODED, ENCODED_BY_ATTENTION };
-/* Weights of the last layer of a Transformer, head by head, at the step, and what it writes there.
- */
+/* Weights of a Transformer's last layer, head by head, at the step, and what it writes there. */
 enum { BLOCK_HEADS = 2, BLOCK_LAYERS = 2, BLOCK_WIDTH = 32, BLOCK_FFN = 64, BLOCK_LIKELY = 3 };
 struct block_numbers {
     float self[BLOCK_HEADS][DRAWN_WORDS];  /* [sources] of `seen` on the source words */

@@ -19,8 +19,7 @@ static int name_tokens(const struct ids *ids, const char *begin, const char *end
     return count;
 }
 
-/* Shows weights of a decoder's layer, the mean of its heads. Rows are the words that are written.
- */
+/* Shows weights of a decoder's layer, the mean of its heads. Rows are the words written. */
 static void show_weights(struct view *v, const char *title, rapt_weights which, int layer)
 {
     const bool cross = which == RAPT_WEIGHTS_CROSS;
@@ -114,9 +113,10 @@ static void show_ablation(struct page *page, const struct lesson_options *option
         free(losses);
     }
     page_paragraph(page, SHORT,
-                   "The language is small, so that a model can do without what costs nothing here. "
-                   "Positions it cannot do without: attention does not know the order of words. In "
-                   "translation of real text every part counts (table 3 of the paper).");
+                   "This language is so small that a model learns it with one head, or without a "
+                   "feed-forward layer. It does not learn it without positions, since attention "
+                   "does not know the order of words. For the translation of real text, table 3 of "
+                   "the paper shows what each part contributes.");
     page_claim_learned(page, "post-norm: unseen sentences translated exactly, %", trained[POST],
                        untrained[POST], AT_LEAST, 80);
     page_claim_learned(page, "pre-norm: unseen sentences translated exactly, %", trained[PRE],
@@ -171,9 +171,10 @@ static void show_training(struct page *page)
         page, SHORT,
         "Adam moves the parameters. The learning rate first grows for %d steps (warm-up), since "
         "early gradients point anywhere, and then falls with the root of the step. The target is "
-        "not the right word alone: it gets 0.9 of the probability and all others share 0.1 (label "
-        "smoothing), so that the model does not become too sure of itself. A tenth of the numbers "
-        "is dropped at random in every sum. To translate, a beam keeps the few likeliest "
+        "not only the right word: it gets 0.9 of the probability and all others share 0.1 (label "
+        "smoothing), so that the model does not become too sure of itself. Dropout sets a tenth of "
+        "the numbers that a sublayer adds to 0, at random. To translate, a beam keeps the few "
+        "likeliest "
         "beginnings instead of one, and BLEU compares the result with a person's translation: how "
         "many of its sequences of one to four words occur there. toy_translate does all of this.",
         WARMUP);
@@ -184,7 +185,7 @@ static void show_training(struct page *page)
         ys[i] = 1000 * fmin(1 / sqrt(step), step / pow(WARMUP, 1.5)) / sqrt(WIDTH);
     }
     page_chart(page, MORE, "Learning rate of the paper (width 512)", "thousand steps",
-               "rate / 1000");
+               "rate, times 1000");
     page_curve(page, "warm-up, then the inverse square root", POINTS, xs, ys);
 }
 
@@ -194,9 +195,9 @@ static void show_sublayers(struct page *page)
     page_paragraph(
         page, SHORT,
         "Attention only mixes vectors: its result is a weighted sum of values, which are linear in "
-        "x. What computes something new from a mixture is the feed-forward layer. It is applied to "
-        "each word by itself, with the same matrices: from %d numbers to %d, negative ones become "
-        "0, and back to %d.",
+        "x. The feed-forward layer computes something new from the mixture. It is applied to each "
+        "word by itself, always with the same two matrices: the first makes %d numbers into %d, of "
+        "which negative ones become 0, and the second makes them into %d again.",
         BLOCK_WIDTH, BLOCK_FFN, BLOCK_WIDTH);
     page_formula(page, SHORT, "FFN(x) = W_2 max(0, W_1 x + b_1) + b_2");
     page_paragraph(
@@ -208,9 +209,9 @@ static void show_sublayers(struct page *page)
     page_paragraph(
         page, SHORT,
         "Let S be a sublayer. The paper puts the norm after the sum (post-norm), as in the "
-        "picture. Most models since "
-        "then put it before the sublayer (pre-norm), which leaves the sums themselves untouched "
-        "and makes deep models easier to train. Both are one field of rapt_config, norm_order.");
+        "picture. Most models since then put it before the sublayer (pre-norm), which leaves the "
+        "sums themselves untouched and makes deep models easier to train. The field norm_order of "
+        "rapt_config chooses one of the two.");
     page_formula(page, SHORT, "text{post-norm: } x ← norm(x + S(x))");
     page_formula(page, SHORT, "text{pre-norm: } x ← x + S(norm(x))");
 }

@@ -1,6 +1,5 @@
 /* by_hand.h - self-attention of a sentence whose vectors are made by hand, with every score,
-   locality and normalizer of the library: two lessons check on it what holds for all of them.
- */
+   locality and normalizer of the library, on which two lessons check what holds for all. */
 #ifndef LESSONS_BY_HAND_H
 #define LESSONS_BY_HAND_H
 

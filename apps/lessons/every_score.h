@@ -1,5 +1,4 @@
-/* every_score.h - the parts of lesson every_score: one step of simple attention, its figure,
- * projections. */
+/* every_score.h - parts of lesson every_score: a step of simple attention, scores, projections. */
 #ifndef EVERY_SCORE_H
 #define EVERY_SCORE_H
 

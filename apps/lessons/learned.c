@@ -1,5 +1,5 @@
 /* learned.c - a model that learns English and Chinese and finds the weights of Tom chase Jerry
-   itself, from the loss alone: the loss, its curve, and the parameters that it changes. */
+   itself, from the loss only: the loss, its curve, and the parameters that it changes. */
 #include "chase.h"
 #include "kit/layers.h"
 #include "kit/program.h"
@@ -126,8 +126,7 @@ static void translate_tom(struct learner *small, char *text, size_t size)
     if (out.count == 0) snprintf(text, size, "(nothing)");
 }
 
-/* Shows that a model is a function and a set of parameters, of which training changes the second.
- */
+/* Shows that a model is a function and a set of parameters, which training changes. */
 static void show_parameters(struct page *page, struct learner *small)
 {
     struct learner before;

@@ -11,8 +11,7 @@ void show_prototype_4(struct page *page, const struct lesson_options *options);
 /* Lesson pick_one: a word that depends on two items, of which hard attention reads one. */
 void show_one_item(struct page *page, const struct lesson_options *options);
 
-/* Lesson every_score: global and local attention, and all combinations of score, locality and
- * normalizer. */
+/* Lesson every_score: global and local attention; every score, locality and normalizer. */
 void show_localities(struct page *page, uint64_t seed);
 
 /* Lesson self_attention: a recurrent network that attends to its own past; what "it" stands for;

@@ -247,7 +247,7 @@ void show_pronoun(struct page *page, const struct lesson_options *options)
         "could take the place of the scaled dot product.");
     page_paragraph(
         page, SHORT,
-        "What is that good for? In \"the cat chased the mouse because it was hungry\" the word "
+        "What is that for? In \"the cat chased the mouse because it was hungry\" the word "
         "\"it\" stands for the cat, and with \"lost\" for the mouse. An encoder of %d layers with "
         "%d heads has to name the animal at the place of \"it\". A quarter of the pairs of animals "
         "is kept out of training.",

@@ -1,5 +1,4 @@
-/* sinusoids.c - sinusoidal positions (Vaswani et al. 2017, 3.5) and their dot products.
- */
+/* sinusoids.c - sinusoidal positions (Vaswani et al. 2017, 3.5) and their dot products. */
 #include "kit/program.h"
 #include "parts.h"
 #include <math.h>

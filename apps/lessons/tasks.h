@@ -1,6 +1,5 @@
 /* tasks.h - the tasks of the last lesson. The models of all tasks are trained in parallel threads;
-   then each task appends its measurements to the page. A new task is a file and a row in tasks.c.
- */
+   then each task appends its measurements. A new task is a file and a row in tasks.c. */
 #ifndef TASKS_H
 #define TASKS_H
 
