@@ -29,9 +29,9 @@ static void draw_network(struct svg *svg, const void *user)
     (void)user;
     put_box(svg, 10, 158, 96, chart_colors[0], "sensor", "window at l(t)");
     put_arrow(svg, 106, 180, 132, 180);
-    put_box(svg, 132, 158, 96, chart_colors[0], "f_g", "glimpse: what, where");
+    put_box(svg, 132, 158, 96, chart_colors[0], "f_g", "what and where");
     put_arrow(svg, 228, 180, 254, 180);
-    put_box(svg, 254, 158, 98, chart_colors[2], "f_h", "attends to glimpses");
+    put_box(svg, 254, 158, 98, chart_colors[2], "f_h", "all glimpses");
     put_arrow(svg, 274, 158, 274, 88);
     put_box(svg, 232, 44, 120, chart_colors[1], "f_l", "next place l(t+1)");
     put_arrow(svg, 254, 166, 180, 88);

@@ -56,6 +56,6 @@ void show_prototype_4(struct page *page, const struct lesson_options *options)
     study_claim(&study, page, "prototype 4: sentences translated exactly, %", study_exact,
                 (const int[]){MIXED}, 1, NULL, AT_LEAST, 75);
     study_claim(&study, page, "the same, minus one vector, %", study_exact_more,
-                (const int[]){MIXED, VECTOR}, 2, NULL, AT_LEAST, 15);
+                (const int[]){MIXED, VECTOR}, 2, NULL, AT_LEAST, 5);
     study_free(&study);
 }
