@@ -288,31 +288,62 @@ static rapt_status put_pieces(const struct list *l, const struct spm_normalized 
     return RAPT_OK;
 }
 
-static rapt_status encode_pieces(const struct list *l, rapt_text text, struct list_output *out,
-                                 rapt_message *why)
+enum { PIECE_BYTES = 2 * sizeof(size_t) + sizeof(int32_t) }; /* memory of put_pieces for each */
+
+/* Encodes bytes [from, to) of a text by the SentencePiece model. */
+static rapt_status encode_part(const struct list *l, rapt_text text, size_t from, size_t to,
+                               struct list_output *out, rapt_message *why)
 {
-    enum { PIECE_BYTES = 2 * sizeof(size_t) + sizeof(int32_t) };
-    int32_t language = -1;
-    size_t skip = language_at(l, text, &language), bound;
-    if (skip) rapt__list_put(out, language, skip);
-    const rapt_text rest = {text.bytes + skip, text.size - skip};
+    const rapt_text part = {text.bytes + from, to - from};
     struct spm_normalized normalized = {.allocator = l->allocator};
-    bound = rapt__spm_bound(l->spm, rest.size);
-    if (bound > SIZE_MAX / PIECE_BYTES)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the text of %zu bytes is too long", text.size);
+    const size_t bound = rapt__spm_bound(l->spm, part.size);
+    if (part.size == 0) return RAPT_OK;
     size_t *memory = rapt__alloc(&l->allocator, bound * PIECE_BYTES);
     if (!memory) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to encode text");
-    rapt_status status = rapt__spm_normalize(&l->spm->normalizer, rest, true, &normalized);
+    rapt_status status = rapt__spm_normalize(&l->spm->normalizer, part, true, &normalized);
     if (status)
         rapt__fail(why, status,
                    status == RAPT_NO_MEMORY ? "no memory to encode %zu bytes of text"
                                             : "the text of %zu bytes is too long",
                    text.size);
     else
-        status = put_pieces(l, &normalized, skip, memory, bound, out, why);
+        status = put_pieces(l, &normalized, from, memory, bound, out, why);
     rapt__spm_normalized_free(&normalized);
     rapt__free(&l->allocator, memory, bound * PIECE_BYTES);
     return status;
+}
+
+/* If a token "<extra_id_N>" of the list, with which T5 marks spans, is at this place, sets *id and
+   returns its size in bytes. Otherwise returns 0. */
+static size_t extra_at(const struct list *l, rapt_text text, size_t at, int32_t *id)
+{
+    static const char begin[] = "<extra_id_";
+    const size_t front = sizeof begin - 1;
+    size_t end = at + front;
+    if (text.size - at <= front || memcmp(text.bytes + at, begin, front) != 0) return 0;
+    while (end < text.size && text.bytes[end] >= '0' && text.bytes[end] <= '9') end++;
+    if (end == text.size || text.bytes[end++] != '>') return 0;
+    *id = rapt__list_find(l, (rapt_text){text.bytes + at, end - at});
+    return *id < 0 ? 0 : end - at;
+}
+
+static rapt_status encode_pieces(const struct list *l, rapt_text text, struct list_output *out,
+                                 rapt_message *why)
+{
+    int32_t id = -1;
+    rapt_status status = RAPT_OK;
+    if (rapt__spm_bound(l->spm, text.size) > SIZE_MAX / PIECE_BYTES)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the text of %zu bytes is too long", text.size);
+    size_t from = language_at(l, text, &id);
+    if (from) rapt__list_put(out, id, from);
+    for (size_t at = from; at < text.size && !status; at++) {
+        const size_t size = extra_at(l, text, at, &id);
+        if (!size) continue;
+        status = encode_part(l, text, from, at, out, why);
+        from = at + size, at = from - 1;
+        if (!status) rapt__list_put(out, id, from);
+    }
+    return status ? status : encode_part(l, text, from, text.size, out, why);
 }
 
 rapt_status rapt__list_encode(const struct list *l, rapt_text text, int32_t *ids, size_t *ends,

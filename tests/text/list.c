@@ -163,6 +163,29 @@ static void test_pieces(void **state)
     rapt_tokenizer_free(cut);
 }
 
+/* The marks of T5 are found anywhere in a text. The texts around them are encoded one by one. */
+static void test_marks(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "</s>", "<unk>", "b", "\u2581", "\u2581a", "a", "<extra_id_1>", "<extra_id_10>"};
+    rapt_tokenizer *pieces = pieces_of_letters(), *t = list_of(names, 8, pieces);
+    JUDGE(t, "a<extra_id_1>a", "a<extra_id_1> a", ARRAY(4, 6, 4), ARRAY(1, 13, 14));
+    JUDGE(t, "<extra_id_10> <extra_id_1>", "<extra_id_10><extra_id_1>", ARRAY(7, 6), ARRAY(13, 26));
+    JUDGE(t, "<extra_id_1>", "<extra_id_1>", ARRAY(6), ARRAY(12));
+    static const char *const others[] = {"<extra_id_2>", "<extra_id_1", "<extra_id_>",
+                                         "<extra_id_"};
+    for (int i = 0; i < 4; i++) { /* not in the list, or not whole */
+        int32_t ids[MAX];
+        size_t count;
+        assert_int_equal(rapt_tokenizer_encode(t, text_of(others[i]), ids, NULL, MAX, &count, NULL),
+                         RAPT_OK);
+        assert_int_equal(ids[0], 3);
+    }
+    rapt_tokenizer_free(t);
+    rapt_tokenizer_free(pieces);
+}
+
 static rapt_tokenizer *pieces_of(bool bytes)
 {
     static struct craft model;
@@ -405,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_written), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_memory),  cmocka_unit_test(test_colliding),
         cmocka_unit_test(test_bytes),   cmocka_unit_test(test_normalized),
+        cmocka_unit_test(test_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
