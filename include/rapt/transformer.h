@@ -26,9 +26,11 @@ typedef enum rapt_norm_order {
 } rapt_norm_order;
 /* The activation of feed-forward layers. */
 typedef enum rapt_activation {
-    RAPT_ACTIVATION_RELU, /* max(0, x) */
-    RAPT_ACTIVATION_GELU, /* x Phi(x), where Phi is the normal distribution function */
-    RAPT_ACTIVATION_SILU  /* x / (1 + exp(-x)) */
+    RAPT_ACTIVATION_RELU,     /* max(0, x) */
+    RAPT_ACTIVATION_GELU,     /* x Phi(x), where Phi is the normal distribution function */
+    RAPT_ACTIVATION_SILU,     /* x / (1 + exp(-x)) */
+    RAPT_ACTIVATION_GELU_TANH /* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2, which is close to
+                                 RAPT_ACTIVATION_GELU */
 } rapt_activation;
 /* Positional embeddings, which are added to the embedding of the token at position p, counted from
    first_position. */

@@ -179,10 +179,8 @@ static rapt_tie ties_of(const struct import *i)
    include/ctranslate2/ops/activation.h. */
 static rapt_status refuse_activation(struct import *i, int activation)
 {
-    static const char *const names[] = {[1] = "GELU approximated by tanh",
-                                        [4] = "GELU approximated by x * sigmoid(1.702 x)",
-                                        [5] = "tanh",
-                                        [6] = "sigmoid"};
+    static const char *const names[] = {
+        [4] = "GELU approximated by x * sigmoid(1.702 x)", [5] = "tanh", [6] = "sigmoid"};
     const int count = (int)(sizeof names / sizeof *names);
     const char *name = activation >= 0 && activation < count ? names[activation] : NULL;
     if (!name)
@@ -211,13 +209,13 @@ static rapt_status read_config(struct import *i)
     rapt_status status = read_sizes(i);
     if (!status) status = read_attributes(i, values);
     if (status) return status;
-    int activation = values[CT2_ACTIVATION];
-    if (activation != CT2_RELU && activation != CT2_SWISH && activation != CT2_GELU)
-        return refuse_activation(i, activation);
+    int activation = 0;
+    while (activation < CT2_ACTIVATIONS &&
+           rapt__ct2_activations[activation] != values[CT2_ACTIVATION])
+        activation++;
+    if (activation == CT2_ACTIVATIONS) return refuse_activation(i, values[CT2_ACTIVATION]);
     c->heads = values[CT2_HEADS];
-    c->activation = activation == CT2_SWISH  ? RAPT_ACTIVATION_SILU
-                    : activation == CT2_GELU ? RAPT_ACTIVATION_GELU
-                                             : RAPT_ACTIVATION_RELU;
+    c->activation = (rapt_activation)activation;
     c->plain_embedding = !values[CT2_SCALED];
     c->norm_order = values[CT2_PRE_NORM] ? RAPT_NORM_ORDER_PRE : RAPT_NORM_ORDER_POST;
     c->decoder_start = values[CT2_ZERO_START] ? RAPT_DECODER_START_ZERO : RAPT_DECODER_START_BEGIN;

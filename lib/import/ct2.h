@@ -21,9 +21,10 @@ enum ct2_use {
     CT2_ANY, /* ignored, because it has no effect here */
     CT2_ONLY /* must have the value `otherwise` */
 };
-/* Values of activation. 1 is GELU approximated by tanh, which is not supported. */
-enum { CT2_RELU = 0, CT2_SWISH = 2, CT2_GELU = 3 };
-enum { CT2_ATTRIBUTES = 14 };
+/* Values of activation that are supported. */
+enum { CT2_RELU = 0, CT2_GELU_TANH = 1, CT2_SWISH = 2, CT2_GELU = 3 };
+enum { CT2_ACTIVATIONS = RAPT_ACTIVATION_GELU_TANH + 1, CT2_ATTRIBUTES = 14 };
+extern const int rapt__ct2_activations[CT2_ACTIVATIONS]; /* by rapt_activation */
 extern const struct ct2_attribute {
     const char *name, *dtype;    /* name without "encoder/" or "decoder/"; dtype is NULL if the
                                     attribute is not written */

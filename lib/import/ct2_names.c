@@ -89,18 +89,20 @@ const struct ct2_attribute rapt__ct2_attributes[CT2_ATTRIBUTES] = {
     {"sliding_window", NULL, false, false, 0, CT2_ONLY},
 };
 
+const int rapt__ct2_activations[CT2_ACTIVATIONS] = {[RAPT_ACTIVATION_RELU] = CT2_RELU,
+                                                    [RAPT_ACTIVATION_GELU] = CT2_GELU,
+                                                    [RAPT_ACTIVATION_SILU] = CT2_SWISH,
+                                                    [RAPT_ACTIVATION_GELU_TANH] = CT2_GELU_TANH};
+
 int rapt__ct2_value(const rapt_config *c, const struct ct2_attribute *a)
 {
-    static const int activations[] = {[RAPT_ACTIVATION_RELU] = CT2_RELU,
-                                      [RAPT_ACTIVATION_GELU] = CT2_GELU,
-                                      [RAPT_ACTIVATION_SILU] = CT2_SWISH};
     switch (a->use) {
     case CT2_HEADS:
         return c->heads;
     case CT2_PRE_NORM:
         return c->norm_order == RAPT_NORM_ORDER_PRE;
     case CT2_ACTIVATION:
-        return activations[c->activation];
+        return rapt__ct2_activations[c->activation];
     case CT2_SCALED:
         return !c->plain_embedding;
     case CT2_ZERO_START:

@@ -25,7 +25,7 @@ extern const struct import_row rapt__hf_tied_rows[1]; /* also used with RAPT_TIE
         HF_PART(ours ".bias", theirs ".bias", part, parts)
 #define HF_LINEAR(ours, theirs) HF_LINEAR_PART(ours, theirs, 0, 1)
 
-enum { HF_SIZES = 8, HF_FLAGS = 4, HF_ACTIVATIONS = 4 };
+enum { HF_SIZES = 8, HF_FLAGS = 4, HF_ACTIVATIONS = 6 };
 /* An integer of config.json. */
 struct hf_size {
     const char *key;

@@ -64,8 +64,7 @@ const struct hf_flag rapt__hf_flags[HF_FLAGS] = {
 };
 
 const struct hf_activation rapt__hf_activations[HF_ACTIVATIONS] = {
-    {"gelu", RAPT_ACTIVATION_GELU},
-    {"relu", RAPT_ACTIVATION_RELU},
-    {"swish", RAPT_ACTIVATION_SILU},
-    {"silu", RAPT_ACTIVATION_SILU},
+    {"gelu", RAPT_ACTIVATION_GELU},          {"relu", RAPT_ACTIVATION_RELU},
+    {"swish", RAPT_ACTIVATION_SILU},         {"silu", RAPT_ACTIVATION_SILU},
+    {"gelu_new", RAPT_ACTIVATION_GELU_TANH}, {"gelu_pytorch_tanh", RAPT_ACTIVATION_GELU_TANH},
 };

@@ -15,7 +15,8 @@ static void check_marian_config(const struct exporting *e)
         CONFIG_tie,        CONFIG_output_bias,   CONFIG_norm_epsilon,
         CONFIG_norm_type,  CONFIG_decoder_start, CONFIG_decoder_recurrence};
     const rapt_config *c = e->config;
-    if (c->activation == RAPT_ACTIVATION_GELU) rapt__export_refuse(e, "activation", "relu or silu");
+    if (c->activation != RAPT_ACTIVATION_RELU && c->activation != RAPT_ACTIVATION_SILU)
+        rapt__export_refuse(e, "activation", "relu or silu");
     if (c->position != RAPT_POSITION_CONCATENATED_N1)
         rapt__export_refuse(e, "position", "concatenated-n1");
     if (c->decoder_start != RAPT_DECODER_START_ZERO)

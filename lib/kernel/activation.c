@@ -4,9 +4,11 @@
      gelu(x) = x Phi(x), where Phi is the normal distribution function: Hendrycks and Gimpel 2016,
                "Gaussian error linear units", section 2, the exact form
      silu(x) = x / (1 + e^-x): Elfwing, Uchibe and Doya 2018, "Sigmoid-weighted linear units"
+     gelu_tanh(x) = x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3): Hendrycks and
+               Gimpel, ibid., the approximation. It is x s(2 u) with s(z) = 1 / (1 + e^-z)
 
-   and their gradients: Phi + x phi for gelu, and s (1 + x (1 - s)) with s = 1 / (1 + e^-x) for
-   silu. */
+   and their gradients: Phi + x phi for gelu, s (1 + x (1 - s)) with s = s(x) for silu, and
+   s (1 + x (1 - s) 2 u') with s = s(2 u) for gelu_tanh. */
 
 /* Returns min(|x|, limit). Beyond the limit the tails below are 0. */
 static inline vf magnitude(vf x, float limit)
@@ -91,6 +93,28 @@ static inline vf silu_slope(vf x)
     return vf_mul(s, vf_fma(t, other, vf_splat(1)));
 }
 
+/* Returns 2 u of gelu_tanh. */
+static inline vf twice_inner(vf x)
+{
+    return vf_mul(x, vf_fma(vf_mul(x, x), vf_splat(0x1.2444f2p-4f), vf_splat(0x1.988454p+0f)));
+}
+
+/* Beyond 12, e^(-2 u) is 0. The limit keeps x^2 finite and the product of -infinity and 0 away. */
+static inline vf gelu_tanh(vf x)
+{
+    vf other, t = magnitude(x, 12), s = logistic(twice_inner(t), &other);
+
+    return vf_select(vf_less(x, vf_zero()), vf_mul(vf_sub(vf_zero(), t), other), vf_mul(x, s));
+}
+
+static inline vf gelu_tanh_slope(vf x)
+{
+    vf other, t = vf_sign(magnitude(x, 12), x), s = logistic(twice_inner(t), &other);
+    vf steep = vf_fma(vf_mul(t, t), vf_splat(0x1.b6676cp-3f), vf_splat(0x1.988454p+0f));
+
+    return vf_mul(s, vf_fma(vf_mul(t, steep), other, vf_splat(1)));
+}
+
 static void activate(enum activation kind, const float *x, float *y, size_t n)
 {
     size_t i;
@@ -103,6 +127,10 @@ static void activate(enum activation kind, const float *x, float *y, size_t n)
     case ACTIVATION_GELU:
         for (i = 0; i < n; i += 16)
             vf_store_partial(y + i, gelu(vf_load_partial(x + i, n - i, 0)), n - i);
+        break;
+    case ACTIVATION_GELU_TANH:
+        for (i = 0; i < n; i += 16)
+            vf_store_partial(y + i, gelu_tanh(vf_load_partial(x + i, n - i, 0)), n - i);
         break;
     default:
         for (i = 0; i < n; i += 16)
@@ -129,6 +157,10 @@ static void activate_backward(enum activation kind, const float *x, const float 
         for (i = 0; i < n; i += 16)
             slope_16(dy + i, gelu_slope(vf_load_partial(x + i, n - i, 0)), dx + i, n - i);
         break;
+    case ACTIVATION_GELU_TANH:
+        for (i = 0; i < n; i += 16)
+            slope_16(dy + i, gelu_tanh_slope(vf_load_partial(x + i, n - i, 0)), dx + i, n - i);
+        break;
     default:
         for (i = 0; i < n; i += 16)
             slope_16(dy + i, silu_slope(vf_load_partial(x + i, n - i, 0)), dx + i, n - i);
@@ -139,14 +171,18 @@ static void activate_backward(enum activation kind, const float *x, const float 
 
 static inline vf value_16(enum activation kind, vf x)
 {
-    return kind == ACTIVATION_RELU ? relu(x) : kind == ACTIVATION_GELU ? gelu(x) : silu(x);
+    return kind == ACTIVATION_RELU        ? relu(x)
+           : kind == ACTIVATION_GELU      ? gelu(x)
+           : kind == ACTIVATION_GELU_TANH ? gelu_tanh(x)
+                                          : silu(x);
 }
 
 static inline vf slope_of_16(enum activation kind, vf x)
 {
-    return kind == ACTIVATION_RELU   ? relu_slope(x)
-           : kind == ACTIVATION_GELU ? gelu_slope(x)
-                                     : silu_slope(x);
+    return kind == ACTIVATION_RELU        ? relu_slope(x)
+           : kind == ACTIVATION_GELU      ? gelu_slope(x)
+           : kind == ACTIVATION_GELU_TANH ? gelu_tanh_slope(x)
+                                          : silu_slope(x);
 }
 
 static void gate(enum activation kind, const float *x, const float *gate, float *y, size_t n)

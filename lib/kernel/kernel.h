@@ -40,7 +40,13 @@ struct gemm_block {
     bool add;          /* start = c[r][n] instead; bias must be NULL */
 };
 
-enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU, ACTIVATION_SILU };
+enum activation {
+    ACTIVATION_NONE,
+    ACTIVATION_RELU,
+    ACTIVATION_GELU,
+    ACTIVATION_SILU,
+    ACTIVATION_GELU_TANH
+};
 
 struct dropout { /* selects the elements of a row that are dropped, by key, row and column */
     uint64_t key;

@@ -25,7 +25,7 @@ static const char *word_rapt_norm_order(int value)
 
 static const char *word_rapt_activation(int value)
 {
-    static words all = {"relu", "gelu", "silu"};
+    static words all = {"relu", "gelu", "silu", "gelu-tanh"};
     return WORD(value);
 }
 

@@ -178,7 +178,8 @@ static enum activation activation_of(const rapt_config *config)
 {
     static const enum activation of[] = {[RAPT_ACTIVATION_RELU] = ACTIVATION_RELU,
                                          [RAPT_ACTIVATION_GELU] = ACTIVATION_GELU,
-                                         [RAPT_ACTIVATION_SILU] = ACTIVATION_SILU};
+                                         [RAPT_ACTIVATION_SILU] = ACTIVATION_SILU,
+                                         [RAPT_ACTIVATION_GELU_TANH] = ACTIVATION_GELU_TANH};
     return of[config->activation];
 }
 

@@ -21,7 +21,7 @@ static inline rapt_config take_config(struct feed *in)
     c.target_vocab = 3 + take_below(in, 16), c.source_vocab = 3 + take_below(in, 16);
     c.encoder_layers = 1 + take_flag(in), c.decoder_layers = 1 + take_flag(in);
     c.norm_order = (rapt_norm_order)take_below(in, 2);
-    c.activation = (rapt_activation)take_below(in, 3);
+    c.activation = (rapt_activation)take_below(in, 4);
     c.position = (rapt_position)take_below(in, 5);
     c.tie = (rapt_tie)take_below(in, 3);
     if (c.tie == RAPT_TIE_ALL) c.source_vocab = c.target_vocab;

@@ -23,6 +23,9 @@ static const rapt_config ct2_configs[] = {
     {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 1024, .width = 16, .heads = 8, .ffn_width = 12,
      .encoder_layers = 1, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .position = RAPT_POSITION_CONCATENATED_N1,
      .first_position = 1, .output_bias = 1, .norm_epsilon = 1e-5f, .no_source_end = 1, .alignment_layer = 2},
+    {.size = sizeof(rapt_config), .source_vocab = 5, .target_vocab = 5, .positions = 1024, .width = 4, .heads = 2, .ffn_width = 6,
+     .encoder_layers = 1, .decoder_layers = 1, .norm_order = RAPT_NORM_ORDER_PRE, .activation = RAPT_ACTIVATION_GELU_TANH,
+     .position = RAPT_POSITION_CONCATENATED_N1, .first_position = 1, .norm_epsilon = 1e-5f, .alignment_layer = 1},
 };
 /* clang-format on */
 

@@ -190,7 +190,7 @@ static inline int put_tensor(struct bytes *b, int version, const rapt_model *mod
 static inline int put_attributes(struct bytes *b, int version, const rapt_config *c,
                                  const struct change *change)
 {
-    static const int activations[] = {0, 3, 2};
+    static const int activations[] = {0, 3, 2, 1};
     const struct {
         const char *name;
         int value;

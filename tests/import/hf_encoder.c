@@ -309,7 +309,7 @@ static void test_settings_refused(void **state)
         {"\"model_type\": \"roberta\"", "model_type is roberta"},
         {"\"position_embedding_type\": \"relative_key\"",
          "position_embedding_type is relative_key"},
-        {"\"hidden_act\": \"gelu_new\"", "hidden_act is gelu_new"},
+        {"\"hidden_act\": \"tanh\"", "hidden_act is tanh"},
         {"\"is_decoder\": true", "is_decoder is true"},
         {"\"layer_norm_eps\": \"x\"", "layer_norm_eps is x"},
         {"\"hidden_size\": 10", "shape"},

@@ -95,6 +95,7 @@ static void test_refusals(void **state)
         export_refused(&c, 0, RAPT_EXPORT_MARIAN, #field);                                         \
     } while (0)
     REFUSE(activation, RAPT_ACTIVATION_GELU);
+    REFUSE(activation, RAPT_ACTIVATION_GELU_TANH);
     REFUSE(position, RAPT_POSITION_INTERLEAVED);
     REFUSE(first_position, 1);
     REFUSE(decoder_start, RAPT_DECODER_START_BEGIN);

@@ -9,9 +9,15 @@ static double phi(double x)
     return 0.5 * erfc(-x / sqrt(2));
 } /* normal distribution */
 
+static double inner(double x) /* of the tanh of gelu_tanh */
+{
+    return sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x);
+}
+
 static double value(enum activation kind, double x)
 {
     if (kind == ACTIVATION_RELU) return x > 0 ? x : 0;
+    if (kind == ACTIVATION_GELU_TANH) return x / (1 + exp(-2 * inner(x)));
     return kind == ACTIVATION_GELU ? x * phi(x) : x / (1 + exp(-x));
 }
 
@@ -21,6 +27,11 @@ static double slope(enum activation kind, double x)
 
     if (kind == ACTIVATION_RELU) return x > 0;
     if (kind == ACTIVATION_GELU) return phi(x) + x * exp(-x * x / 2) / sqrt(2 * acos(-1));
+    if (kind == ACTIVATION_GELU_TANH) {
+        const double u = inner(x), steep = sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * x * x);
+        s = 1 / (1 + exp(-2 * u));
+        return x < -100 ? 0 : s * (1 + x / (1 + exp(2 * u)) * 2 * steep);
+    }
     return s * (1 + x / (1 + exp(x)));
 }
 
@@ -46,7 +57,7 @@ static void everywhere(void **state)
 
     (void)state;
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
-        for (enum activation kind = ACTIVATION_RELU; kind <= ACTIVATION_SILU; kind++)
+        for (enum activation kind = ACTIVATION_RELU; kind <= ACTIVATION_GELU_TANH; kind++)
             for (size_t j = 0; j < sizeof widths / sizeof *widths; j++) {
                 fill(x, N, -widths[j], widths[j], j);
                 check(k, kind, x);
@@ -78,7 +89,7 @@ static void at_the_ends(void **state)
 
     (void)state;
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
-        for (enum activation kind = ACTIVATION_RELU; kind <= ACTIVATION_SILU; kind++) {
+        for (enum activation kind = ACTIVATION_RELU; kind <= ACTIVATION_GELU_TANH; kind++) {
             float x[5] = {NAN, INFINITY, -INFINITY, 0, -0.0f}, dy[5] = {1, 1, 1, 1, 1}, y[5], dx[5];
             k->activate(kind, x, y, 5);
             k->activate_backward(kind, x, dy, dx, 5);

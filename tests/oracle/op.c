@@ -21,6 +21,8 @@ double oracle_activation(int kind, double x)
 {
     if (kind == ORACLE_RELU) return x > 0 ? x : 0;
     if (kind == ORACLE_GELU) return x * 0.5 * erfc(-x / sqrt(2));
+    if (kind == ORACLE_GELU_TANH)
+        return x * 0.5 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
     return x / (1 + exp(-x));
 }
 

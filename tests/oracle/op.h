@@ -3,7 +3,7 @@
 #ifndef RAPT_ORACLE_OP_H
 #define RAPT_ORACLE_OP_H
 
-enum { ORACLE_RELU, ORACLE_GELU, ORACLE_SILU };
+enum { ORACLE_RELU, ORACLE_GELU, ORACLE_SILU, ORACLE_GELU_TANH };
 
 /* Computes y [rows][out] = x [rows][in] w' + b; w [out][in]; b NULL: 0. */
 void oracle_linear(int rows, int in, int out, const double *x, const double *w, const double *b,
