@@ -29,8 +29,7 @@ typedef enum rapt_activation {
     RAPT_ACTIVATION_RELU,     /* max(0, x) */
     RAPT_ACTIVATION_GELU,     /* x Phi(x), where Phi is the normal distribution function */
     RAPT_ACTIVATION_SILU,     /* x / (1 + exp(-x)) */
-    RAPT_ACTIVATION_GELU_TANH /* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2, which is close to
-                                 RAPT_ACTIVATION_GELU */
+    RAPT_ACTIVATION_GELU_TANH /* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2, close to GELU */
 } rapt_activation;
 /* Positional embeddings, which are added to the embedding of the token at position p, counted from
    first_position. */
@@ -92,7 +91,7 @@ typedef enum rapt_recurrence {
 } rapt_recurrence;
 
 /* The number of fields that rapt_config_field_at describes. */
-enum { RAPT_CONFIG_FIELDS = 51 };
+enum { RAPT_CONFIG_FIELDS = 52 };
 
 /* The configuration of a model. Set size and every field whose value differs from 0, or start from
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
@@ -107,7 +106,7 @@ typedef struct rapt_config { /* size-first, see base.h */
                            model, 0 to 2^24; 0 for an encoder that only embeds */
     int positions;      /* length of the longest sequence in tokens, 1 to 2^24 */
     int width;          /* elements of a token's vector, 1 to 2^16; 512 in Vaswani et al. */
-    int heads;          /* attention heads, 1 to 2^16; must divide width */
+    int heads;          /* attention heads, 1 to 2^16; must divide width if head_width is 0 */
     int key_heads;      /* heads of keys and values, 0 to 2^16; must divide heads (Ainslie et al.
                            2023). 0 means one per query head */
     int ffn_width;      /* hidden units of the feed-forward layers, 0 to 2^20; 0 means no
@@ -118,8 +117,7 @@ typedef struct rapt_config { /* size-first, see base.h */
     rapt_score self_score;  /* score function of self-attention */
     rapt_score cross_score; /* score function of cross-attention */
 
-    rapt_norm_order norm_order; /* whether norms come after the residual sums or before the
-                                   sublayers */
+    rapt_norm_order norm_order; /* norms after the residual sums or before the sublayers */
     rapt_activation activation; /* activation of the feed-forward layers */
     rapt_position position;     /* positional embedding */
     rapt_tie tie;               /* which embeddings and output matrix share parameters */
@@ -141,10 +139,9 @@ typedef struct rapt_config { /* size-first, see base.h */
     float cross_temperature;          /* temperature of Gumbel-softmax in cross-attention, 0 or
                                          more; 0 means 1 */
 
-    int score_hidden;          /* hidden units of additive scores, 0 to 2^16; 0 means width /
-                                  heads */
-    int center_hidden;         /* hidden units of the network that predicts the center of local-p, 0
-                                  to 2^16; 0 means width / heads */
+    int score_hidden;  /* hidden units of additive scores, 0 to 2^16; 0 means the head's width */
+    int center_hidden; /* hidden units of the network that predicts the center of local-p, 0
+                          to 2^16; 0 means the width of a head */
     int location_channels;     /* filters of location-aware scores, 0 to 2^10; 0 means 4 */
     int location_filter_width; /* width of these filters, odd, 0 to 2^10; 0 means 7 */
 
@@ -185,7 +182,8 @@ typedef struct rapt_config { /* size-first, see base.h */
                    (Devlin et al. 2019); rapt_embed ignores it */
     int alignment_heads; /* number of heads of alignment_layer, starting with the first, whose mean
                             gives the alignment, 0 to 2^16; 0 means 1 */
-    int reserved[1];     /* must be 0 */
+    int head_width;      /* elements of a head, 0 to 2^16; 0 means width / heads */
+    int reserved[2];     /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */

@@ -5,7 +5,7 @@
 /* Returns the sizes of learned arrays, without the arrays. */
 static rapt_attention_parameters learned_of(const rapt_config *c)
 {
-    int K = c->width / c->heads;
+    int K = rapt__head_width(c);
     return (rapt_attention_parameters){.hidden = c->score_hidden ? c->score_hidden : K,
                                        .positions = c->positions,
                                        .channels = rapt__config_int(c, CONFIG_location_channels),
@@ -49,11 +49,11 @@ static rapt_relative relative_of(const rapt_config *c, const struct attention_us
 
 rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_use *which)
 {
-    int K = c->width / c->heads;
+    int K = rapt__head_width(c);
     bool cross = which->cross;
     rapt_attention a = {.heads = c->heads, .key_heads = c->key_heads};
     a.key_width = a.value_width = K;
-    a.out = (rapt_stride){0, K, c->width};
+    a.out = (rapt_stride){0, K, (ptrdiff_t)c->heads * K};
     a.score = cross ? c->cross_score : c->self_score;
     a.locality = cross ? c->cross_locality : c->self_locality;
     a.radius = rapt__config_float(c, cross ? CONFIG_cross_radius : CONFIG_self_radius);

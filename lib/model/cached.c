@@ -98,7 +98,7 @@ static struct cached_queries queries_of(const struct stack *s, const struct rows
                                .relative_row = state->relative_row,
                                .relative_zero = state->relative_zero,
                                .out = u->mixed,
-                               .out_row = c->width,
+                               .out_row = (ptrdiff_t)c->heads * rapt__head_width(c),
                                .statistics = u->statistics};
     if (state->history) q.history = &state->history[layer];
     if (u->projected_q)

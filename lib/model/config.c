@@ -110,6 +110,9 @@ static rapt_status check_attention(const rapt_config *c, rapt_message *why)
     if (heads * c->score_hidden > MAX_ROWS)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "score_hidden %d times heads %d is more than %d",
                           c->score_hidden, c->heads, MAX_ROWS);
+    if (heads * c->head_width > MAX_ROWS)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "head_width %d times heads %d is more than %d",
+                          c->head_width, c->heads, MAX_ROWS);
     if (heads * c->center_hidden > MAX_ROWS)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "center_hidden %d times heads %d is more than %d",
                           c->center_hidden, c->heads, MAX_ROWS);
@@ -119,7 +122,7 @@ static rapt_status check_attention(const rapt_config *c, rapt_message *why)
 /* Checks rotary embeddings and relative biases. */
 static rapt_status check_relative(const rapt_config *c, rapt_message *why)
 {
-    int K = c->width / c->heads, rotated = c->rotary_width ? c->rotary_width : K;
+    int K = rapt__head_width(c), rotated = c->rotary_width ? c->rotary_width : K;
     int buckets = rapt__config_int(c, CONFIG_relative_buckets);
     int distance = rapt__config_int(c, CONFIG_relative_distance);
     if (c->rotary && rapt__score_is_additive(c->self_score))
@@ -128,7 +131,7 @@ static rapt_status check_relative(const rapt_config *c, rapt_message *why)
                           rapt_score_name(c->self_score));
     if (c->rotary && (rotated < 2 || rotated > K || rotated % 2 != 0))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "rotary_width is %d; it must be even and at most width / heads, %d",
+                          "rotary_width is %d; it must be even and at most the width of a head, %d",
                           rotated, K);
     if (buckets < 4 || buckets % 2 != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -147,7 +150,7 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
     if (!status) status = check_attention(c, why);
     if (!status) status = check_relative(c, why);
     if (status) return status;
-    if (c->width % c->heads != 0)
+    if (!c->head_width && c->width % c->heads != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "heads is %d, which does not divide width %d",
                           c->heads, c->width);
     if (c->heads % rapt__key_heads(c) != 0)
@@ -213,4 +216,9 @@ float rapt__epsilon(const rapt_config *config)
 int rapt__key_heads(const rapt_config *config)
 {
     return config->key_heads ? config->key_heads : config->heads;
+}
+
+int rapt__head_width(const rapt_config *config)
+{
+    return config->head_width ? config->head_width : config->width / config->heads;
 }

@@ -38,6 +38,7 @@ bool rapt__config_same(const rapt_config *a, const rapt_config *b);
 rapt_status rapt__config_check(const rapt_config *config, rapt_message *why);
 float rapt__epsilon(const rapt_config *config);
 int rapt__key_heads(const rapt_config *config);
+int rapt__head_width(const rapt_config *config);
 
 /* ---- config_json.c: the configuration in a model file ---- */
 enum { CONFIG_TEXT = 4096 }; /* size in bytes that is sufficient for any configuration */

@@ -54,11 +54,19 @@ static bool normalizes_hard(const rapt_config *c, enum part part)
     return rapt__normalizer_is_hard(normalizer);
 }
 
+/* Returns the elements of the queries of a token, and those of its keys in *keys. */
+static size_t query_elements(const rapt_config *c, size_t *keys)
+{
+    const size_t K = (size_t)rapt__head_width(c);
+    *keys = (size_t)rapt__key_heads(c) * K;
+    return (size_t)c->heads * K;
+}
+
 /* Returns memory for queries and, for self-attention, keys and values. */
 static float *projections_of(const rapt_config *c, enum part part, size_t rows, struct arena *arena)
 {
-    size_t D = (size_t)c->width, G = (size_t)rapt__key_heads(c) * (D / (size_t)c->heads);
-    return rapt__arena_floats(arena, rows, part == PART_SELF ? D + 2 * G : D);
+    size_t G, Q = query_elements(c, &G);
+    return rapt__arena_floats(arena, rows, part == PART_SELF ? Q + 2 * G : Q);
 }
 
 /* Lays out what attention on arrays saves to describe the normalization of each row. */
@@ -73,8 +81,7 @@ static void softmax_layout(struct sublayer *u, const rapt_config *c, enum part p
 static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part part, bool cached,
                             size_t rows, size_t source_rows, struct arena *arena)
 {
-    size_t D = (size_t)c->width, F = (size_t)c->ffn_width;
-    size_t K = D / (size_t)c->heads, G = (size_t)rapt__key_heads(c) * K;
+    size_t D = (size_t)c->width, F = (size_t)c->ffn_width, G, Q = query_elements(c, &G);
     if (part == PART_FEEDFORWARD) {
         u->hidden = rapt__arena_floats(arena, rows, (size_t)rapt__ffn_rows(c));
         u->active = rapt__arena_floats(arena, rows, F);
@@ -83,7 +90,7 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
         u->mixed = rapt__arena_floats(arena, rows, D);
     } else {
         u->q = projections_of(c, part, rows, arena);
-        u->mixed = rapt__arena_floats(arena, rows, D);
+        u->mixed = rapt__arena_floats(arena, rows, Q);
         if (cached)
             cached_layout(u, c, part, rows, source_rows, arena);
         else
@@ -100,12 +107,13 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
 static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t rows,
                             size_t source_rows, struct arena *arena)
 {
-    size_t D = (size_t)c->width, G = (size_t)rapt__key_heads(c) * (D / (size_t)c->heads);
+    size_t D = (size_t)c->width, G, Q = query_elements(c, &G);
+    size_t unit = c->decoder_recurrence ? 3 * D : 0;
     m->dout = rapt__arena_floats(arena, rows, D);
     m->dstream = rapt__arena_floats(arena, rows, D);
     m->dy = rapt__arena_floats(arena, rows, D);
-    m->dmixed = rapt__arena_floats(arena, rows, D);
-    m->dq = rapt__arena_floats(arena, rows, c->decoder_recurrence ? 3 * D : D + 2 * G);
+    m->dmixed = rapt__arena_floats(arena, rows, rapt__max_size(D, Q));
+    m->dq = rapt__arena_floats(arena, rows, rapt__max_size(unit, Q + 2 * G));
     m->dhidden = rapt__arena_floats(arena, rows, (size_t)rapt__ffn_rows(c));
     m->dactive = rapt__arena_floats(arena, rows, c->ffn_gated ? (size_t)c->ffn_width : 0);
     m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);

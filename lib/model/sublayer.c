@@ -58,9 +58,9 @@ static void project_backward(const struct exec_context *c, const struct step *s,
 
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv)
 {
-    ptrdiff_t D = c->width, G = rapt__key_heads(c) * (D / c->heads);
-    if (cross) return (struct heads){q, kv, kv ? kv + G : NULL, D, 2 * G};
-    return (struct heads){q, q + D, q + D + G, D + 2 * G, D + 2 * G};
+    ptrdiff_t K = rapt__head_width(c), Q = c->heads * K, G = rapt__key_heads(c) * K;
+    if (cross) return (struct heads){q, kv, kv ? kv + G : NULL, Q, 2 * G};
+    return (struct heads){q, q + Q, q + Q + G, Q + 2 * G, Q + 2 * G};
 }
 
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross)

@@ -33,6 +33,7 @@ static inline rapt_config take_block_config(struct feed *in)
     if (take_flag(in)) c.norm_type = RAPT_NORM_TYPE_RMS;
     if (take_flag(in)) c.ffn_gated = 1;
     if (take_flag(in)) c.decoder_recurrence = RAPT_RECURRENCE_SSRU;
+    if (take_flag(in)) c.head_width = take_below(in, 7);
     return c;
 }
 

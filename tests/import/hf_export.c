@@ -293,6 +293,7 @@ static void test_refusals(void **state)
     REFUSE(key_heads, 2);
     REFUSE(ffn_width, 0);
     REFUSE(ffn_gated, 1);
+    REFUSE(head_width, 3);
     REFUSE(no_source_end, 1);
     REFUSE(self_score, RAPT_SCORE_COSINE);
     REFUSE(decoder_recurrence, RAPT_RECURRENCE_SSRU);

@@ -103,6 +103,7 @@ static void test_refusals(void **state)
     REFUSE(key_heads, 2);
     REFUSE(ffn_width, 0);
     REFUSE(ffn_gated, 1);
+    REFUSE(head_width, 3);
     REFUSE(plain_embedding, 1);
     REFUSE(no_source_end, 1);
     REFUSE(self_score, RAPT_SCORE_COSINE);

@@ -116,6 +116,8 @@ static void test_combinations(void **state)
     refused(c, "score_hidden");
     c.score_hidden = 0, c.center_hidden = 1 << 16;
     refused(c, "center_hidden");
+    c.center_hidden = 0, c.head_width = 1 << 16;
+    refused(c, "head_width 65536 times heads 32");
     for (int i = 0; i < COUNT(small_configs); i++)
         assert_int_equal(rapt_config_check(&small_configs[i], NULL), RAPT_OK);
 }

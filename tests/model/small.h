@@ -108,6 +108,18 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 9, .positions = 12, .width = 8, .heads = 2, .ffn_width = 4,
      .encoder_layers = 1, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .norm_type = RAPT_NORM_TYPE_RMS,
      .tie = RAPT_TIE_OUTPUT, .decoder_start = RAPT_DECODER_START_ZERO, .embedding_norm = 1},
+    /* heads that are wider or narrower than width / heads */
+    {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 7, .positions = 12, .width = 7, .heads = 2, .head_width = 6,
+     .ffn_width = 5, .encoder_layers = 1, .decoder_layers = 2, .position = RAPT_POSITION_NONE, .norm_order = RAPT_NORM_ORDER_PRE,
+     .self_score = RAPT_SCORE_DOT, .cross_score = RAPT_SCORE_GENERAL, .relative_bias = RAPT_RELATIVE_BIAS_T5, .relative_buckets = 4,
+     .relative_distance = 3, .norm_type = RAPT_NORM_TYPE_RMS, .activation = RAPT_ACTIVATION_GELU_TANH, .ffn_gated = 1},
+    {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 6, .positions = 12, .width = 10, .heads = 4, .key_heads = 2,
+     .head_width = 2, .ffn_width = 6, .encoder_layers = 1, .decoder_layers = 1, .cross_score = RAPT_SCORE_ADDITIVE,
+     .rotary = RAPT_ROTARY_PAIRS, .tie = RAPT_TIE_ALL,
+     .activation = RAPT_ACTIVATION_GELU_TANH, .decoder_recurrence = RAPT_RECURRENCE_SSRU},
+    {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 6, .positions = 12, .width = 3, .heads = 2, .head_width = 5,
+     .ffn_width = 4, .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_LEARNED,
+     .decoder_recurrence = RAPT_RECURRENCE_SSRU},
 };
 /* clang-format on */
 

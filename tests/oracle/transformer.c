@@ -116,7 +116,7 @@ struct heads {
 /* Returns the widths of rapt_config, with their defaults. */
 static rapt_attention_parameters learned_of(const rapt_config *c)
 {
-    int K = c->width / c->heads;
+    int K = oracle_head_width(c);
     return (rapt_attention_parameters){
         .hidden = c->score_hidden > 0 ? c->score_hidden : K,
         .positions = c->positions,
@@ -162,7 +162,7 @@ static rapt_relative relative_of(const struct side *s)
 static rapt_attention problem_of(const struct side *s, const struct heads *h, int *starts)
 {
     const rapt_config *c = &s->m->config;
-    int K = c->width / c->heads, T = s->rows->count, number = s->rows->number;
+    int K = oracle_head_width(c), T = s->rows->count, number = s->rows->number;
     rapt_attention a = {.batch = number + 1, .heads = c->heads, .key_heads = c->key_heads};
     for (int b = 0; b <= number + 1; b++) {
         starts[b] = b > number ? T : 0;
@@ -172,7 +172,7 @@ static rapt_attention problem_of(const struct side *s, const struct heads *h, in
     a.query_starts = starts, a.key_starts = starts + SENTENCES + 1;
     a.q = (rapt_stride){0, K, h->q_row};
     a.k = a.v = (rapt_stride){0, K, h->k_row};
-    a.out = (rapt_stride){0, K, c->width};
+    a.out = (rapt_stride){0, K, c->heads * K};
     a.score = h->cross ? c->cross_score : c->self_score;
     a.locality = h->cross ? c->cross_locality : c->self_locality;
     a.normalizer = h->cross ? c->cross_normalizer : c->self_normalizer;
@@ -260,14 +260,14 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
                            double *y)
 {
     const rapt_config *c = &s->m->config;
-    int D = c->width, T = s->rows->count;
-    int G = (c->key_heads ? c->key_heads : c->heads) * (D / c->heads), row = D + 2 * G;
-    double *qkv = oracle_zeros(T, row), *mixed = oracle_zeros(T, D);
+    int D = c->width, K = oracle_head_width(c), Q = c->heads * K, T = s->rows->count;
+    int G = (c->key_heads ? c->key_heads : c->heads) * K, row = Q + 2 * G;
+    double *qkv = oracle_zeros(T, row), *mixed = oracle_zeros(T, Q);
     oracle_affine(s->m, T, D, row, in, l->self_qkv[0], l->self_qkv[1], qkv);
-    struct heads a = {qkv, qkv + D, qkv + D + G, row, row, T, 0, &l->self_score};
+    struct heads a = {qkv, qkv + Q, qkv + Q + G, row, row, T, 0, &l->self_score};
     attend(s, &a, mixed, s->m->self);
     if (s->m->self) s->m->self += c->heads * T * T;
-    oracle_affine(s->m, T, D, D, mixed, l->self_out[0], l->self_out[1], y);
+    oracle_affine(s->m, T, Q, D, mixed, l->self_out[0], l->self_out[1], y);
     free(qkv);
     free(mixed);
 }
@@ -276,15 +276,15 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
                             double *y)
 {
     const rapt_config *c = &s->m->config;
-    int D = c->width, T = s->rows->count, S = s->source->count;
-    int G = (c->key_heads ? c->key_heads : c->heads) * (D / c->heads);
-    double *q = oracle_zeros(T, D), *kv = oracle_zeros(S, 2 * G), *mixed = oracle_zeros(T, D);
-    oracle_affine(s->m, T, D, D, in, l->cross_q[0], l->cross_q[1], q);
+    int D = c->width, K = oracle_head_width(c), Q = c->heads * K;
+    int G = (c->key_heads ? c->key_heads : c->heads) * K, T = s->rows->count, S = s->source->count;
+    double *q = oracle_zeros(T, Q), *kv = oracle_zeros(S, 2 * G), *mixed = oracle_zeros(T, Q);
+    oracle_affine(s->m, T, D, Q, in, l->cross_q[0], l->cross_q[1], q);
     oracle_affine(s->m, S, D, 2 * G, s->states, l->cross_kv[0], l->cross_kv[1], kv);
-    struct heads a = {q, kv, kv + G, D, 2 * G, S, 1, &l->cross_score};
+    struct heads a = {q, kv, kv + G, Q, 2 * G, S, 1, &l->cross_score};
     attend(s, &a, mixed, s->cross);
     if (s->cross) s->cross += c->heads * T * S;
-    oracle_affine(s->m, T, D, D, mixed, l->cross_out[0], l->cross_out[1], y);
+    oracle_affine(s->m, T, Q, D, mixed, l->cross_out[0], l->cross_out[1], y);
     free(q);
     free(kv);
     free(mixed);

@@ -14,6 +14,11 @@ double *oracle_zeros(int rows, int columns)
     return calloc((size_t)rows * (size_t)columns + 1, sizeof(double));
 }
 
+int oracle_head_width(const rapt_config *c)
+{
+    return c->head_width > 0 ? c->head_width : c->width / c->heads;
+}
+
 void oracle_affine(const struct oracle_model *m, int rows, int in, int out, const double *x,
                    const double *w, const double *b, double *y)
 {

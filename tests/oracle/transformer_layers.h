@@ -21,6 +21,7 @@ struct oracle_past {
 };
 
 double *oracle_zeros(int rows, int columns);
+int oracle_head_width(const rapt_config *c);
 /* Computes y = x w' + b; if the model is int8, with each row of x replaced by what it is quantized
    to. */
 void oracle_affine(const struct oracle_model *m, int rows, int in, int out, const double *x,
