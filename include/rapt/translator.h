@@ -67,10 +67,11 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                        with gzip. Includes OPUS-MT and the student models of Firefox
        Hugging Face    MarianMT: config.json, vocab.json, added_tokens.json if it exists,
                        source.spm, target.spm, and weights in model.safetensors or
-                       pytorch_model.bin (any version of PyTorch), possibly in shards. BERT and
-                       DistilBERT, with or without a classifier: config.json, weights, vocab.txt,
-                       and the files that sentence-transformers adds (modules.json,
-                       1_Pooling/config.json, sentence_bert_config.json)
+                       pytorch_model.bin (any version of PyTorch), possibly in shards.
+                       T5 and mT5: config.json, weights, spiece.model, and tokenizer_config.json
+                       if it exists. BERT and DistilBERT, with or without a classifier: config.json,
+                       weights, vocab.txt, and the files that sentence-transformers adds
+                       (modules.json, 1_Pooling/config.json, sentence_bert_config.json)
 
    Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:
    "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",
@@ -81,7 +82,8 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    "rapt.origin" names the format. For MarianMT, the bias of the pad token is set to -1e9, since no
    translation contains that token. Its sinusoids are computed, unless the file contains tables with
    other values, as 16-bit files do. In that case the model has RAPT_POSITION_LEARNED with these
-   tables.
+   tables. For T5, the factor width^-0.5 of the output becomes part of the gain of the decoder's
+   last norm.
 
    The caller must free *model. Returns RAPT_NO_FILE if the model cannot be read. Returns
    RAPT_BAD_FILE if it has none of these formats, is damaged, or has an option that cannot be

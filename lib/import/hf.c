@@ -1,6 +1,7 @@
 /* hf.c - imports a folder in the format of Hugging Face Transformers. The model_type in its
    config.json decides how: MarianMT is imported here (config.json, the weights, vocab.json and the
-   SentencePiece models of both languages), BERT and its relatives in hf_encoder.c. Source:
+   SentencePiece models of both languages), T5 in hf_t5.c, BERT and its relatives in
+   hf_encoder.c. Source:
    transformers 4.57, modeling_marian.py, tokenization_marian.py. */
 #include "import/hf.h"
 
@@ -216,6 +217,8 @@ rapt_status rapt__import_hf(struct import *i)
         status = rapt__import_bad(i, "config.json: model_type is missing or not a string");
     else if (strcmp(type, "marian") == 0)
         status = import_marianmt(i, &s);
+    else if (strcmp(type, "t5") == 0 || strcmp(type, "mt5") == 0)
+        status = rapt__import_t5(i, &s);
     else if (rapt__import_is_encoder(type))
         status = rapt__import_encoder(i, &s);
     else

@@ -13,7 +13,7 @@ import numpy
 import torch
 import transformers
 
-program, engines = sys.argv[1:]
+program, engines = sys.argv[1:3]
 DATA = os.environ.get("RAPT_DATA", "/nowhere")
 SIDE = f"{DATA}/models/minilm-l6"
 WORDS = """[PAD] [UNK] [CLS] [SEP] [MASK] the a cat cats dog sleep ##s ##ing ##ed un ##friend ##ly . , ! ? \u4e2d \u6587 caf ##e

@@ -1,0 +1,292 @@
+/* hf_t5.c - imports T5 (Raffel et al. 2020) from a folder of Hugging Face's transformers:
+   config.json, the weights and spiece.model. Models of version 1.0, whose output matrix is tied to
+   the embeddings, multiply the decoder's output by width^-0.5. This factor becomes part of the gain
+   of the decoder's last norm. Source: transformers 4.57, modeling_t5.py, tokenization_t5.py.
+ */
+#include "import/hf.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- names. No matrix has a bias ---- */
+
+#define NO_BIAS(ours, theirs, part, parts)                                                         \
+    HF_PART(ours ".weight", theirs ".weight", part, parts),                                        \
+    {                                                                                              \
+        ours ".bias", theirs ".bias", part, parts, IMPORT_OPTIONAL                                 \
+    }
+#define SELF(side)                                                                                 \
+    NO_BIAS(side ".layers.#.self_attn.qkv", side ".block.#.layer.0.SelfAttention.q", 0, 3),        \
+        NO_BIAS(side ".layers.#.self_attn.qkv", side ".block.#.layer.0.SelfAttention.k", 1, 3),    \
+        NO_BIAS(side ".layers.#.self_attn.qkv", side ".block.#.layer.0.SelfAttention.v", 2, 3),    \
+        NO_BIAS(side ".layers.#.self_attn.out", side ".block.#.layer.0.SelfAttention.o", 0, 1),    \
+        HF_WHOLE(side ".layers.#.self_attn.norm.weight",                                           \
+                 side ".block.#.layer.0.layer_norm.weight")
+#define FEEDFORWARD(side, number)                                                                  \
+    NO_BIAS(side ".layers.#.feedforward.in", side ".block.#.layer." number ".DenseReluDense.wi",   \
+            0, 1),                                                                                 \
+        NO_BIAS(side ".layers.#.feedforward.out",                                                  \
+                side ".block.#.layer." number ".DenseReluDense.wo", 0, 1),                         \
+        HF_WHOLE(side ".layers.#.feedforward.norm.weight",                                         \
+                 side ".block.#.layer." number ".layer_norm.weight")
+#define BIASES(side)                                                                               \
+    {                                                                                              \
+        side ".relative_bias.weight",                                                              \
+            side ".block.0.layer.0.SelfAttention.relative_attention_bias.weight", 0, 1,            \
+            IMPORT_TRANSPOSED                                                                      \
+    }
+
+static const struct import_row rows[] = {
+    /* tied tables may be stored under any of their names */
+    HF_WHOLE("embedding.weight", "shared.weight"),
+    HF_WHOLE("embedding.weight", "encoder.embed_tokens.weight"),
+    HF_WHOLE("embedding.weight", "decoder.embed_tokens.weight"),
+    HF_WHOLE("embedding.weight", "lm_head.weight"),
+    HF_WHOLE("encoder.embedding.weight", "shared.weight"),
+    HF_WHOLE("encoder.embedding.weight", "encoder.embed_tokens.weight"),
+    HF_WHOLE("decoder.embedding.weight", "shared.weight"),
+    HF_WHOLE("decoder.embedding.weight", "decoder.embed_tokens.weight"),
+    HF_WHOLE("output.weight", "lm_head.weight"),
+    BIASES("encoder"),
+    BIASES("decoder"),
+    SELF("encoder"),
+    FEEDFORWARD("encoder", "1"),
+    HF_WHOLE("encoder.norm.weight", "encoder.final_layer_norm.weight"),
+    SELF("decoder"),
+    NO_BIAS("decoder.layers.#.cross_attn.q", "decoder.block.#.layer.1.EncDecAttention.q", 0, 1),
+    NO_BIAS("decoder.layers.#.cross_attn.kv", "decoder.block.#.layer.1.EncDecAttention.k", 0, 2),
+    NO_BIAS("decoder.layers.#.cross_attn.kv", "decoder.block.#.layer.1.EncDecAttention.v", 1, 2),
+    NO_BIAS("decoder.layers.#.cross_attn.out", "decoder.block.#.layer.1.EncDecAttention.o", 0, 1),
+    HF_WHOLE("decoder.layers.#.cross_attn.norm.weight",
+             "decoder.block.#.layer.1.layer_norm.weight"),
+    FEEDFORWARD("decoder", "2"),
+    HF_WHOLE("decoder.norm.weight", "decoder.final_layer_norm.weight"),
+};
+/* Gated layers: the half that is activated comes first. */
+static const struct import_row gated_rows[] = {
+    NO_BIAS("encoder.layers.#.feedforward.in", "encoder.block.#.layer.1.DenseReluDense.wi_0", 0, 2),
+    NO_BIAS("encoder.layers.#.feedforward.in", "encoder.block.#.layer.1.DenseReluDense.wi_1", 1, 2),
+    NO_BIAS("decoder.layers.#.feedforward.in", "decoder.block.#.layer.2.DenseReluDense.wi_0", 0, 2),
+    NO_BIAS("decoder.layers.#.feedforward.in", "decoder.block.#.layer.2.DenseReluDense.wi_1", 1, 2),
+};
+
+static const struct hf_size sizes[] = {
+    {"d_model", CONFIG_width, 512},
+    {"num_heads", CONFIG_heads, 8},
+    {"d_ff", CONFIG_ffn_width, 2048},
+    {"num_layers", CONFIG_encoder_layers, 6},
+    {"vocab_size", CONFIG_source_vocab, 32128},
+    {"vocab_size", CONFIG_target_vocab, 32128},
+    {"relative_attention_num_buckets", CONFIG_relative_buckets, 32},
+    {"relative_attention_max_distance", CONFIG_relative_distance, 128},
+    {"n_positions", CONFIG_positions, 512},
+};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+/* ---- the configuration ---- */
+
+/* Reads feed_forward_proj, the name of an activation, with "gated-" before it in gated layers. In
+   "gated-gelu", "gelu" is the approximation by tanh. */
+static rapt_status read_feedforward(struct import *i, const struct import_settings *s)
+{
+    static const char gated[] = "gated-";
+    const char *name = rapt__import_setting(s, "feed_forward_proj");
+    if (!name) name = "relu";
+    i->config.ffn_gated = strncmp(name, gated, sizeof gated - 1) == 0;
+    const char *activation = name + (i->config.ffn_gated ? sizeof gated - 1 : 0);
+    if (strcmp(name, "gated-gelu") == 0) activation = "gelu_new";
+    for (int n = 0; n < HF_ACTIVATIONS; n++)
+        if (strcmp(rapt__hf_activations[n].name, activation) == 0) {
+            i->config.activation = rapt__hf_activations[n].activation;
+            return RAPT_OK;
+        }
+    return rapt__import_bad(i, "config.json: feed_forward_proj is %.60s, which is not supported",
+                            name);
+}
+
+static rapt_status read_heads(struct import *i, const struct import_settings *s)
+{
+    rapt_config *c = &i->config;
+    rapt_status status = rapt__import_whole(i, s, "d_kv", 64, &c->head_width);
+    if (!status && c->head_width == 0)
+        return rapt__import_bad(i, "config.json: d_kv is 0; it must be at least 1");
+    if ((long long)c->head_width * c->heads == c->width) c->head_width = 0;
+    return status;
+}
+
+struct t5_settings {     /* what config.json has beside i->config */
+    int pad, end, start; /* ids of tokens */
+    bool scaled;         /* the decoder's output is multiplied by width^-0.5 */
+};
+
+static rapt_status read_t5_config(struct import *i, const struct import_settings *s,
+                                  struct t5_settings *own)
+{
+    rapt_config *c = &i->config;
+    rapt_status status = rapt__hf_read_sizes(i, s, sizes, SIZES);
+    if (!status)
+        status =
+            rapt__import_whole(i, s, "num_decoder_layers", c->encoder_layers, &c->decoder_layers);
+    if (!status) status = read_feedforward(i, s);
+    if (!status) status = read_heads(i, s);
+    if (!status) status = rapt__import_float(i, s, "layer_norm_epsilon", 1e-6f, &c->norm_epsilon);
+    if (!status) status = rapt__import_id(i, s, "pad_token_id", 0, &own->pad);
+    if (!status) status = rapt__import_id(i, s, "eos_token_id", 1, &own->end);
+    if (!status) status = rapt__import_id(i, s, "decoder_start_token_id", own->pad, &own->start);
+    if (!status && own->start != own->pad)
+        status =
+            rapt__import_bad(i, "config.json: decoder_start_token_id is %d, not pad_token_id %d",
+                             own->start, own->pad);
+    c->self_score = c->cross_score = RAPT_SCORE_DOT;
+    c->norm_order = RAPT_NORM_ORDER_PRE, c->norm_type = RAPT_NORM_TYPE_RMS;
+    c->position = RAPT_POSITION_NONE, c->relative_bias = RAPT_RELATIVE_BIAS_T5;
+    c->decoder_start = RAPT_DECODER_START_PAD;
+    c->plain_embedding = 1;
+    return status;
+}
+
+/* ---- the output matrix ---- */
+
+/* Compares two tensors of the same shape. */
+static rapt_status compare_tensors(struct import *i, const struct tensor_entry *a,
+                                   const struct tensor_entry *b, bool *equal)
+{
+    float x[1024], y[1024];
+    rapt_status status = RAPT_OK;
+    *equal = a->count == b->count;
+    for (size_t at = 0; at < a->count && *equal && !status; at += 1024) {
+        const size_t count = rapt__min_size(a->count - at, 1024);
+        status = rapt__tensors_read(i->file, a, at, count, x, i->why);
+        if (!status) status = rapt__tensors_read(i->file, b, at, count, y, i->why);
+        *equal = !status && memcmp(x, y, count * sizeof *x) == 0;
+    }
+    return status;
+}
+
+/* Sets config.tie. The tensors decide, because transformers 5 writes tie_word_embeddings: true also
+   for models that have an output matrix of their own. The same holds for the factor of the output,
+   unless the settings name it. */
+static rapt_status read_output(struct import *i, const struct import_settings *s,
+                               struct t5_settings *own)
+{
+    const struct tensor_entry *matrix = rapt__import_find(i, "lm_head.weight", 0),
+                              *shared = rapt__import_find(i, "shared.weight", 0);
+    bool equal = true, tied = true;
+    rapt_status status = matrix && shared ? compare_tensors(i, matrix, shared, &equal) : RAPT_OK;
+    i->config.tie = equal ? RAPT_TIE_ALL : RAPT_TIE_NONE;
+    if (!status) status = rapt__import_flag(i, s, "tie_word_embeddings", true, &tied);
+    if (status) return status;
+    return rapt__import_flag(i, s, "scale_decoder_outputs", equal && tied, &own->scaled);
+}
+
+/* Multiplies the gain of the decoder's last norm by width^-0.5. */
+static rapt_status scale_output(struct import *i)
+{
+    const float scale = (float)(1 / sqrt((double)i->config.width));
+    const int index = rapt_model_find(i->model, "decoder.norm.weight");
+    const size_t bytes = (size_t)i->config.width * sizeof(float);
+    float *gain = rapt__alloc(&i->lasting, bytes);
+    if (!gain) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to scale the output");
+    rapt_status status = rapt_model_read(i->model, index, gain, i->why);
+    for (int j = 0; j < i->config.width && !status; j++) gain[j] *= scale;
+    if (!status) status = rapt_model_write(i->model, index, gain, i->why);
+    rapt__free(&i->lasting, gain, bytes);
+    return status;
+}
+
+/* ---- the vocabulary ---- */
+
+enum { EXTRA_NAME = 24 }; /* bytes for "<extra_id_N>" */
+
+/* Sets *extra to the number of ids that the tokenizer adds to the pieces. */
+static rapt_status count_extra(struct import *i, int *extra)
+{
+    static const char file[] = "tokenizer_config.json";
+    struct import_settings s = {0};
+    rapt_status status = RAPT_OK;
+    if (rapt__import_has(i, file)) status = rapt__import_settings(i, file, &s);
+    if (status) return status;
+    status = rapt__import_whole(i, &s, "extra_ids", 100, extra);
+    rapt__import_settings_free(i, &s);
+    return status;
+}
+
+/* Names the rows of the table: the pieces, then the extra ids in descending order. Further rows
+   have no name. `spelled` has EXTRA_NAME bytes for each row. */
+static void name_rows(const rapt_tokenizer *pieces, int extra, rapt_text *names, int count,
+                      char *spelled)
+{
+    const int known = rapt_tokenizer_vocab(pieces);
+    for (int id = 0; id < count; id++, spelled += EXTRA_NAME) {
+        const int number = extra - 1 - (id - known);
+        names[id] = (rapt_text){"", 0};
+        if (id < known)
+            names[id] = rapt_tokenizer_name(pieces, id);
+        else if (number >= 0)
+            names[id] = (rapt_text){spelled,
+                                    (size_t)snprintf(spelled, EXTRA_NAME, "<extra_id_%d>", number)};
+    }
+}
+
+static rapt_status make_vocabulary(struct import *i, const rapt_tokenizer *pieces, int extra)
+{
+    const int count = i->config.source_vocab;
+    const size_t bytes = (size_t)count * (sizeof(rapt_text) + EXTRA_NAME);
+    if (rapt_tokenizer_vocab(pieces) > count)
+        return rapt__import_bad(i, "spiece.model has %d pieces, but the model's table has %d rows",
+                                rapt_tokenizer_vocab(pieces), count);
+    rapt_text *names = rapt__alloc(&i->allocator, bytes);
+    if (!names) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for a vocabulary");
+    name_rows(pieces, extra, names, count, (char *)(names + count));
+    rapt_status status =
+        rapt_tokenizer_create_list(&i->source, names, count, pieces, &i->allocator, i->why);
+    rapt__free(&i->allocator, names, bytes);
+    return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
+}
+
+static rapt_status read_t5_vocabulary(struct import *i, const struct t5_settings *own)
+{
+    rapt_tokenizer *pieces = NULL;
+    int extra;
+    rapt_status status = count_extra(i, &extra);
+    if (!status) status = rapt__import_pieces(i, "spiece.model", &pieces);
+    if (!status) status = make_vocabulary(i, pieces, extra);
+    rapt_tokenizer_free(pieces);
+    if (status) return status;
+    const int pad = rapt_tokenizer_special(i->source, RAPT_TOKEN_PAD),
+              end = rapt_tokenizer_special(i->source, RAPT_TOKEN_END);
+    if (pad == own->pad && end == own->end) return RAPT_OK;
+    return rapt__import_bad(i,
+                            "config.json: pad_token_id is %d and eos_token_id %d, but %d and %d in "
+                            "the vocabulary",
+                            own->pad, own->end, pad, end);
+}
+
+/* Ignores a table that old files contain although cross-attention has no biases. */
+static void ignore_unused(struct import *i)
+{
+    static const char unused[] =
+        "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight";
+    rapt__import_use(i, rapt__import_find(i, unused, 0));
+}
+
+rapt_status rapt__import_t5(struct import *i, const struct import_settings *s)
+{
+    struct t5_settings own = {.scaled = false};
+    snprintf(i->origin, sizeof i->origin, "T5 (Hugging Face), %s",
+             rapt__container_name(rapt__tensors_container(i->file)));
+    rapt_status status = read_t5_config(i, s, &own);
+    if (!status) status = rapt__import_hf_decoding(i, s, own.pad, own.end);
+    if (!status) status = read_output(i, s, &own);
+    const struct import_table tables[] = {
+        {rows, sizeof rows / sizeof *rows, 0},
+        {gated_rows, i->config.ffn_gated ? (int)(sizeof gated_rows / sizeof *gated_rows) : 0, 0},
+    };
+    const int count = sizeof tables / sizeof *tables;
+    ignore_unused(i);
+    if (!status) status = rapt__import_match(i, tables, count);
+    if (!status) status = read_t5_vocabulary(i, &own);
+    if (!status) status = rapt__import_fill(i, tables, count);
+    return status || !own.scaled ? status : scale_output(i);
+}

@@ -1,0 +1,364 @@
+/* hf_t5.c - folders of T5 as Hugging Face lays them out. Their tensors and settings are listed in
+   golden/t5.txt with the logits of transformers, which the imported models must give. Also tests
+   the tokenizer with its extra ids, the choice between a tied output matrix and one of its own, and
+   what is refused. exchange/t5.py compares with larger models. */
+#include "import/folder.h"
+
+#include "golden/records.h"
+
+enum { VOCAB = 14, MODELS = 8, TENSORS = 120 };
+
+/* A model of t5.txt: its config.json, and its tensors as "NAME SIZES". */
+struct model {
+    char name[32], settings[480];
+    int count;
+    char tensors[TENSORS][112];
+};
+static struct model models[MODELS];
+static int model_count;
+
+static void note(char *line)
+{
+    line[strcspn(line, "\n")] = 0;
+    if (strncmp(line, " model ", 7) == 0) {
+        struct model *m = &models[model_count++];
+        assert_true(model_count <= MODELS);
+        assert_int_equal(sscanf(line + 7, "%31s %479s", m->name, m->settings), 2);
+        return;
+    }
+    struct model *m = &models[model_count - 1];
+    assert_true(strncmp(line, " tensor ", 8) == 0 && m->count < TENSORS);
+    snprintf(m->tensors[m->count++], sizeof m->tensors[0], "%s", line + 8);
+}
+
+static int read_all(void **state)
+{
+    (void)state;
+    return read_records(RAPT_TESTS_DIR "/golden/t5.txt", note) ? 0 : -1;
+}
+
+/* ---- the folder ---- */
+
+struct change {          /* what a folder has in addition to its model, or instead; NULL: nothing */
+    const char *more;    /* a tensor, as "NAME SIZES" */
+    const char *shared;  /* name of a tensor with the values of shared.weight */
+    const char *without; /* a tensor */
+    const char *setting; /* of config.json */
+};
+
+struct tensors {
+    struct bytes header, data;
+};
+
+/* drawn: the name from which the values are drawn. */
+static void put_tensor(struct tensors *t, const char *line, const char *drawn)
+{
+    static float values[1024];
+    char name[112], shape[32], entry[300];
+    int rows = 1, columns = 1;
+    const int sizes = sscanf(line, "%111s %d %d", name, &rows, &columns) - 1;
+    const size_t count = (size_t)(rows * columns), size = count * sizeof *values;
+    const char *end = strrchr(drawn, '.');
+    const bool norm = end && end - drawn >= 4 && strncmp(end - 4, "norm", 4) == 0;
+    assert_true(sizes >= 1 && count <= 1024);
+    draw(drawn, "", 1, norm, values, count);
+    snprintf(shape, sizeof shape, sizes == 1 ? "%d" : "%d,%d", rows, columns);
+    snprintf(entry, sizeof entry,
+             "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
+             t->header.size ? "," : "{", name, shape, t->data.size, t->data.size + size);
+    put_text(&t->header, entry);
+    put_floats(&t->data, values, count);
+}
+
+static void write_tensors(const char *folder, const struct model *m, const struct change *c)
+{
+    static struct tensors t;
+    static struct bytes file;
+    char name[112], line[160];
+    t.header.size = t.data.size = file.size = 0;
+    for (int i = 0; i < m->count; i++) {
+        assert_int_equal(sscanf(m->tensors[i], "%111s", name), 1);
+        if (!c->without || strcmp(name, c->without) != 0) put_tensor(&t, m->tensors[i], name);
+    }
+    snprintf(line, sizeof line, "%s %d 8", c->shared ? c->shared : "", VOCAB);
+    if (c->shared) put_tensor(&t, line, "shared.weight");
+    if (c->more) put_tensor(&t, c->more, "more");
+    put_text(&t.header, "}");
+    put_number(&file, t.header.size, 8);
+    put(&file, t.header.data, t.header.size);
+    put(&file, t.data.data, t.data.size);
+    folder_write(folder, "model.safetensors", &file);
+}
+
+static void put_piece(struct bytes *b, const char *text, int type)
+{
+    const float score = -1;
+    const size_t size = strlen(text);
+    put_number(b, 0x0A, 1), put_number(b, size + 9, 1);
+    put_number(b, 0x0A, 1), put_number(b, size, 1);
+    put_text(b, text);
+    put_number(b, 0x15, 1), put_floats(b, &score, 1);
+    put_number(b, 0x18, 1), put_number(b, (uint64_t)type, 1);
+}
+
+/* Writes a SentencePiece model of 8 pieces and `more` others. All have the same score, so that as
+   few as possible make up a text. */
+static void write_pieces(const char *folder, int more)
+{
+    static const struct {
+        const char *text;
+        int type;
+    } pieces[] = {{"<pad>", 3},   {"</s>", 3}, {"<unk>", 2}, {"\u2581", 1},
+                  {"\u2581a", 1}, {"a", 1},    {"b", 1},     {"ab", 1}};
+    static struct bytes b;
+    b.size = 0;
+    for (int i = 0; i < COUNT(pieces); i++) put_piece(&b, pieces[i].text, pieces[i].type);
+    for (int i = 0; i < more; i++) put_piece(&b, (const char[]){'c', (char)('a' + i), 0}, 1);
+    folder_write(folder, "spiece.model", &b);
+}
+
+/* Writes config.json. change: a setting that replaces the one with its key, or is added; NULL:
+   none. */
+static void write_settings(const char *folder, const struct model *m, const char *change)
+{
+    static struct bytes b;
+    char text[sizeof m->settings];
+    const size_t key = change ? strcspn(change, ":") + 1 : 0;
+    b.size = 0;
+    snprintf(text, sizeof text, "%s", m->settings + 1);
+    put_text(&b, "{\"x\":[{}]");
+    for (char *at = strtok(text, ",}"); at; at = strtok(NULL, ",}")) {
+        if (key && strncmp(at, change, key) == 0) continue;
+        put_text(&b, ","), put_text(&b, at);
+    }
+    if (change) put_text(&b, ","), put_text(&b, change);
+    put_text(&b, "}");
+    folder_write(folder, "config.json", &b);
+}
+
+static void write_folder(char folder[256], const struct model *m, const struct change *c)
+{
+    static const struct change none;
+    folder_make(folder, "t5");
+    write_tensors(folder, m, c ? c : &none);
+    write_pieces(folder, 0);
+    write_settings(folder, m, c ? c->setting : NULL);
+    folder_text(folder, "tokenizer_config.json", "{\"extra_ids\": 4}");
+}
+
+static void clear(const char *folder)
+{
+    static const char *const files[] = {"model.safetensors", "config.json", "spiece.model",
+                                        "tokenizer_config.json"};
+    folder_remove(folder, files, COUNT(files));
+}
+
+/* ---- tests ---- */
+
+static int take_ids(const char *model, const char *what, int number, int32_t ids[SMALL_TOKENS])
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s.%d", what, number);
+    const struct record *r = find(model, name);
+    for (int i = 0; i < r->count; i++) ids[i] = (int32_t)r->data[i];
+    return r->count;
+}
+
+/* Compares the logits of the model in a folder with those of a model of t5.txt. */
+static void judge(const char *folder, const struct model *m)
+{
+    const rapt_limits limits = {.size = sizeof limits,
+                                .batch = 1,
+                                .source_tokens = 30,
+                                .target_length = 12,
+                                .target_tokens = 12};
+    rapt_model *model = folder_import(folder);
+    rapt_session *session;
+    assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);
+    for (int number = 0; number < 3; number++) {
+        int32_t source[SMALL_TOKENS], target[SMALL_TOKENS];
+        int sources[2] = {0, take_ids(m->name, "source", number, source)},
+            targets[2] = {0, take_ids(m->name, "target", number, target)};
+        const rapt_tokens from = {.batch = 1, .ids = source, .starts = sources},
+                          to = {.batch = 1, .ids = target, .starts = targets};
+        const float *states, *logits;
+        char record[32];
+        snprintf(record, sizeof record, "logits.%d", number);
+        assert_int_equal(rapt_encode(session, &from, &states, NULL), RAPT_OK);
+        assert_int_equal(rapt_decode(session, &to, &logits, NULL), RAPT_OK);
+        compare(m->name, record, logits, (size_t)targets[1] * VOCAB);
+    }
+    rapt_session_free(session);
+    rapt_model_free(model);
+}
+
+static const struct model *find_model(const char *name)
+{
+    for (int i = 0; i < model_count; i++)
+        if (strcmp(models[i].name, name) == 0) return &models[i];
+    fail_msg("no model %s", name);
+    return NULL;
+}
+
+static void test_logits(void **state)
+{
+    (void)state;
+    assert_true(model_count >= 6);
+    for (int i = 0; i < model_count; i++) {
+        char folder[256];
+        write_folder(folder, &models[i], NULL);
+        judge(folder, &models[i]);
+        clear(folder);
+    }
+}
+
+/* Every name of a tied table, an output matrix that is equal to it, and a table of old files that
+   is not used change nothing. */
+static void test_other_files(void **state)
+{
+    (void)state;
+    static const struct change changes[] = {
+        {.shared = "encoder.embed_tokens.weight"},
+        {.shared = "decoder.embed_tokens.weight"},
+        {.shared = "lm_head.weight"},
+        {.shared = "lm_head.weight", .without = "shared.weight"},
+        {.shared = "encoder.embed_tokens.weight", .without = "shared.weight"},
+        {.more = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight 8 2"},
+        {.setting = "\"tie_word_embeddings\":false,\"scale_decoder_outputs\":true"},
+        {.setting = "\"eos_token_id\":[1]"},
+        {.setting = "\"model_type\":\"mt5\""},
+    };
+    const struct model *m = find_model("tied");
+    for (int i = 0; i < COUNT(changes); i++) {
+        char folder[256];
+        write_folder(folder, m, &changes[i]);
+        judge(folder, m);
+        clear(folder);
+    }
+}
+
+/* The output is scaled unless one of two settings says otherwise. */
+static void test_scaling(void **state)
+{
+    (void)state;
+    static const struct change changes[] = {
+        {.shared = "lm_head.weight"},
+        {.setting = "\"tie_word_embeddings\":true,\"scale_decoder_outputs\":false"},
+    };
+    const struct model *m = find_model("unscaled");
+    for (int i = 0; i < COUNT(changes); i++) {
+        char folder[256];
+        write_folder(folder, m, &changes[i]);
+        judge(folder, m);
+        clear(folder);
+    }
+}
+
+static void check_ids(const rapt_tokenizer *t, const char *text, const int32_t *ids, size_t count)
+{
+    int32_t got[16];
+    size_t size;
+    assert_int_equal(
+        rapt_tokenizer_encode(t, (rapt_text){text, strlen(text)}, got, NULL, 16, &size, NULL),
+        RAPT_OK);
+    assert_int_equal(size, count);
+    assert_memory_equal(got, ids, count * sizeof *ids);
+}
+
+static void check_name(const rapt_tokenizer *t, int32_t id, const char *name)
+{
+    const rapt_text got = rapt_tokenizer_name(t, id);
+    assert_int_equal(got.size, strlen(name));
+    assert_memory_equal(got.bytes, name, got.size);
+}
+
+static void test_tokenizer(void **state)
+{
+    (void)state;
+    char folder[256];
+    rapt_translator *translator;
+    rapt_message why = {""};
+    write_folder(folder, find_model("untied"), NULL);
+    if (rapt_translator_load(&translator, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
+    const rapt_tokenizer *t = rapt_translator_source(translator);
+    check_ids(t, "ab  a", (const int32_t[]){3, 7, 4}, 3);
+    check_ids(t, "a<extra_id_0>b <extra_id_3> ", (const int32_t[]){4, 11, 3, 6, 8}, 5);
+    check_ids(t, "<pad>", (const int32_t[]){3, 2, 5, 2}, 4);
+    check_name(t, 8, "<extra_id_3>");
+    check_name(t, 11, "<extra_id_0>");
+    check_name(t, 12, "");
+    assert_int_equal(rapt_tokenizer_special(t, RAPT_TOKEN_PAD), 0);
+    assert_int_equal(rapt_tokenizer_special(t, RAPT_TOKEN_END), 1);
+    rapt_translator_free(translator);
+    folder_text(folder, "tokenizer_config.json", "{\"extra_ids\": 0}");
+    if (rapt_translator_load(&translator, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
+    check_name(rapt_translator_source(translator), 8, "");
+    rapt_translator_free(translator);
+    folder_without_memory(folder);
+    clear(folder);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        struct change change;
+        const char *phrase;
+    } all[] = {
+        {{.setting = "\"model_type\":\"umt5\""}, "model_type is umt5"},
+        {{.setting = "\"feed_forward_proj\":\"gated-tanh\""}, "feed_forward_proj is gated-tanh"},
+        {{.setting = "\"feed_forward_proj\":\"tanh\""}, "feed_forward_proj is tanh"},
+        {{.setting = "\"feed_forward_proj\":\"gated-relu\""}, "wi.weight does not have the shape"},
+        {{.setting = "\"d_kv\":5"}, "SelfAttention.q.weight does not have the shape"},
+        {{.setting = "\"d_kv\":0"}, "d_kv is 0"},
+        {{.setting = "\"d_ff\":16"}, "wi.weight does not have the shape"},
+        {{.setting = "\"num_layers\":1"}, "encoder.block.1."},
+        {{.setting = "\"num_decoder_layers\":4"}, "decoder.layers.3."},
+        {{.setting = "\"vocab_size\":13"}, "shape"},
+        {{.setting = "\"relative_attention_num_buckets\":5"}, "relative_buckets is 5"},
+        {{.setting = "\"layer_norm_epsilon\":\"x\""}, "layer_norm_epsilon is x"},
+        {{.setting = "\"tie_word_embeddings\":1"}, "tie_word_embeddings is 1"},
+        {{.setting = "\"scale_decoder_outputs\":1"}, "scale_decoder_outputs is 1"},
+        {{.setting = "\"decoder_start_token_id\":1"}, "decoder_start_token_id is 1"},
+        {{.setting = "\"eos_token_id\":2"}, "eos_token_id 2"},
+        {{.setting = "\"pad_token_id\":\"x\""}, "pad_token_id"},
+        {{.without = "decoder.final_layer_norm.weight"}, "decoder.norm.weight is missing"},
+        {{.without = "shared.weight"}, "missing"},
+        {{.without = "encoder.block.1.layer.0.SelfAttention.k.weight"},
+         "encoder.layers.1.self_attn.qkv.weight is missing"},
+        {{.more = "encoder.more.weight 8"}, "encoder.more.weight belongs to a layer"},
+        {{.more = "encoder.block.0.layer.0.SelfAttention.q.bias 7"}, "SelfAttention.q.bias"},
+    };
+    const struct model *m = find_model("tied");
+    char folder[256];
+    for (int i = 0; i < COUNT(all); i++) {
+        write_folder(folder, m, &all[i].change);
+        folder_refused(folder, all[i].phrase);
+        clear(folder);
+    }
+}
+
+static void test_vocabulary_refused(void **state)
+{
+    (void)state;
+    char folder[256];
+    write_folder(folder, find_model("tied"), NULL);
+    folder_text(folder, "tokenizer_config.json", "{\"extra_ids\": \"x\"}");
+    folder_refused(folder, "extra_ids is");
+    folder_text(folder, "tokenizer_config.json", "{");
+    folder_refused(folder, "tokenizer_config.json is not a JSON object");
+    folder_text(folder, "tokenizer_config.json", "{}");
+    write_pieces(folder, VOCAB - 7);
+    folder_refused(folder, "spiece.model has 15 pieces, but the model's table has 14 rows");
+    clear(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_logits),    cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_tokenizer), cmocka_unit_test(test_scaling),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_vocabulary_refused),
+    };
+    return cmocka_run_group_tests(tests, read_all, free_records);
+}
