@@ -75,10 +75,11 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
 /* Makes a tokenizer from names [count], one per id, as in vocabulary files from other projects. If
    pieces is NULL, text to be encoded consists of names separated by single spaces. Otherwise pieces
    is a SentencePiece tokenizer, which is copied. It splits text into pieces, which are looked up in
-   the list. A language tag at the beginning of the text, such as ">>deu<<", and the marks of T5,
-   "<extra_id_0>" and so on, are one token each if they are in the list. Names that are not found
-   become the unknown token. Special tokens are recognized by their names: <unk>, <pad> or <blank>,
-   <s>, </s>. An empty name is a token without text. The caller must free *tokenizer.
+   the list. A language tag at the beginning of the text, such as ">>deu<<", is one token if it is
+   in the list. So are, anywhere in the text, the marks of T5, such as "<extra_id_0>", and languages
+   of NLLB-200 and M2M-100, such as "eng_Latn" and "__en__", which have no text. Names that are not
+   found become the unknown token. Special tokens are recognized by their names: <unk>, <pad> or
+   <blank>, <s>, </s>. An empty name is a token without text. The caller must free *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if two names that are not empty are equal, a name contains a 0 byte,
    the names have more than 2^30 bytes in all, or pieces is not a SentencePiece tokenizer. Returns

@@ -83,8 +83,8 @@ static bool continues(const struct list *l, int32_t id)
 }
 
 /* Writes a token as it appears in text and sets byte[id]. Special tokens become nothing, except the
-   unknown token if there is no SentencePiece model. With one, U+2581 becomes a space, and a byte
-   piece becomes its byte. */
+   unknown token if there is no SentencePiece model. With one, U+2581 becomes a space, a byte piece
+   becomes its byte, and a language becomes nothing. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);
@@ -92,6 +92,7 @@ static size_t put_surface(struct list *l, int32_t id, char *to)
     bool unknown = id == l->special[0];
     l->byte[id] = false;
     if (is_special(l, id) && (l->spm || !unknown)) return 0;
+    if (l->spm && name.size && rapt__language_token(name) == name.size) return 0;
     int32_t piece = byte_piece(l, id);
     l->byte[id] = piece >= 0;
     if (piece >= 0) {
@@ -313,18 +314,25 @@ static rapt_status encode_part(const struct list *l, rapt_text text, size_t from
     return status;
 }
 
-/* If a token "<extra_id_N>" of the list, with which T5 marks spans, is at this place, sets *id and
-   returns its size in bytes. Otherwise returns 0. */
-static size_t extra_at(const struct list *l, rapt_text text, size_t at, int32_t *id)
+/* Returns the size of "<extra_id_N>", with which T5 marks spans, at this place, or 0. */
+static size_t extra_at(rapt_text text, size_t at)
 {
     static const char begin[] = "<extra_id_";
     const size_t front = sizeof begin - 1;
     size_t end = at + front;
     if (text.size - at <= front || memcmp(text.bytes + at, begin, front) != 0) return 0;
     while (end < text.size && text.bytes[end] >= '0' && text.bytes[end] <= '9') end++;
-    if (end == text.size || text.bytes[end++] != '>') return 0;
-    *id = rapt__list_find(l, (rapt_text){text.bytes + at, end - at});
-    return *id < 0 ? 0 : end - at;
+    return end < text.size && text.bytes[end] == '>' ? end + 1 - at : 0;
+}
+
+/* If a token of the list that is always by itself is at this place, sets *id and returns its size
+   in bytes. Otherwise returns 0. */
+static size_t mark_at(const struct list *l, rapt_text text, size_t at, int32_t *id)
+{
+    size_t size = extra_at(text, at);
+    if (!size) size = rapt__language_token((rapt_text){text.bytes + at, text.size - at});
+    *id = rapt__list_find(l, (rapt_text){text.bytes + at, size});
+    return *id < 0 ? 0 : size;
 }
 
 static rapt_status encode_pieces(const struct list *l, rapt_text text, struct list_output *out,
@@ -337,7 +345,7 @@ static rapt_status encode_pieces(const struct list *l, rapt_text text, struct li
     size_t from = language_at(l, text, &id);
     if (from) rapt__list_put(out, id, from);
     for (size_t at = from; at < text.size && !status; at++) {
-        const size_t size = extra_at(l, text, at, &id);
+        const size_t size = mark_at(l, text, at, &id);
         if (!size) continue;
         status = encode_part(l, text, from, at, out, why);
         from = at + size, at = from - 1;

@@ -15,6 +15,26 @@ uint32_t rapt__utf8_next(const char *bytes, size_t size, size_t *at);
 /* Returns true for white space according to Python's str.split() and str.rstrip(). */
 bool rapt__utf8_space(uint32_t character);
 
+/* ---- language.c ---- */
+
+enum { LANGUAGES = 204, NLLB_LANGUAGES = 202 };
+struct language_names { /* "" if there is none */
+    const char *code;   /* of FLORES-200, as in eng_Latn */
+    const char *brief;  /* as in M2M-100: of ISO 639-1, or of 639-3 where that has none */
+    const char *name;   /* in English */
+};
+extern const struct language_names rapt__language_table[LANGUAGES];
+/* If the text begins with something that has the form of a language's token, eng_Latn or __en__,
+   returns its size in bytes. Otherwise returns 0. */
+size_t rapt__language_token(rapt_text text);
+/* Returns the token of the language that a user calls by its token, code or name. The case of
+   letters is ignored. Returns -1 if the tokenizer has no such language. */
+int32_t rapt__language_find(const rapt_tokenizer *t, const char *word);
+/* Returns whether the tokenizer has tokens of languages. */
+bool rapt__language_any(const rapt_tokenizer *t);
+/* Writes a list of the languages of the tokenizer whose names are similar to a word, or "". */
+void rapt__language_near(const rapt_tokenizer *t, const char *word, char *to, size_t size);
+
 /* ---- lower.c ---- */
 
 /* Converts a character to lower case, regardless of its context. Returns the number of characters
