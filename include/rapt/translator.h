@@ -49,6 +49,12 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
            CT2     256 in all */
     float max_length_factor;
     rapt_precision precision; /* precision of the model that rapt_translator_load opens */
+    int reserved;             /* must be 0 */
+    /* The language of the source, if the model translates between many, as NLLB-200 and M2M-100 do:
+       its token, code or English name, such as eng_Latn, en or English. The case of letters does
+       not matter. NULL for models of one pair of languages. */
+    const char *source_language;
+    const char *target_language; /* likewise, the language of the target */
 } rapt_translator_options;
 
 /* Sets *options, which has `size` bytes, to the settings with which the model's original project
@@ -69,7 +75,9 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                        source.spm, target.spm, and weights in model.safetensors or
                        pytorch_model.bin (any version of PyTorch), possibly in shards.
                        T5 and mT5: config.json, weights, spiece.model, and tokenizer_config.json
-                       if it exists. BERT and DistilBERT, with or without a classifier: config.json,
+                       if it exists. NLLB-200 and M2M-100: config.json, weights,
+                       sentencepiece.bpe.model, vocab.json (M2M-100 only), tokenizer_config.json if
+                       it exists. BERT and DistilBERT, with or without a classifier: config.json,
                        weights, vocab.txt, and the files that sentence-transformers adds
                        (modules.json, 1_Pooling/config.json, sentence_bert_config.json)
 
@@ -202,8 +210,11 @@ typedef struct rapt_translation {
     const char *text;      /* terminated by 0 */
     size_t size;           /* bytes of text, without the 0 */
     float score;           /* as in rapt_generate_outputs */
-    const int32_t *source; /* [source_count] tokens of the source, without special tokens */
-    const int32_t *target; /* [target_count] tokens of the translation, without special tokens */
+    const int32_t *source; /* [source_count] tokens of the source without the last special token:
+                              the end or, in models of many languages that have it there, the
+                              language */
+    const int32_t *target; /* [target_count] tokens of the translation without the end; the first is
+                              the language if the options name one */
     int source_count;
     int target_count;
     /* Cross-attention as in rapt_generate_outputs, [target_count + 1][source_count + 1] including
@@ -291,7 +302,7 @@ typedef struct rapt_text_score {
                               target has too many */
     double sum;            /* sum of the log-probabilities of the target's tokens and its end, in
                               nats */
-    const int32_t *target; /* [target_count] tokens, without the end */
+    const int32_t *target; /* [target_count] tokens, without the end and the language */
     int target_count;
     const float *log_probabilities; /* [target_count + 1] log-probabilities of the tokens and of the
                                        end */

@@ -12,10 +12,11 @@ static double score_of(const struct search *s, double sum, int n)
 }
 
 /* Returns the length to which length_penalty applies. It excludes the prefix, except with
-   CTranslate2's rules. */
+   CTranslate2's rules or on request. */
 static int scored(const struct search *s, int source, int count)
 {
-    int given = s->search_rules == RAPT_SEARCH_RULES_CT2 ? 0 : s->m->given[source];
+    bool all = s->search_rules == RAPT_SEARCH_RULES_CT2 || s->options->scored_prefix;
+    int given = all ? 0 : s->m->given[source];
     return rapt__max(count - given, 1);
 }
 

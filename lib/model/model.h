@@ -410,6 +410,9 @@ void rapt__scales_free(rapt_model *model); /* frees the index */
 #define BEGIN_KEY     "rapt.source_begin"
 #define TOKENS_KEY    "rapt.max_tokens"
 #define NORMALIZE_KEY "rapt.normalize"
+/* Key in the metadata of a translator between many languages: the language of a source follows its
+   end instead of preceding its first token. */
+#define LANGUAGE_LAST_KEY "rapt.source_language_last"
 /* Does the same as rapt_model_scales for a name that is not a parameter, with one row. */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
                                float *alpha, rapt_message *why);

@@ -29,8 +29,8 @@ static void lay_out_pairs(struct text_pairs *p, struct arena *arena)
 {
     size_t tokens = 0, targets = 0, count = (size_t)p->count;
     for (int i = 0; i < p->count; i++) {
-        targets += rapt__token_capacity(p->t, p->t->target, p->targets[i]) + 1;
-        tokens += rapt__token_capacity(p->t, p->t->source, p->sources[i]) + 1;
+        targets += rapt__token_capacity(p->t, p->t->target, p->targets[i]) + 2;
+        tokens += rapt__token_capacity(p->t, p->t->source, p->sources[i]) + rapt__source_more(p->t);
     }
     p->pairs = rapt__arena_take(arena, count, sizeof *p->pairs);
     p->ids = rapt__arena_take(arena, tokens + targets, sizeof *p->ids);
@@ -60,24 +60,26 @@ static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer 
 static rapt_status tokenize(struct text_pairs *p)
 {
     const rapt_translator *t = p->t;
+    const bool named = t->target_language >= 0;
     size_t at = 0;
     rapt_status status = RAPT_OK;
     for (int i = 0; !status && i < p->count; i++) {
         struct text_pair *pair = &p->pairs[i];
         pair->source = at;
-        status = encode_text(p, t->source, p->sources[i], t->source_end >= 0, p->ids + at,
-                             &pair->source_count);
+        status = encode_text(p, t->source, p->sources[i], (int)rapt__source_more(t),
+                             p->ids + at + rapt__source_front(t), &pair->source_count);
         if (status || pair->source_count <= 0) continue;
+        pair->source_count = (int)rapt__source_frame(t, p->ids + at, (size_t)pair->source_count);
         at += (size_t)pair->source_count;
-        if (t->source_end < 0) continue;
-        p->ids[at++] = t->source_end;
-        pair->source_count++;
     }
     for (int i = 0; !status && i < p->count; i++) {
         struct text_pair *pair = &p->pairs[i];
         pair->target = at;
-        status = encode_text(p, t->target, p->targets[i], 1, p->ids + at, &pair->target_count);
+        status = encode_text(p, t->target, p->targets[i], 1 + named, p->ids + at + named,
+                             &pair->target_count);
         if (status || pair->target_count < 0) continue;
+        if (named) p->ids[at] = t->target_language;
+        pair->target_count += named;
         at += (size_t)pair->target_count;
     }
     return status;
@@ -130,6 +132,18 @@ struct text_score_receiver {
     bool stop;
 };
 
+/* Fills in the score of pair i of a batch, without the language, which is given. */
+static void fill_score(const struct text_pairs *p, const struct text_pair *pair, int i,
+                       rapt_text_score *score)
+{
+    const bool named = p->t->target_language >= 0;
+    const float *logs = p->log_probabilities + p->target_starts[i] + i;
+    score->sum = p->sums[i] - (named ? (double)logs[0] : 0);
+    score->target = p->ids + pair->target + named;
+    score->target_count = pair->target_count - named;
+    score->log_probabilities = logs + named;
+}
+
 /* Scores all pairs and calls back for each. `before` is the number of pairs that precede them. */
 static rapt_status score_all(struct text_pairs *p, size_t before, struct text_score_receiver *to,
                              rapt_message *why)
@@ -142,11 +156,7 @@ static rapt_status score_all(struct text_pairs *p, size_t before, struct text_sc
             const struct text_pair *pair = &p->pairs[first + i];
             rapt_text_score score = {.pair = before + (size_t)(first + i)};
             score.status = n ? RAPT_OK : RAPT_BAD_ARGUMENT;
-            if (n) {
-                score.sum = p->sums[i];
-                score.target = p->ids + pair->target, score.target_count = pair->target_count;
-                score.log_probabilities = p->log_probabilities + p->target_starts[i] + i;
-            }
+            if (n) fill_score(p, pair, i, &score);
             to->stop = to->callback(to->user, &score) != 0;
         }
         n = rapt__max(n, 1);
@@ -185,7 +195,8 @@ rapt_status rapt_translator_score(rapt_translator *t, const rapt_text *sources,
                           : !sources  ? "sources"
                                       : "targets");
     struct text_score_receiver to = {callback, user, false};
-    rapt_status status = rapt__texts_check("sources", sources, count, why);
+    rapt_status status = rapt__languages_given(t, why);
+    if (!status) status = rapt__texts_check("sources", sources, count, why);
     if (!status) status = rapt__texts_check("targets", targets, count, why);
     if (status) return status;
     struct text_pairs *p = (struct text_pairs *)rapt__call_begin(t, sizeof *p);

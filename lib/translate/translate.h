@@ -25,8 +25,11 @@ struct rapt_translator {
     /* The next three are NULL if the caller owns model and tokenizers. */
     rapt_model *own_model;
     rapt_tokenizer *own_source, *own_target;
-    int32_t source_end;  /* token after a source; -1 if there is none */
-    int32_t begin, end;  /* tokens around a target */
+    int32_t source_end;                       /* token after a source; -1 if there is none */
+    int32_t begin, end;                       /* tokens around a target */
+    int32_t source_language, target_language; /* tokens of languages, -1 if there is none */
+    bool source_language_last; /* the language follows the end of a source, and does not precede its
+                                  first token */
     int32_t *suppressed; /* [suppressed_count] tokens that are never generated: special tokens,
                             tokens listed in the metadata, and rows of the table without a word */
     int suppressed_count, suppressed_capacity;
@@ -63,6 +66,20 @@ void rapt__call_end(rapt_translator *t, struct call_memory *m);
    are the translator's. */
 rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_options *given,
                                rapt_translator_options *own, rapt_message *why);
+
+/* ---- languages.c ---- */
+/* Finds the tokens of the languages that the options name. Returns RAPT_BAD_ARGUMENT if the model
+   does not have them; *why lists similar names. */
+rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why);
+/* A source has tokens of its own before and after those of its text: its language, if the options
+   name one, and the end, if the model wants it. The first returns the number of those before the
+   text, the second that of all. The third writes them to ids, in which `count` tokens of a text
+   begin after the first ones, and returns the number of all tokens. */
+size_t rapt__source_front(const rapt_translator *t);
+size_t rapt__source_more(const rapt_translator *t);
+size_t rapt__source_frame(const rapt_translator *t, int32_t *ids, size_t count);
+/* Returns RAPT_BAD_ARGUMENT if the model has languages, but the options named none. */
+rapt_status rapt__languages_given(const rapt_translator *t, rapt_message *why);
 
 /* ---- settings.c ---- */
 /* Sets *count to the value of `key` in the metadata, rounded down, if that is a number from 1 to

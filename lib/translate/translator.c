@@ -31,7 +31,8 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
         {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
         {"search_rules", (int)o->search_rules, RAPT_SEARCH_RULES_MODEL, RAPT_SEARCH_RULES_CT2},
         {"preprocess", (int)o->preprocess, 0, RAPT_PREPROCESS_OPUS},
-        {"precision", (int)o->precision, 0, RAPT_PRECISION_INT8}};
+        {"precision", (int)o->precision, 0, RAPT_PRECISION_INT8},
+        {"reserved", o->reserved, 0, 0}};
     rapt_status status = RAPT_OK;
     for (size_t i = 0; !status && i < sizeof ranges / sizeof *ranges; i++)
         status =
@@ -64,13 +65,15 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
     if (!given) return RAPT_OK;
     rapt_status status = rapt__struct_read(own, sizeof *own, given, "rapt_translator_options", why);
     if (status) return status;
-    const char *fixed = own->batch          ? "batch"
-                        : own->batch_tokens ? "batch_tokens"
-                        : own->threads      ? "threads"
-                        : own->search_rules ? "search_rules"
-                        : own->preprocess   ? "preprocess"
-                        : own->precision    ? "precision"
-                                            : NULL;
+    const char *fixed = own->batch             ? "batch"
+                        : own->batch_tokens    ? "batch_tokens"
+                        : own->threads         ? "threads"
+                        : own->search_rules    ? "search_rules"
+                        : own->preprocess      ? "preprocess"
+                        : own->precision       ? "precision"
+                        : own->source_language ? "source_language"
+                        : own->target_language ? "target_language"
+                                               : NULL;
     if (fixed)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "options.%s cannot change between calls: it must be 0", fixed);
@@ -203,6 +206,7 @@ static rapt_status translator_finish(rapt_translator *t, rapt_status otherwise, 
     }
     rapt__follow_project(t);
     rapt_status status = find_specials(t, otherwise, why);
+    if (!status) status = rapt__languages_find(t, why);
     return status ? status : make_session(t, why);
 }
 

@@ -40,8 +40,9 @@ static void lay_out_texts(struct window *w, struct arena *arena)
 {
     size_t tokens = 0, given = 0;
     for (int i = 0; i < w->count; i++) {
-        tokens += rapt__token_capacity(w->t, w->t->source, w->texts[i]) + 1;
+        tokens += rapt__token_capacity(w->t, w->t->source, w->texts[i]) + 2;
         if (w->prefixes) given += rapt__token_capacity(w->t, w->t->target, w->prefixes[i]);
+        given += w->t->target_language >= 0;
     }
     w->ids = rapt__arena_take(arena, tokens, sizeof *w->ids);
     w->ends = rapt__arena_take(arena, w->job->call.alignments ? tokens : 0, sizeof *w->ends);
@@ -80,34 +81,43 @@ static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
    -1. */
 static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s)
 {
-    size_t count = 0, positions = (size_t)w->t->model->config.positions;
+    const rapt_translator *t = w->t;
+    const size_t positions = (size_t)t->model->config.positions, front = rapt__source_front(t);
+    int32_t *ids = w->ids + s->start;
+    size_t *ends = w->ends ? w->ends + s->start : NULL, count = 0;
     if (text.size == 0) return RAPT_OK;
-    rapt_status status = rapt__text_encode(w->t, w->t->source, text, w->ids + s->start,
-                                           w->ends ? w->ends + s->start : NULL,
-                                           rapt__token_capacity(w->t, w->t->source, text), &count);
-    bool ends = w->t->source_end >= 0;
-    if (status == RAPT_BAD_ARGUMENT || count + ends > positions) {
+    rapt_status status =
+        rapt__text_encode(t, t->source, text, ids + front, ends ? ends + front : NULL,
+                          rapt__token_capacity(t, t->source, text), &count);
+    if (status == RAPT_BAD_ARGUMENT || count + rapt__source_more(t) > positions) {
         s->count = -1;
         return RAPT_OK;
     }
-    if (status || count == 0 || is_bare(w, w->ids + s->start, count)) return status;
-    if (ends) w->ids[s->start + count++] = w->t->source_end;
+    if (status || count == 0 || is_bare(w, ids + front, count)) return status;
+    if (ends && front) ends[0] = 0;
+    if (ends) ends[front + count] = text.size; /* of the end, if the language follows it */
+    count = rapt__source_frame(t, ids, count);
     s->count = (int)count;
     if (s->count > 0) s->limit = limit_of(w, s->count);
     return RAPT_OK;
 }
 
-/* Writes the tokens of a prefix to w->given + s->prefix. Spaces at its end belong to the next word.
-   If the prefix is too long, sets s->count to -1. */
+/* Writes the language of the target and the tokens of a prefix to w->given + s->prefix. Spaces at
+   the end of the prefix belong to the next word. If all that is too long, sets s->count to -1. */
 static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sentence *s)
 {
     size_t count = 0;
+    const bool named = w->t->target_language >= 0;
+    rapt_status status = RAPT_OK;
     while (text.size > 0 && text.bytes[text.size - 1] == ' ') text.size--;
-    if (text.size == 0 || s->count <= 0) return RAPT_OK;
-    rapt_status status =
-        rapt_tokenizer_encode(w->t->target, text, w->given + s->prefix, NULL,
-                              rapt__token_capacity(w->t, w->t->target, text), &count, NULL);
+    if ((text.size == 0 && !named) || s->count <= 0) return RAPT_OK;
+    if (named) w->given[s->prefix] = w->t->target_language;
+    if (text.size)
+        status =
+            rapt_tokenizer_encode(w->t->target, text, w->given + s->prefix + named, NULL,
+                                  rapt__token_capacity(w->t, w->t->target, text), &count, NULL);
     if (status && status != RAPT_BAD_ARGUMENT) return status;
+    count += named;
     s->prefix_count = (int)count;
     if (status || count > (size_t)s->limit) s->count = -1, s->limit = s->prefix_count = 0;
     return RAPT_OK;
@@ -142,7 +152,8 @@ static rapt_status tokenize_all(struct window *w, struct sentence *end)
         struct sentence *s = &w->sentences[i];
         *s = *end;
         rapt_status status = tokenize(w, w->texts[i], s);
-        if (!status && w->prefixes) status = tokenize_prefix(w, w->prefixes[i], s);
+        if (!status)
+            status = tokenize_prefix(w, w->prefixes ? w->prefixes[i] : (rapt_text){"", 0}, s);
         if (status) return status;
         w->order[i] = s;
         sentence_after(w, s, end);
@@ -330,6 +341,7 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
     const rapt_translate_call *call = &w->job->call;
     struct search_batch *b = &w->batch;
     int longest = w->order[first]->limit;
+    const bool named = t->target_language >= 0; /* as transformers forces the first token */
     fill_batch(w, first, n);
     const struct target_limit rule = rule_of(w);
     const rapt_tokens source = {.batch = n, .ids = b->ids, .starts = b->starts},
@@ -349,7 +361,8 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
                                      .no_repeat_ngram = options->no_repeat_ngram,
                                      .suppressed = t->suppressed,
                                      .suppressed_count = t->suppressed_count,
-                                     .prefix = w->prefixes ? &given : NULL,
+                                     .prefix = w->prefixes || named ? &given : NULL,
+                                     .scored_prefix = named && !w->prefixes,
                                      .token = call->token ? on_token : NULL,
                                      .logits = call->logits ? on_logits : NULL,
                                      .stop = call->stop ? on_stop : NULL,

@@ -141,6 +141,38 @@ static void test_by_hand(void **state)
     assert_true(behind > 200);
 }
 
+/* The length by which scores are divided includes the prefix with CTranslate2's rules or on
+   request. */
+static void test_scored_prefix(void **state)
+{
+    (void)state;
+    const int lengths[BATCH] = {2, 0, 4, 1};
+    rapt_model *model = small_model(&larger, 3);
+    rapt_session *session = session_with(model, BATCH, 1, 12);
+    struct small_batch s, p;
+    struct outcome without, with;
+    const rapt_tokens source = sources(&larger, &s, 3);
+    rapt_generate_options o;
+    small_fill(&p, larger.target_vocab, lengths, BATCH, 3);
+    for (rapt_search_rules rules = RAPT_SEARCH_RULES_RAPT; rules <= RAPT_SEARCH_RULES_CT2;
+         rules++) {
+        rapt_generate_options_default(&o, sizeof o, BEGIN, END);
+        o.prefix = &p.tokens, o.length_penalty = 1, o.search_rules = rules;
+        generate_all(session, &source, &o, &without);
+        o.scored_prefix = 1;
+        generate_all(session, &source, &o, &with);
+        for (int b = 0; b < BATCH; b++) {
+            const int all = with.counts[b] + with.ended[b];
+            const int counted = rules == RAPT_SEARCH_RULES_CT2 ? all : all - lengths[b];
+            assert_int_equal(with.counts[b], without.counts[b]);
+            const float wanted = without.scores[b] * (float)counted / (float)all;
+            assert_true(fabsf(with.scores[b] - wanted) <= 1e-6f * fabsf(wanted));
+        }
+    }
+    rapt_session_free(session);
+    rapt_model_free(model);
+}
+
 /* Any kind of search gives the same in a batch as for one source; and the beginning of a result,
    given as a prefix, is continued as it was. */
 static void test_batches(void **state)
@@ -270,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_scored_prefix),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_stops),
     };

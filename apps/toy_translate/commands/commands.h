@@ -91,6 +91,8 @@ struct option_row seed_row(uint64_t *seed); /* --seed of training */
 /* ---- search.c: the models that commands read, and their options for searching ---- */
 int model_open(rapt_model **model, const char *path);
 struct option_row model_row(const char **path);
+struct option_row source_language_row(const char **language);
+struct option_row target_language_row(const char **language);
 struct option_row batch_row(int *tokens); /* --batch-tokens */
 
 struct search {
@@ -99,8 +101,9 @@ struct search {
     double length_penalty;
     double max_length_factor;                              /* 0: that of the model or its project */
     const char *like, *preprocess, *shortlist, *precision; /* NULL: not given */
+    const char *source_language, *target_language;         /* likewise */
 };
-enum { SEARCH_ROWS = 13 };
+enum { SEARCH_ROWS = 15 };
 extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);

@@ -132,11 +132,13 @@ int command_score(int argc, char **argv)
     struct pairs pairs = {0};
     struct pair_files files = {0};
     /* clang-format off */
-    struct option_row rows[PAIR_ROWS + 6] = {
+    struct option_row rows[PAIR_ROWS + 8] = {
         [PAIR_ROWS] =
         model_row(&search.model),
         {"normalize", OPTION_FLAG, &job.normalize, "", "print the mean log-probability per token", 0, 0, 0},
         {"words", OPTION_FLAG, &job.words, "", "also print the log-probability of each word", 0, 0, 0},
+        source_language_row(&search.source_language),
+        target_language_row(&search.target_language),
         batch_row(&search.batch_tokens),
         threads_row(&search.threads),
         {"json", OPTION_FLAG, &job.json, "", "print one JSON object per pair, with the words of the target", 0, 0, 0},

@@ -23,6 +23,17 @@ struct option_row model_row(const char **path)
     return (struct option_row){"model", OPTION_INPUT, path, "FILE", "the model", 0, 0, 0};
 }
 
+struct option_row source_language_row(const char **language)
+{
+    return (struct option_row){"source-lang", OPTION_TEXT, language, "L",
+                               "language of the source, if the model translates between many: eng_Latn, en or English", 0, 0, 0};
+}
+
+struct option_row target_language_row(const char **language)
+{
+    return (struct option_row){"target-lang", OPTION_TEXT, language, "L", "language of the target, likewise", 0, 0, 0};
+}
+
 struct option_row batch_row(int *tokens)
 {
     return (struct option_row){"batch-tokens", OPTION_INTEGER, tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0};
@@ -52,6 +63,8 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
          "lexical shortlist: consider only its target tokens for the words of the source", 0, 0, 0},
         {"precision", OPTION_CHOICE, &search->precision, "f32|int8",
          "int8: quantize the model to 8-bit integers when it is opened, so that translating is faster [f32]", 0, 0, 0},
+        source_language_row(&search->source_language),
+        target_language_row(&search->target_language),
         batch_row(&search->batch_tokens),
         threads_row(&search->threads),
     };
@@ -90,6 +103,7 @@ static rapt_translator_options options_of(const struct search *search, const rap
     o.max_length_factor = (float)search->max_length_factor;
     o.batch_tokens = search->batch_tokens;
     o.threads = threads_used(search->threads);
+    o.source_language = search->source_language, o.target_language = search->target_language;
     o.search_rules = like_of(search->like);
     o.preprocess = search->preprocess != NULL && strcmp(search->preprocess, "opus") == 0
                        ? RAPT_PREPROCESS_OPUS
