@@ -219,6 +219,8 @@ rapt_status rapt__import_hf(struct import *i)
         status = import_marianmt(i, &s);
     else if (strcmp(type, "t5") == 0 || strcmp(type, "mt5") == 0)
         status = rapt__import_t5(i, &s);
+    else if (strcmp(type, "m2m_100") == 0)
+        status = rapt__import_m2m(i, &s);
     else if (rapt__import_is_encoder(type))
         status = rapt__import_encoder(i, &s);
     else

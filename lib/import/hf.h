@@ -64,6 +64,9 @@ bool rapt__import_is_encoder(const char *type);
 /* ---- hf_t5.c ---- */
 rapt_status rapt__import_t5(struct import *i, const struct import_settings *s);
 
+/* ---- hf_m2m.c ---- */
+rapt_status rapt__import_m2m(struct import *i, const struct import_settings *s);
+
 /* ---- sentence.c: what sentence-transformers adds to an encoder ---- */
 /* Sets i->config.pooling, i->normalize and i->max_tokens as the files of the folder request. */
 rapt_status rapt__import_sentence(struct import *i);

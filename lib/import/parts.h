@@ -47,6 +47,7 @@ struct import {
     rapt_tokenizer *source, *target; /* if target is NULL, source serves both sides */
     char origin[160];                /* description of the original, for human readers */
     bool source_begin;               /* the begin token precedes a text */
+    bool source_language_last;       /* the language follows the end of a source */
     bool normalize;                  /* embeddings are divided by their L2 norm */
     int max_tokens;                  /* maximum number of tokens of a text, including special
                                         tokens; 0 if there is no limit */

@@ -15,6 +15,7 @@ static rapt_search_rules origin_of(const rapt_model *model)
         rapt_search_rules search_rules;
     } origins[] = {{"MarianMT", RAPT_SEARCH_RULES_HF},
                    {"T5", RAPT_SEARCH_RULES_HF},
+                   {"M2M-100", RAPT_SEARCH_RULES_HF},
                    {"Marian", RAPT_SEARCH_RULES_MARIAN},
                    {"CTranslate2", RAPT_SEARCH_RULES_CT2}};
     const char *text = rapt_model_metadata(model, "rapt.origin");

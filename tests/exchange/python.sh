@@ -12,10 +12,10 @@ skip() {
 }
 [ -r "$engines/python/list" ] || skip "sh tests/run.sh --all installs the programs to compare with"
 case $name in
-hf_beam | t5) [ -r "$engines/search/list" ] || skip "sh tests/run.sh --all fetches transformers 5" ;;
+hf_beam | t5 | m2m) [ -r "$engines/search/list" ] || skip "sh tests/run.sh --all fetches transformers 5" ;;
 esac
 case $name in
-hf | hf_beam | bert | t5) "$python" -c "import torch" 2>/dev/null || skip "apt install python3-torch" ;;
+hf | hf_beam | bert | t5 | m2m) "$python" -c "import torch" 2>/dev/null || skip "apt install python3-torch" ;;
 student)
     [ -r "${RAPT_DATA:-missing}/models/firefox-tiny-enpt/expected.pt" ] || skip "RAPT_DATA is not a folder with models"
     [ -r "$engines/student/list" ] || skip "sh tests/run.sh --all fetches the student" ;;

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 
+import hf_judge
 import hf_search
 import kit
 import marian
@@ -16,7 +17,7 @@ import transformers
 
 program, folder, logits = sys.argv[1:4]
 Search = hf_search.search_class(folder, True)
-EXTRA, ROWS_WITHOUT_WORD, LIMIT, EPSILON = 100, 6, 24, 2.0 ** -23
+EXTRA, ROWS_WITHOUT_WORD, LIMIT = 100, 6, 24
 SIZES = {"d_model": 32, "num_heads": 4, "d_kv": 8, "d_ff": 48, "num_layers": 2, "relative_attention_num_buckets": 8,
          "relative_attention_max_distance": 20, "dropout_rate": 0.0, "decoder_start_token_id": 0}
 KINDS = {
@@ -44,9 +45,8 @@ def make(name, tokenizer):
     """Saves a random model, as transformers 5 writes it: each configuration says that the output matrix is tied."""
     torch.manual_seed(1)
     family = transformers.MT5ForConditionalGeneration if name == "mt5" else transformers.T5ForConditionalGeneration
-    model = family(family.config_class(**{"vocab_size": len(tokenizer) + ROWS_WITHOUT_WORD, **SIZES, **KINDS[name]})).eval()
-    for key, value in model.named_parameters():  # so that no initial value hides an error
-        value.data += 0.1 * torch.randn(value.shape)
+    config = family.config_class(**{"vocab_size": len(tokenizer) + ROWS_WITHOUT_WORD, **SIZES, **KINDS[name]})
+    model = hf_judge.shaken(family(config)).eval()
     model.generation_config.update(max_length=LIMIT, no_repeat_ngram_size=2, forced_eos_token_id=1)
     shutil.copytree("tokenizer", name)
     model.save_pretrained(name)
@@ -55,75 +55,29 @@ def make(name, tokenizer):
     return model.double()
 
 
-def compare_logits(name, model, inputs, targets):
-    """targets: [texts][LIMIT] ids of decoder inputs. Fails beyond 8 epsilon sqrt(layers) of the largest logit."""
-    rows = [ids[mask.bool()].tolist() for ids, mask in zip(inputs["input_ids"], inputs["attention_mask"])]
-    given = "".join(" ".join(map(str, row)) + "\t" + " ".join(map(str, target)) + "\n" for row, target in zip(rows, targets.tolist()))
-    ours = torch.tensor([[float(x) for x in line.split()] for line in (kit.run(logits, name, given=given) or "").splitlines()])
-    theirs = model(**inputs, decoder_input_ids=targets).logits.flatten(1)
-    if ours.shape != theirs.shape:
-        return kit.fail(f"{name}: logits {tuple(ours.shape)}, not {tuple(theirs.shape)}")
-    layers = model.config.num_layers + model.config.num_decoder_layers
-    worst, limit = float((ours - theirs).abs().max()), 8 * EPSILON * layers ** 0.5 * float(theirs.abs().max())
-    print(f"{name}: {ours.numel()} logits within {worst:.1e} of {limit:.1e}", flush=True)
-    if not worst <= limit:
-        kit.fail(f"{name}: logits differ")
-
-
 def spelled(tokenizer, ids):
     """Returns the text of generated ids, without special tokens but with extra ids, as toy_translate writes it."""
     tokens = tokenizer.convert_ids_to_tokens([i for i in ids.tolist() if i > 2])
     return "".join(tokens).replace("\u2581", " ").lstrip()
 
 
-def greedy(model, tokenizer, inputs, forbidden):
-    """Returns (score, text) for each input, and the ids."""
-    out = model.generate(**inputs, num_beams=1, suppress_tokens=forbidden, return_dict_in_generate=True, output_logits=True)
-    steps = torch.stack(out.logits, 1).log_softmax(-1).gather(2, out.sequences[:, 1:, None])[..., 0]
-    steps[:, LIMIT - 2:] = 0  # the end is forced, whatever its probability is
-    ended = (out.sequences == model.config.eos_token_id).cumsum(1)[:, :-1] > 0
-    scores = steps.masked_fill(ended, 0).sum(1) / (~ended).sum(1)
-    return [(float(score), spelled(tokenizer, ids)) for score, ids in zip(scores, out.sequences)], out.sequences
-
-
-def beams(model, tokenizer, inputs, forbidden, count, penalty):
-    repetition = transformers.NoRepeatNGramLogitsProcessor(2)
-
-    def process(ids, scores):
-        scores[:, forbidden] = -torch.inf
-        scores = repetition(ids, scores)
-        if ids.shape[1] == LIMIT - 1:
-            scores[:] = -torch.inf
-            scores[:, model.config.eos_token_id] = 0
-        return scores
-
-    scores, ids = Search(model).best(inputs, count, penalty, LIMIT, process)
-    return [(float(score), spelled(tokenizer, row)) for score, row in zip(scores, ids)]
-
-
 def judge(name, tokenizer, lines):
     model = make(name, tokenizer)
     inputs = tokenizer(lines, return_tensors="pt", padding=True)
     forbidden = [tokenizer.pad_token_id, *range(len(tokenizer), model.config.vocab_size)]
-    found, ids = greedy(model, tokenizer, inputs, forbidden)
-    compare_logits(name, model, {key: value[:20] for key, value in inputs.items()}, ids[:20])
-    ours = [(score, text.lstrip()) for score, text in kit.translations(program, name, "lines")]
-    kit.agree(f"{name}, greedy", ours, found, 5e-6)
+    scores, ids = hf_judge.greedy(model, inputs, forbidden, LIMIT)
+    hf_judge.logits(logits, name, model, {key: value[:20] for key, value in inputs.items()}, ids[:20],
+                    model.config.num_layers + model.config.num_decoder_layers)
+    compare(name, tokenizer, scores, ids, 1, 1.0)
     for count, penalty in ((4, 1.0), (3, 0.5)):
-        ours = kit.translations(program, name, "lines", count, "--length-penalty", penalty)
-        kit.agree(f"{name}, {count} beams, penalty {penalty}", [(score, text.lstrip()) for score, text in ours],
-                  beams(model, tokenizer, inputs, forbidden, count, penalty), 5e-6 * LIMIT ** (1 - penalty))
+        scores, ids = hf_judge.beams(Search(model), inputs, forbidden, LIMIT, count, penalty)
+        compare(name, tokenizer, scores, ids, count, penalty)
 
 
-def compare_ids(tokenizer, folder, lines):
-    ours = kit.run(program, "tokenize", "-m", folder, "--ids", given="".join(line + "\n" for line in lines)).split("\n")[:-1]
-    wrong = 0
-    for line, our in zip(lines, ours):
-        their = " ".join(map(str, tokenizer(line, add_special_tokens=False)["input_ids"]))
-        if our != their:
-            wrong += 1
-            kit.fail(f"{line!r}: {our}, not {their}")
-    print(f"tokens: {len(lines) - wrong} of {len(lines)} lines", flush=True)
+def compare(name, tokenizer, scores, ids, count, penalty):
+    ours = kit.translations(program, name, "lines", count, "--length-penalty", penalty)
+    kit.agree(f"{name}, {count} beams, penalty {penalty}", [(score, text.lstrip()) for score, text in ours],
+              [(float(score), spelled(tokenizer, row)) for score, row in zip(scores, ids)], 5e-6 * LIMIT ** (1 - penalty))
 
 
 def refused(name, reason, **options):
@@ -144,6 +98,6 @@ lines = open("train.src", encoding="utf-8").read().splitlines()[:200]
 open("lines", "w", encoding="utf-8").writelines(line + "\n" for line in lines)
 for name in KINDS:
     judge(name, tokenizer, lines)
-compare_ids(tokenizer, "tied", TEXTS + lines)
+hf_judge.token_ids(program, "tied", TEXTS + lines, tokenizer(TEXTS + lines, add_special_tokens=False)["input_ids"])
 refused("tanh", "feed_forward_proj is tanh", feed_forward_proj="tanh")
 kit.end()

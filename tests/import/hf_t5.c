@@ -2,103 +2,14 @@
    golden/t5.txt with the logits of transformers, which the imported models must give. Also tests
    the tokenizer with its extra ids, the choice between a tied output matrix and one of its own, and
    what is refused. exchange/t5.py compares with larger models. */
-#include "import/folder.h"
+#include "import/recorded.h"
 
-#include "golden/records.h"
-
-enum { VOCAB = 14, MODELS = 8, TENSORS = 120 };
-
-/* A model of t5.txt: its config.json, and its tensors as "NAME SIZES". */
-struct model {
-    char name[32], settings[480];
-    int count;
-    char tensors[TENSORS][112];
-};
-static struct model models[MODELS];
-static int model_count;
-
-static void note(char *line)
-{
-    line[strcspn(line, "\n")] = 0;
-    if (strncmp(line, " model ", 7) == 0) {
-        struct model *m = &models[model_count++];
-        assert_true(model_count <= MODELS);
-        assert_int_equal(sscanf(line + 7, "%31s %479s", m->name, m->settings), 2);
-        return;
-    }
-    struct model *m = &models[model_count - 1];
-    assert_true(strncmp(line, " tensor ", 8) == 0 && m->count < TENSORS);
-    snprintf(m->tensors[m->count++], sizeof m->tensors[0], "%s", line + 8);
-}
+enum { VOCAB = 14 };
 
 static int read_all(void **state)
 {
     (void)state;
     return read_records(RAPT_TESTS_DIR "/golden/t5.txt", note) ? 0 : -1;
-}
-
-/* ---- the folder ---- */
-
-struct change {          /* what a folder has in addition to its model, or instead; NULL: nothing */
-    const char *more;    /* a tensor, as "NAME SIZES" */
-    const char *shared;  /* name of a tensor with the values of shared.weight */
-    const char *without; /* a tensor */
-    const char *setting; /* of config.json */
-};
-
-struct tensors {
-    struct bytes header, data;
-};
-
-/* drawn: the name from which the values are drawn. */
-static void put_tensor(struct tensors *t, const char *line, const char *drawn)
-{
-    static float values[1024];
-    char name[112], shape[32], entry[300];
-    int rows = 1, columns = 1;
-    const int sizes = sscanf(line, "%111s %d %d", name, &rows, &columns) - 1;
-    const size_t count = (size_t)(rows * columns), size = count * sizeof *values;
-    const char *end = strrchr(drawn, '.');
-    const bool norm = end && end - drawn >= 4 && strncmp(end - 4, "norm", 4) == 0;
-    assert_true(sizes >= 1 && count <= 1024);
-    draw(drawn, "", 1, norm, values, count);
-    snprintf(shape, sizeof shape, sizes == 1 ? "%d" : "%d,%d", rows, columns);
-    snprintf(entry, sizeof entry,
-             "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
-             t->header.size ? "," : "{", name, shape, t->data.size, t->data.size + size);
-    put_text(&t->header, entry);
-    put_floats(&t->data, values, count);
-}
-
-static void write_tensors(const char *folder, const struct model *m, const struct change *c)
-{
-    static struct tensors t;
-    static struct bytes file;
-    char name[112], line[160];
-    t.header.size = t.data.size = file.size = 0;
-    for (int i = 0; i < m->count; i++) {
-        assert_int_equal(sscanf(m->tensors[i], "%111s", name), 1);
-        if (!c->without || strcmp(name, c->without) != 0) put_tensor(&t, m->tensors[i], name);
-    }
-    snprintf(line, sizeof line, "%s %d 8", c->shared ? c->shared : "", VOCAB);
-    if (c->shared) put_tensor(&t, line, "shared.weight");
-    if (c->more) put_tensor(&t, c->more, "more");
-    put_text(&t.header, "}");
-    put_number(&file, t.header.size, 8);
-    put(&file, t.header.data, t.header.size);
-    put(&file, t.data.data, t.data.size);
-    folder_write(folder, "model.safetensors", &file);
-}
-
-static void put_piece(struct bytes *b, const char *text, int type)
-{
-    const float score = -1;
-    const size_t size = strlen(text);
-    put_number(b, 0x0A, 1), put_number(b, size + 9, 1);
-    put_number(b, 0x0A, 1), put_number(b, size, 1);
-    put_text(b, text);
-    put_number(b, 0x15, 1), put_floats(b, &score, 1);
-    put_number(b, 0x18, 1), put_number(b, (uint64_t)type, 1);
 }
 
 /* Writes a SentencePiece model of 8 pieces and `more` others. All have the same score, so that as
@@ -115,25 +26,6 @@ static void write_pieces(const char *folder, int more)
     for (int i = 0; i < COUNT(pieces); i++) put_piece(&b, pieces[i].text, pieces[i].type);
     for (int i = 0; i < more; i++) put_piece(&b, (const char[]){'c', (char)('a' + i), 0}, 1);
     folder_write(folder, "spiece.model", &b);
-}
-
-/* Writes config.json. change: a setting that replaces the one with its key, or is added; NULL:
-   none. */
-static void write_settings(const char *folder, const struct model *m, const char *change)
-{
-    static struct bytes b;
-    char text[sizeof m->settings];
-    const size_t key = change ? strcspn(change, ":") + 1 : 0;
-    b.size = 0;
-    snprintf(text, sizeof text, "%s", m->settings + 1);
-    put_text(&b, "{\"x\":[{}]");
-    for (char *at = strtok(text, ",}"); at; at = strtok(NULL, ",}")) {
-        if (key && strncmp(at, change, key) == 0) continue;
-        put_text(&b, ","), put_text(&b, at);
-    }
-    if (change) put_text(&b, ","), put_text(&b, change);
-    put_text(&b, "}");
-    folder_write(folder, "config.json", &b);
 }
 
 static void write_folder(char folder[256], const struct model *m, const struct change *c)
@@ -155,51 +47,6 @@ static void clear(const char *folder)
 
 /* ---- tests ---- */
 
-static int take_ids(const char *model, const char *what, int number, int32_t ids[SMALL_TOKENS])
-{
-    char name[32];
-    snprintf(name, sizeof name, "%s.%d", what, number);
-    const struct record *r = find(model, name);
-    for (int i = 0; i < r->count; i++) ids[i] = (int32_t)r->data[i];
-    return r->count;
-}
-
-/* Compares the logits of the model in a folder with those of a model of t5.txt. */
-static void judge(const char *folder, const struct model *m)
-{
-    const rapt_limits limits = {.size = sizeof limits,
-                                .batch = 1,
-                                .source_tokens = 30,
-                                .target_length = 12,
-                                .target_tokens = 12};
-    rapt_model *model = folder_import(folder);
-    rapt_session *session;
-    assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);
-    for (int number = 0; number < 3; number++) {
-        int32_t source[SMALL_TOKENS], target[SMALL_TOKENS];
-        int sources[2] = {0, take_ids(m->name, "source", number, source)},
-            targets[2] = {0, take_ids(m->name, "target", number, target)};
-        const rapt_tokens from = {.batch = 1, .ids = source, .starts = sources},
-                          to = {.batch = 1, .ids = target, .starts = targets};
-        const float *states, *logits;
-        char record[32];
-        snprintf(record, sizeof record, "logits.%d", number);
-        assert_int_equal(rapt_encode(session, &from, &states, NULL), RAPT_OK);
-        assert_int_equal(rapt_decode(session, &to, &logits, NULL), RAPT_OK);
-        compare(m->name, record, logits, (size_t)targets[1] * VOCAB);
-    }
-    rapt_session_free(session);
-    rapt_model_free(model);
-}
-
-static const struct model *find_model(const char *name)
-{
-    for (int i = 0; i < model_count; i++)
-        if (strcmp(models[i].name, name) == 0) return &models[i];
-    fail_msg("no model %s", name);
-    return NULL;
-}
-
 static void test_logits(void **state)
 {
     (void)state;
@@ -207,7 +54,7 @@ static void test_logits(void **state)
     for (int i = 0; i < model_count; i++) {
         char folder[256];
         write_folder(folder, &models[i], NULL);
-        judge(folder, &models[i]);
+        judge(folder, &models[i], VOCAB);
         clear(folder);
     }
 }
@@ -218,11 +65,13 @@ static void test_other_files(void **state)
 {
     (void)state;
     static const struct change changes[] = {
-        {.shared = "encoder.embed_tokens.weight"},
-        {.shared = "decoder.embed_tokens.weight"},
-        {.shared = "lm_head.weight"},
-        {.shared = "lm_head.weight", .without = "shared.weight"},
-        {.shared = "encoder.embed_tokens.weight", .without = "shared.weight"},
+        {.shared = "encoder.embed_tokens.weight 14 8", .table = "shared.weight"},
+        {.shared = "decoder.embed_tokens.weight 14 8", .table = "shared.weight"},
+        {.shared = "lm_head.weight 14 8", .table = "shared.weight"},
+        {.shared = "lm_head.weight 14 8", .table = "shared.weight", .without = "shared.weight"},
+        {.shared = "encoder.embed_tokens.weight 14 8",
+         .table = "shared.weight",
+         .without = "shared.weight"},
         {.more = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight 8 2"},
         {.setting = "\"tie_word_embeddings\":false,\"scale_decoder_outputs\":true"},
         {.setting = "\"eos_token_id\":[1]"},
@@ -232,7 +81,7 @@ static void test_other_files(void **state)
     for (int i = 0; i < COUNT(changes); i++) {
         char folder[256];
         write_folder(folder, m, &changes[i]);
-        judge(folder, m);
+        judge(folder, m, VOCAB);
         clear(folder);
     }
 }
@@ -242,14 +91,14 @@ static void test_scaling(void **state)
 {
     (void)state;
     static const struct change changes[] = {
-        {.shared = "lm_head.weight"},
+        {.shared = "lm_head.weight 14 8", .table = "shared.weight"},
         {.setting = "\"tie_word_embeddings\":true,\"scale_decoder_outputs\":false"},
     };
     const struct model *m = find_model("unscaled");
     for (int i = 0; i < COUNT(changes); i++) {
         char folder[256];
         write_folder(folder, m, &changes[i]);
-        judge(folder, m);
+        judge(folder, m, VOCAB);
         clear(folder);
     }
 }
@@ -290,6 +139,9 @@ static void test_tokenizer(void **state)
     assert_int_equal(rapt_tokenizer_special(t, RAPT_TOKEN_PAD), 0);
     assert_int_equal(rapt_tokenizer_special(t, RAPT_TOKEN_END), 1);
     rapt_translator_free(translator);
+    const rapt_translator_options o = {.size = sizeof o, .target_language = "en"};
+    assert_int_equal(rapt_translator_load(&translator, folder, &o, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "target_language is en, but the model has no tokens"));
     folder_text(folder, "tokenizer_config.json", "{\"extra_ids\": 0}");
     if (rapt_translator_load(&translator, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
     check_name(rapt_translator_source(translator), 8, "");

@@ -17,7 +17,7 @@ BELOW = {  # layers each layer may use
     "op": ["base", "kernel"],
     "attention": ["base", "kernel", "op"],
     "model": ["base", "kernel", "op", "attention", "format"],
-    "import": ["base", "kernel", "op", "attention", "model", "format"],
+    "import": ["base", "kernel", "op", "attention", "model", "text", "format"],
     "generate": ["base", "kernel", "op", "attention", "model", "text", "format"],
     "train": ["base", "kernel", "op", "attention", "model", "format"],
     "translate": ["base", "kernel", "op", "attention", "model", "import", "generate", "text", "format"],

@@ -1,0 +1,394 @@
+/* hf_m2m.c - folders of NLLB-200 and M2M-100 as Hugging Face lays them out. Their tensors and
+   settings are listed in golden/m2m.txt with the logits of transformers, which the imported models
+   must give. Also tests the ids of both tokenizers, languages by token, code and name, and what is
+   refused. exchange/m2m.py compares with larger models. */
+#include "import/recorded.h"
+
+enum { VOCAB = 213, PIECES = 8, FIRST = PIECES + 1 }; /* FIRST: id of NLLB's first language */
+
+static const char vocab_json[] =
+    "{\"<s>\": 0, \"<pad>\": 1, \"</s>\": 2, \"<unk>\": 3, \"\\u2581\": 4, \"\\u2581a\": 5, "
+    "\"b\": 6, \"ab\": 7}";
+
+static int read_all(void **state)
+{
+    (void)state;
+    return read_records(RAPT_TESTS_DIR "/golden/m2m.txt", note) ? 0 : -1;
+}
+
+static void write_pieces(const char *folder, int count)
+{
+    static const struct {
+        const char *text;
+        int type;
+    } pieces[PIECES] = {{"<unk>", 2},   {"<s>", 3}, {"</s>", 3}, {"\u2581", 1},
+                        {"\u2581a", 1}, {"a", 1},   {"b", 1},    {"ab", 1}};
+    static struct bytes b;
+    b.size = 0;
+    for (int i = 0; i < count; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "c%d", i);
+        put_piece(&b, i < PIECES ? pieces[i].text : text, i < PIECES ? pieces[i].type : 1);
+    }
+    folder_write(folder, "sentencepiece.bpe.model", &b);
+}
+
+static void write_folder(char folder[256], const struct model *m, const struct change *c)
+{
+    static const struct change none;
+    folder_make(folder, "m2m");
+    write_tensors(folder, m, c ? c : &none);
+    write_pieces(folder, PIECES);
+    write_settings(folder, m, c ? c->setting : NULL);
+}
+
+static void clear(const char *folder)
+{
+    static const char *const files[] = {"model.safetensors", "config.json",
+                                        "sentencepiece.bpe.model", "tokenizer_config.json",
+                                        "vocab.json"};
+    folder_remove(folder, files, COUNT(files));
+}
+
+static void test_logits(void **state)
+{
+    (void)state;
+    assert_true(model_count >= 2);
+    for (int i = 0; i < model_count; i++) {
+        char folder[256];
+        write_folder(folder, &models[i], NULL);
+        judge(folder, &models[i], VOCAB);
+        clear(folder);
+    }
+}
+
+/* Other names of the tied table, an output matrix that is equal to it, and stored sinusoids change
+   nothing. */
+static void test_other_files(void **state)
+{
+    (void)state;
+    static const char table[] = "model.shared.weight";
+    static const struct change changes[] = {
+        {.shared = "model.encoder.embed_tokens.weight 213 8", .table = table, .without = table},
+        {.shared = "lm_head.weight 213 8", .table = table},
+        {.more = "model.encoder.embed_positions.weights 42 8"},
+        {.more = "model.decoder.embed_positions.weights 42 8"},
+        {.setting = "\"tie_word_embeddings\":true"},
+    };
+    const struct model *m = find_model("scaled");
+    for (int i = 0; i < COUNT(changes); i++) {
+        char folder[256];
+        write_folder(folder, m, &changes[i]);
+        judge(folder, m, VOCAB);
+        clear(folder);
+    }
+}
+
+/* ---- tokenizers and languages ---- */
+
+static rapt_translator *load(const char *folder, const char *from, const char *to)
+{
+    const rapt_translator_options o = {
+        .size = sizeof o, .beams = 1, .source_language = from, .target_language = to};
+    rapt_translator *t = NULL;
+    rapt_message why = {""};
+    if (rapt_translator_load(&t, folder, &o, NULL, &why)) fail_msg("%s", why.text);
+    return t;
+}
+
+static void check_ids(const rapt_tokenizer *t, const char *text, const int32_t *ids, size_t count)
+{
+    int32_t got[16];
+    size_t size;
+    assert_int_equal(
+        rapt_tokenizer_encode(t, (rapt_text){text, strlen(text)}, got, NULL, 16, &size, NULL),
+        RAPT_OK);
+    assert_int_equal(size, count);
+    assert_memory_equal(got, ids, count * sizeof *ids);
+}
+
+static void check_name(const rapt_tokenizer *t, int32_t id, const char *name, size_t shown)
+{
+    const rapt_text got = rapt_tokenizer_name(t, id);
+    assert_int_equal(got.size, strlen(name));
+    assert_memory_equal(got.bytes, name, got.size);
+    assert_int_equal(rapt_tokenizer_token(t, id).size, shown);
+}
+
+static void test_nllb_tokenizer(void **state)
+{
+    (void)state;
+    char folder[256];
+    write_folder(folder, find_model("scaled"), NULL);
+    rapt_translator *translator = load(folder, NULL, NULL);
+    const rapt_tokenizer *t = rapt_translator_source(translator);
+    check_ids(t, "ab  a", (const int32_t[]){4, 8, 5}, 3);
+    check_ids(t, "zab", (const int32_t[]){4, 3, 8}, 3);
+    check_ids(t, "ace_Latna zul_Latn", (const int32_t[]){FIRST + 1, 5, FIRST + 201}, 3);
+    check_name(t, 0, "<s>", 0);
+    check_name(t, 1, "<pad>", 0);
+    check_name(t, 3, "<unk>", 0);
+    check_name(t, 8, "ab", 2);
+    check_name(t, FIRST, "ace_Arab", 0);
+    check_name(t, FIRST + 202, "<mask>", 6);
+    check_name(t, FIRST + 203, "", 0);
+    rapt_translator_free(translator);
+    folder_without_memory(folder);
+    clear(folder);
+}
+
+static void test_m2m_tokenizer(void **state)
+{
+    (void)state;
+    char folder[256];
+    write_folder(folder, find_model("scaled"), NULL);
+    folder_text(folder, "vocab.json", vocab_json);
+    rapt_translator *translator = load(folder, "de", "Chinese");
+    const rapt_tokenizer *t = rapt_translator_source(translator);
+    check_ids(t, "ab a", (const int32_t[]){4, 7, 5}, 3);
+    check_ids(t, "b a__am__", (const int32_t[]){4, 6, 5, 9}, 4);
+    check_name(t, 8, "__af__", 0);
+    check_name(t, 107, "__zu__", 0);
+    check_name(t, 108, "", 0);
+    rapt_translator_free(translator);
+    folder_text(folder, "tokenizer_config.json", "{\"language_codes\": \"wmt21\"}");
+    translator = load(folder, "__en__", "German");
+    check_name(rapt_translator_source(translator), 15, "__de__", 0);
+    check_name(rapt_translator_source(translator), 16, "", 0);
+    rapt_translator_free(translator);
+    folder_without_memory(folder);
+    clear(folder);
+}
+
+struct seen { /* ids of a translation */
+    int32_t source[16], target[16];
+    int source_count, target_count;
+};
+
+static int see(void *user, const rapt_translation *t)
+{
+    struct seen *s = user;
+    s->source_count = t->source_count, s->target_count = t->target_count;
+    assert_true(t->source_count <= 16);
+    memcpy(s->source, t->source, sizeof *t->source * (size_t)t->source_count);
+    for (int i = 0; i < t->target_count && i < 16; i++) s->target[i] = t->target[i];
+    return 0;
+}
+
+/* The language of the source precedes its tokens, or follows its end in models that say so; that of
+   the target is its first token. */
+static void test_languages(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        {"ace_Latn", "zul_Latn"}, {"ACEHNESE", "zu"}, {"acehnese", "Zulu"}};
+    char folder[256];
+    struct seen seen;
+    const rapt_text text = {"ab a", 4};
+    write_folder(folder, find_model("scaled"), NULL);
+    for (int last = 0; last < 2; last++) {
+        folder_text(folder, "tokenizer_config.json",
+                    last ? "{\"legacy_behaviour\": true}" : "{\"legacy_behaviour\": false}");
+        for (int i = 0; i < COUNT(names); i++) {
+            const int32_t before[] = {FIRST + 1, 4, 8, 5}, after[] = {4, 8, 5, 2};
+            rapt_translator *t = load(folder, names[i][0], names[i][1]);
+            assert_int_equal(rapt_translate_many(t, &text, 1, 0, see, &seen, NULL), RAPT_OK);
+            assert_int_equal(seen.source_count, 4);
+            assert_memory_equal(seen.source, last ? after : before, sizeof before);
+            assert_true(seen.target_count >= 1);
+            assert_int_equal(seen.target[0], FIRST + 201);
+            rapt_translator_free(t);
+        }
+    }
+    clear(folder);
+}
+
+/* A prefix follows the language of the target. */
+static void test_prefix(void **state)
+{
+    (void)state;
+    char folder[256];
+    struct seen seen;
+    const rapt_text text = {"ab", 2}, prefix = {"b a ", 4};
+    const int32_t wanted[] = {FIRST + 201, 4, 7, 5};
+    const rapt_translator_options other = {.size = sizeof other, .source_language = "en"};
+    rapt_translate_call call = {.size = sizeof call, .prefixes = &prefix};
+    rapt_message why = {""};
+    write_folder(folder, find_model("scaled"), NULL);
+    rapt_translator *t = load(folder, "en", "zu");
+    assert_int_equal(rapt_translate_many_with(t, &text, 1, &call, see, &seen, NULL), RAPT_OK);
+    assert_true(seen.target_count >= 4);
+    assert_memory_equal(seen.target, wanted, sizeof wanted);
+    call.options = &other;
+    assert_int_equal(rapt_translate_many_with(t, &text, 1, &call, see, &seen, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "options.source_language cannot change between calls"));
+    rapt_translator_free(t);
+    clear(folder);
+}
+
+struct expected { /* a score */
+    const int32_t *ids;
+    const float *logs;
+    int count;
+};
+
+static int check_score(void *user, const rapt_text_score *s)
+{
+    const struct expected *e = user;
+    double sum = 0;
+    assert_int_equal(s->target_count, e->count);
+    assert_memory_equal(s->target, e->ids, sizeof *e->ids * (size_t)e->count);
+    for (int i = 0; i <= e->count; i++) {
+        assert_true(s->log_probabilities[i] == e->logs[i]);
+        sum += (double)e->logs[i];
+    }
+    assert_true(fabs(s->sum - sum) <= 1e-5);
+    return 0;
+}
+
+/* A target's score is that of its tokens and its end after the language, which is given. */
+static void test_scores(void **state)
+{
+    (void)state;
+    char folder[256];
+    const rapt_text source = {"ab", 2}, target = {"b a", 3};
+    const int32_t from[] = {FIRST + 46, 4, 8, 2}, to[] = {FIRST + 201, 4, 7, 5};
+    float logs[5];
+    const rapt_tokens s = {.batch = 1, .ids = from, .starts = (const int[]){0, 4}},
+                      t = {.batch = 1, .ids = to, .starts = (const int[]){0, 4}};
+    const rapt_limits limits = {
+        .size = sizeof limits, .batch = 1, .source_tokens = 4, .target_length = 5};
+    rapt_session *session;
+    write_folder(folder, find_model("scaled"), NULL);
+    rapt_translator *translator = load(folder, "en", "zu");
+    const rapt_model *model = rapt_translator_model(translator);
+    assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_score_targets(session, &s, &t, 2, 2, logs, NULL, NULL), RAPT_OK);
+    struct expected e = {to + 1, logs + 1, 3};
+    assert_int_equal(rapt_translator_score(translator, &source, &target, 1, check_score, &e, NULL),
+                     RAPT_OK);
+    rapt_session_free(session);
+    rapt_translator_free(translator);
+    clear(folder);
+}
+
+/* Checks that the languages are refused and that the message contains this text. */
+static void languages_refused(const char *folder, const char *from, const char *to,
+                              const char *phrase)
+{
+    const rapt_translator_options o = {
+        .size = sizeof o, .source_language = from, .target_language = to};
+    rapt_translator *t = NULL;
+    rapt_message why = {""};
+    assert_int_equal(rapt_translator_load(&t, folder, &o, NULL, &why), RAPT_BAD_ARGUMENT);
+    if (!strstr(why.text, phrase)) fail_msg("\"%s\" does not say %s", why.text, phrase);
+    assert_null(t);
+}
+
+static int none(void *user, const rapt_translation *t)
+{
+    (void)user, (void)t;
+    fail_msg("translated");
+    return 0;
+}
+
+static int no_score(void *user, const rapt_text_score *s)
+{
+    (void)user, (void)s;
+    fail_msg("scored");
+    return 0;
+}
+
+static void test_languages_refused(void **state)
+{
+    (void)state;
+    char folder[256];
+    rapt_message why = {""};
+    const rapt_text text = {"a", 1};
+    write_folder(folder, find_model("scaled"), NULL);
+    languages_refused(folder, "Germann", "en",
+                      "source_language is Germann, which the model does "
+                      "not have; similar: German (deu_Latn)");
+    languages_refused(folder, "en", "Chin", "similar: Chinese (zho_Hans), ");
+    languages_refused(folder, "en", "eng_Latm", "similar: English (eng_Latn)");
+    languages_refused(folder, "", "en", "source_language is ");
+    languages_refused(folder, "Breton", "en", "source_language is Breton");
+    languages_refused(folder, "xxxxxxxxxxxxxxxx", "en", "which the model does not have");
+    rapt_translator *t = load(folder, "en", NULL);
+    assert_int_equal(rapt_translate_many(t, &text, 1, 0, none, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "target_language is not set"));
+    assert_int_equal(rapt_translator_score(t, &text, &text, 1, no_score, NULL, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "target_language is not set"));
+    rapt_translator_free(t);
+    folder_text(folder, "vocab.json", vocab_json);
+    languages_refused(folder, "Acehnese", "en", "source_language is Acehnese");
+    languages_refused(folder, "Bretn", "en", "similar: Breton (br)");
+    clear(folder);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        struct change change;
+        const char *phrase;
+    } all[] = {
+        {{.setting = "\"activation_function\":\"tanh\""}, "activation_function is tanh"},
+        {{.setting = "\"decoder_attention_heads\":4"}, "they must be equal"},
+        {{.setting = "\"decoder_start_token_id\":0"}, "decoder_start_token_id is 0"},
+        {{.setting = "\"scale_embedding\":1"}, "scale_embedding is 1"},
+        {{.setting = "\"pad_token_id\":3"}, "pad_token_id is 3"},
+        {{.setting = "\"tie_word_embeddings\":false"}, "missing"},
+        {{.setting = "\"vocab_size\":212"}, "shape"},
+        {{.setting = "\"encoder_ffn_dim\":16"}, "they must be equal"},
+        {{.without = "model.decoder.layer_norm.bias"}, "decoder.norm.bias is missing"},
+        {{.more = "final_logits_bias 213"}, "final_logits_bias belongs to a layer"},
+    };
+    const struct model *m = find_model("scaled");
+    char folder[256];
+    for (int i = 0; i < COUNT(all); i++) {
+        write_folder(folder, m, &all[i].change);
+        folder_refused(folder, all[i].phrase);
+        clear(folder);
+    }
+    write_folder(folder, m, NULL);
+    write_pieces(folder, PIECES + 2);
+    folder_refused(folder, "need 214 rows, but the model's table has 213 rows");
+    folder_text(folder, "tokenizer_config.json", "{\"language_codes\": \"x\"}");
+    folder_refused(folder, "language_codes is x");
+    folder_text(folder, "tokenizer_config.json", "{");
+    folder_refused(folder, "not a JSON object");
+    clear(folder);
+}
+
+static void test_m2m_refused(void **state)
+{
+    (void)state;
+    static struct bytes b;
+    char folder[256], name[32];
+    write_folder(folder, find_model("scaled"), NULL);
+    b.size = 0;
+    put_text(&b, "{\"<s>\": 0, \"<pad>\": 1, \"</s>\": 2, \"<unk>\": 3");
+    for (int i = 4; i < 120; i++) {
+        snprintf(name, sizeof name, ", \"x%d\": %d", i, i);
+        put_text(&b, name);
+    }
+    put_text(&b, "}");
+    folder_write(folder, "vocab.json", &b);
+    folder_refused(folder, "vocab.json has 120 names, which leaves no row for each language");
+    clear(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_logits),         cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_nllb_tokenizer), cmocka_unit_test(test_m2m_tokenizer),
+        cmocka_unit_test(test_languages),      cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_scores),         cmocka_unit_test(test_languages_refused),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_m2m_refused),
+    };
+    return cmocka_run_group_tests(tests, read_all, free_records);
+}

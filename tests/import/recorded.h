@@ -1,0 +1,166 @@
+/* recorded.h - models of a file in golden/: their settings and tensors as transformers lists them,
+   from which a folder is written, and the logits that it computed. */
+#ifndef RAPT_TESTS_IMPORT_RECORDED_H
+#define RAPT_TESTS_IMPORT_RECORDED_H
+
+#include "import/folder.h"
+
+#include "golden/records.h"
+
+enum { MODELS = 8, TENSORS = 120 };
+
+/* Its config.json, and its tensors as "NAME SIZES". */
+struct model {
+    char name[32], settings[480];
+    int count;
+    char tensors[TENSORS][112];
+};
+static struct model models[MODELS];
+static int model_count;
+
+static inline void note(char *line)
+{
+    line[strcspn(line, "\n")] = 0;
+    if (strncmp(line, " model ", 7) == 0) {
+        struct model *m = &models[model_count++];
+        assert_true(model_count <= MODELS);
+        assert_int_equal(sscanf(line + 7, "%31s %479s", m->name, m->settings), 2);
+        return;
+    }
+    struct model *m = &models[model_count - 1];
+    assert_true(strncmp(line, " tensor ", 8) == 0 && m->count < TENSORS);
+    snprintf(m->tensors[m->count++], sizeof m->tensors[0], "%.111s", line + 8);
+}
+
+/* ---- the folder ---- */
+
+struct change {         /* what a folder has in addition to its model, or instead; NULL: nothing */
+    const char *more;   /* a tensor, as "NAME SIZES" */
+    const char *shared; /* the name, and sizes, of a tensor with the values of `table` */
+    const char *table;
+    const char *without; /* a tensor */
+    const char *setting; /* of config.json */
+};
+
+struct tensors {
+    struct bytes header, data;
+};
+
+/* drawn: the name from which the values are drawn. */
+static inline void put_tensor(struct tensors *t, const char *line, const char *drawn)
+{
+    enum { MOST = 2048 };
+    static float values[MOST];
+    char name[112], shape[32], entry[300];
+    int rows = 1, columns = 1;
+    const int sizes = sscanf(line, "%111s %d %d", name, &rows, &columns) - 1;
+    const size_t count = (size_t)(rows * columns), size = count * sizeof *values;
+    const char *norm = strstr(drawn, "norm.weight");
+    assert_true(sizes >= 1 && count <= MOST);
+    draw(drawn, "", 1, norm != NULL, values, count);
+    snprintf(shape, sizeof shape, sizes == 1 ? "%d" : "%d,%d", rows, columns);
+    snprintf(entry, sizeof entry,
+             "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
+             t->header.size ? "," : "{", name, shape, t->data.size, t->data.size + size);
+    put_text(&t->header, entry);
+    put_floats(&t->data, values, count);
+}
+
+static inline void write_tensors(const char *folder, const struct model *m, const struct change *c)
+{
+    static struct tensors t;
+    static struct bytes file;
+    char name[112];
+    t.header.size = t.data.size = file.size = 0;
+    for (int i = 0; i < m->count; i++) {
+        assert_int_equal(sscanf(m->tensors[i], "%111s", name), 1);
+        if (!c->without || strcmp(name, c->without) != 0) put_tensor(&t, m->tensors[i], name);
+    }
+    if (c->shared) put_tensor(&t, c->shared, c->table);
+    if (c->more) put_tensor(&t, c->more, "more");
+    put_text(&t.header, "}");
+    put_number(&file, t.header.size, 8);
+    put(&file, t.header.data, t.header.size);
+    put(&file, t.data.data, t.data.size);
+    folder_write(folder, "model.safetensors", &file);
+}
+
+static inline void put_piece(struct bytes *b, const char *text, int type)
+{
+    const float score = -1;
+    const size_t size = strlen(text);
+    put_number(b, 0x0A, 1), put_number(b, size + 9, 1);
+    put_number(b, 0x0A, 1), put_number(b, size, 1);
+    put_text(b, text);
+    put_number(b, 0x15, 1), put_floats(b, &score, 1);
+    put_number(b, 0x18, 1), put_number(b, (uint64_t)type, 1);
+}
+
+/* Writes config.json. change: a setting that replaces the one with its key, or is added; NULL:
+   none. */
+static inline void write_settings(const char *folder, const struct model *m, const char *change)
+{
+    static struct bytes b;
+    char text[sizeof m->settings];
+    const size_t key = change ? strcspn(change, ":") + 1 : 0;
+    b.size = 0;
+    snprintf(text, sizeof text, "%s", m->settings + 1);
+    put_text(&b, "{\"x\":[{}]");
+    for (char *at = strtok(text, ",}"); at; at = strtok(NULL, ",}")) {
+        if (key && strncmp(at, change, key) == 0) continue;
+        put_text(&b, ","), put_text(&b, at);
+    }
+    if (change) put_text(&b, ","), put_text(&b, change);
+    put_text(&b, "}");
+    folder_write(folder, "config.json", &b);
+}
+
+/* ---- logits ---- */
+
+static inline int take_ids(const char *model, const char *what, int number,
+                           int32_t ids[SMALL_TOKENS])
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s.%d", what, number);
+    const struct record *r = find(model, name);
+    for (int i = 0; i < r->count; i++) ids[i] = (int32_t)r->data[i];
+    return r->count;
+}
+
+/* Compares the logits of the model in a folder with those of a model of the file. */
+static inline void judge(const char *folder, const struct model *m, int vocab)
+{
+    const rapt_limits limits = {.size = sizeof limits,
+                                .batch = 1,
+                                .source_tokens = 30,
+                                .target_length = 12,
+                                .target_tokens = 12};
+    rapt_model *model = folder_import(folder);
+    rapt_session *session;
+    assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);
+    for (int number = 0; number < 3; number++) {
+        int32_t source[SMALL_TOKENS], target[SMALL_TOKENS];
+        int sources[2] = {0, take_ids(m->name, "source", number, source)},
+            targets[2] = {0, take_ids(m->name, "target", number, target)};
+        const rapt_tokens from = {.batch = 1, .ids = source, .starts = sources},
+                          to = {.batch = 1, .ids = target, .starts = targets};
+        const float *states, *logits;
+        char record[32];
+        snprintf(record, sizeof record, "logits.%d", number);
+        assert_int_equal(rapt_encode(session, &from, &states, NULL), RAPT_OK);
+        assert_int_equal(rapt_decode(session, &to, &logits, NULL), RAPT_OK);
+        compare(m->name, record, logits, (size_t)targets[1] * (size_t)vocab);
+    }
+    rapt_session_free(session);
+    rapt_model_free(model);
+}
+
+static inline const struct model *find_model(const char *name)
+{
+    for (int i = 0; i < model_count; i++)
+        if (strcmp(models[i].name, name) == 0) return &models[i];
+    fail_msg("no model %s", name);
+    return NULL;
+}
+
+#endif
