@@ -1,7 +1,7 @@
 /* memory.c - estimates the memory of a run before it begins: what the library reports, and what the
    data need by their counts. A run that needs more than --memory-limit is refused. The memory that
    is available is the minimum of Linux's MemAvailable, the limit of the control group (version 2 or
-   1), and the process's limit of address space, as far as these are known. */
+   1), and what remains of the process's limit of address space, as far as these are known. */
 #define _POSIX_C_SOURCE 200809L
 #include "learner.h"
 #include <inttypes.h>
@@ -33,15 +33,23 @@ static size_t min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static size_t memory_available(void)
+/* Returns the bytes of address space that the process may still use, or SIZE_MAX. */
+static size_t addresses_left(void)
 {
     struct rlimit limit;
+    size_t used = number_in("/proc/self/status", "VmSize:");
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+    used = used < SIZE_MAX / 1024 ? used * 1024 : 0;
+    return used < limit.rlim_cur ? (size_t)limit.rlim_cur - used : 1;
+}
+
+static size_t memory_available(void)
+{
     size_t kilobytes = number_in("/proc/meminfo", "MemAvailable:"), bytes = SIZE_MAX;
     if (kilobytes < SIZE_MAX / 1024) bytes = kilobytes * 1024;
     bytes = min(bytes, number_in("/sys/fs/cgroup/memory.max", ""));
     bytes = min(bytes, number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", ""));
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        bytes = min(bytes, (size_t)limit.rlim_cur);
+    bytes = min(bytes, addresses_left());
     return bytes == SIZE_MAX ? 0 : bytes;
 }
 
