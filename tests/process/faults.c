@@ -63,12 +63,6 @@ static void nothing_allocated(struct scene *s, const struct operation *o)
     if (given.calls || plain.calls) fail_msg("%s allocates", o->name);
 }
 
-/* ICU 72 leaks memory if one of its own allocations fails: one or two blocks for each ubrk_open. */
-static bool uses_icu(const struct operation *o)
-{
-    return strncmp(o->name, "document_", 9) == 0;
-}
-
 static void all_of(struct scene *s, const struct operation *o)
 {
     if (!o->allocates) {

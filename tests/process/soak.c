@@ -40,10 +40,12 @@ static void run_operation(struct soak *k, bool starved)
 {
     struct scene *s = k->scene;
     const struct operation *o = &operations[soak_draw(k, OPERATIONS)];
-    struct tally *c = soak_draw(k, 2) ? &given : &plain;
+    struct tally *c = soak_draw(k, 2) || uses_icu(o) ? &given : &plain;
     uint64_t h = 1;
     rapt_message why = {""};
     s->allocator = c == &given ? &allocator : NULL;
+    /* libgomp ends the process if it cannot allocate a team, so make it keep one of this size. */
+    if (starved && c == &plain) o->run(s, &h, &why);
     const long live = c->live;
     c->calls = 0;
     c->fail_at = starved ? 1 + soak_draw(k, 1 + soak_draw(k, 60)) : 0;
