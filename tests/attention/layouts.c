@@ -293,7 +293,7 @@ static void test_no_positions(void **state)
                      RAPT_OK);
     for (int i = 0; i < T * W; i++) assert_true(out[i] == 0);
     a.keys = a.parameters.positions = 1;
-    refused(&a, "array of position");
+    refused(&a, "parameters.array for position");
     free(workspace);
 }
 
