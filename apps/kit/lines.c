@@ -124,7 +124,7 @@ static void drop_block(struct lines *lines)
 {
     lines->begun = lines->begun || lines->block > 0;
     lines->size -= lines->block;
-    memmove(lines->bytes, lines->bytes + lines->block, lines->size);
+    if (lines->size > 0) memmove(lines->bytes, lines->bytes + lines->block, lines->size);
     lines->block = lines->whole = 0;
 }
 
