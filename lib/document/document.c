@@ -225,6 +225,7 @@ static int take_translation(void *user, rapt_status status, rapt_text text,
     struct document *d = taker->document;
     rapt_translation counted;
     rapt_document_piece piece = {.status = status};
+    if (d->stopped || taker->status) return 1;
     emit_invalid(d);
     if (d->emitted == d->count || d->stopped) return 1;
     const struct window_part *p = &d->parts[d->emitted++];

@@ -1,12 +1,13 @@
 /* engine.c - documents that a model translates: the pieces of sentences are what rapt_translate
    writes, and no sentence has more tokens than the model has positions. */
+#include "document/limited.h"
 #include "temporary.h"
 #include "translate/small_text.h"
 #include <rapt/document.h>
 
 enum { POSITIONS = 12 };
 
-static rapt_translator *small_translator(void)
+static rapt_translator *small_translator(const rapt_allocator *allocator)
 {
     char folder[TEMPORARY], path[TEMPORARY + 8];
     rapt_translator *t = NULL;
@@ -14,7 +15,7 @@ static rapt_translator *small_translator(void)
     assert_non_null(temporary_folder(folder));
     snprintf(path, sizeof path, "%s/model", folder);
     small_translator_file(path, POSITIONS, 3);
-    if (rapt_translator_load(&t, path, NULL, NULL, &why)) fail_msg("%s", why.text);
+    if (rapt_translator_load(&t, path, NULL, allocator, &why)) fail_msg("%s", why.text);
     remove(path);
     rmdir(folder);
     return t;
@@ -61,7 +62,7 @@ static void test_sentences(void **state)
         "bird, and a cat "
         "sleep.\nxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzyxyzzy\xC3\xA9"
         "\xC3\xA9\xC3\xA9";
-    rapt_translator *t = small_translator(), *other = small_translator();
+    rapt_translator *t = small_translator(NULL), *other = small_translator(NULL);
     rapt_message why = {""};
     for (int max = 0; max < 9; max += 4) {
         const rapt_document_options options = {
@@ -87,7 +88,7 @@ static int stop_at_once(void *user, const rapt_document_piece *p)
 static void test_refusals(void **state)
 {
     (void)state;
-    rapt_translator *t = small_translator();
+    rapt_translator *t = small_translator(NULL);
     rapt_document_options options = {.size = sizeof options, .max_length = -2};
     rapt_message why = {""};
     int pieces = 0;
@@ -106,11 +107,40 @@ static void test_refusals(void **state)
     rapt_translator_free(t);
 }
 
+static int count_piece(void *user, const rapt_document_piece *p)
+{
+    *(size_t *)user = p->source.end;
+    return 0;
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    static const rapt_text text = {"The cat sees the dog. The bird sings!", 37};
+    struct limited l = {.left = -1};
+    const rapt_allocator allocator = {limited_alloc, limited_free, &l};
+    rapt_translator *t = small_translator(&allocator);
+    rapt_status status = RAPT_NO_MEMORY;
+    const size_t used = l.used;
+    int n = 0;
+    for (; status == RAPT_NO_MEMORY; n++) {
+        size_t done = 0;
+        rapt_message why = {""};
+        l.left = n;
+        status = rapt_document_translate(t, text, NULL, count_piece, &done, &why);
+        assert_true(l.used == used && (status == RAPT_OK) == (why.text[0] == 0));
+        assert_true(status != RAPT_OK || done == text.size);
+    }
+    assert_true(status == RAPT_OK && n > 3);
+    rapt_translator_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sentences),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
