@@ -40,7 +40,7 @@ static void check_chains(const struct problem *p)
 
 static void check_shape(const struct shape *s)
 {
-    struct problem p = {.s = *s, .layer = {NULL, NULL, s->in, s->out}};
+    struct problem p = {.s = *s, .layer = {.in = s->in, .out = s->out}};
     p.x = random_floats((size_t)s->rows * (size_t)s->in, 1);
     p.dy = random_floats((size_t)s->rows * (size_t)s->out, 2);
     p.size = rapt__panels_size((size_t)s->out, (size_t)s->in);
