@@ -50,16 +50,12 @@ static void clear(const char *folder)
     folder_remove(folder, files, COUNT(files));
 }
 
+static const struct family family = {VOCAB, write_folder, clear};
+
 static void test_logits(void **state)
 {
     (void)state;
-    assert_true(model_count >= 2);
-    for (int i = 0; i < model_count; i++) {
-        char folder[256];
-        write_folder(folder, &models[i], NULL);
-        judge(folder, &models[i], VOCAB);
-        clear(folder);
-    }
+    judge_all(&family, 2);
 }
 
 /* Other names of the tied table, an output matrix that is equal to it, and stored sinusoids change
@@ -75,13 +71,7 @@ static void test_other_files(void **state)
         {.more = "model.decoder.embed_positions.weights 42 8"},
         {.setting = "\"tie_word_embeddings\":true"},
     };
-    const struct model *m = find_model("scaled");
-    for (int i = 0; i < COUNT(changes); i++) {
-        char folder[256];
-        write_folder(folder, m, &changes[i]);
-        judge(folder, m, VOCAB);
-        clear(folder);
-    }
+    judge_changed(&family, "scaled", changes, COUNT(changes));
 }
 
 /* ---- tokenizers and languages ---- */
@@ -96,23 +86,11 @@ static rapt_translator *load(const char *folder, const char *from, const char *t
     return t;
 }
 
-static void check_ids(const rapt_tokenizer *t, const char *text, const int32_t *ids, size_t count)
+/* Checks a token's name and the size of its text. */
+static void check_token(const rapt_tokenizer *t, int32_t id, const char *name, size_t size)
 {
-    int32_t got[16];
-    size_t size;
-    assert_int_equal(
-        rapt_tokenizer_encode(t, (rapt_text){text, strlen(text)}, got, NULL, 16, &size, NULL),
-        RAPT_OK);
-    assert_int_equal(size, count);
-    assert_memory_equal(got, ids, count * sizeof *ids);
-}
-
-static void check_name(const rapt_tokenizer *t, int32_t id, const char *name, size_t shown)
-{
-    const rapt_text got = rapt_tokenizer_name(t, id);
-    assert_int_equal(got.size, strlen(name));
-    assert_memory_equal(got.bytes, name, got.size);
-    assert_int_equal(rapt_tokenizer_token(t, id).size, shown);
+    check_name(t, id, name);
+    assert_int_equal(rapt_tokenizer_token(t, id).size, size);
 }
 
 static void test_nllb_tokenizer(void **state)
@@ -125,13 +103,13 @@ static void test_nllb_tokenizer(void **state)
     check_ids(t, "ab  a", (const int32_t[]){4, 8, 5}, 3);
     check_ids(t, "zab", (const int32_t[]){4, 3, 8}, 3);
     check_ids(t, "ace_Latna zul_Latn", (const int32_t[]){FIRST + 1, 5, FIRST + 201}, 3);
-    check_name(t, 0, "<s>", 0);
-    check_name(t, 1, "<pad>", 0);
-    check_name(t, 3, "<unk>", 0);
-    check_name(t, 8, "ab", 2);
-    check_name(t, FIRST, "ace_Arab", 0);
-    check_name(t, FIRST + 202, "<mask>", 6);
-    check_name(t, FIRST + 203, "", 0);
+    check_token(t, 0, "<s>", 0);
+    check_token(t, 1, "<pad>", 0);
+    check_token(t, 3, "<unk>", 0);
+    check_token(t, 8, "ab", 2);
+    check_token(t, FIRST, "ace_Arab", 0);
+    check_token(t, FIRST + 202, "<mask>", 6);
+    check_token(t, FIRST + 203, "", 0);
     rapt_translator_free(translator);
     folder_without_memory(folder);
     clear(folder);
@@ -147,14 +125,14 @@ static void test_m2m_tokenizer(void **state)
     const rapt_tokenizer *t = rapt_translator_source(translator);
     check_ids(t, "ab a", (const int32_t[]){4, 7, 5}, 3);
     check_ids(t, "b a__am__", (const int32_t[]){4, 6, 5, 9}, 4);
-    check_name(t, 8, "__af__", 0);
-    check_name(t, 107, "__zu__", 0);
-    check_name(t, 108, "", 0);
+    check_token(t, 8, "__af__", 0);
+    check_token(t, 107, "__zu__", 0);
+    check_token(t, 108, "", 0);
     rapt_translator_free(translator);
     folder_text(folder, "tokenizer_config.json", "{\"language_codes\": \"wmt21\"}");
     translator = load(folder, "__en__", "German");
-    check_name(rapt_translator_source(translator), 15, "__de__", 0);
-    check_name(rapt_translator_source(translator), 16, "", 0);
+    check_token(rapt_translator_source(translator), 15, "__de__", 0);
+    check_token(rapt_translator_source(translator), 16, "", 0);
     rapt_translator_free(translator);
     folder_without_memory(folder);
     clear(folder);
@@ -331,10 +309,7 @@ static void test_languages_refused(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    static const struct {
-        struct change change;
-        const char *phrase;
-    } all[] = {
+    static const struct refusal all[] = {
         {{.setting = "\"activation_function\":\"tanh\""}, "activation_function is tanh"},
         {{.setting = "\"decoder_attention_heads\":4"}, "they must be equal"},
         {{.setting = "\"decoder_start_token_id\":0"}, "decoder_start_token_id is 0"},
@@ -346,14 +321,9 @@ static void test_refused(void **state)
         {{.without = "model.decoder.layer_norm.bias"}, "decoder.norm.bias is missing"},
         {{.more = "final_logits_bias 213"}, "final_logits_bias belongs to a layer"},
     };
-    const struct model *m = find_model("scaled");
     char folder[256];
-    for (int i = 0; i < COUNT(all); i++) {
-        write_folder(folder, m, &all[i].change);
-        folder_refused(folder, all[i].phrase);
-        clear(folder);
-    }
-    write_folder(folder, m, NULL);
+    refuse_changed(&family, "scaled", all, COUNT(all));
+    write_folder(folder, find_model("scaled"), NULL);
     write_pieces(folder, PIECES + 2);
     folder_refused(folder, "need 214 rows, but the model's table has 213 rows");
     folder_text(folder, "tokenizer_config.json", "{\"language_codes\": \"x\"}");

@@ -45,18 +45,14 @@ static void clear(const char *folder)
     folder_remove(folder, files, COUNT(files));
 }
 
+static const struct family family = {VOCAB, write_folder, clear};
+
 /* ---- tests ---- */
 
 static void test_logits(void **state)
 {
     (void)state;
-    assert_true(model_count >= 6);
-    for (int i = 0; i < model_count; i++) {
-        char folder[256];
-        write_folder(folder, &models[i], NULL);
-        judge(folder, &models[i], VOCAB);
-        clear(folder);
-    }
+    judge_all(&family, 6);
 }
 
 /* Every name of a tied table, an output matrix that is equal to it, and a table of old files that
@@ -77,13 +73,7 @@ static void test_other_files(void **state)
         {.setting = "\"eos_token_id\":[1]"},
         {.setting = "\"model_type\":\"mt5\""},
     };
-    const struct model *m = find_model("tied");
-    for (int i = 0; i < COUNT(changes); i++) {
-        char folder[256];
-        write_folder(folder, m, &changes[i]);
-        judge(folder, m, VOCAB);
-        clear(folder);
-    }
+    judge_changed(&family, "tied", changes, COUNT(changes));
 }
 
 /* The output is scaled unless one of two settings says otherwise. */
@@ -94,31 +84,7 @@ static void test_scaling(void **state)
         {.shared = "lm_head.weight 14 8", .table = "shared.weight"},
         {.setting = "\"tie_word_embeddings\":true,\"scale_decoder_outputs\":false"},
     };
-    const struct model *m = find_model("unscaled");
-    for (int i = 0; i < COUNT(changes); i++) {
-        char folder[256];
-        write_folder(folder, m, &changes[i]);
-        judge(folder, m, VOCAB);
-        clear(folder);
-    }
-}
-
-static void check_ids(const rapt_tokenizer *t, const char *text, const int32_t *ids, size_t count)
-{
-    int32_t got[16];
-    size_t size;
-    assert_int_equal(
-        rapt_tokenizer_encode(t, (rapt_text){text, strlen(text)}, got, NULL, 16, &size, NULL),
-        RAPT_OK);
-    assert_int_equal(size, count);
-    assert_memory_equal(got, ids, count * sizeof *ids);
-}
-
-static void check_name(const rapt_tokenizer *t, int32_t id, const char *name)
-{
-    const rapt_text got = rapt_tokenizer_name(t, id);
-    assert_int_equal(got.size, strlen(name));
-    assert_memory_equal(got.bytes, name, got.size);
+    judge_changed(&family, "unscaled", changes, COUNT(changes));
 }
 
 static void test_tokenizer(void **state)
@@ -153,10 +119,7 @@ static void test_tokenizer(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    static const struct {
-        struct change change;
-        const char *phrase;
-    } all[] = {
+    static const struct refusal all[] = {
         {{.setting = "\"model_type\":\"umt5\""}, "model_type is umt5"},
         {{.setting = "\"feed_forward_proj\":\"gated-tanh\""}, "feed_forward_proj is gated-tanh"},
         {{.setting = "\"feed_forward_proj\":\"tanh\""}, "feed_forward_proj is tanh"},
@@ -181,13 +144,7 @@ static void test_refused(void **state)
         {{.more = "encoder.more.weight 8"}, "encoder.more.weight belongs to a layer"},
         {{.more = "encoder.block.0.layer.0.SelfAttention.q.bias 7"}, "SelfAttention.q.bias"},
     };
-    const struct model *m = find_model("tied");
-    char folder[256];
-    for (int i = 0; i < COUNT(all); i++) {
-        write_folder(folder, m, &all[i].change);
-        folder_refused(folder, all[i].phrase);
-        clear(folder);
-    }
+    refuse_changed(&family, "tied", all, COUNT(all));
 }
 
 static void test_vocabulary_refused(void **state)

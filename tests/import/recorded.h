@@ -163,4 +163,68 @@ static inline const struct model *find_model(const char *name)
     return NULL;
 }
 
+/* ---- families of models ---- */
+
+struct family {
+    int vocab;
+    void (*write)(char folder[256], const struct model *m, const struct change *c); /* c: or NULL */
+    void (*clear)(const char *folder);
+};
+
+/* Judges a model of the file after each change of its folder, which must not change its logits. */
+static inline void judge_changed(const struct family *f, const char *name,
+                                 const struct change *changes, int count)
+{
+    const struct model *m = find_model(name);
+    char folder[256];
+    for (int i = 0; i < count; i++) {
+        f->write(folder, m, &changes[i]);
+        judge(folder, m, f->vocab);
+        f->clear(folder);
+    }
+}
+
+/* Judges all models of the file, of which there are at least `count`. */
+static inline void judge_all(const struct family *f, int count)
+{
+    const struct change none = {NULL};
+    assert_true(model_count >= count);
+    for (int i = 0; i < model_count; i++) judge_changed(f, models[i].name, &none, 1);
+}
+
+struct refusal {
+    struct change change;
+    const char *phrase; /* of the message */
+};
+
+static inline void refuse_changed(const struct family *f, const char *name,
+                                  const struct refusal *all, int count)
+{
+    char folder[256];
+    for (int i = 0; i < count; i++) {
+        f->write(folder, find_model(name), &all[i].change);
+        folder_refused(folder, all[i].phrase);
+        f->clear(folder);
+    }
+}
+
+static inline void check_ids(const rapt_tokenizer *t, const char *text, const int32_t *ids,
+                             size_t count)
+{
+    int32_t got[16];
+    size_t size;
+    assert_int_equal(
+        rapt_tokenizer_encode(t, (rapt_text){text, strlen(text)}, got, NULL, 16, &size, NULL),
+        RAPT_OK);
+    assert_int_equal(size, count);
+    assert_memory_equal(got, ids, count * sizeof *ids);
+}
+
+static inline void check_name(const rapt_tokenizer *t, int32_t id, const char *name)
+{
+    const rapt_text got = rapt_tokenizer_name(t, id);
+    assert_int_equal(got.size, strlen(name));
+    assert_memory_equal(got.bytes, name, got.size);
+}
+
 #endif
