@@ -4,8 +4,8 @@
 #include "parts.h"
 #include <stdlib.h>
 
-/* What is trained: one reward each; one of them with random glimpses; a network without glimpses.
- */
+/* The networks that are trained: one per reward, and one that reads at random places. A fourth
+   network has no glimpses. */
 enum { READS, FINDS, READS_RANDOMLY, VIEWERS };
 /* The networks, and the same before training. */
 struct glimpses {

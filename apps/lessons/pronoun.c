@@ -93,7 +93,7 @@ static void pronoun_put(struct learner *l, const struct clause_of_it *s)
     learner_end(l);
 }
 
-/* What "it" reads in each head, on sentences that were kept out of training. */
+/* The attention of "it", measured on sentences that were not used in training. */
 struct reading {
     double noun[LAYERS][HEADS], other[LAYERS][HEADS], reason[LAYERS][HEADS]; /* mean weights */
     double right;    /* share of sentences in which the answer is right */

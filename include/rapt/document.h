@@ -101,10 +101,10 @@ RAPT_API rapt_status rapt_document_translate(rapt_translator *translator, rapt_t
                                              rapt_document_fn *callback, void *user,
                                              rapt_message *why);
 
-/* Works like rapt_document_translate, but engine translates the sentences. max_length counts the
-   tokens of engine->fit, and there is no limit if it is 0. alignments is ignored. If
-   engine->translate fails, the call ends with its status and message. If it returns RAPT_OK without
-   having translated all sentences, the call stops and returns RAPT_OK.
+/* Works like rapt_document_translate, but calls engine->translate for the sentences. max_length is
+   in tokens as engine->fit counts them; 0 means that sentences are never cut. alignments is
+   ignored. If engine->translate fails, the call ends with its status and message. If it returns
+   RAPT_OK before it has translated all sentences, the call stops and returns RAPT_OK.
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range or engine->translate is NULL,
    RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if ICU cannot read its data. */

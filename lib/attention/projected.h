@@ -14,8 +14,7 @@
 
 struct projected {
     const rapt_attention *a; /* gives rows, masks, locality, normalizer, dropout, v and out */
-    const float *q, *k;      /* q' and k'. Heads are as in a; k' may be NULL if there are no
-                                keys */
+    const float *q, *k;      /* q' and k', with the heads of a. k' may be NULL if a has no keys */
     rapt_stride q_stride, k_stride; /* used like those of a: batch strides are ignored if starts are
                                        given */
     int width;                      /* floats per row of q' and k' */
@@ -60,7 +59,8 @@ struct bounds {
 struct bounds rapt__bounds(const struct projected *c, int team_size);
 
 /* ---- relative_sums.c ---- */
-/* Lays out the sums that problem.h describes. Returns NULL if there is no relative bias. */
+/* Lays out the sums for gradients of relative biases (problem.h). Returns NULL without a relative
+   bias. */
 float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b);
 
 /* ---- mask.c ---- */

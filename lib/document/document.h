@@ -40,8 +40,8 @@ void rapt__breaks_close(struct breaks *breaks);
 rapt_status rapt__breaks_set(struct breaks *breaks, rapt_text block, rapt_message *why);
 /* Returns the first place after `from` where a sentence may begin, or the size of the block. */
 size_t rapt__breaks_next(struct breaks *breaks, size_t from);
-/* Returns the last place up to `limit` where a line of text may be broken, or 0 if there is none or
-   it is not known. The block remains set. */
+/* Returns the last place up to `limit` where a line may be broken. Returns 0 if ICU finds none or
+   was not built in. The block remains set. */
 size_t rapt__breaks_line(struct breaks *breaks, rapt_text text, size_t limit);
 
 /* ---- ends.c: whether a sentence ends ---- */

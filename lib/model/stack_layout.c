@@ -136,8 +136,8 @@ static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum p
 }
 
 /* Makes all layers share the memory of the first at inference, and all parts share y, sum and out.
-   What is needed to compute attention weights is not shared in cross-attention, since alignments
-   need it, nor in self-attention if `self` is set. */
+   Memory from which attention weights are computed is not shared in cross-attention, since
+   alignments need it, nor in self-attention if `self` is set. */
 static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, bool self,
                          size_t rows, struct arena *arena)
 {

@@ -49,8 +49,8 @@ static int pair_fits(const struct mark *mark, const struct examples *examples,
     return code;
 }
 
-/* Of the marks first .. end - 1, of which one is held out, holds out that one or else the next in
-   cyclic order whose pair fits. */
+/* One of the marks first .. end - 1 is held out. If its pair does not fit, holds out the next one
+   in cyclic order whose pair does. */
 static int settle_stretch(struct data *data, size_t first, size_t end,
                           const struct examples *examples, struct pair_reader *reader,
                           struct encoded *pair)

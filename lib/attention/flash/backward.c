@@ -101,9 +101,9 @@ static bool whole_groups(const struct flash_backward *f, const struct pair_group
     return count >= (ptrdiff_t)2 * team || f->a->keys <= ATTEND_BLOCK;
 }
 
-/* Sets *rows to the rows to prefetch for a pair, those that it reads or adds to. There are none if
-   the rows of all pairs fit into the near caches, or if the pair does not exist or has no keys.
-   Outputs are read only if there are several blocks of keys. */
+/* Sets *rows to the rows that a pair reads or adds to, so that they can be prefetched. Leaves *rows
+   empty if the rows of all pairs fit into the near caches, or if the pair does not exist or has no
+   keys. Outputs are read only if there are several blocks of keys. */
 static void backward_rows_ahead(const struct flash_backward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;

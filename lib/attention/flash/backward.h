@@ -71,9 +71,10 @@ struct backward_part { /* workspace of one member */
     struct key_block keys;
 };
 void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to);
-/* Lays out the query blocks of the longest pair, once for the whole team, if that pair has more
-   than OWN_BLOCKS. Returns false if there is no such pair, or if members need memory for all of its
-   blocks: a single member, or those that compute a relative bias's gradient pair by pair. */
+/* Lays out the query blocks of the longest pair once for the whole team. Returns false, and lays
+   out nothing, if that pair has at most OWN_BLOCKS, or if each member needs memory for all of the
+   blocks: a team of one does, and so does the gradient of a relative bias, which is computed pair
+   by pair. */
 bool rapt__flash_shared_blocks(struct arena *arena, const struct bounds *b, struct query_blocks *q);
 /* Returns the gradients of a row of the bias, or NULL if there is no bias or they are not
    wanted. */

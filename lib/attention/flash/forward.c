@@ -81,8 +81,8 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     for (int n = 0; n < rapt__ceil_div(all, rows); n++) attend_item(f, b, g, n, rows);
 }
 
-/* Sets *rows to the rows to prefetch for a pair. There are none if all rows of the call fit into
-   the near caches, or if the pair does not exist or has no keys. */
+/* Sets *rows to the rows to prefetch for a pair. Leaves *rows empty if all rows of the call fit
+   into the near caches, or if the pair does not exist or has no keys. */
 static void forward_rows_ahead(const struct flash_forward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;
