@@ -48,6 +48,7 @@ rapt_status rapt__breaks_set(struct breaks *breaks, rapt_text block, rapt_messag
 {
     UErrorCode code = U_ZERO_ERROR;
     breaks->block = block;
+    breaks->rule = 0;
     if (!breaks->rules) read_text(breaks, breaks->sentences, block, &code);
     return icu_status(code, why);
 }
@@ -86,6 +87,7 @@ rapt_status rapt__breaks_set(struct breaks *breaks, rapt_text block, rapt_messag
 {
     (void)why;
     breaks->block = block;
+    breaks->rule = 0;
     return RAPT_OK;
 }
 
@@ -139,6 +141,6 @@ static size_t rules_next(rapt_text text, size_t from)
 
 size_t rapt__breaks_next(struct breaks *breaks, size_t from)
 {
-    size_t next = rules_next(breaks->block, from);
-    return breaks->rules ? next : rapt__min_size(next, icu_next(breaks, from));
+    if (from >= breaks->rule) breaks->rule = rules_next(breaks->block, from);
+    return breaks->rules ? breaks->rule : rapt__min_size(breaks->rule, icu_next(breaks, from));
 }

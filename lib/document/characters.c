@@ -94,19 +94,29 @@ bool rapt__is_unspaced(uint32_t c)
     return c >= 0xE00 && HOLDS(scripts, c);
 }
 
+static bool is_trimmed(uint32_t c)
+{
+    return rapt__utf8_space(c) || c == 0xFEFF;
+}
+
+size_t rapt__trimmed_end(rapt_text text, rapt_span span)
+{
+    for (size_t next; span.begin < span.end; span.end = next) {
+        uint32_t c = rapt__character_before(text, span.end, &next);
+        if (next < span.begin || !is_trimmed(c)) break;
+    }
+    return span.end;
+}
+
 rapt_span rapt__trimmed(rapt_text text, rapt_span span)
 {
     size_t next;
     for (; span.begin < span.end; span.begin = next) {
         next = span.begin;
         uint32_t c = rapt__utf8_next(text.bytes, span.end, &next);
-        if (!rapt__utf8_space(c) && c != 0xFEFF) break;
+        if (!is_trimmed(c)) break;
     }
-    for (; span.begin < span.end; span.end = next) {
-        uint32_t c = rapt__character_before(text, span.end, &next);
-        if (next < span.begin || (!rapt__utf8_space(c) && c != 0xFEFF)) break;
-    }
-    return span;
+    return (rapt_span){span.begin, rapt__trimmed_end(text, span)};
 }
 
 bool rapt__has_letters(rapt_text text)

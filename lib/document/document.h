@@ -24,12 +24,15 @@ bool rapt__is_opener(uint32_t character); /* opening quotation mark or bracket, 
 bool rapt__is_unspaced(uint32_t character);
 /* Returns the text without the white space on both sides. */
 rapt_span rapt__trimmed(rapt_text text, rapt_span span);
+/* Returns where the white space before span.end begins, or span.begin. */
+size_t rapt__trimmed_end(rapt_text text, rapt_span span);
 bool rapt__has_letters(rapt_text text);
 
 /* ---- breaks.c: where the sentences of a block of text may end ---- */
 struct breaks {
     rapt_text block;
     bool rules;      /* by rules, even if there is ICU */
+    size_t rule;     /* the next end by rules after any place before it; 0: not yet searched for */
     void *sentences; /* ICU's iterators; NULL until they are used */
     void *lines;
     void *text;

@@ -84,7 +84,7 @@ static rapt_text word_before(rapt_text text, size_t end)
     while (begin > 0 && end - begin <= WORD_LONGEST) {
         size_t start;
         uint32_t c = rapt__character_before(text, begin, &start);
-        bool inner = (c >= '0' && c <= '9') || c == '.' || c == '\'' || c == 0x2019 || c == 0x2116;
+        bool inner = (c >= '0' && c <= '9') || c == '.' || c == '\'' || c == 0x2019;
         if (!inner && !rapt__is_letter(c)) break;
         begin = start;
     }
@@ -182,7 +182,7 @@ static bool goes_on(uint32_t c)
 
 bool rapt__sentence_ends(const struct languages *of, rapt_text text, size_t at)
 {
-    size_t end = rapt__trimmed(text, (rapt_span){0, at}).end, stop = end, before = 0, next = at;
+    size_t end = rapt__trimmed_end(text, (rapt_span){0, at}), stop = end, before = 0, next = at;
     if (at == text.size || end == 0) return true;
     uint32_t c = rapt__character_before(text, end, &before);
     while (rapt__is_closer(c) && before > 0) {

@@ -50,7 +50,7 @@ static size_t fit_tokens(void *user, rapt_text text, size_t max)
     size_t count = 0;
     if (rapt_tokenizer_bound(e->translator->source, text.size) <= max) return text.size;
     rapt_status status =
-        rapt_tokenizer_encode(e->translator->source, head, e->ids, e->ends, max, &count, NULL);
+        rapt__text_encode(e->translator, e->translator->source, head, e->ids, e->ends, max, &count);
     if (!status) return head.size;
     /* Other failures are reported when the sentence is translated. */
     return status == RAPT_BAD_ARGUMENT && count > max ? e->ends[max - 1] : text.size;
@@ -65,7 +65,7 @@ static rapt_status read_options(const rapt_translator *t, const rapt_document_op
     if (given) status = rapt__struct_read(own, sizeof *own, given, "rapt_document_options", why);
     if (status) return status;
     if (own->max_length == 0) own->max_length = LENGTH_USUAL;
-    int positions = t->model->config.positions - (t->source_end >= 0);
+    int positions = t->model->config.positions - (int)rapt__source_more(t);
     own->max_length = rapt__min(own->max_length, rapt__max(positions, 1));
     return RAPT_OK;
 }

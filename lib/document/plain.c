@@ -26,7 +26,7 @@ static size_t skip_blanks(rapt_text text, size_t at)
     return at;
 }
 
-/* Returns the end of a number or letter and its mark, as in "12.", "a)" or "(iv)", or `at`. */
+/* Returns the end of a number or letter and its mark, as in "12.", "a)" or "(b)", or `at`. */
 static size_t number_end(rapt_text text, size_t at)
 {
     size_t from = at, digits = 0, letters = 0;

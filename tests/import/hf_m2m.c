@@ -170,6 +170,7 @@ static void test_languages(void **state)
         for (int i = 0; i < COUNT(names); i++) {
             const int32_t before[] = {FIRST + 1, 4, 8, 5}, after[] = {4, 8, 5, 2};
             rapt_translator *t = load(folder, names[i][0], names[i][1]);
+            seen = (struct seen){.source_count = 0};
             assert_int_equal(rapt_translate_many(t, &text, 1, 0, see, &seen, NULL), RAPT_OK);
             assert_int_equal(seen.source_count, 4);
             assert_memory_equal(seen.source, last ? after : before, sizeof before);
@@ -205,16 +206,42 @@ static void test_prefix(void **state)
     clear(folder);
 }
 
+static int check_part(void *user, const rapt_document_piece *p)
+{
+    assert_int_equal(p->status, RAPT_OK);
+    *(int *)user += p->kind == RAPT_PIECE_SENTENCE;
+    return 0;
+}
+
+/* A sentence of a document is cut to the model's positions, of which its language takes one. */
+static void test_document(void **state)
+{
+    (void)state;
+    char folder[256], text[600];
+    int parts = 0;
+    const rapt_document_options options = {.size = sizeof options, .max_length = 10000};
+    rapt_message why = {""};
+    for (int i = 0; i < 600; i++) text[i] = i % 2 ? ' ' : 'a';
+    write_folder(folder, find_model("scaled"), NULL);
+    rapt_translator *t = load(folder, "en", "zu");
+    if (rapt_document_translate(t, (rapt_text){text, 600}, &options, check_part, &parts, &why))
+        fail_msg("%s", why.text);
+    assert_true(parts > 1);
+    rapt_translator_free(t);
+    clear(folder);
+}
+
 struct expected { /* a score */
     const int32_t *ids;
     const float *logs;
-    int count;
+    int count, calls;
 };
 
 static int check_score(void *user, const rapt_text_score *s)
 {
-    const struct expected *e = user;
+    struct expected *e = user;
     double sum = 0;
+    e->calls++;
     assert_int_equal(s->target_count, e->count);
     assert_memory_equal(s->target, e->ids, sizeof *e->ids * (size_t)e->count);
     for (int i = 0; i <= e->count; i++) {
@@ -225,29 +252,39 @@ static int check_score(void *user, const rapt_text_score *s)
     return 0;
 }
 
-/* A target's score is that of its tokens and its end after the language, which is given. */
-static void test_scores(void **state)
+/* A target's score is that of its tokens and its end after the language, which is given. The
+   source has the language before its tokens, or `last`. */
+static void check_scores(const char *folder, bool last)
 {
-    (void)state;
-    char folder[256];
     const rapt_text source = {"ab", 2}, target = {"b a", 3};
-    const int32_t from[] = {FIRST + 46, 4, 8, 2}, to[] = {FIRST + 201, 4, 7, 5};
+    const int32_t first[] = {FIRST + 46, 4, 8, 2}, after[] = {4, 8, 2, FIRST + 46},
+                  to[] = {FIRST + 201, 4, 7, 5};
     float logs[5];
-    const rapt_tokens s = {.batch = 1, .ids = from, .starts = (const int[]){0, 4}},
+    const rapt_tokens s = {.batch = 1, .ids = last ? after : first, .starts = (const int[]){0, 4}},
                       t = {.batch = 1, .ids = to, .starts = (const int[]){0, 4}};
     const rapt_limits limits = {
         .size = sizeof limits, .batch = 1, .source_tokens = 4, .target_length = 5};
+    struct expected e = {to + 1, logs + 1, 3, 0};
     rapt_session *session;
-    write_folder(folder, find_model("scaled"), NULL);
     rapt_translator *translator = load(folder, "en", "zu");
     const rapt_model *model = rapt_translator_model(translator);
     assert_int_equal(rapt_session_create(&session, model, &limits, NULL, NULL), RAPT_OK);
     assert_int_equal(rapt_score_targets(session, &s, &t, 2, 2, logs, NULL, NULL), RAPT_OK);
-    struct expected e = {to + 1, logs + 1, 3};
     assert_int_equal(rapt_translator_score(translator, &source, &target, 1, check_score, &e, NULL),
                      RAPT_OK);
+    assert_int_equal(e.calls, 1);
     rapt_session_free(session);
     rapt_translator_free(translator);
+}
+
+static void test_scores(void **state)
+{
+    (void)state;
+    char folder[256];
+    write_folder(folder, find_model("scaled"), NULL);
+    check_scores(folder, false);
+    folder_text(folder, "tokenizer_config.json", "{\"legacy_behaviour\": true}");
+    check_scores(folder, true);
     clear(folder);
 }
 
@@ -359,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_languages),      cmocka_unit_test(test_prefix),
         cmocka_unit_test(test_scores),         cmocka_unit_test(test_languages_refused),
         cmocka_unit_test(test_refused),        cmocka_unit_test(test_m2m_refused),
+        cmocka_unit_test(test_document),
     };
     return cmocka_run_group_tests(tests, read_all, free_records);
 }
