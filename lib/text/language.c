@@ -291,6 +291,7 @@ int32_t rapt__language_find(const rapt_tokenizer *t, const char *word)
 
 bool rapt__language_any(const rapt_tokenizer *t)
 {
+    if (!t->list) return false;
     for (int n = 0; n < LANGUAGES; n++)
         if (token_of(t, &rapt__language_table[n]) >= 0) return true;
     return false;

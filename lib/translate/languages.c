@@ -32,6 +32,7 @@ rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why)
     if (!status)
         status = find_language(t->target, "target_language", o->target_language,
                                &t->target_language, why);
+    t->multilingual = rapt__language_any(t->target);
     rapt__read_count(t->model, LANGUAGE_LAST_KEY, 1, &last);
     t->source_language_last = last;
     o->source_language = o->target_language = NULL; /* the strings belong to the caller */
@@ -65,7 +66,7 @@ size_t rapt__source_frame(const rapt_translator *t, int32_t *ids, size_t count)
 rapt_status rapt__languages_given(const rapt_translator *t, rapt_message *why)
 {
     const bool both = t->source_language >= 0 && t->target_language >= 0;
-    if (both || !rapt__language_any(t->target)) return RAPT_OK;
+    if (both || !t->multilingual) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
                       "%s is not set, but the model translates between many languages",
                       t->source_language < 0 ? "source_language" : "target_language");

@@ -28,6 +28,7 @@ struct rapt_translator {
     int32_t source_end;                       /* token after a source; -1 if there is none */
     int32_t begin, end;                       /* tokens around a target */
     int32_t source_language, target_language; /* tokens of languages, -1 if there is none */
+    bool multilingual;                        /* the target has tokens of languages */
     bool source_language_last; /* the language follows the end of a source, and does not precede its
                                   first token */
     int32_t *suppressed; /* [suppressed_count] tokens that are never generated: special tokens,
@@ -78,7 +79,7 @@ rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why);
 size_t rapt__source_front(const rapt_translator *t);
 size_t rapt__source_more(const rapt_translator *t);
 size_t rapt__source_frame(const rapt_translator *t, int32_t *ids, size_t count);
-/* Returns RAPT_BAD_ARGUMENT if the model has languages, but the options named none. */
+/* Returns RAPT_BAD_ARGUMENT if the model has languages, but the options did not name both. */
 rapt_status rapt__languages_given(const rapt_translator *t, rapt_message *why);
 
 /* ---- settings.c ---- */
