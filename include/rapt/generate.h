@@ -113,7 +113,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     rapt_stop_fn *stop;             /* ends the call early */
     void *user;                     /* passed to these three functions */
     rapt_search_rules search_rules; /* rules of the search */
-    int scored_prefix; /* 1: the prefix counts in the length in length_penalty, with any rules */
+    int scored_prefix;              /* number of first tokens of the prefix that count in the length
+                                       in length_penalty with any rules */
     /* If not NULL, limits each target to the end and the tokens that the shortlist has for its
        source. Probabilities are normalized over these tokens. The call then allocates a copy of the
        rows of the output matrix that its sources need, and computes no other logits unless `logits`

@@ -11,13 +11,12 @@ static double score_of(const struct search *s, double sum, int n)
     return sum / rapt__pow(n, (double)s->options->length_penalty);
 }
 
-/* Returns the length to which length_penalty applies. It excludes the prefix, except with
-   CTranslate2's rules or on request. */
+/* Returns the length to which length_penalty applies. Except with CTranslate2's rules, it excludes
+   the prefix, but for its first options->scored_prefix tokens. */
 static int scored(const struct search *s, int source, int count)
 {
-    bool all = s->search_rules == RAPT_SEARCH_RULES_CT2 || s->options->scored_prefix;
-    int given = all ? 0 : s->m->given[source];
-    return rapt__max(count - given, 1);
+    int given = rapt__max(s->m->given[source] - s->options->scored_prefix, 0);
+    return rapt__max(count - (s->search_rules == RAPT_SEARCH_RULES_CT2 ? 0 : given), 1);
 }
 
 /* Returns the slot of the worst hypothesis kept in `done`. If several have the same score, returns

@@ -49,7 +49,7 @@ static rapt_status check_numbers(const rapt_generate_options *o, int vocab, rapt
         {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
         {"search_rules", (int)o->search_rules, RAPT_SEARCH_RULES_MODEL, RAPT_SEARCH_RULES_CT2},
         {"suppressed_count", o->suppressed_count, 0, INT32_MAX},
-        {"scored_prefix", o->scored_prefix, 0, 1}};
+        {"scored_prefix", o->scored_prefix, 0, INT32_MAX}};
     const struct {
         const char *name;
         float value, min, max;

@@ -362,7 +362,7 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
                                      .suppressed = t->suppressed,
                                      .suppressed_count = t->suppressed_count,
                                      .prefix = w->prefixes || named ? &given : NULL,
-                                     .scored_prefix = named && !w->prefixes,
+                                     .scored_prefix = named,
                                      .token = call->token ? on_token : NULL,
                                      .logits = call->logits ? on_logits : NULL,
                                      .stop = call->stop ? on_stop : NULL,

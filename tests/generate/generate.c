@@ -373,7 +373,7 @@ static void test_options(void **state)
     REFUSE(top_p, 1.1f);
     REFUSE(top_p, NAN);
     REFUSE(suppressed_count, 1);
-    REFUSE(scored_prefix, 2);
+    REFUSE(scored_prefix, -1);
     REFUSE(suppressed_count, -1);
     REFUSE(min_length, -1);
     REFUSE(no_repeat_ngram, -1);

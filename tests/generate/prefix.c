@@ -141,8 +141,8 @@ static void test_by_hand(void **state)
     assert_true(behind > 200);
 }
 
-/* The length by which scores are divided includes the prefix with CTranslate2's rules or on
-   request. */
+/* The length by which scores are divided includes the prefix with CTranslate2's rules, and on
+   request its first tokens. */
 static void test_scored_prefix(void **state)
 {
     (void)state;
@@ -159,14 +159,17 @@ static void test_scored_prefix(void **state)
         rapt_generate_options_default(&o, sizeof o, BEGIN, END);
         o.prefix = &p.tokens, o.length_penalty = 1, o.search_rules = rules;
         generate_all(session, &source, &o, &without);
-        o.scored_prefix = 1;
-        generate_all(session, &source, &o, &with);
-        for (int b = 0; b < BATCH; b++) {
-            const int all = with.counts[b] + with.ended[b];
-            const int counted = rules == RAPT_SEARCH_RULES_CT2 ? all : all - lengths[b];
-            assert_int_equal(with.counts[b], without.counts[b]);
-            const float wanted = without.scores[b] * (float)counted / (float)all;
-            assert_true(fabsf(with.scores[b] - wanted) <= 1e-6f * fabsf(wanted));
+        for (o.scored_prefix = 1; o.scored_prefix < 6; o.scored_prefix += 2) {
+            generate_all(session, &source, &o, &with);
+            for (int b = 0; b < BATCH; b++) {
+                const int all = with.counts[b] + with.ended[b], given = lengths[b];
+                const int more = given < o.scored_prefix ? given : o.scored_prefix;
+                const bool ct2 = rules == RAPT_SEARCH_RULES_CT2;
+                assert_int_equal(with.counts[b], without.counts[b]);
+                const float wanted = without.scores[b] * (float)(ct2 ? all : all - given) /
+                                     (float)(ct2 ? all : all - given + more);
+                assert_true(fabsf(with.scores[b] - wanted) <= 1e-6f * fabsf(wanted));
+            }
         }
     }
     rapt_session_free(session);
