@@ -1,7 +1,7 @@
 /* boundaries.c - finds the boundaries of real sentences, which are joined into paragraphs. The
-   sentences are those of Tatoeba (the test and validation sets) and Multi30k (test 2016) in
-   RAPT_DATA that end in a terminator. The rules and abbreviations were made with other text, the
-   training sets. */
+   sentences are those of Tatoeba (the test and validation sets) and Multi30k (test 2016 and
+   validation) in RAPT_DATA that end in a terminator. The rules and abbreviations were made with
+   other text, the training sets. */
 #define _GNU_SOURCE /* getline */
 #include "document_help.h"
 
@@ -76,7 +76,6 @@ struct found {
     const struct joined *joined;
     size_t at;           /* in joined->ends */
     size_t right, count; /* boundaries */
-    size_t last;         /* where the last sentence ends */
 };
 
 static int compare_piece(void *user, const rapt_document_piece *p)

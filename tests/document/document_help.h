@@ -64,10 +64,21 @@ struct record {
     rapt_text document;
     char *text; /* the translated document, terminated by 0 */
     size_t size, done;
-    size_t pieces, sentences, kept_bytes, bad;
-    bool kept_equal;   /* kept pieces are bytes of the document */
-    size_t stop_after; /* pieces; 0: never */
+    size_t pieces, sentences, bad;
+    bool kept_equal;      /* kept pieces are bytes of the document */
+    bool kept_but_blanks; /* but for blanks that are inserted or removed between sentences */
+    size_t stop_after;    /* pieces; 0: never */
 };
+
+/* Returns true if a kept piece is a blank that was inserted, or blanks that were removed. */
+static inline bool is_blank_change(const rapt_document_piece *p, rapt_text document)
+{
+    const size_t source = p->source.end - p->source.begin, target = p->target.end - p->target.begin;
+    if (source == 0) return target == 1 && p->text[0] == ' ';
+    for (size_t at = p->source.begin; at < p->source.end; at++)
+        if (document.bytes[at] != ' ') return false;
+    return target == 0;
+}
 
 static inline int record_piece(void *user, const rapt_document_piece *p)
 {
@@ -90,9 +101,10 @@ static inline int record_piece(void *user, const rapt_document_piece *p)
     } else {
         assert_int_equal(p->status, RAPT_OK);
         assert_true(p->translation == NULL && p->continued == 0);
-        r->kept_equal = r->kept_equal && source == target &&
-                        memcmp(p->text, r->document.bytes + p->source.begin, source) == 0;
-        r->kept_bytes += source;
+        const bool equal =
+            source == target && memcmp(p->text, r->document.bytes + p->source.begin, source) == 0;
+        r->kept_equal = r->kept_equal && equal;
+        r->kept_but_blanks = r->kept_but_blanks && (equal || is_blank_change(p, r->document));
     }
     return r->stop_after > 0 && r->pieces == r->stop_after;
 }
@@ -101,7 +113,8 @@ static inline int record_piece(void *user, const rapt_document_piece *p)
 static inline struct record translate_document(rapt_sentences_fn *translate, rapt_text document,
                                                const rapt_document_options *options, bool rules)
 {
-    struct record r = {.document = document, .text = calloc(1, 1), .kept_equal = true};
+    struct record r = {
+        .document = document, .text = calloc(1, 1), .kept_equal = true, .kept_but_blanks = true};
     const rapt_document_engine engine = {.size = sizeof engine, .translate = translate};
     rapt_message why = {""};
     if (rapt__document_translate(&engine, document, options, rules, record_piece, &r, NULL, &why))

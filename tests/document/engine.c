@@ -1,6 +1,6 @@
 /* engine.c - documents that a model translates: the pieces of sentences are what rapt_translate
    writes, and no sentence has more tokens than the model has positions. */
-#include "document/limited.h"
+#include "../counting.h"
 #include "temporary.h"
 #include "translate/small_text.h"
 #include <rapt/document.h>
@@ -96,11 +96,13 @@ static void test_refusals(void **state)
     assert_int_equal(rapt_document_translate(t, text, &options, stop_at_once, &pieces, &why),
                      RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "max_length is -2"));
-    options.size = 1;
+    options = (rapt_document_options){.size = 1};
     assert_int_equal(rapt_document_translate(t, text, &options, stop_at_once, &pieces, &why),
                      RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "set size to sizeof(rapt_document_options)"));
     assert_int_equal(rapt_document_translate(t, none, NULL, stop_at_once, &pieces, &why),
                      RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "document"));
     assert_int_equal(pieces, 0);
     assert_int_equal(rapt_document_translate(t, text, NULL, stop_at_once, &pieces, &why), RAPT_OK);
     assert_int_equal(pieces, 1);
@@ -117,18 +119,18 @@ static void test_memory(void **state)
 {
     (void)state;
     static const rapt_text text = {"The cat sees the dog. The bird sings!", 37};
-    struct limited l = {.left = -1};
-    const rapt_allocator allocator = {limited_alloc, limited_free, &l};
+    struct counting counting = {.fails = -1};
+    const rapt_allocator allocator = counting_allocator(&counting);
     rapt_translator *t = small_translator(&allocator);
     rapt_status status = RAPT_NO_MEMORY;
-    const size_t used = l.used;
+    const long living = counting.living;
     int n = 0;
     for (; status == RAPT_NO_MEMORY; n++) {
         size_t done = 0;
         rapt_message why = {""};
-        l.left = n;
+        counting.calls = 0, counting.fails = n;
         status = rapt_document_translate(t, text, NULL, count_piece, &done, &why);
-        assert_true(l.used == used && (status == RAPT_OK) == (why.text[0] == 0));
+        assert_true(counting.living == living && (status == RAPT_OK) == (why.text[0] == 0));
         assert_true(status != RAPT_OK || done == text.size);
     }
     assert_true(status == RAPT_OK && n > 3);

@@ -1,6 +1,6 @@
 /* kept.c - what is not translated: layout, marks, blanks, and sentences that cannot be. */
+#include "../counting.h"
 #include "document_help.h"
-#include "limited.h"
 
 static void test_layout(void **state)
 {
@@ -138,13 +138,13 @@ static void test_memory(void **state)
     rapt_status status = RAPT_NO_MEMORY;
     int n = 0;
     for (; status == RAPT_NO_MEMORY; n++) {
-        struct limited l = {.left = n};
-        const rapt_allocator allocator = {limited_alloc, limited_free, &l};
+        struct counting counting = {.fails = n};
+        const rapt_allocator allocator = counting_allocator(&counting);
         struct record r = {.document = three, .text = calloc(1, 1)};
         rapt_message why = {""};
         status = rapt_document_translate_with(&engine, three, &options, record_piece, &r,
                                               &allocator, &why);
-        assert_true(l.used == 0 && (status == RAPT_OK) == (why.text[0] == 0));
+        assert_true(counting.living == 0 && (status == RAPT_OK) == (why.text[0] == 0));
         assert_true(status != RAPT_OK || (r.done == three.size && r.sentences == 3));
         free(r.text);
     }

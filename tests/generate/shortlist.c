@@ -1,6 +1,7 @@
 /* shortlist.c - generation with a shortlist. The logits of listed tokens have the bits of the whole
    output, so a list of all tokens changes nothing, and a shorter one gives what a search gives with
    all others forbidden. A source by itself has the bits of its batch. Bad arguments are refused. */
+#include "../counting.h"
 #include "generate/small_search.h"
 
 #include <rapt/translator.h>
@@ -27,25 +28,6 @@ static rapt_tokenizer *names_of(int count)
     }
     assert_int_equal(rapt_tokenizer_create_list(&t, texts, count, NULL, NULL, NULL), RAPT_OK);
     return t;
-}
-
-struct failing { /* fails allocation number `at` */
-    long calls, at, living;
-};
-
-static void *failing_alloc(void *user, size_t bytes)
-{
-    struct failing *f = user;
-    if (f->calls++ == f->at) return NULL;
-    f->living++;
-    return aligned_alloc(64, (bytes / 64 + 1) * 64);
-}
-
-static void failing_free(void *user, void *memory, size_t bytes)
-{
-    (void)bytes;
-    ((struct failing *)user)->living -= memory != NULL;
-    free(memory);
 }
 
 /* Makes a shortlist of a few target tokens for each source token, or of all of them. */
@@ -189,8 +171,8 @@ static void test_memory(void **state)
                                 .source_tokens = 8,
                                 .target_length = LENGTH,
                                 .threads = 1};
-    struct failing f = {.at = -1};
-    const rapt_allocator allocator = {failing_alloc, failing_free, &f};
+    struct counting f = {.fails = -1};
+    const rapt_allocator allocator = {counting_alloc, counting_free, &f};
     struct small_batch b;
     int32_t ids[LENGTH];
     int count, fails = 0;
@@ -202,7 +184,7 @@ static void test_memory(void **state)
     long living = f.living;
     for (rapt_status status = RAPT_NO_MEMORY; status; fails++) {
         rapt_message why = {""};
-        f.calls = 0, f.at = fails;
+        f.calls = 0, f.fails = fails;
         status = generate(session, one_source(&b, 7, 3, 1), &o, ids, &count, NULL, &why);
         assert_true(status == RAPT_OK || (status == RAPT_NO_MEMORY && why.text[0]));
         assert_int_equal(f.living, living);

@@ -1,4 +1,4 @@
-/* records.h - shared by the tests of this folder, and the counterpart of drawn.py: reads records of
+/* records.h - shared by the tests of this folder and import/recorded.h, and the counterpart of drawn.py: reads records of
    numbers from a file and draws the inputs of both. */
 #ifndef RAPT_TESTS_RECORDS_H
 #define RAPT_TESTS_RECORDS_H

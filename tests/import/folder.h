@@ -3,6 +3,7 @@
 #ifndef RAPT_TESTS_IMPORT_FOLDER_H
 #define RAPT_TESTS_IMPORT_FOLDER_H
 
+#include "../counting.h"
 #include "model/small.h"
 
 #include <sys/stat.h>
@@ -106,25 +107,6 @@ static inline void folder_is(const char *folder, const rapt_model *model)
         free(b);
     }
     rapt_model_free(read);
-}
-
-struct counting { /* counts allocations; number `fails` (0, 1, ...) fails */
-    long calls, fails, living;
-};
-
-static inline void *counting_alloc(void *user, size_t bytes)
-{
-    struct counting *c = user;
-    if (c->calls++ == c->fails) return NULL;
-    c->living++;
-    return aligned_alloc(64, (bytes / 64 + 1) * 64);
-}
-
-static inline void counting_free(void *user, void *memory, size_t bytes)
-{
-    (void)bytes;
-    ((struct counting *)user)->living -= memory != NULL;
-    free(memory);
 }
 
 /* Each allocation fails once: the only error is RAPT_NO_MEMORY, and nothing leaks. */

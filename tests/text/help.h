@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../counting.h"
 #include "text/text.h"
 
 /* splitmix64 (Steele and Vigna) */
@@ -43,38 +44,6 @@ static inline void refused(rapt_status status, rapt_message *why, const char *ph
     if (!strstr(why->text, phrase)) print_error("\"%s\", not \"%s\"\n", why->text, phrase);
     assert_non_null(strstr(why->text, phrase));
     why->text[0] = 0;
-}
-
-/* Counts allocations. Allocation number `fails`, from 0, fails. */
-struct counting {
-    long calls, fails, living;
-};
-
-static inline void *counting_alloc(void *user, size_t bytes)
-{
-    struct counting *counting = user;
-    if (counting->calls++ == counting->fails) return NULL;
-    char *memory = aligned_alloc(64, 64 + (bytes + 63) / 64 * 64);
-    if (!memory) return NULL;
-    memcpy(memory, &bytes, sizeof bytes);
-    memset(memory + 64, 0xA5, bytes); /* so that memory is not 0 by chance */
-    counting->living++;
-    return memory + 64;
-}
-
-static inline void counting_free(void *user, void *memory, size_t bytes)
-{
-    struct counting *counting = user;
-    size_t taken;
-    memcpy(&taken, (char *)memory - 64, sizeof taken);
-    assert_int_equal(taken, bytes);
-    counting->living--;
-    free((char *)memory - 64);
-}
-
-static inline rapt_allocator counting_allocator(struct counting *counting)
-{
-    return (rapt_allocator){counting_alloc, counting_free, counting};
 }
 
 /* Learns a tokenizer from a text. The caller frees it. */

@@ -193,23 +193,6 @@ static void test_sentencepiece(void **state)
     assert_true(c.words > 100 && c.halves > 0);
 }
 
-/* Allocation number `fails` of a tokenizer fails. */
-struct failing {
-    long calls, fails;
-};
-
-static void *take(void *user, size_t bytes)
-{
-    struct failing *f = user;
-    return f->calls++ == f->fails ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
-}
-
-static void give_back(void *user, void *memory, size_t bytes)
-{
-    (void)user, (void)bytes;
-    free(memory);
-}
-
 static int take_all(void *user, const rapt_translation *t)
 {
     (void)user, (void)t;
@@ -221,8 +204,8 @@ static void test_memory(void **state)
 {
     (void)state;
     static struct craft crafted;
-    struct failing failing = {.fails = -1};
-    const rapt_allocator allocator = {take, give_back, &failing};
+    struct counting counting = {.fails = -1};
+    const rapt_allocator allocator = counting_allocator(&counting);
     rapt_tokenizer *source = NULL, *target = NULL;
     rapt_translator *t = NULL;
     rapt_status status = RAPT_NO_MEMORY;
@@ -234,13 +217,15 @@ static void test_memory(void **state)
     rapt_model *model = small_model(&config, 1);
     const rapt_translator_options o = {.size = sizeof o, .min_length = 5};
     assert_int_equal(rapt_translator_create(&t, model, source, target, &o, NULL, NULL), RAPT_OK);
-    for (failing.fails = 0; status; failing.fails++) {
+    const long living = counting.living;
+    for (counting.fails = 0; status; counting.fails++) {
         rapt_message why = {""};
-        failing.calls = 0;
+        counting.calls = 0;
         status = rapt_translate_many(t, texts, 1, 1, take_all, NULL, &why);
         assert_true(status == RAPT_NO_MEMORY ? why.text[0] != 0 : status == RAPT_OK);
+        assert_int_equal(counting.living, living);
     }
-    assert_true(failing.fails > 4);
+    assert_true(counting.fails > 4);
     rapt_translator_free(t);
     rapt_tokenizer_free(source);
     rapt_tokenizer_free(target);
