@@ -132,7 +132,7 @@ static void drop_block(struct lines *lines)
 static bool line_is_empty(const char *bytes, size_t end)
 {
     while (--end > 0 && bytes[end - 1] != '\n')
-        if (!strchr(" \t\r", bytes[end - 1])) return false;
+        if (memchr(" \t\r", bytes[end - 1], 3) == NULL) return false;
     return true;
 }
 
@@ -150,7 +150,7 @@ static size_t cut_line(const char *bytes, size_t size)
     size_t word = 0, character = size;
     for (size_t at = size; at > 1; at--) {
         if (bytes[at - 1] != ' ') continue;
-        if (strchr(".!?", bytes[at - 2])) return at;
+        if (memchr(".!?", bytes[at - 2], 3) != NULL) return at;
         if (word == 0) word = at;
     }
     while (character > size - 3 && (bytes[character] & 0xC0) == 0x80) character--;

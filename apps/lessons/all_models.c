@@ -99,8 +99,9 @@ static void show_kinds(struct page *page)
 {
     page_step(page, "Three questions that sort all of them");
     page_paragraph(page, SHORT,
-                   "The names of the lectures answer three independent questions. Every "
-                   "combination exists, and rapt_attention has a field for each.");
+                   "The names of the lectures answer three independent questions, and every "
+                   "combination exists. rapt_attention has fields for the last two; the first is a "
+                   "matter of which arrays are passed as keys.");
     page_table(page, SHORT, "Kinds of attention", "question\tanswers\tlessons");
     page_row(page, "whose keys?\tof another sequence: cross-attention\t5 to 8");
     page_row(page, "\tof the same one: self-attention\t10");

@@ -62,9 +62,10 @@ static void show_longer_training(struct page *page, const struct lesson_options 
     study_train(&study, 0);
     page_paragraph(
         page, SHORT,
-        "Does the network do harm, since it comes last? It does not: it has one more layer of tanh "
-        "between encoder and decoder, which makes gradients smaller, and therefore needs more "
-        "steps. After %d times as many it translates %.1f %% exactly.",
+        "Does the network do harm? It adds a layer of tanh between encoder and decoder, which "
+        "makes "
+        "gradients smaller, so it may only need more steps. After %d times as many it translates "
+        "%.1f %% exactly.",
         TIMES, study_quality(&study, 0).exact);
     study_free(&study);
 }

@@ -47,10 +47,9 @@ void read_own_past(struct page *page, const struct lesson_options *options)
                   "encoder", 0, 2, NULL);
     study_claim(&study, page, "LSTMN: BLEU", study_bleu, (const int[]){LSTMN}, 1, NULL, AT_LEAST,
                 50);
-    page_paragraph(
-        page, SHORT,
-        "After so few steps the LSTMN, which also has to learn where to read, translates fewer "
-        "sentences exactly than the LSTM. Its steps still have to wait for each other, word after "
-        "word. What follows keeps the attention and drops the recurrent network.");
+    page_paragraph(page, SHORT,
+                   "The LSTMN also has to learn where to read. Its steps still have to wait for "
+                   "each other, word after word. What follows keeps the attention and drops the "
+                   "recurrent network.");
     study_free(&study);
 }

@@ -23,9 +23,10 @@ void draw_sinusoids(struct page *page);
 /* Lesson block: masks. */
 void show_masks(struct page *page, uint64_t seed);
 
-/* Lesson pictures: captions by soft and by hard attention to the same picture. */
-/* The network of glimpses, and its work beside that of a convolution. */
+/* Lesson pictures. Draws the glimpse network and compares its multiplications with those of a
+   convolution. */
 void show_glimpse_network(struct page *page);
+/* Captions by soft and by hard attention to the same picture. */
 enum { PICTURE_PATCHES = 25 };
 struct patches_read { /* mean number of patches that a word uses */
     double soft, hard;

@@ -97,7 +97,7 @@ static void pronoun_put(struct learner *l, const struct clause_of_it *s)
 struct reading {
     double noun[LAYERS][HEADS], other[LAYERS][HEADS], reason[LAYERS][HEADS]; /* mean weights */
     double right;    /* share of sentences in which the answer is right */
-    int layer, head; /* the rule: the largest weight on the noun */
+    int layer, head; /* of the largest mean weight on the noun that is meant */
 };
 
 static void add_reading(struct reading *r, const struct clause_of_it *s, const float *row,
@@ -213,8 +213,7 @@ static void show_heads(struct page *page, const struct reading *r)
         page, SHORT,
         "Each head has its own W_q, W_k and W_v and can therefore ask its own question. The maps "
         "show head %d of layer %d. It was chosen by a rule and not by eye: it is the head whose "
-        "mean weight from \"it\" to the noun that is meant is the largest, %.2f. Only the row of "
-        "\"it\" had to learn anything, since the answer is read there. Other heads ask "
+        "mean weight from \"it\" to the noun that is meant is the largest, %.2f. Other heads ask "
         "for something else, or for nothing that we have a name for. The answer is read at "
         "\"it\" and nowhere else, so that only this row of the maps had to learn anything.",
         r->head + 1, r->layer + 1, r->noun[r->layer][r->head]);

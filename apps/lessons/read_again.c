@@ -64,9 +64,10 @@ static void show_influence(struct page *page, struct study *study)
                 study_distance_more, (const int[]){AGAIN, ONCE}, 2, &sentence, AT_LEAST, 0.1);
     page_paragraph(
         page, SHORT,
-        "Does a noun need the nouns? The English nouns have a larger share in the influence on the "
-        "German nouns than on the verb, by %.2f if the sentence is read again and by %.2f with one "
-        "vector.",
+        "Does a noun need the nouns? The share of the English nouns in the influence on the German "
+        "nouns differs from their share in that on the verb by %+.2f if the sentence is read "
+        "again, "
+        "and by %+.2f with one vector.",
         nouns_for_nouns(study, AGAIN, &sentence), nouns_for_nouns(study, ONCE, &sentence));
     free(again);
     free(once);

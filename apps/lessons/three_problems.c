@@ -95,8 +95,8 @@ static void show_history(struct page *page)
         page, SHORT,
         "Until 2014 a recurrent network was the usual way to read or write a sequence, and a "
         "translator passed on one vector. Attention was then added to such networks, as a way "
-        "around the vector. Three years later it replaced them. Each row names the lesson in "
-        "which a model of this kind is run.");
+        "around the vector. Three years later it replaced them. Each row names the lesson that "
+        "treats it.");
     page_table(page, SHORT, "Attention, year by year", "year\twhat\twho\tlesson");
     for (size_t i = 0; i < sizeof history / sizeof *history; i++)
         page_row(page, "%d\t%s\t%s\t%s", history[i].year, history[i].what, history[i].source,
@@ -106,7 +106,7 @@ static void show_history(struct page *page)
 int lesson_three_problems(struct page *page, const struct lesson_options *options)
 {
     struct study study;
-    double before[MODELS][DISTANCES]; /* any training */
+    double before[MODELS][DISTANCES]; /* measured before training */
     study_create(&study, options, 8, 1200);
     study.config.words = 4 * WORDS;
     create_models(&study);

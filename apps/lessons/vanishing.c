@@ -1,5 +1,5 @@
-/* vanishing.c - how strongly a word of the source influences a step of the decoder before
-   any training, by the number of recurrent steps between the two. */
+/* vanishing.c - how strongly a word of the source influences a step of the decoder, before and
+   after training, by the number of recurrent steps between the two. */
 #include "three_problems.h"
 #include <math.h>
 #include <string.h>

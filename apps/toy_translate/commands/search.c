@@ -20,7 +20,7 @@ const struct search search_default = {.beam = 0,
 /* clang-format off */
 struct option_row model_row(const char **path)
 {
-    return (struct option_row){"model", OPTION_INPUT, path, "FILE", "the model", 0, 0, 0};
+    return (struct option_row){"model", OPTION_INPUT, path, "FILE", "the model, a file or a folder", 0, 0, 0};
 }
 
 struct option_row source_language_row(const char **language)
@@ -36,7 +36,7 @@ struct option_row target_language_row(const char **language)
 
 struct option_row batch_row(int *tokens)
 {
-    return (struct option_row){"batch-tokens", OPTION_INTEGER, tokens, "N", "maximum source tokens per batch", 1, 1 << 24, 0};
+    return (struct option_row){"batch-tokens", OPTION_INTEGER, tokens, "N", "maximum tokens per batch", 1, 1 << 24, 0};
 }
 /* clang-format on */
 
