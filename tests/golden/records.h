@@ -1,5 +1,5 @@
-/* records.h - shared by the tests of this folder and import/recorded.h, and the counterpart of drawn.py: reads records of
-   numbers from a file and draws the inputs of both. */
+/* records.h - shared by the tests of this folder and import/recorded.h; the counterpart of
+   drawn.py. Reads records of numbers from a file and draws the inputs of both. */
 #ifndef RAPT_TESTS_RECORDS_H
 #define RAPT_TESTS_RECORDS_H
 
