@@ -187,7 +187,7 @@ static inline void judge_changed(const struct family *f, const char *name,
 /* Judges all models of the file, of which there are at least `count`. */
 static inline void judge_all(const struct family *f, int count)
 {
-    const struct change none = {NULL};
+    const struct change none = {.more = NULL};
     assert_true(model_count >= count);
     for (int i = 0; i < model_count; i++) judge_changed(f, models[i].name, &none, 1);
 }
