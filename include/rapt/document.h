@@ -91,7 +91,8 @@ typedef struct rapt_document_engine { /* size-first, see base.h */
    Sentences are found by ICU (UAX #29) if the library was built with it, and otherwise by simple
    rules. A list of abbreviations for each of several languages says where a full stop does not end
    a sentence. Any bytes are a valid document: sentences that are not UTF-8 are kept, and status of
-   their pieces says so.
+   their pieces says so. ICU itself may crash or wait for ever if one of its allocations fails while
+   it is used for the first time in the process.
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range, RAPT_NO_MEMORY if an allocation fails,
    and RAPT_BAD_FILE if ICU cannot read its data. Pieces that callback has received are then still
