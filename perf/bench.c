@@ -40,31 +40,36 @@ static bool takes_model(const struct bench *b)
 
 static bool takes_precision(const struct bench *b)
 {
-    return strcmp(b->program, "perf_gemm") == 0;
+    return strcmp(b->program, "perf_gemm") == 0 || takes_model(b);
 }
 
 static bool read_precision(struct bench *b, const char *text)
 {
-    b->int8 = strcmp(text, "int8") == 0;
-    return b->int8 || strcmp(text, "f32") == 0;
+    for (int p = RAPT_PRECISION_F32; rapt_precision_name((rapt_precision)p); p++) {
+        b->precision = (rapt_precision)p;
+        if (strcmp(rapt_precision_name(b->precision), text) == 0) return true;
+    }
+    return false;
 }
 
 static int help(const struct bench *b, const char *purpose, const char *names)
 {
-    printf("usage: %s [OPTION]...\n\n%s\n\n"
-           "  --threads 1,2   numbers of threads [1 and the number of processors]\n"
-           "  --only NAME     run only: %s\n"
-           "%s%s"
-           "  --quick         fewer shapes and samples: ends within 20 s\n"
-           "  --json          one JSON object per result, nothing else on standard output\n"
-           "  --check         one call on tiny shapes, for tests; the figures are meaningless\n"
-           "  --help          show this\n"
-           "  --version       show the version, and what figures depend on\n",
-           b->program, purpose, names,
-           takes_model(b)
-               ? "  --model PATH    measure this model instead of one with random weights\n"
-               : "",
-           takes_precision(b) ? "  --precision P   f32 or int8: of the weights [f32]\n" : "");
+    printf(
+        "usage: %s [OPTION]...\n\n%s\n\n"
+        "  --threads 1,2   numbers of threads [1 and the number of processors]\n"
+        "  --only NAME     run only: %s\n"
+        "%s%s"
+        "  --quick         fewer shapes and samples: ends within 20 s\n"
+        "  --json          one JSON object per result, nothing else on standard output\n"
+        "  --check         one call on tiny shapes, for tests; the figures are meaningless\n"
+        "  --help          show this\n"
+        "  --version       show the version, and what figures depend on\n",
+        b->program, purpose, names,
+        takes_model(b) ? "  --model PATH    measure this model instead of one with random weights\n"
+                       : "",
+        takes_precision(b)
+            ? "  --precision P   f32 or int8: of the weights [f32; of --model: that of its file]\n"
+            : "");
     return 0;
 }
 
@@ -113,7 +118,9 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
             return refuse(b);
         }
         if (code == 'p' && (!takes_precision(b) || !read_precision(b, optarg))) {
-            fprintf(stderr, "--precision: perf_gemm takes f32 or int8, not '%s'\n", optarg);
+            fprintf(stderr,
+                    "--precision: perf_gemm and perf_translate take f32 or int8, not '%s'\n",
+                    optarg);
             return refuse(b);
         }
         if (code == 'q') b->quick = true;

@@ -4,6 +4,7 @@
 #define RAPT_PERF_BENCH_H
 
 #include "base/base.h"
+#include <rapt/precision.h>
 
 #include <jansson.h>
 
@@ -14,17 +15,17 @@ struct bench {
     int threads[BENCH_THREADS]; /* --threads 1,2 */
     int thread_counts;
     bool threads_given;
-    const char *only;   /* --only NAME, or NULL for all */
-    const char *model;  /* --model PATH, or NULL */
-    bool int8;          /* --precision int8 */
-    bool quick, json;   /* --quick, --json */
-    bool check;         /* --check: one call on tiny shapes; the figures are meaningless */
-    double enough;      /* seconds of samples per measurement; 0: the default */
-    double start;       /* bench_now() at the start of the program */
-    int lines;          /* number of results so far */
-    bool cut_short;     /* --quick ran out of time */
-    const char *header; /* of the table */
-    bool begun;         /* environment, warnings and header have been printed */
+    const char *only;         /* --only NAME, or NULL for all */
+    const char *model;        /* --model PATH, or NULL */
+    rapt_precision precision; /* --precision; STORED if it is not given */
+    bool quick, json;         /* --quick, --json */
+    bool check;               /* --check: one call on tiny shapes; the figures are meaningless */
+    double enough;            /* seconds of samples per measurement; 0: the default */
+    double start;             /* bench_now() at the start of the program */
+    int lines;                /* number of results so far */
+    bool cut_short;           /* --quick ran out of time */
+    const char *header;       /* of the table */
+    bool begun;               /* environment, warnings and header have been printed */
 };
 
 struct timing {

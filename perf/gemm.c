@@ -189,8 +189,9 @@ int main(int argc, char **argv)
                            "gemm, forward, backward_input, backward_weight, builtin, openblas, "
                            "scaling");
     if (code != BENCH_GO_ON) return code;
-    for (int i = 0; i < b.thread_counts && b.int8; i++) measure_int8(&b, b.threads[i]);
-    for (int i = 0; i < b.thread_counts && !b.int8; i++)
+    bool int8 = b.precision == RAPT_PRECISION_INT8;
+    for (int i = 0; i < b.thread_counts && int8; i++) measure_int8(&b, b.threads[i]);
+    for (int i = 0; i < b.thread_counts && !int8; i++)
         for (size_t n = 0; n < sizeof layers / sizeof *layers; n++) {
             struct layer small = shrunk(&layers[n]);
             measure_layer(&b, b.check ? &small : &layers[n], b.threads[i]);

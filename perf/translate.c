@@ -160,7 +160,7 @@ static double bandwidth(int threads)
 
 /* ---- a measurement ---- */
 
-static void make_model(struct subject *m)
+static void make_model(struct subject *m, rapt_precision precision)
 {
     rapt_config config = {.size = sizeof(rapt_config),
                           .kind = RAPT_KIND_ENCODER_DECODER,
@@ -176,14 +176,17 @@ static void make_model(struct subject *m)
     rapt_message why = {""};
     *m = (struct subject){.begin = 1, .end = 0, .source_end = -1};
     check_translate(rapt_model_create(&m->own, &config, 1, NULL, &why), &why);
+    check_translate(rapt_model_set_precision(m->own, precision, 0, &why), &why);
     m->model = m->own, m->c = config;
 }
 
-static void open_model(struct subject *m, const char *path)
+static void open_model(struct subject *m, const char *path, rapt_precision precision)
 {
+    const rapt_translator_options options = {
+        .size = sizeof options, .beams = 1, .precision = precision};
     rapt_message why = {""};
     *m = (struct subject){.source_end = -1};
-    check_translate(rapt_translator_load(&m->translator, path, NULL, NULL, &why), &why);
+    check_translate(rapt_translator_load(&m->translator, path, &options, NULL, &why), &why);
     const rapt_tokenizer *target = rapt_translator_target(m->translator);
     m->model = rapt_translator_model(m->translator);
     m->c = *rapt_model_config(m->model);
@@ -252,22 +255,30 @@ static json_t *shape_of(const struct shape *s, const rapt_config *c)
                      "sampled", s->temperature > 0);
 }
 
+/* Returns the bytes of one weight. */
+static double weight_bytes(const rapt_model *model)
+{
+    return rapt_model_precision(model) == RAPT_PRECISION_INT8 ? 1 : sizeof(float);
+}
+
 static void measure_translate(struct bench *b, const struct subject *m, const struct shape *s,
                               int threads)
 {
     struct job j;
     int length = target_length(&m->c);
     double speed = bandwidth(threads), tokens = (double)s->batch * length;
-    double bytes = sizeof(float) * (weights_once(&m->c) + length * weights_stepwise(&m->c));
+    double bytes =
+        weight_bytes(m->model) * (weights_once(&m->c) + length * weights_stepwise(&m->c));
     reset_peak();
     begin_job(&j, m, s, threads);
     struct timing time = bench_time(b, translate, &j);
     double peak = peak_memory();
     end_job(&j);
-    json_t *more =
-        json_pack("{s:f, s:f, s:f, s:f, s:f}", "tokens_per_second", tokens / time.fastest,
-                  "memory_bound", tokens * speed * 1e9 / bytes, "gbytes_per_second", speed,
-                  "peak_rss_mb", peak, "weights_mb", (double)rapt_model_bytes(m->model) * 1e-6);
+    json_t *more = json_pack(
+        "{s:s, s:f, s:f, s:f, s:f, s:f}", "precision",
+        rapt_precision_name(rapt_model_precision(m->model)), "tokens_per_second",
+        tokens / time.fastest, "memory_bound", tokens * speed * 1e9 / bytes, "gbytes_per_second",
+        speed, "peak_rss_mb", peak, "weights_mb", (double)rapt_model_bytes(m->model) * 1e-6);
     bench_line(b, &(struct result){.name = "translate",
                                    .shape = shape_of(s, &m->c),
                                    .threads = threads,
@@ -278,16 +289,20 @@ static void measure_translate(struct bench *b, const struct subject *m, const st
 
 /* ---- opening ---- */
 
-static double load_once(const char *path, bool whole)
+static double load_once(const struct bench *b, bool whole)
 {
+    const rapt_translator_options options = {
+        .size = sizeof options, .beams = 1, .precision = b->precision};
+    const rapt_load_options load = {.size = sizeof load, .precision = b->precision};
     rapt_message why = {""};
     rapt_translator *translator = NULL;
     rapt_model *model = NULL;
     double start = bench_now();
     if (whole)
-        check_translate(rapt_translator_load(&translator, path, NULL, NULL, &why), &why);
+        check_translate(rapt_translator_load(&translator, b->model, &options, NULL, &why), &why);
     else
-        check_translate(rapt_model_import(&model, path, NULL, &why), &why);
+        check_translate(rapt_model_import_with(&model, b->model, &load, NULL, NULL, NULL, &why),
+                        &why);
     double seconds = bench_now() - start;
     rapt_translator_free(translator);
     rapt_model_free(model);
@@ -299,7 +314,7 @@ static void measure_load(struct bench *b, const struct subject *m, bool whole)
 {
     double seconds[LOADS];
     int count = b->check ? 1 : LOADS;
-    for (int i = 0; i < count; i++) seconds[i] = load_once(b->model, whole);
+    for (int i = 0; i < count; i++) seconds[i] = load_once(b, whole);
     double megabytes = (double)rapt_model_bytes(m->model) * 1e-6;
     struct timing time = bench_summary(seconds, count);
     bench_line(b, &(struct result){.name = whole ? "load" : "load_model",
@@ -319,9 +334,9 @@ int main(int argc, char **argv)
         "translate, greedy, sampling, beam; of --model: load, load_model, opening (both)");
     if (code != BENCH_GO_ON) return code;
     if (b.model)
-        open_model(&m, b.model);
+        open_model(&m, b.model, b.precision);
     else
-        make_model(&m);
+        make_model(&m, b.precision);
     for (int whole = 1; b.model && whole >= 0; whole--)
         if (bench_wants(&b, whole ? "load" : "load_model", "opening")) measure_load(&b, &m, whole);
     for (int i = 0; i < b.thread_counts; i++)

@@ -63,7 +63,7 @@ typedef struct rapt_writer {
     void *user;                                               /* passed to write */
 } rapt_writer;
 
-/* How rapt_model_import_files used a file. */
+/* How rapt_model_import_with used a file. */
 typedef enum rapt_file_use {
     RAPT_FILE_USE_NONE,       /* it was not used */
     RAPT_FILE_USE_MODEL,      /* it contains tensors */

@@ -6,6 +6,7 @@
 
 #include "attention.h"
 #include "file.h"
+#include "precision.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -219,11 +220,7 @@ RAPT_API rapt_status rapt_config_preset(rapt_config *config, const char *name, i
    offending field. */
 RAPT_API rapt_status rapt_config_check(const rapt_config *config, rapt_message *why);
 
-/* ---- models ---- */
-
-/* A configuration with its parameters. A model is constant while it is used: any number of sessions
-   and threads may share it. */
-typedef struct rapt_model rapt_model;
+/* ---- models (rapt_model, declared in precision.h) ---- */
 
 /* Creates a model with random parameters. The caller must free *model. Equal seeds give equal
    models on every machine. Returns RAPT_BAD_ARGUMENT if rapt_config_check rejects the
@@ -274,7 +271,8 @@ typedef struct rapt_save_options { /* size-first, see base.h */
    A packed file of any size opens in milliseconds, because it is mapped instead of read. All
    processes that open the file share its memory. It is a safetensors file in which a matrix is
    [panels][columns][16]: element [p][c][i] is row 16 p + i, column c. Other parameters are padded
-   to multiples of 16 floats. The metadata key "rapt.layout" identifies a packed file. */
+   to multiples of 16 floats. The metadata key "rapt.layout" identifies a packed file. A model that
+   is not in RAPT_PRECISION_F32 is always saved packed, with its matrices as they are in memory. */
 RAPT_API rapt_status rapt_model_save_with(const rapt_model *model, const char *path,
                                           const rapt_save_options *options,
                                           const rapt_metadata *metadata, int count,
@@ -288,8 +286,9 @@ RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
 /* Options of rapt_model_load_with. */
 typedef struct rapt_load_options { /* size-first, see base.h */
     size_t size;
-    int non_finite; /* if nonzero, parameters may be infinite or NaN */
-    int no_mapping; /* if nonzero, a packed file is read into memory instead of mapped */
+    int non_finite;           /* if nonzero, parameters may be infinite or NaN */
+    int no_mapping;           /* if nonzero, a packed file is read into memory instead of mapped */
+    rapt_precision precision; /* of the loaded model; matrices are converted while they are read */
 } rapt_load_options;
 /* Loads a model with options; NULL means the defaults. Errors are the same as for rapt_model_load.
 

@@ -86,8 +86,10 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    "rapt.no_repeat_ngram", "rapt.max_length_factor" and "rapt.suppressed". "rapt.ignored_settings"
    lists the settings that would change translations but are not supported.
 
-   Quantized weights are converted to floats exactly as the original engine does it. The metadata
-   "rapt.origin" names the format. For MarianMT, the bias of the pad token is set to -1e9, since no
+   A file of 8-bit integers, from CTranslate2, Marian or Firefox, is opened in RAPT_PRECISION_INT8
+   with the same integers. In RAPT_PRECISION_F32 (rapt_model_import_with) quantized weights are
+   converted to floats exactly as the original engine does it. The metadata "rapt.origin" names the
+   format. For MarianMT, the bias of the pad token is set to -1e9, since no
    translation contains that token. Its sinusoids are computed, unless the file contains tables with
    other values, as 16-bit files do. In that case the model has RAPT_POSITION_LEARNED with these
    tables. For T5, the factor width^-0.5 of the output becomes part of the gain of the decoder's
@@ -99,12 +101,15 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
 RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 
-/* Works like rapt_model_import, then calls `file` with user for every file in the folder, in any
-   order. If path is a file that rapt_model_save wrote, `file` is not called. Errors are the same as
-   for rapt_model_import. */
-RAPT_API rapt_status rapt_model_import_files(rapt_model **model, const char *path,
-                                             rapt_file_fn *file, void *user,
-                                             const rapt_allocator *allocator, rapt_message *why);
+/* Works like rapt_model_import with the options of rapt_model_load_with, which may be NULL; of
+   these only precision matters for files of other projects. Then calls `file`, unless it is NULL,
+   with user for every file in the folder, in any order. If path is a file that rapt_model_save
+   wrote, `file` is not called. Errors are the same as for rapt_model_import. Also returns
+   RAPT_BAD_ARGUMENT if an option is out of range. */
+RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path,
+                                            const rapt_load_options *options, rapt_file_fn *file,
+                                            void *user, const rapt_allocator *allocator,
+                                            rapt_message *why);
 
 /* The formats in which a model can be exported. */
 typedef enum rapt_export {
@@ -147,7 +152,7 @@ RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const ch
    is NULL, the source's tokenizer is used for both sides. If both are NULL, the translator creates
    and owns tokenizers from the model's metadata. If options is NULL,
    rapt_translator_options_default sets them. options.precision must be 0, since the model belongs
-   to the caller, who can call rapt_model_quantize first. The caller must free *translator.
+   to the caller, who can call rapt_model_set_precision first. The caller must free *translator.
 
    Returns RAPT_BAD_ARGUMENT if the model is not an encoder-decoder, if options.precision is not 0,
    or if a tokenizer does not have as many tokens as the model's vocabulary. Returns RAPT_BAD_FILE

@@ -138,7 +138,7 @@ rapt_status rapt__tensors_scales(const struct tensor_file *file, const struct te
                                  size_t first, size_t count, float *scales, rapt_message *why);
 
 /* ---- safetensors_write.c ---- */
-struct tensor_source { /* one F32 tensor to write; fill is called once per chunk, in order */
+struct tensor_source { /* one tensor to write; fill is called once per chunk, in order */
     const char *name;
     int rank;
     size_t shape[TENSOR_RANK];
@@ -146,6 +146,10 @@ struct tensor_source { /* one F32 tensor to write; fill is called once per chunk
     const void *user;
     size_t index;
     float scale; /* quantization scale: elements x scale are integers; 0 if unknown */
+    /* NULL means F32. Only rapt__tensors_write and _write_to take another type. Its elements fill
+       whole words of 4 bytes; fill counts these words, and sets them to elements in the byte order
+       of the machine. */
+    const char *dtype;
 };
 
 /* Writes path atomically: a temporary file in the same folder, fsync, rename, fsync of the folder.

@@ -1,5 +1,5 @@
-/* safetensors_write.c - writes F32 tensors and metadata as a safetensors file, either atomically to
-   a path, or sequentially to a writer that the caller supplies.
+/* safetensors_write.c - writes tensors and metadata as a safetensors file, either atomically to
+   a path or in order to a writer that the caller supplies.
 
    Spaces after the JSON make n + 8 a multiple of 64, so that the data begins on a cache line. The
    reader's parser checks the header before the first byte is written, so every file that is written
@@ -78,10 +78,17 @@ struct tensor_writing {
     rapt_message *why;
 };
 
+static size_t source_bytes(const struct tensor_source *source)
+{
+    return rapt__source_elements(source) * rapt__source_element_bytes(source);
+}
+
 static void put_entry(struct text *text, const struct tensor_source *source, size_t begin)
 {
     put_string(text, source->name);
-    put_plain(text, ":{\"dtype\":\"F32\",\"shape\":[");
+    put_plain(text, ":{\"dtype\":");
+    put_string(text, source->dtype ? source->dtype : "F32");
+    put_plain(text, ",\"shape\":[");
     for (int i = 0; i < source->rank; i++) {
         if (i > 0) put_text(text, ",", 1);
         put_number(text, source->shape[i]);
@@ -89,7 +96,7 @@ static void put_entry(struct text *text, const struct tensor_source *source, siz
     put_plain(text, "],\"data_offsets\":[");
     put_number(text, begin);
     put_text(text, ",", 1);
-    put_number(text, begin + 4 * rapt__source_elements(source));
+    put_number(text, begin + source_bytes(source));
     put_plain(text, "]}");
 }
 
@@ -101,7 +108,7 @@ static void put_header(struct text *text, const struct tensor_writing *w)
     for (int i = 0; i < w->count; i++) {
         if (i > 0 || w->metadata_count > 0) put_text(text, ",", 1);
         put_entry(text, &w->sources[i], begin);
-        begin += 4 * rapt__source_elements(&w->sources[i]);
+        begin += source_bytes(&w->sources[i]);
     }
     put_text(text, "}", 1);
     while ((PREFIX + text->used) % ALIGNMENT != 0) put_text(text, " ", 1);
@@ -185,11 +192,12 @@ static rapt_status send(const struct tensor_sink *to, const void *data, size_t c
 static rapt_status send_source(const struct tensor_sink *to, const struct tensor_source *source,
                                float *chunk, rapt_message *why)
 {
-    size_t count = rapt__source_elements(source);
+    size_t count = source_bytes(source) / sizeof *chunk,
+           element = rapt__source_element_bytes(source);
     for (size_t first = 0; first < count; first += CHUNK) {
         size_t now = rapt__min_size(count - first, CHUNK);
         source->fill(source, first, now, chunk);
-        rapt__to_little(chunk, now);
+        rapt__elements_to_little(chunk, now, element);
         rapt_status status = send(to, chunk, 4 * now, why);
         if (status != RAPT_OK) return status;
     }

@@ -1,6 +1,9 @@
 /* sources.c - checks tensors before they are written. */
 #include "tensors.h"
 
+#include "dtype.h"
+
+#include <assert.h>
 #include <string.h>
 
 size_t rapt__source_elements(const struct tensor_source *source)
@@ -10,9 +13,14 @@ size_t rapt__source_elements(const struct tensor_source *source)
     return count;
 }
 
+size_t rapt__source_element_bytes(const struct tensor_source *source)
+{
+    return source->dtype ? rapt__dtype_find(source->dtype)->bits / 8 : sizeof(float);
+}
+
 rapt_status rapt__source_check(const struct tensor_source *source, size_t *total, rapt_message *why)
 {
-    size_t bytes = 4;
+    size_t bytes = rapt__source_element_bytes(source);
     if (!source->name || !source->fill)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the name or fill function of a tensor is NULL");
     const struct shown name = rapt__shown(source->name);
@@ -27,6 +35,7 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
         else if (!rapt__times(bytes, size, &bytes))
             fits = false;
     }
+    assert(empty || bytes % sizeof(float) == 0);
     if (!fits || !rapt__plus(*total, empty ? 0 : bytes, total))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "tensor \"%s\" has a size that overflows",
                           name.text);
@@ -51,6 +60,24 @@ rapt_status rapt__sources_check(const struct tensor_source *sources, int count, 
                                   rapt__shown(sources[i].name).text);
     }
     return RAPT_OK;
+}
+
+/* Converts words of two elements. */
+static void pairs_to_little(float *data, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint16_t pair[2];
+        memcpy(pair, &data[i], sizeof pair);
+        unsigned char bytes[4] = {(unsigned char)pair[0], (unsigned char)(pair[0] >> 8),
+                                  (unsigned char)pair[1], (unsigned char)(pair[1] >> 8)};
+        memcpy(&data[i], bytes, sizeof bytes);
+    }
+}
+
+void rapt__elements_to_little(float *words, size_t count, size_t element)
+{
+    if (element == sizeof *words) rapt__to_little(words, count);
+    if (element == 2) pairs_to_little(words, count);
 }
 
 void rapt__to_little(float *data, size_t count)

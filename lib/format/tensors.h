@@ -83,13 +83,17 @@ rapt_status rapt__tensors_no_memory(const struct tensor_file *file, rapt_message
 /* ---- sources.c ---- */
 /* Returns the number of elements of a checked source. */
 size_t rapt__source_elements(const struct tensor_source *source);
-/* Checks name, rank and size of a source and adds its size in bytes to *total. Fails with
+/* Returns the bytes of an element of a source. */
+size_t rapt__source_element_bytes(const struct tensor_source *source);
+/* Checks name, type, rank and size of a source and adds its size in bytes to *total. Fails with
    RAPT_BAD_ARGUMENT. */
 rapt_status rapt__source_check(const struct tensor_source *source, size_t *total,
                                rapt_message *why);
 /* Checks all sources, and that their names are in UTF-8 and unique. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why);
 void rapt__to_little(float *data, size_t count); /* converts to the byte order of files, in place */
+/* Does the same for words of 4 bytes that hold elements of 1, 2 or 4 bytes. */
+void rapt__elements_to_little(float *words, size_t count, size_t element);
 
 /* ---- ct2.c ---- */
 int rapt__ct2_type(const char *dtype); /* returns the code of a type in model.bin from version 4 on,

@@ -72,7 +72,8 @@ static void answer(const struct exec_context *c, const struct reading *r, const 
                    int first, int end, int at)
 {
     rapt_session *s = r->session;
-    const struct linear output = rapt__linear_at(&s->model->layout.output, s->model->block);
+    const struct linear output =
+        rapt__linear_at(&s->model->layout, &s->model->layout.output, s->model->block);
     int D = s->model->config.width, rows = s->source_starts[end] - at;
     const struct pool pool = {r->pooling == RAPT_POOLING_MEAN, end - first, D,
                               s->group_starts + first};

@@ -20,7 +20,8 @@ static void work_on_target(struct team *team, void *argument)
     struct exec_context c = rapt__session_exec(s, team);
     int rows = w->pass.rows.count;
     const float *last = rapt__stack_forward(&c, &w->decoder, &w->pass);
-    struct linear output = rapt__linear_at(&s->model->layout.output, s->model->block);
+    struct linear output =
+        rapt__linear_at(&s->model->layout, &s->model->layout.output, s->model->block);
     if (w->picks && w->picks->max == 0 && !w->picks->wanted) return;
     if (w->picks)
         rapt__pick(&c, &output, last, rows, w->picks, s->logits);

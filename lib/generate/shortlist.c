@@ -146,7 +146,7 @@ static rapt_status fill_listed(struct listing *g, int rows, rapt_message *why)
 {
     struct listed_rows *l = g->l;
     const rapt_model *m = g->session->model;
-    const struct linear whole = rapt__linear_at(&m->layout.output, m->block);
+    const struct linear whole = rapt__linear_at(&m->layout, &m->layout.output, m->block);
     struct copying copying = {.l = l, .whole = &whole, .rows = rows};
     int tokens = l->starts[g->source->batch];
     lay_out_listed(l, &copying, tokens, &l->arena);

@@ -91,6 +91,11 @@ static rapt_status check_finite(struct import *i, const struct tensor_entry *e, 
                             (double)x[good]);
 }
 
+static rapt_status differs(struct import *i, const struct tensor_entry *e)
+{
+    return rapt__import_bad(i, "tensor %s differs from the one that it is tied to", e->name);
+}
+
 /* Checks that another tensor for a part that has already been filled contains equal values. */
 static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
                                const struct target *t, size_t first, size_t all, const float *data)
@@ -99,28 +104,86 @@ static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
     for (size_t at = 0; at < all; at += sizeof own / sizeof *own) {
         size_t count = rapt__min_size(all - at, sizeof own / sizeof *own);
         rapt__parameter_get(t->p, i->model->block, t->first + first + at, count, own);
-        if (memcmp(own, data + at, count * sizeof *own) != 0)
-            return rapt__import_bad(i, "tensor %s differs from the one that it is tied to",
-                                    e->name);
+        if (memcmp(own, data + at, count * sizeof *own) != 0) return differs(i, e);
     }
     return RAPT_OK;
 }
 
+/* ---- rows of a matrix that is not in floats ---- */
+
+/* Reads the scales of rows [first, first + count) of a tensor as factors, which are 0 for floats.
+ */
+static rapt_status read_factors(struct import *i, const struct tensor_entry *e,
+                                const struct target *t, size_t first, size_t count)
+{
+    float *factors = i->converting.factors;
+    bool by_rows = e->scales == t->rows && e->scales > 1 && !e->transposed;
+    for (size_t n = 0; n < count; n++) factors[n] = e->scales == 1 ? e->scale : 0;
+    return by_rows ? rapt__tensors_scales(i->file, e, first, count, factors, i->why) : RAPT_OK;
+}
+
+/* Checks that rows that have already been taken would become the same bytes. */
+static rapt_status check_equal_rows(struct import *i, const struct tensor_entry *e,
+                                    const struct target *t, int first, int count, const float *data)
+{
+    struct import_converting *c = &i->converting;
+    const struct linear all = rapt__parameter_matrix(t->p, i->model->block);
+    const struct int8_rows again = {c->again, c->again_scale, t->p->columns};
+    const struct linear same = {.in = all.in, .bytes = c->again, .scale = c->again_scale};
+    float x[2][256];
+    for (int n = 0; n < count; n++) {
+        rapt__int8_set_rows(&again, 0, 1, data + (size_t)n * t->columns, c->factors + n,
+                            c->scratch);
+        for (int at = 0, now; at < all.in; at += now) {
+            now = rapt__min(all.in - at, 256);
+            rapt__int8_floats(&all, first + n, at, now, 1, x[0]);
+            rapt__int8_floats(&same, 0, at, now, 1, x[1]);
+            if (memcmp(x[0], x[1], (size_t)now * sizeof *x[0]) != 0) return differs(i, e);
+        }
+    }
+    return RAPT_OK;
+}
+
+/* Takes rows [first, first + count) of a part. */
+static rapt_status take_part_rows(struct import *i, const struct tensor_entry *e,
+                                  const struct target *t, size_t first, size_t count,
+                                  const float *data, bool again)
+{
+    int row = (int)(t->first / t->columns + first);
+    rapt_status status = read_factors(i, e, t, first, count);
+    if (status) return status;
+    if (again) return check_equal_rows(i, e, t, row, (int)count, data);
+    rapt__parameter_set_rows(t->p, i->model->block, row, (int)count, data, i->converting.factors,
+                             i->converting.scratch);
+    return RAPT_OK;
+}
+
+/* Returns true if a tensor of the file holds 8-bit integers. */
+static bool in_bytes(const struct tensor_entry *e)
+{
+    return e->scales > 0 && strcmp(e->dtype, "I8") == 0;
+}
+
+/* Checks the shape of a tensor, and notes whether a matrix of a layer is not in 8-bit integers.
+   Tables are not considered, because Marian keeps them in floats. */
 static rapt_status match_part(struct import *i, const struct import_row *row,
                               const struct parameter *p, const struct tensor_entry *e)
 {
     const struct target t = target_of(p, row);
     rapt__import_use(i, e);
+    if (p->kind == IN_PANELS && strstr(p->name, ".layers.") && !in_bytes(e)) i->floats = true;
     if (fits(e, &t, row->flags & IMPORT_TRANSPOSED)) return RAPT_OK;
     return rapt__import_bad(i, "tensor %s does not have the shape of %s, %zu x %zu", e->name,
                             p->name, t.rows, t.columns);
 }
 
-/* Stores elements first .. first + count - 1 of a part, which are in our layout, or compares them
-   if `again`. */
+/* Takes elements first .. first + count - 1 of a part, in our layout. Of a matrix that is not in
+   floats these are whole rows. */
 static rapt_status take(struct import *i, const struct tensor_entry *e, const struct target *t,
                         size_t first, size_t count, const float *data, bool again)
 {
+    if (t->p->kind == IN_BYTES)
+        return take_part_rows(i, e, t, first / t->columns, count / t->columns, data, again);
     if (again) return check_equal(i, e, t, first, count, data);
     rapt__parameter_set(t->p, i->model->block, t->first + first, count, data);
     return RAPT_OK;
@@ -132,9 +195,11 @@ static rapt_status fill_piecewise(struct import *i, const struct tensor_entry *e
                                   const struct target *t, bool again)
 {
     enum { PIECE = 8192 };
-    float data[PIECE];
-    for (size_t first = 0; first < e->count; first += PIECE) {
-        size_t count = rapt__min_size(e->count - first, PIECE);
+    float own[PIECE], *data = own;
+    size_t piece = PIECE;
+    if (t->p->kind == IN_BYTES) data = i->converting.rows, piece = LANES * t->columns;
+    for (size_t first = 0; first < e->count; first += piece) {
+        size_t count = rapt__min_size(e->count - first, piece);
         rapt_status status = rapt__tensors_read(i->file, e, first, count, data, i->why);
         if (!status) status = check_finite(i, e, data, first, count);
         if (!status) status = take(i, e, t, first, count, data, again);
@@ -247,19 +312,58 @@ static rapt_status with_tensors(struct import *i, const struct import_table *tab
     return RAPT_OK;
 }
 
+/* Gives a matched model the layout of the precision that is wanted. */
+static rapt_status choose_precision(struct import *i)
+{
+    rapt_model *model = NULL;
+    const enum layout_kind stored = i->floats ? IN_PANELS : IN_BYTES,
+                           matrices = rapt__matrices_of(i->precision, stored);
+    rapt_status status = rapt__check_depths(&i->model->layout, matrices, i->why);
+    if (status || matrices == IN_PANELS) return status;
+    status = rapt__model_make_bare(&model, &i->config, matrices, &i->allocator, i->why);
+    if (status) return status;
+    model->allocator = i->lasting;
+    rapt_model_free(i->model);
+    i->model = model;
+    return RAPT_OK;
+}
+
 rapt_status rapt__import_match(struct import *i, const struct import_table *tables, int count)
 {
     rapt_status status = rapt__config_check(&i->config, i->why);
     if (!status) status = rapt__config_backed(&i->config, i->file, false, i->why);
-    if (!status) status = rapt__model_make_bare(&i->model, &i->config, &i->allocator, i->why);
+    if (!status)
+        status = rapt__model_make_bare(&i->model, &i->config, IN_PANELS, &i->allocator, i->why);
     if (status) return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
     i->model->allocator = i->lasting;
     status = with_tensors(i, tables, count, false);
-    return status ? status : nothing_left(i);
+    if (!status) status = nothing_left(i);
+    return status ? status : choose_precision(i);
+}
+
+/* Lays out what filling a model that is not in floats needs. */
+static void lay_out_converting(struct import *i, struct arena *arena)
+{
+    struct import_converting *c = &i->converting;
+    const struct row_sizes sizes = rapt__row_sizes(&i->model->layout);
+    if (!sizes.scratch) return;
+    c->rows = rapt__arena_floats(arena, LANES, sizes.columns);
+    c->factors = rapt__arena_floats(arena, sizes.rows, 1);
+    c->scratch = rapt__arena_floats(arena, sizes.scratch, 1);
+    c->again = rapt__arena_take(arena, rapt__int8_weight_bytes(1, (int)sizes.columns), 1);
+    c->again_scale = rapt__arena_floats(arena, LANES, 1);
 }
 
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count)
 {
+    struct arena arena = {0};
     rapt_status status = rapt__model_take_block(i->model, i->why);
-    return status ? status : with_tensors(i, tables, count, true);
+    if (status) return status;
+    lay_out_converting(i, &arena);
+    status = rapt__arena_reserve(&arena, &i->lasting);
+    if (status) return rapt__fail(i->why, status, "no memory to convert it");
+    lay_out_converting(i, &arena);
+    status = with_tensors(i, tables, count, true);
+    rapt__arena_free(&arena, &i->lasting);
+    return status;
 }

@@ -180,19 +180,13 @@ static rapt_status read_output(struct import *i, const struct import_settings *s
     return rapt__import_flag(i, s, "scale_decoder_outputs", equal && tied, &own->scaled);
 }
 
-/* Multiplies the gain of the decoder's last norm by width^-0.5. */
-static rapt_status scale_output(struct import *i)
+/* Multiplies the gain of the decoder's last norm, a vector of floats in every precision, by
+   width^-0.5. */
+static void scale_output(struct import *i)
 {
     const float scale = (float)(1 / sqrt((double)i->config.width));
-    const int index = rapt_model_find(i->model, "decoder.norm.weight");
-    const size_t bytes = (size_t)i->config.width * sizeof(float);
-    float *gain = rapt__alloc(&i->lasting, bytes);
-    if (!gain) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to scale the output");
-    rapt_status status = rapt_model_read(i->model, index, gain, i->why);
-    for (int j = 0; j < i->config.width && !status; j++) gain[j] *= scale;
-    if (!status) status = rapt_model_write(i->model, index, gain, i->why);
-    rapt__free(&i->lasting, gain, bytes);
-    return status;
+    float *gain = i->model->block + i->model->layout.decoder.last.gain;
+    for (int j = 0; j < i->config.width; j++) gain[j] *= scale;
 }
 
 /* ---- the vocabulary ---- */
@@ -288,5 +282,6 @@ rapt_status rapt__import_t5(struct import *i, const struct import_settings *s)
     if (!status) status = rapt__import_match(i, tables, count);
     if (!status) status = read_t5_vocabulary(i, &own);
     if (!status) status = rapt__import_fill(i, tables, count);
-    return status || !own.scaled ? status : scale_output(i);
+    if (!status && own.scaled) scale_output(i);
+    return status;
 }

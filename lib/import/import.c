@@ -164,13 +164,15 @@ static bool names_file(const struct import *i, const char *message)
     return size && strncmp(message, i->folder, size) == 0;
 }
 
-rapt_status rapt__import(rapt_model **model, const char *path, rapt_file_fn *file, void *user,
-                         const rapt_allocator *allocator, rapt_message *why)
+rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision precision,
+                         rapt_file_fn *file, void *user, const rapt_allocator *allocator,
+                         rapt_message *why)
 {
     rapt_message reason = {"no memory to open it"};
     struct import *i = rapt__alloc(allocator, sizeof *i);
     if (!i) return rapt__fail(why, RAPT_NO_MEMORY, "%.200s: %s", path, reason.text);
-    *i = (struct import){.lasting = rapt__allocator(allocator), .why = &reason};
+    *i = (struct import){
+        .lasting = rapt__allocator(allocator), .precision = precision, .why = &reason};
     i->allocator = rapt__budget_begin(&i->budget, allocator);
     i->config.size = sizeof i->config;
     rapt_status status = find_folder(i, path);

@@ -17,8 +17,9 @@ bool rapt__import_wants(const char *path, const rapt_allocator *allocator);
 /* Imports a model, which the caller must free. `file`, unless NULL, is called for every file of the
    folder once the model is complete. Returns RAPT_BAD_FILE if the files are damaged or use a
    feature that this library does not have; *why names it. */
-rapt_status rapt__import(rapt_model **model, const char *path, rapt_file_fn *file, void *user,
-                         const rapt_allocator *allocator, rapt_message *why);
+rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision precision,
+                         rapt_file_fn *file, void *user, const rapt_allocator *allocator,
+                         rapt_message *why);
 
 /* ---- export.c ---- */
 enum export_format {

@@ -27,6 +27,13 @@ struct import_decoding {
     char ignored[400]; /* settings that cannot be followed, for human readers */
 };
 
+/* Memory for filling a model whose matrices are not floats. */
+struct import_converting {
+    float *rows, *factors, *scratch; /* see rapt__parameter_set_rows; LANES rows */
+    int8_t *again;                   /* one row, to be compared */
+    float *again_scale;
+};
+
 struct import {
     char folder[IMPORT_PATH];     /* folder of the files, ending in '/', or "" */
     char model_name[IMPORT_FILE]; /* name of the file of tensors in the folder */
@@ -44,6 +51,9 @@ struct import {
     bool *used; /* [entries of the file] true if the entry was read or can be ignored */
     rapt_config config;
     rapt_model *model;
+    rapt_precision precision; /* wanted */
+    bool floats;              /* a matrix of a layer is not stored in 8-bit integers */
+    struct import_converting converting;
     rapt_tokenizer *source, *target; /* if target is NULL, source serves both sides */
     char origin[160];                /* description of the original, for human readers */
     bool source_begin;               /* the begin token precedes a text */

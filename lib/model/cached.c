@@ -52,7 +52,8 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
 {
     const struct sublayer *u = rapt__sublayer_of(s, 0, PART_CROSS);
     const rapt_attention spec = rapt__attention_spec(s, layer, true, false);
-    struct linear project = rapt__linear_at(&rapt__offsets_of(s, layer, true)->kv, s->block);
+    struct linear project =
+        rapt__linear_at(&s->model->layout, &rapt__offsets_of(s, layer, true)->kv, s->block);
     struct heads h = rapt__heads_at(&s->model->config, true, NULL, u->kv);
     rapt__linear_forward(c, &project, states, project.in, rows, u->kv, project.out, ACTIVATION_NONE,
                          NULL);

@@ -12,18 +12,19 @@ struct named { /* the source of a tensor */
     char name[NAME];
     const struct parameter *parameter;
     const float *block;
+    size_t offset; /* in the block, of a packed tensor */
 };
 
 static void file_fill(const struct tensor_source *source, size_t first, size_t count, float *data)
 {
-    const struct named *n = (const struct named *)source->user + source->index;
+    const struct named *n = source->user;
     rapt__parameter_get(n->parameter, n->block, first, count, data);
 }
 
 static void fill_packed(const struct tensor_source *source, size_t first, size_t count, float *data)
 {
-    const struct named *n = (const struct named *)source->user + source->index;
-    memcpy(data, n->block + n->parameter->offset + first, count * sizeof *data);
+    const struct named *n = source->user;
+    memcpy(data, n->block + n->offset + first, count * sizeof *data);
 }
 
 static struct tensor_source plain(const struct parameter *p)
@@ -34,21 +35,40 @@ static struct tensor_source plain(const struct parameter *p)
     return (struct tensor_source){.rank = 2, .shape = {rows, columns}};
 }
 
-static void describe(const rapt_model *m, const struct block_file *blocks, int count, bool packed,
-                     struct named *named, struct tensor_source *sources)
+/* Describes a tensor of a parameter. If `piece` is NULL, it is the plain matrix. */
+static struct tensor_source source_of(const struct parameter *p, const struct packed_piece *piece,
+                                      const struct block_file *block, struct named *named)
 {
-    for (int b = 0, i = 0; b < count; b++)
-        for (int p = 0; p < m->layout.count; p++, i++) {
+    struct tensor_source source = plain(p);
+    *named = (struct named){.parameter = p, .block = block->block};
+    source.fill = file_fill;
+    if (piece) {
+        named->offset = piece->offset;
+        source =
+            (struct tensor_source){.rank = piece->rank, .fill = fill_packed, .dtype = piece->dtype};
+        memcpy(source.shape, piece->shape, sizeof piece->shape);
+    }
+    snprintf(named->name, NAME, "%s%s%s", block->prefix, p->name, piece ? piece->suffix : "");
+    source.name = named->name;
+    source.user = named;
+    return source;
+}
+
+/* Describes all tensors, and returns their number. */
+static int describe(const rapt_model *m, const struct block_file *blocks, int count, bool packed,
+                    struct named *named, struct tensor_source *sources)
+{
+    int i = 0;
+    for (int b = 0; b < count; b++)
+        for (int p = 0; p < m->layout.count; p++) {
             const struct parameter *parameter = &m->layout.parameters[p];
-            named[i].parameter = parameter;
-            named[i].block = blocks[b].block;
-            snprintf(named[i].name, NAME, "%s%s", blocks[b].prefix, parameter->name);
-            sources[i] = packed ? rapt__packed_source(parameter) : plain(parameter);
-            sources[i].name = named[i].name;
-            sources[i].fill = packed ? fill_packed : file_fill;
-            sources[i].user = named;
-            sources[i].index = (size_t)i;
+            struct packed_piece pieces[PACKED_PIECES];
+            int tensors = packed ? rapt__packed_pieces(parameter, pieces) : 1;
+            for (int n = 0; n < tensors; n++, i++)
+                sources[i] =
+                    source_of(parameter, packed ? &pieces[n] : NULL, &blocks[b], &named[i]);
         }
+    return i;
 }
 
 static rapt_status file_no_memory(const struct block_output *to, rapt_message *why)
@@ -62,14 +82,14 @@ static rapt_status file_save(const rapt_model *m, const struct block_file *block
                              int metadata_count, rapt_message *why)
 {
     const rapt_allocator *a = &m->allocator;
-    int tensors = count * m->layout.count;
-    size_t named_size = (size_t)tensors * sizeof(struct named);
-    size_t source_size = (size_t)tensors * sizeof(struct tensor_source);
+    size_t max = (size_t)count * (size_t)m->layout.count * PACKED_PIECES;
+    size_t named_size = max * sizeof(struct named);
+    size_t source_size = max * sizeof(struct tensor_source);
     struct named *named = rapt__alloc(a, named_size);
     struct tensor_source *sources = rapt__alloc(a, source_size);
     rapt_status status;
     if (named && sources) {
-        describe(m, blocks, count, to->packed, named, sources);
+        int tensors = describe(m, blocks, count, to->packed, named, sources);
         status = to->writer ? rapt__tensors_write_to(to->writer, sources, tensors, metadata,
                                                      metadata_count, a, why)
                             : rapt__tensors_write(to->path, sources, tensors, metadata,
@@ -89,12 +109,16 @@ rapt_status rapt__blocks_save(const rapt_model *m, const struct block_file *bloc
     rapt_status status = rapt__metadata_check(metadata, metadata_count, why);
     if (status) return status;
     int own = 1;
-    size_t max = (size_t)metadata_count + (size_t)m->metadata_count + 3;
+    char layout[PACKED_LAYOUT];
+    size_t max = (size_t)metadata_count + (size_t)m->notes.count + 3;
     struct tensor_metadata *all = rapt__alloc(&m->allocator, max * sizeof *all);
     if (!all) return file_no_memory(to, why);
     all[0] = (struct tensor_metadata){CONFIG_KEY, m->config_text};
     if (trainer) all[own++] = (struct tensor_metadata){TRAINER_KEY, trainer};
-    if (to->packed) all[own++] = (struct tensor_metadata){LAYOUT_KEY, rapt__packed_layout(m)};
+    if (to->packed) {
+        rapt__packed_layout_write(m, layout);
+        all[own++] = (struct tensor_metadata){LAYOUT_KEY, layout};
+    }
     own += rapt__metadata_merge(m, metadata, metadata_count, all + own);
     status = file_save(m, blocks, count, to, all, own, why);
     rapt__free(&m->allocator, all, max * sizeof *all);
@@ -118,10 +142,10 @@ rapt_status rapt_model_save_with(const rapt_model *model, const char *path,
     if (options) status = rapt__struct_read(&own, sizeof own, options, "rapt_save_options", why);
     if (!status && own.reserved)
         status = rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved is %d, not 0", own.reserved);
-    if (!status && own.packed) status = rapt__model_needs_floats(model, "saved packed", why);
     if (status) return status;
     const struct block_file block = {.prefix = "", .block = model->block};
-    const struct block_output to = {.path = path, .packed = own.packed};
+    const bool floats = model->layout.matrices == IN_PANELS;
+    const struct block_output to = {.path = path, .packed = own.packed || !floats};
     return rapt__blocks_save(model, &block, 1, &to, metadata, count, NULL, why);
 }
 
@@ -131,7 +155,8 @@ rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *write
     if (!model || !writer)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "writer" : "model");
     const struct block_file block = {.prefix = "", .block = model->block};
-    const struct block_output to = {.writer = writer};
+    const struct block_output to = {.writer = writer,
+                                    .packed = model->layout.matrices != IN_PANELS};
     return rapt__blocks_save(model, &block, 1, &to, metadata, count, NULL, why);
 }
 
@@ -217,19 +242,52 @@ rapt_status rapt__blocks_match(const rapt_model *m, const struct block_file *blo
     return RAPT_OK;
 }
 
-static rapt_status load_parameter(const struct parameter *p, const struct block_file *to,
-                                  struct tensor_file *file, rapt_message *why)
+/* What loading needs besides the block: a matrix that is not in floats is read by rows. */
+struct loading {
+    const rapt_model *model;
+    const struct block_file *to;
+    struct tensor_file *file;
+    float *rows, *factors, *scratch; /* [LANES][columns], [rows], and for rapt__parameter_set_rows;
+                                        NULL if all parameters are floats */
+    rapt_message *why;
+};
+
+static rapt_status load_chunk(const struct loading *l, const struct tensor_entry *e,
+                              const char *name, size_t first, size_t count, float *data)
+{
+    rapt_status status = rapt__tensors_read(l->file, e, first, count, data, l->why);
+    return status ? status : check_values(name, data, first, count, l->to->range, l->why);
+}
+
+static rapt_status load_rows(const struct loading *l, int index, const struct tensor_entry *e,
+                             const char *name)
+{
+    const struct parameter *p = &l->model->layout.parameters[index];
+    rapt_status status = rapt_model_scales(l->model, index, l->factors, NULL, l->why);
+    for (int row = 0, count; !status && row < p->rows; row += count) {
+        size_t columns = (size_t)p->columns;
+        count = rapt__min(p->rows - row, LANES);
+        status = load_chunk(l, e, name, (size_t)row * columns, (size_t)count * columns, l->rows);
+        if (!status)
+            rapt__parameter_set_rows(p, l->to->block, row, count, l->rows, l->factors + row,
+                                     l->scratch);
+    }
+    return status;
+}
+
+static rapt_status load_parameter(const struct loading *l, int index)
 {
     char name[NAME];
     float chunk[4096];
-    const struct tensor_entry *e = find_tensor(file, to, p, name);
+    const struct parameter *p = &l->model->layout.parameters[index];
+    const struct tensor_entry *e = find_tensor(l->file, l->to, p, name);
     size_t max = sizeof chunk / sizeof *chunk;
+    if (p->kind == IN_BYTES) return load_rows(l, index, e, name);
     for (size_t first = 0; first < e->count; first += max) {
         size_t count = e->count - first < max ? e->count - first : max;
-        rapt_status status = rapt__tensors_read(file, e, first, count, chunk, why);
-        if (!status) status = check_values(name, chunk, first, count, to->range, why);
+        rapt_status status = load_chunk(l, e, name, first, count, chunk);
         if (status) return status;
-        rapt__parameter_set(p, to->block, first, count, chunk);
+        rapt__parameter_set(p, l->to->block, first, count, chunk);
     }
     return RAPT_OK;
 }
@@ -237,10 +295,18 @@ static rapt_status load_parameter(const struct parameter *p, const struct block_
 rapt_status rapt__blocks_load(const rapt_model *m, const struct block_file *blocks, int count,
                               struct tensor_file *file, rapt_message *why)
 {
-    for (int b = 0; b < count; b++)
-        for (int p = 0; p < m->layout.count; p++) {
-            rapt_status status = load_parameter(&m->layout.parameters[p], &blocks[b], file, why);
-            if (status) return status;
-        }
-    return RAPT_OK;
+    const struct row_sizes sizes = rapt__row_sizes(&m->layout);
+    const size_t bytes = (LANES * sizes.columns + sizes.rows + sizes.scratch) * sizeof(float);
+    float *memory = sizes.scratch ? rapt__alloc(&m->allocator, bytes) : NULL;
+    struct loading l = {.model = m, .file = file, .rows = memory, .why = why};
+    rapt_status status = RAPT_OK;
+    if (memory) l.factors = memory + LANES * sizes.columns, l.scratch = l.factors + sizes.rows;
+    if (sizes.scratch && !memory)
+        status = rapt__fail(why, RAPT_NO_MEMORY, "no memory to convert a model");
+    for (int b = 0; b < count; b++) {
+        l.to = &blocks[b];
+        for (int p = 0; !status && p < m->layout.count; p++) status = load_parameter(&l, p);
+    }
+    if (memory) rapt__free(&m->allocator, memory, bytes);
+    return status;
 }

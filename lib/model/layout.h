@@ -6,13 +6,15 @@
 #include "attention/attention.h"
 #include <rapt/transformer.h>
 
-/* ---- parameters.c: the location of each parameter in a block of floats ----
-   Offsets are in floats, so the same layout serves weights, gradients and moments. Offset 0 means
-   that the model does not have the array. */
+/* IN_BYTES: panels of bytes, then the scale of each row (kernel/int8.h). */
+enum layout_kind { IN_PANELS, IN_ROWS, IN_BYTES };
+
+/* ---- parameters.c: the location of each parameter in a block of floats ---- Offsets are in
+   floats, so the same layout serves weights, gradients and moments. Offset 0 means that the model
+   does not have the array. */
 struct linear_offsets {
     size_t weight, bias; /* [out][in] in panels, and [out] */
     int in, out;
-    bool bytes; /* weight is in panels of bytes, followed by their scales [out] */
 };
 struct norm_offsets {
     size_t gain, bias; /* [D] each; RMSNorm has no bias */
@@ -59,12 +61,10 @@ struct layout {
     struct linear_offsets output; /* projection to logits; weight may be one of the tables */
     struct parameter *parameters;
     int count;
-    size_t floats; /* size of the whole block */
-    bool bytes;    /* matrices are IN_BYTES instead of IN_PANELS */
+    size_t floats;             /* size of the whole block */
+    enum layout_kind matrices; /* of the parameters that parameters.def has IN_PANELS */
 };
 
-/* IN_BYTES: panels of bytes, then the scale of each row (kernel/int8.h). */
-enum layout_kind { IN_PANELS, IN_ROWS, IN_BYTES };
 enum initial {
     INITIAL_ZERO,
     INITIAL_ONE,
@@ -93,8 +93,8 @@ struct layer_parts {
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
 
 /* Lays out the parameters of a model in an arena, which first counts and then hands out memory
-   (lib/base/base.h). `bytes` is as in struct layout. */
-void rapt__layout_make(struct layout *layout, const rapt_config *config, bool bytes,
+   (lib/base/base.h). matrices: as in struct layout. */
+void rapt__layout_make(struct layout *layout, const rapt_config *config, enum layout_kind matrices,
                        struct arena *arena);
 /* Does the same for a single layer, without embedding, last norm or output. */
 void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
@@ -102,6 +102,8 @@ void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, b
 size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
 /* Returns the number of floats in the block, padded to whole vectors. */
 size_t rapt__parameter_floats(const struct parameter *p);
+/* Returns the matrix that a parameter is in a block; it has no bias. */
+struct linear rapt__parameter_matrix(const struct parameter *p, const float *block);
 /* Copy elements [first, first + count) of a parameter, counted as in a plain matrix
    [rows][columns], from a block to data, or from data to a block. A parameter IN_BYTES can only be
    read; its elements are converted to floats. */
@@ -109,6 +111,15 @@ void rapt__parameter_get(const struct parameter *p, const float *block, size_t f
                          float *data);
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
                          const float *data);
+/* Sets whole rows [first, first + count) of a parameter from data [count][columns]. factors [count]
+   or NULL: see rapt__int8_pack. */
+void rapt__parameter_set_rows(const struct parameter *p, float *block, int first, int count,
+                              const float *data, const float *factors, float *scratch);
+struct row_sizes {        /* the greatest among the parameters of a layout */
+    size_t rows, columns; /* of a parameter */
+    size_t scratch;       /* floats of `scratch`; 0 if all parameters are floats */
+};
+struct row_sizes rapt__row_sizes(const struct layout *layout);
 int rapt__ffn_rows(const rapt_config *c); /* rows of the first matrix of feed-forward layers */
 void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *block);
 

@@ -3,11 +3,24 @@
    could fill. */
 #include "model/model.h"
 
+#include <rapt/precision.h>
+
+#include <stdio.h>
 #include <string.h>
+
+/* Returns true for the scales of a matrix of bytes. */
+static bool is_scale(const rapt_model *m, const char *name)
+{
+    char matrix[sizeof m->layout.parameters->name];
+    size_t size = strlen(name), end = strlen(".scale");
+    if (m->layout.matrices != IN_BYTES || size <= end || size - end >= sizeof matrix) return false;
+    snprintf(matrix, sizeof matrix, "%.*s", (int)(size - end), name);
+    return strcmp(name + size - end, ".scale") == 0 && rapt_model_find(m, matrix) >= 0;
+}
 
 static bool known(const rapt_model *m, const char *name)
 {
-    return strncmp(name, "adam.", 5) == 0 || rapt_model_find(m, name) >= 0;
+    return strncmp(name, "adam.", 5) == 0 || rapt_model_find(m, name) >= 0 || is_scale(m, name);
 }
 
 /* Number of floats of sinusoids that a file of any size may ask for. */
@@ -19,7 +32,7 @@ rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_f
     struct layout layout;
     struct arena counting = {0};
     size_t held = 0, positions = (size_t)config->positions * (size_t)config->width;
-    rapt__layout_make(&layout, config, false, &counting);
+    rapt__layout_make(&layout, config, IN_PANELS, &counting);
     for (int i = 0; i < rapt__tensors_count(file); i++)
         held += (rapt__tensors_entry(file, i)->count + LANES) * LANES;
     bool few = one_each && layout.count > rapt__tensors_count(file);
@@ -55,16 +68,19 @@ static rapt_status load_plain(rapt_model *model, struct tensor_file *file,
     return status ? status : rapt__blocks_load(model, &block, 1, file, why);
 }
 
-/* Loads the parameters and metadata of a model that has no block yet. */
+/* Loads the parameters and metadata of a model that has no block yet. layout: NULL if the file is
+   not packed. A packed file is opened as it is and then converted, if another precision is
+   wanted. */
 static rapt_status load_rest(rapt_model *model, struct tensor_file *file,
-                             const rapt_load_options *options, rapt_message *why)
+                             const struct packed_layout *layout, const rapt_load_options *options,
+                             rapt_message *why)
 {
-    const char *layout = rapt__tensors_metadata(file, LAYOUT_KEY);
     rapt_status status = no_other_tensors(model, file, why);
-    if (!status)
-        status = layout ? rapt__packed_load(model, file, layout, options, why)
-                        : load_plain(model, file, options, why);
-    return status ? status : rapt__metadata_copy(model, file);
+    if (!status) status = rapt__metadata_copy(model, file);
+    if (status) return status;
+    if (!layout) return load_plain(model, file, options, why);
+    status = rapt__packed_load(model, file, layout, options, why);
+    return status ? status : rapt_model_set_precision(model, options->precision, 1, why);
 }
 
 /* Loads a model from an open file. What is allocated before names and shapes are known to agree
@@ -74,16 +90,22 @@ static rapt_status load_open(rapt_model **model, struct tensor_file *file,
                              const rapt_allocator *allocator, rapt_message *why)
 {
     rapt_config config;
+    struct packed_layout layout = {IN_PANELS, false};
+    enum layout_kind matrices = rapt__matrices_of(options->precision, IN_PANELS);
+    const char *packed = rapt__tensors_metadata(file, LAYOUT_KEY);
     const char *text = rapt__tensors_metadata(file, CONFIG_KEY);
     if (!text)
         return rapt__fail(why, RAPT_BAD_FILE,
                           "not a rapt model: the metadata does not contain " CONFIG_KEY "");
     rapt_status status = rapt__config_read(&config, text, strlen(text), why);
     if (!status) status = rapt__config_backed(&config, file, true, why);
-    if (!status) status = rapt__model_make_bare(model, &config, reading, why);
+    if (!status && packed) status = rapt__packed_layout_read(&layout, packed, why);
+    if (packed) matrices = layout.matrices;
+    if (!status) status = rapt__model_make_bare(model, &config, matrices, reading, why);
     if (status) return status;
     (*model)->allocator = rapt__allocator(allocator);
-    status = load_rest(*model, file, options, why);
+    status = rapt__check_depths(&(*model)->layout, matrices, why);
+    if (!status) status = load_rest(*model, file, packed ? &layout : NULL, options, why);
     if (!status) return RAPT_OK;
     rapt_model_free(*model);
     *model = NULL;
@@ -116,6 +138,7 @@ static rapt_status model_load(rapt_model **model, const struct model_source *fro
     const char *name = from->path ? from->path : "the model";
     rapt_status status = RAPT_OK;
     if (options) status = rapt__struct_read(&own, sizeof own, options, "rapt_load_options", why);
+    if (!status) status = rapt__precision_check(own.precision, why);
     struct budget budget;
     const rapt_allocator reading = rapt__budget_begin(&budget, allocator);
     if (!status) status = open_source(&file, from, &reading, why);

@@ -25,15 +25,15 @@ rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file)
         count++, size += sizeof(rapt_metadata) + strlen(n->key) + strlen(n->value) + 2;
     }
     if (count == 0) return RAPT_OK;
-    m->metadata = rapt__alloc(&m->allocator, size);
-    if (!m->metadata) return RAPT_NO_MEMORY;
-    m->metadata_size = size;
-    char *at = (char *)(m->metadata + count);
+    m->notes.pairs = rapt__alloc(&m->allocator, size);
+    if (!m->notes.pairs) return RAPT_NO_MEMORY;
+    m->notes.size = size;
+    char *at = (char *)(m->notes.pairs + count);
     for (int i = 0; i < all; i++) {
         const struct tensor_metadata *n = rapt__tensors_metadata_at(file, i);
         if (is_own(n->key)) continue;
         size_t key_size = strlen(n->key) + 1, value_size = strlen(n->value) + 1;
-        m->metadata[m->metadata_count++] = (rapt_metadata){at, at + key_size};
+        m->notes.pairs[m->notes.count++] = (rapt_metadata){at, at + key_size};
         memcpy(at, n->key, key_size);
         memcpy(at + key_size, n->value, value_size);
         at += key_size + value_size;
@@ -48,13 +48,13 @@ rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int
         if (metadata[i].value) size += strlen(metadata[i].key) + strlen(metadata[i].value) + 2;
     rapt_metadata *all = rapt__alloc(&m->allocator, size);
     if (!all) return RAPT_NO_MEMORY;
-    rapt__free(&m->allocator, m->metadata, m->metadata_size);
-    m->metadata = all, m->metadata_size = size, m->metadata_count = 0;
+    rapt__free(&m->allocator, m->notes.pairs, m->notes.size);
+    m->notes.pairs = all, m->notes.size = size, m->notes.count = 0;
     char *at = (char *)(all + count);
     for (int i = 0; i < count; i++) {
         if (!metadata[i].value) continue;
         size_t key_size = strlen(metadata[i].key) + 1, value_size = strlen(metadata[i].value) + 1;
-        all[m->metadata_count++] = (rapt_metadata){at, at + key_size};
+        all[m->notes.count++] = (rapt_metadata){at, at + key_size};
         memcpy(at, metadata[i].key, key_size);
         memcpy(at + key_size, metadata[i].value, value_size);
         at += key_size + value_size;
@@ -95,9 +95,9 @@ int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int
     for (int i = 0; i < count; i++)
         if (metadata[i].value)
             all[n++] = (struct tensor_metadata){metadata[i].key, metadata[i].value};
-    for (int i = 0; i < m->metadata_count; i++)
-        if (!given(metadata, count, m->metadata[i].key))
-            all[n++] = (struct tensor_metadata){m->metadata[i].key, m->metadata[i].value};
+    for (int i = 0; i < m->notes.count; i++)
+        if (!given(metadata, count, m->notes.pairs[i].key))
+            all[n++] = (struct tensor_metadata){m->notes.pairs[i].key, m->notes.pairs[i].value};
     return n;
 }
 
@@ -105,18 +105,18 @@ const char *rapt_model_metadata(const rapt_model *model, const char *key)
 {
     if (!model || !key) return NULL;
     if (strcmp(key, CONFIG_KEY) == 0) return model->config_text;
-    for (int i = 0; i < model->metadata_count; i++)
-        if (strcmp(model->metadata[i].key, key) == 0) return model->metadata[i].value;
+    for (int i = 0; i < model->notes.count; i++)
+        if (strcmp(model->notes.pairs[i].key, key) == 0) return model->notes.pairs[i].value;
     return NULL;
 }
 
 int rapt_model_metadata_count(const rapt_model *model)
 {
-    return model ? model->metadata_count : 0;
+    return model ? model->notes.count : 0;
 }
 
 rapt_metadata rapt_model_metadata_at(const rapt_model *model, int index)
 {
-    if (!model || index < 0 || index >= model->metadata_count) return (rapt_metadata){NULL, NULL};
-    return model->metadata[index];
+    if (!model || index < 0 || index >= model->notes.count) return (rapt_metadata){NULL, NULL};
+    return model->notes.pairs[index];
 }

@@ -1,18 +1,18 @@
 /* model.c - creates models and gives access to their parameters by name. The layout and everything
-   else derived from the configuration are in one arena; the block of parameters is in another arena
-   or in a mapped file. */
-#include "model/bytes.h"
+   else derived from the configuration are in one arena, the block of parameters is in another or in
+   a mapped file. */
+#include "model/model.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* Lays out a model. While the arena has no memory yet, this only counts. */
-static void lay_out(rapt_model *m, bool bytes, struct arena *arena)
+/* Lays out a model; only counts while the arena has no memory yet. */
+static void lay_out(rapt_model *m, enum layout_kind matrices, struct arena *arena)
 {
     const rapt_config *c = &m->config;
     bool sinusoids = c->position <= RAPT_POSITION_CONCATENATED_N1;
-    rapt__layout_make(&m->layout, c, bytes, arena);
+    rapt__layout_make(&m->layout, c, matrices, arena);
     m->config_text = rapt__arena_take(arena, CONFIG_TEXT, 1);
     m->sinusoids =
         sinusoids ? rapt__arena_floats(arena, (size_t)c->positions, (size_t)c->width) : NULL;
@@ -20,8 +20,9 @@ static void lay_out(rapt_model *m, bool bytes, struct arena *arena)
     m->slopes = slopes ? rapt__arena_floats(arena, (size_t)c->heads, 1) : NULL;
 }
 
-static rapt_status make_bare(rapt_model **model, const rapt_config *config, bool bytes,
-                             const rapt_allocator *allocator, rapt_message *why)
+rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
+                                  enum layout_kind matrices, const rapt_allocator *allocator,
+                                  rapt_message *why)
 {
     rapt_status status = rapt__config_check(config, why);
     if (status) return status;
@@ -29,14 +30,14 @@ static rapt_status make_bare(rapt_model **model, const rapt_config *config, bool
     if (!m) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a model");
     *m = (rapt_model){
         .allocator = rapt__allocator(allocator), .config = *config, .bound = (double)INFINITY};
-    lay_out(m, bytes, &m->arena);
+    lay_out(m, matrices, &m->arena);
     size_t size = m->arena.used;
     status = rapt__arena_reserve(&m->arena, allocator);
     if (status) {
         rapt__free(allocator, m, sizeof *m);
         return rapt__fail(why, status, "no memory for a model of %zu bytes", size);
     }
-    lay_out(m, bytes, &m->arena);
+    lay_out(m, matrices, &m->arena);
     status = rapt__config_write(&m->config, m->config_text, CONFIG_TEXT);
     assert(!status);
     if (m->sinusoids) rapt__positions_fill(config, m->sinusoids);
@@ -44,12 +45,6 @@ static rapt_status make_bare(rapt_model **model, const rapt_config *config, bool
         m->slopes[h] = (float)rapt__slope(config->heads, h);
     *model = m;
     return RAPT_OK;
-}
-
-rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
-                                  const rapt_allocator *allocator, rapt_message *why)
-{
-    return make_bare(model, config, false, allocator, why);
 }
 
 static void lay_out_block(rapt_model *m, struct arena *arena)
@@ -84,11 +79,12 @@ rapt_status rapt__model_own_block(rapt_model *m, rapt_message *why)
     return RAPT_OK;
 }
 
-static rapt_status make_whole(rapt_model **model, const rapt_config *config, bool bytes,
-                              const rapt_allocator *allocator, rapt_message *why)
+rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
+                             enum layout_kind matrices, const rapt_allocator *allocator,
+                             rapt_message *why)
 {
     rapt_model *made = NULL;
-    rapt_status status = make_bare(&made, config, bytes, allocator, why);
+    rapt_status status = rapt__model_make_bare(&made, config, matrices, allocator, why);
     if (!made) return status;
     status = rapt__model_take_block(made, why);
     if (status)
@@ -98,18 +94,6 @@ static rapt_status make_whole(rapt_model **model, const rapt_config *config, boo
     return status;
 }
 
-rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
-                             const rapt_allocator *allocator, rapt_message *why)
-{
-    return make_whole(model, config, false, allocator, why);
-}
-
-rapt_status rapt__model_make_bytes(rapt_model **model, const rapt_config *config,
-                                   const rapt_allocator *allocator, rapt_message *why)
-{
-    return make_whole(model, config, true, allocator, why);
-}
-
 rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uint64_t seed,
                               const rapt_allocator *allocator, rapt_message *why)
 {
@@ -117,7 +101,7 @@ rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uin
     rapt_model *made = NULL;
     if (!model) return rapt__fail(why, RAPT_BAD_ARGUMENT, "rapt_model_create: model is NULL");
     rapt_status status = rapt__struct_read(&own, sizeof own, config, "rapt_config", why);
-    if (!status) status = rapt__model_make(&made, &own, allocator, why);
+    if (!status) status = rapt__model_make(&made, &own, IN_PANELS, allocator, why);
     if (!made) return status;
     rapt__parameters_init(&made->layout, seed, made->block);
     *model = made;
@@ -129,7 +113,7 @@ void rapt_model_free(rapt_model *model)
     if (!model) return;
     rapt_allocator allocator = model->allocator;
     rapt__scales_free(model);
-    rapt__free(&allocator, model->metadata, model->metadata_size);
+    rapt__free(&allocator, model->notes.pairs, model->notes.size);
     rapt__disk_unmap(&model->map);
     rapt__arena_free(&model->weights, &allocator);
     rapt__arena_free(&model->arena, &allocator);
@@ -152,7 +136,7 @@ size_t rapt_model_parameters(const rapt_model *model)
 size_t rapt_model_bytes(const rapt_model *model)
 {
     return model ? sizeof *model + model->arena.size + model->weights.size + model->map.size +
-                       model->metadata_size
+                       model->notes.size
                  : 0;
 }
 

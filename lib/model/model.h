@@ -54,6 +54,14 @@ rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size
                               rapt_message *why);
 
 /* ---- model.c ---- */
+struct model_notes {      /* the metadata of a model's file */
+    rapt_metadata *pairs; /* [count], followed by their strings; `size` bytes in all */
+    int count;
+    size_t size;
+    size_t *scale_lines; /* [scale_count] offsets of the lines of SCALES_KEY, sorted by name */
+    size_t scale_count;
+    int bad_scale_line; /* number of the first damaged line, from 1; 0 if there is none */
+};
 struct rapt_model {
     rapt_allocator allocator;
     rapt_config config;
@@ -61,31 +69,37 @@ struct rapt_model {
     struct arena weights; /* holds the block, unless it is in `map` */
     struct disk_view map; /* a mapped file whose block must not be written */
     struct layout layout;
-    float *block;            /* [layout.floats] */
-    float *sinusoids;        /* [positions][D]; NULL if positions are learned or absent */
-    float *slopes;           /* ALiBi slopes [H]; NULL if they are learned or absent */
-    char *config_text;       /* the configuration as JSON */
-    rapt_metadata *metadata; /* [metadata_count] entries from its file, followed by their strings */
-    int metadata_count;
-    size_t metadata_size; /* size of metadata in bytes */
-    size_t *scale_lines;  /* [scale_count] offsets of the lines of SCALES_KEY, sorted by name */
-    size_t scale_count;
-    int bad_scale_line; /* number of the first damaged line, from 1; 0 if there is none */
-    double bound;       /* upper bound on the magnitudes of all parameters; infinite if unknown */
+    float *block;      /* [layout.floats] */
+    float *sinusoids;  /* [positions][D]; NULL if positions are learned or absent */
+    float *slopes;     /* ALiBi slopes [H]; NULL if they are learned or absent */
+    char *config_text; /* the configuration as JSON */
+    struct model_notes notes;
+    double bound; /* upper bound on the magnitudes of all parameters; infinite if unknown */
 };
-/* Makes a model whose parameters are all 0. */
+/* Makes a model whose parameters are all 0. matrices: as in struct layout. */
 rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
-                             const rapt_allocator *allocator, rapt_message *why);
+                             enum layout_kind matrices, const rapt_allocator *allocator,
+                             rapt_message *why);
 /* Do the same in two steps: first a model whose block is NULL, then its block. */
 rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
-                                  const rapt_allocator *allocator, rapt_message *why);
+                                  enum layout_kind matrices, const rapt_allocator *allocator,
+                                  rapt_message *why);
 rapt_status rapt__model_take_block(rapt_model *model, rapt_message *why);
-/* Returns RAPT_BAD_ARGUMENT if the matrices of a model are bytes. The message says that such a
-   model cannot be `what`, for example "trained". */
-rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, rapt_message *why);
 /* Copies a mapped block, so that its parameters can be written. If it returns RAPT_NO_MEMORY,
    nothing has changed. */
 rapt_status rapt__model_own_block(rapt_model *model, rapt_message *why);
+
+/* ---- precision.c ---- */
+/* Returns the form of matrices in a precision; `stored` is that of RAPT_PRECISION_STORED. */
+enum layout_kind rapt__matrices_of(rapt_precision precision, enum layout_kind stored);
+/* Returns RAPT_BAD_ARGUMENT if a value is not in the list. */
+rapt_status rapt__precision_check(rapt_precision precision, rapt_message *why);
+/* Returns RAPT_BAD_ARGUMENT if a matrix has too many columns for this form. */
+rapt_status rapt__check_depths(const struct layout *layout, enum layout_kind matrices,
+                               rapt_message *why);
+/* Returns RAPT_BAD_ARGUMENT if the matrices of a model are not floats. `what` says for the message
+   what it cannot be: "trained". */
+rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, rapt_message *why);
 
 /* ---- attention_config.c: the attention of a sublayer, derived from a configuration ---- */
 /* Selects an attention and its parameters. If `learning` is false, nothing is drawn at random. If
@@ -125,8 +139,8 @@ rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int
 /* Returns RAPT_BAD_ARGUMENT if a caller may not pass these entries: if a key is NULL, given twice
    or reserved for the library. */
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
-/* Writes to all [count + m->metadata_count] the given entries whose value is not NULL, followed by
-   the model's entries with other keys. Returns the number of entries written. */
+/* Merges the given metadata with those of the model that have other keys into all [count +
+   m->notes.count], leaving out those whose value is NULL, and returns their number. */
 int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,
                          struct tensor_metadata *all);
 
@@ -153,15 +167,33 @@ rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *
                               struct tensor_file *file, rapt_message *why);
 
 /* ---- packed.c: files that hold the block exactly as in memory ---- */
-/* Returns the tensor of a parameter: panels [panels][columns][LANES], or rows stored end to end and
-   padded to whole vectors. */
-struct tensor_source rapt__packed_source(const struct parameter *p);
-/* Returns the value of LAYOUT_KEY for a model. */
-const char *rapt__packed_layout(const rapt_model *m);
-/* Gives a block to a model that has none, mapping the file if that is possible and wanted. `layout`
-   is the value of LAYOUT_KEY in the file. */
-rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file, const char *layout,
-                              const rapt_load_options *options, rapt_message *why);
+/* A tensor that holds a parameter or a part of it. */
+struct packed_piece {
+    const char *suffix; /* of its name, after that of the parameter */
+    const char *dtype;
+    int rank;
+    size_t shape[4];
+    size_t offset, floats; /* its place in the block, and its size in floats of 4 bytes */
+};
+/* Lists the tensors of a parameter, in the order of the block, and returns their number. */
+enum { PACKED_PIECES = 2 };
+int rapt__packed_pieces(const struct parameter *p, struct packed_piece pieces[PACKED_PIECES]);
+/* Reads the value of LAYOUT_KEY: the form of the matrices, and whether the writer has checked every
+   value. Returns RAPT_BAD_FILE if it is unknown. */
+struct packed_layout {
+    enum layout_kind matrices;
+    bool finite;
+};
+rapt_status rapt__packed_layout_read(struct packed_layout *layout, const char *text,
+                                     rapt_message *why);
+/* Writes the value of LAYOUT_KEY for a model. */
+enum { PACKED_LAYOUT = 32 };
+void rapt__packed_layout_write(const rapt_model *m, char text[PACKED_LAYOUT]);
+/* Gives a block to a model of this layout that has none, mapping the file if that is possible and
+   wanted. */
+rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file,
+                              const struct packed_layout *layout, const rapt_load_options *options,
+                              rapt_message *why);
 /* Returns the number of values before the first that is not finite. */
 size_t rapt__finite_count(const float *x, size_t count);
 
@@ -381,8 +413,10 @@ static inline int rapt__batch_max(const rapt_config *config)
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
                                rapt_message *why);
 
+/* ---- parameters.c ---- */
 /* Returns a matrix and its bias in a block. */
-struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block);
+struct linear rapt__linear_at(const struct layout *layout, const struct linear_offsets *offset,
+                              const float *block);
 
 /* ---- scales.c ---- */
 /* Indexes the lines of the metadata entry SCALES_KEY. Must be called whenever the metadata is

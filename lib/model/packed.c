@@ -1,27 +1,69 @@
 /* packed.c - model files that hold the block of parameters exactly as in memory, so that they can
    be mapped instead of read. Their metadata identifies them:
 
-       "rapt.layout" = "panels 16", or "panels 16, finite" if the writer has checked every value
+       "rapt.layout" = "panels 16" or "int8 panels 16"; with ", finite" at the end if the writer has
+                       checked every value
 
-   A tensor of kind IN_PANELS is [panels][columns][16], where element [p][c][i] is row 16 p + i,
-   column c of the matrix. Other tensors are the matrix row by row. Each is padded with zeros to
-   whole vectors of 16. If the tensors are in the order of the layout and start at a multiple of 64
-   bytes, they form the block and can be mapped. A file of another program may order them
-   differently; it is then read instead. Names, shapes and offsets are always checked. If a mapped
-   file says that its values are finite, this is not checked, since checking would read the whole
-   file. */
+   A matrix of floats is a tensor [panels][columns][16], where element [p][c][i] is row 16 p + i,
+   column c. A matrix of bytes is a tensor of type I8 [panels][groups][16][4], where element
+   [p][g][i][k] is row 16 p + i, column 4 g + k, from -127 to 127; the scales of its rows are a
+   tensor of its own, with ".scale" after its name. Other tensors are the matrix row by row. Each is
+   padded with zeros to whole vectors of 16. If the tensors are in the order of the layout and start
+   at a multiple of 64 bytes, they form the block and can be mapped. A file of another program,
+   which may order them differently, is read. Names, shapes and offsets are always checked. If a
+   mapped file says that its values are finite, this is not checked, since checking would read the
+   whole file. */
+#include "kernel/int8.h"
 #include "model/model.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static const char *const layouts[] = {"panels 16", "panels 16, finite"};
-_Static_assert(LANES == 16, "the names of the layouts say 16");
+static const struct {
+    enum layout_kind matrices;
+    const char *name;
+} packed_layouts[] = {{IN_PANELS, "panels 16"}, {IN_BYTES, "int8 panels 16"}};
+enum { LAYOUTS = sizeof packed_layouts / sizeof *packed_layouts };
+_Static_assert(LANES == 16 && INT8_GROUP == 4, "the names and shapes of the layouts");
+static const char checked[] = ", finite"; /* after the name */
 
-struct tensor_source rapt__packed_source(const struct parameter *p)
+rapt_status rapt__packed_layout_read(struct packed_layout *layout, const char *text,
+                                     rapt_message *why)
+{
+    for (int i = 0; i < LAYOUTS; i++) {
+        size_t size = strlen(packed_layouts[i].name);
+        if (strncmp(text, packed_layouts[i].name, size) != 0) continue;
+        *layout =
+            (struct packed_layout){packed_layouts[i].matrices, strcmp(text + size, checked) == 0};
+        if (layout->finite || !text[size]) return RAPT_OK;
+    }
+    return rapt__fail(why, RAPT_BAD_FILE,
+                      LAYOUT_KEY " is \"%.40s\", which this library does not know", text);
+}
+
+int rapt__packed_pieces(const struct parameter *p, struct packed_piece pieces[PACKED_PIECES])
 {
     size_t floats = rapt__parameter_floats(p), columns = (size_t)p->columns;
-    if (p->kind == IN_ROWS) return (struct tensor_source){.rank = 1, .shape = {floats}};
-    return (struct tensor_source){.rank = 3, .shape = {floats / LANES / columns, columns, LANES}};
+    size_t panels = rapt__ceil_div_size((size_t)p->rows, LANES);
+    struct packed_piece whole = {
+        .suffix = "", .dtype = "F32", .rank = 1, .offset = p->offset, .floats = floats};
+    whole.shape[0] = floats;
+    pieces[0] = whole;
+    if (p->kind == IN_ROWS) return 1;
+    if (p->kind == IN_PANELS) {
+        pieces[0].rank = 3;
+        pieces[0].shape[0] = panels, pieces[0].shape[1] = columns, pieces[0].shape[2] = LANES;
+        return 1;
+    }
+    pieces[0].dtype = "I8", pieces[0].rank = 4;
+    pieces[0].floats = rapt__int8_weight_bytes(p->rows, p->columns) / sizeof(float);
+    pieces[0].shape[0] = panels, pieces[0].shape[2] = LANES, pieces[0].shape[3] = INT8_GROUP;
+    pieces[0].shape[1] = rapt__ceil_div_size(columns, INT8_GROUP);
+    whole.suffix = ".scale";
+    whole.offset += pieces[0].floats;
+    whole.shape[0] = whole.floats -= pieces[0].floats;
+    pieces[1] = whole;
+    return 2;
 }
 
 /* ---- values ---- */
@@ -52,37 +94,63 @@ size_t rapt__finite_count(const float *x, size_t count)
     return count;
 }
 
-const char *rapt__packed_layout(const rapt_model *m)
+/* Checks the scales of a matrix of bytes, whose padding is 0, and that no byte is -128, which some
+   forms of the products cannot multiply. */
+static rapt_status check_bytes(const struct parameter *p, const float *block, rapt_status otherwise,
+                               rapt_message *why)
 {
-    return layouts[rapt__finite_count(m->block, m->layout.floats) == m->layout.floats];
+    const struct linear l = rapt__parameter_matrix(p, block);
+    size_t bytes = rapt__int8_weight_bytes(p->rows, p->columns), lowest = 0;
+    for (int n = 0; n < p->rows; n++)
+        if (!(l.scale[n] >= 0 && rapt__finite_count(l.scale + n, 1)))
+            return rapt__fail(why, otherwise,
+                              "tensor %s: the scale of row %d is %g; it must be finite and not "
+                              "negative",
+                              p->name, n, (double)l.scale[n]);
+    for (size_t i = 0; i < bytes; i++) lowest += l.bytes[i] == INT8_MIN;
+    if (!lowest) return RAPT_OK;
+    return rapt__fail(why, otherwise, "tensor %s: %zu bytes are -128; the least is -127", p->name,
+                      lowest);
 }
 
-/* Returns RAPT_OK if all values are finite. If not, returns `otherwise`, and the message names the
-   first value that is infinite or NaN: an element of a parameter's matrix, or of the padding after
-   it. */
-static rapt_status check_finite(const rapt_model *m, rapt_status otherwise, rapt_message *why)
+static rapt_status check_floats(const struct parameter *p, const float *block,
+                                rapt_status otherwise, rapt_message *why)
 {
     float row[256];
-    if (rapt__finite_count(m->block, m->layout.floats) == m->layout.floats) return RAPT_OK;
-    for (int i = 0; i < m->layout.count; i++) {
-        const struct parameter *p = &m->layout.parameters[i];
-        size_t all = rapt__parameter_count(p), floats = rapt__parameter_floats(p), bad = all;
-        if (rapt__finite_count(m->block + p->offset, floats) == floats) continue;
-        for (size_t first = 0, now; first < all && bad == all; first += now) {
-            now = rapt__min_size(all - first, sizeof row / sizeof *row);
-            rapt__parameter_get(p, m->block, first, now, row);
-            size_t good = rapt__finite_count(row, now);
-            if (good < now) bad = first + good;
-        }
-        if (bad == all && p->kind == IN_BYTES) continue; /* bytes are not floats */
-        if (bad == all)
-            return rapt__fail(why, otherwise, "tensor %s has padding that is infinite or NaN",
-                              p->name);
-        rapt__parameter_get(p, m->block, bad, 1, row);
-        return rapt__fail(why, otherwise, "tensor %s: element %zu is %g; it must be finite",
-                          p->name, bad, (double)row[0]);
+    size_t all = rapt__parameter_count(p), floats = rapt__parameter_floats(p), bad = all;
+    if (rapt__finite_count(block + p->offset, floats) == floats) return RAPT_OK;
+    for (size_t first = 0, now; first < all && bad == all; first += now) {
+        now = rapt__min_size(all - first, sizeof row / sizeof *row);
+        rapt__parameter_get(p, block, first, now, row);
+        size_t good = rapt__finite_count(row, now);
+        if (good < now) bad = first + good;
     }
-    return RAPT_OK;
+    if (bad == all)
+        return rapt__fail(why, otherwise, "tensor %s has padding that is infinite or NaN", p->name);
+    rapt__parameter_get(p, block, bad, 1, row);
+    return rapt__fail(why, otherwise, "tensor %s: element %zu is %g; it must be finite", p->name,
+                      bad, (double)row[0]);
+}
+
+/* Sets the message to name the first value that is infinite or NaN: an element of a parameter's
+   matrix, a scale, or the padding. */
+static rapt_status check_finite(const rapt_model *m, rapt_status otherwise, rapt_message *why)
+{
+    rapt_status status = RAPT_OK;
+    for (int i = 0; !status && i < m->layout.count; i++) {
+        const struct parameter *p = &m->layout.parameters[i];
+        status = p->kind == IN_BYTES ? check_bytes(p, m->block, otherwise, why)
+                                     : check_floats(p, m->block, otherwise, why);
+    }
+    return status;
+}
+
+void rapt__packed_layout_write(const rapt_model *m, char text[PACKED_LAYOUT])
+{
+    int i = 0;
+    while (packed_layouts[i].matrices != m->layout.matrices) i++;
+    bool finite = !check_finite(m, RAPT_NOT_FINITE, NULL);
+    snprintf(text, PACKED_LAYOUT, "%s%s", packed_layouts[i].name, finite ? checked : "");
 }
 
 rapt_status rapt_model_check(const rapt_model *model, rapt_message *why)
@@ -93,24 +161,50 @@ rapt_status rapt_model_check(const rapt_model *model, rapt_message *why)
 
 /* ---- tensors of a file ---- */
 
+/* Finds the tensor of a piece; NULL if there is none. */
+static const struct tensor_entry *entry_of(const struct tensor_file *file,
+                                           const struct parameter *p,
+                                           const struct packed_piece *piece)
+{
+    char name[sizeof p->name + 16];
+    snprintf(name, sizeof name, "%s%s", p->name, piece->suffix);
+    return rapt__tensors_find(file, name);
+}
+
+static rapt_status check_piece(const struct parameter *p, const struct packed_piece *piece,
+                               const struct tensor_entry *e, rapt_message *why)
+{
+    const size_t rank = (size_t)piece->rank * sizeof *piece->shape;
+    if (!e) return rapt__fail(why, RAPT_BAD_FILE, "tensor %s%s is missing", p->name, piece->suffix);
+    if (e->rank != piece->rank || memcmp(e->shape, piece->shape, rank) != 0)
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "tensor %s%s does not hold %d x %d in panels of 16, as the "
+                          "configuration says",
+                          p->name, piece->suffix, p->rows, p->columns);
+    bool bytes = strcmp(piece->dtype, "I8") == 0;
+    if (bytes != (strcmp(e->dtype, "I8") == 0))
+        return rapt__fail(why, RAPT_BAD_FILE, "tensor %s%s is of type %s, not %s", p->name,
+                          piece->suffix, e->dtype, piece->dtype);
+    return RAPT_OK;
+}
+
 /* Checks the tensors of a file, and sets *in_order if the data can be mapped as the block. Returns
    RAPT_BAD_FILE if a tensor is missing or has the wrong shape. */
 static rapt_status check_tensors(const rapt_model *m, const struct tensor_file *file,
                                  bool *in_order, rapt_message *why)
 {
+    struct packed_piece pieces[PACKED_PIECES];
     *in_order = true;
     for (int i = 0; i < m->layout.count; i++) {
         const struct parameter *p = &m->layout.parameters[i];
-        const struct tensor_source packed = rapt__packed_source(p);
-        const struct tensor_entry *e = rapt__tensors_find(file, p->name);
-        if (!e) return rapt__fail(why, RAPT_BAD_FILE, "tensor %s is missing", p->name);
-        size_t rank = (size_t)packed.rank * sizeof *packed.shape;
-        if (e->rank != packed.rank || memcmp(e->shape, packed.shape, rank) != 0)
-            return rapt__fail(why, RAPT_BAD_FILE,
-                              "tensor %s must be %d x %d in panels of 16 according to the "
-                              "configuration",
-                              p->name, p->rows, p->columns);
-        if (e->begin != 4 * p->offset || strcmp(e->dtype, "F32") != 0) *in_order = false;
+        int count = rapt__packed_pieces(p, pieces);
+        for (int n = 0; n < count; n++) {
+            const struct tensor_entry *e = entry_of(file, p, &pieces[n]);
+            rapt_status status = check_piece(p, &pieces[n], e, why);
+            if (status) return status;
+            if (e->begin != 4 * pieces[n].offset || strcmp(e->dtype, pieces[n].dtype) != 0)
+                *in_order = false;
+        }
     }
     return RAPT_OK;
 }
@@ -136,28 +230,47 @@ static bool map(rapt_model *m, const struct tensor_file *file)
     return false;
 }
 
-static rapt_status read_block(rapt_model *m, const struct tensor_file *file, rapt_message *why)
+static rapt_status read_bytes(const struct tensor_file *file, const struct tensor_entry *e,
+                              int8_t *to, rapt_message *why)
 {
-    rapt_status status = rapt__model_take_block(m, why);
-    for (int i = 0; !status && i < m->layout.count; i++) {
-        const struct parameter *p = &m->layout.parameters[i];
-        const struct tensor_entry *e = rapt__tensors_find(file, p->name);
-        status = rapt__tensors_read(file, e, 0, e->count, m->block + p->offset, why);
+    enum { CHUNK = 1024 };
+    int64_t chunk[CHUNK];
+    rapt_status status = RAPT_OK;
+    for (size_t first = 0, now; !status && first < e->count; first += now) {
+        now = rapt__min_size(e->count - first, CHUNK);
+        status = rapt__tensors_integers(file, e, first, now, chunk, why);
+        for (size_t i = 0; !status && i < now; i++) to[first + i] = (int8_t)chunk[i];
     }
     return status;
 }
 
-rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file, const char *layout,
-                              const rapt_load_options *options, rapt_message *why)
+static rapt_status read_block(rapt_model *m, const struct tensor_file *file, rapt_message *why)
 {
-    bool in_order, mapped, believed = strcmp(layout, layouts[1]) == 0;
-    if (!believed && strcmp(layout, layouts[0]) != 0)
-        return rapt__fail(why, RAPT_BAD_FILE,
-                          LAYOUT_KEY " is \"%.40s\", which this library does not know", layout);
+    struct packed_piece pieces[PACKED_PIECES];
+    rapt_status status = rapt__model_take_block(m, why);
+    for (int i = 0; !status && i < m->layout.count; i++) {
+        const struct parameter *p = &m->layout.parameters[i];
+        int count = rapt__packed_pieces(p, pieces);
+        for (int n = 0; !status && n < count; n++) {
+            const struct tensor_entry *e = entry_of(file, p, &pieces[n]);
+            float *to = m->block + pieces[n].offset;
+            status = strcmp(pieces[n].dtype, "I8") == 0
+                         ? read_bytes(file, e, (int8_t *)to, why)
+                         : rapt__tensors_read(file, e, 0, e->count, to, why);
+        }
+    }
+    return status;
+}
+
+rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file,
+                              const struct packed_layout *layout, const rapt_load_options *options,
+                              rapt_message *why)
+{
+    bool in_order;
     rapt_status status = check_tensors(m, file, &in_order, why);
     if (status) return status;
-    mapped = in_order && !options->no_mapping && map(m, file);
+    const bool mapped = in_order && !options->no_mapping && map(m, file);
     if (!mapped) status = read_block(m, file, why);
-    if (status || options->non_finite || (mapped && believed)) return status;
+    if (status || options->non_finite || (mapped && layout->finite)) return status;
     return check_finite(m, RAPT_BAD_FILE, why);
 }

@@ -1,6 +1,8 @@
 /* parameters.c - the layout of a model: the name, shape and offset of every parameter of
    parameters.def in one block of floats. */
-#include "model/bytes.h"
+#include "model/model.h"
+
+#include "kernel/int8.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -21,9 +23,30 @@ size_t rapt__parameter_floats(const struct parameter *p)
     return rapt__round_up_size(floats, LANES);
 }
 
-const float *rapt__scales_at(const float *bytes, int rows, int columns)
+/* Returns a matrix [out][in] in a block, where `weight` is its offset. */
+static struct linear matrix_at(enum layout_kind kind, const float *block, size_t weight, int out,
+                               int in)
 {
-    return bytes + rapt__int8_weight_bytes(rows, columns) / sizeof(float);
+    const float *at = block + weight;
+    struct linear l = {.in = in, .out = out};
+    if (kind == IN_PANELS) l.weight = at;
+    if (kind != IN_BYTES) return l;
+    l.bytes = (const int8_t *)at;
+    l.scale = at + rapt__int8_weight_bytes(out, in) / sizeof(float);
+    return l;
+}
+
+struct linear rapt__linear_at(const struct layout *layout, const struct linear_offsets *offset,
+                              const float *block)
+{
+    struct linear l = matrix_at(layout->matrices, block, offset->weight, offset->out, offset->in);
+    l.bias = offset->bias ? block + offset->bias : NULL;
+    return l;
+}
+
+struct linear rapt__parameter_matrix(const struct parameter *p, const float *block)
+{
+    return matrix_at(p->kind, block, p->offset, p->rows, p->columns);
 }
 
 /* Adds one parameter to the layout and returns its offset. */
@@ -31,7 +54,7 @@ static size_t offset(struct layout_pass *w, const char *scope, int layer, const 
                      int rows, int columns, enum layout_kind kind, enum initial initial)
 {
     size_t here = w->layout->floats;
-    if (kind == IN_PANELS && w->layout->bytes) kind = IN_BYTES;
+    if (kind == IN_PANELS) kind = w->layout->matrices;
     struct parameter spare = {0}, *p = w->real ? &w->layout->parameters[w->layout->count] : &spare;
     *p = (struct parameter){
         .rows = rows, .columns = columns, .kind = kind, .initial = initial, .offset = here};
@@ -83,7 +106,6 @@ static void lay_out_once(struct layout_pass *w, const rapt_config *c)
     l->pooler.in = l->pooler.out = pooler ? D : 0;
     l->output.in = D;
     l->output.out = target;
-    l->encoder.source.bytes = l->pooler.bytes = l->output.bytes = l->bytes;
 }
 
 static const enum initial learned_initial[] = {
@@ -141,11 +163,6 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
     l->recurrent.forget.in = l->recurrent.forget.out = D;
     l->self.out.out = l->cross.out.out = l->feedforward.out.out = D;
     l->feedforward.in.out = I, l->feedforward.out.in = F;
-    struct linear_offsets *const all[] = {
-        &l->self.qkv,         &l->self.out,       &l->cross.q,
-        &l->cross.kv,         &l->cross.out,      &l->recurrent.input,
-        &l->recurrent.forget, &l->feedforward.in, &l->feedforward.out};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) all[i]->bytes = w->layout->bytes;
 }
 
 static struct layer_parts parts_of(const rapt_config *c, bool decoder)
@@ -170,11 +187,11 @@ static void lay_out_all(struct layout_pass *w, const rapt_config *c)
         lay_out_layer(w, c, "decoder", i, &decoder, w->real ? &l->decoder.layers[i] : &spare);
 }
 
-void rapt__layout_make(struct layout *layout, const rapt_config *config, bool bytes,
+void rapt__layout_make(struct layout *layout, const rapt_config *config, enum layout_kind matrices,
                        struct arena *arena)
 {
     struct layout_pass w = {.layout = layout};
-    *layout = (struct layout){.bytes = bytes};
+    *layout = (struct layout){.matrices = matrices};
     layout->encoder.count = config->kind == RAPT_KIND_DECODER_ONLY ? 0 : config->encoder_layers;
     layout->decoder.count = config->kind == RAPT_KIND_ENCODER_ONLY ? 0 : config->decoder_layers;
     lay_out_all(&w, config);
@@ -219,6 +236,32 @@ void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, b
     lay_out_alone(&w, config, decoder, parts);
 }
 
+struct row_sizes rapt__row_sizes(const struct layout *layout)
+{
+    struct row_sizes most = {0};
+    for (int i = 0; i < layout->count; i++) {
+        const struct parameter *p = &layout->parameters[i];
+        most.rows = rapt__max_size(most.rows, (size_t)p->rows);
+        most.columns = rapt__max_size(most.columns, (size_t)p->columns);
+        if (p->kind == IN_BYTES)
+            most.scratch = rapt__max_size(most.scratch, rapt__int8_scratch(p->columns));
+    }
+    return most;
+}
+
+void rapt__parameter_set_rows(const struct parameter *p, float *block, int first, int count,
+                              const float *data, const float *factors, float *scratch)
+{
+    size_t columns = (size_t)p->columns;
+    if (p->kind != IN_BYTES) {
+        rapt__parameter_set(p, block, (size_t)first * columns, (size_t)count * columns, data);
+        return;
+    }
+    const struct linear l = rapt__parameter_matrix(p, block);
+    const struct int8_rows to = {(int8_t *)l.bytes, (float *)l.scale, p->columns};
+    rapt__int8_set_rows(&to, first, count, data, factors, scratch);
+}
+
 size_t rapt__parameter_count(const struct parameter *p)
 {
     return (size_t)p->rows * (size_t)p->columns;
@@ -241,16 +284,13 @@ static struct stretch stretch_at(const struct parameter *p, size_t first, size_t
                             rapt__min_size(left, columns - column)};
 }
 
-static void get_bytes(const struct parameter *p, const float *bytes, size_t first, size_t count,
+static void get_bytes(const struct parameter *p, const float *block, size_t first, size_t count,
                       float *data)
 {
-    struct int8_row row = {.weight = (const int8_t *)bytes,
-                           .scale = rapt__scales_at(bytes, p->rows, p->columns),
-                           .in = p->columns};
+    const struct linear l = rapt__parameter_matrix(p, block);
     for (size_t columns = (size_t)p->columns, n; count > 0; first += n, count -= n, data += n) {
-        row.row = (int)(first / columns);
         n = rapt__min_size(count, columns - first % columns);
-        rapt__int8_floats(&row, (int)(first % columns), (int)n, 1, data);
+        rapt__int8_floats(&l, (int)(first / columns), (int)(first % columns), (int)n, 1, data);
     }
 }
 
@@ -258,7 +298,7 @@ void rapt__parameter_get(const struct parameter *p, const float *block, size_t f
                          float *data)
 {
     if (p->kind == IN_BYTES) {
-        get_bytes(p, block + p->offset, first, count, data);
+        get_bytes(p, block, first, count, data);
         return;
     }
     while (count > 0) {

@@ -28,18 +28,13 @@ void rapt__recurrent_forward(const struct exec_context *c, const struct step *s)
 {
     const struct recurrent_offsets *offset = offsets_of(s);
     const struct ssru unit = unit_of(s);
-    const struct linear input = rapt__linear_at(&offset->input, s->stack->block),
-                        forget = rapt__linear_at(&offset->forget, s->stack->block);
-    const struct linear both[] = {input, forget};
+    const struct layout *layout = &s->stack->model->layout;
+    const struct linear both[] = {rapt__linear_at(layout, &offset->input, s->stack->block),
+                                  rapt__linear_at(layout, &offset->forget, s->stack->block)};
     float *const to[] = {s->u->q, s->u->q + unit.width};
     int rows = s->pass->rows.count, D = unit.width;
-    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds candidates and gate inputs */
-    if (input.bytes) {
-        rapt__int8_forward(c, both, 2, s->in, D, rows, to, pair, ACTIVATION_NONE, NULL);
-    } else {
-        rapt__linear_forward(c, &input, s->in, D, rows, to[0], pair, ACTIVATION_NONE, NULL);
-        rapt__linear_forward(c, &forget, s->in, D, rows, to[1], pair, ACTIVATION_NONE, NULL);
-    }
+    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds x and z */
+    rapt__linears_forward(c, both, 2, s->in, D, rows, to, pair);
     rapt__ssru_forward(c, &unit, s->u->q, s->u->mixed, s->u->y);
 }
 
@@ -48,8 +43,9 @@ void rapt__recurrent_backward(const struct exec_context *c, const struct step *s
 {
     const struct recurrent_offsets *offset = offsets_of(s);
     const struct ssru unit = unit_of(s);
-    const struct linear input = rapt__linear_at(&offset->input, s->stack->block),
-                        forget = rapt__linear_at(&offset->forget, s->stack->block);
+    const struct layout *layout = &s->stack->model->layout;
+    const struct linear input = rapt__linear_at(layout, &offset->input, s->stack->block),
+                        forget = rapt__linear_at(layout, &offset->forget, s->stack->block);
     const struct stack_memory *m = s->stack->memory;
     int rows = s->pass->rows.count, D = unit.width;
     ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds candidates and gate inputs */

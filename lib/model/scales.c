@@ -77,8 +77,9 @@ static int by_name_of_line(const void *context, const void *x, const void *y)
 
 void rapt__scales_free(rapt_model *m)
 {
-    rapt__free(&m->allocator, m->scale_lines, m->scale_count * sizeof *m->scale_lines);
-    m->scale_lines = NULL, m->scale_count = 0, m->bad_scale_line = 0;
+    rapt__free(&m->allocator, m->notes.scale_lines,
+               m->notes.scale_count * sizeof *m->notes.scale_lines);
+    m->notes.scale_lines = NULL, m->notes.scale_count = 0, m->notes.bad_scale_line = 0;
 }
 
 rapt_status rapt__scales_index(rapt_model *m)
@@ -87,29 +88,29 @@ rapt_status rapt__scales_index(rapt_model *m)
     struct scale_line line;
     size_t count = 0;
     rapt__scales_free(m);
-    for (; at && *at && !m->bad_scale_line; count++)
+    for (; at && *at && !m->notes.bad_scale_line; count++)
         if (!take_line(&at, &line))
-            m->bad_scale_line = (int)rapt__min_size(count, INT32_MAX - 1) + 1;
-    if (count == 0 || m->bad_scale_line) return RAPT_OK;
-    m->scale_lines = rapt__alloc(&m->allocator, count * sizeof *m->scale_lines);
-    if (!m->scale_lines) return RAPT_NO_MEMORY;
-    m->scale_count = count;
+            m->notes.bad_scale_line = (int)rapt__min_size(count, INT32_MAX - 1) + 1;
+    if (count == 0 || m->notes.bad_scale_line) return RAPT_OK;
+    m->notes.scale_lines = rapt__alloc(&m->allocator, count * sizeof *m->notes.scale_lines);
+    if (!m->notes.scale_lines) return RAPT_NO_MEMORY;
+    m->notes.scale_count = count;
     at = text;
     for (size_t i = 0; i < count; i++) {
-        m->scale_lines[i] = (size_t)(at - text);
+        m->notes.scale_lines[i] = (size_t)(at - text);
         take_line(&at, &line);
     }
-    rapt__sort(m->scale_lines, count, sizeof *m->scale_lines, by_name_of_line, text);
+    rapt__sort(m->notes.scale_lines, count, sizeof *m->notes.scale_lines, by_name_of_line, text);
     return RAPT_OK;
 }
 
 /* Returns the number of the first line in the index whose name is not below this one. */
 static size_t first_line(const rapt_model *m, const char *text, const char *name)
 {
-    size_t low = 0, high = m->scale_count;
+    size_t low = 0, high = m->notes.scale_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const char *line = text + m->scale_lines[middle];
+        const char *line = text + m->notes.scale_lines[middle];
         if (compare_names(line, strcspn(line, " "), name, strlen(name)) < 0)
             low = middle + 1;
         else
@@ -143,15 +144,15 @@ static rapt_status read_lines(const rapt_model *m, const char *name, int rows, f
         if (scales) scales[r] = 0;
         if (alphas) alphas[r] = 0;
     }
-    if (m->bad_scale_line) return bad_line((size_t)m->bad_scale_line, why);
+    if (m->notes.bad_scale_line) return bad_line((size_t)m->notes.bad_scale_line, why);
     int left = rows;
-    for (size_t i = first_line(m, text, name); i < m->scale_count; i++) {
+    for (size_t i = first_line(m, text, name); i < m->notes.scale_count; i++) {
         struct scale_line line;
-        const char *at = text + m->scale_lines[i];
+        const char *at = text + m->notes.scale_lines[i];
         take_line(&at, &line);
         if (compare_names(line.name, line.name_size, name, strlen(name)) != 0) break;
         if (line.first > rows || line.rows > rows - line.first || line.rows > left)
-            return bad_line(number_of(text, m->scale_lines[i]), why);
+            return bad_line(number_of(text, m->notes.scale_lines[i]), why);
         left -= line.rows;
         for (int r = line.first; r < line.first + line.rows; r++) {
             if (scales) scales[r] = line.scale;

@@ -12,7 +12,6 @@
 
    In both cases f reads the last out and adds to the stream, which is out' or sum', so one step
    serves both. */
-#include "model/bytes.h"
 #include "model/sublayer.h"
 
 #include <math.h>
@@ -85,17 +84,14 @@ static struct step step_at(const struct chain *chain, const struct stack *s, con
 static struct embedding embedding_of(const struct chain *chain, const struct stack *s)
 {
     const rapt_config *c = chain->config;
-    bool learned = c->position == RAPT_POSITION_LEARNED, bytes = s->model->layout.bytes;
-    int vocab = s->decoder ? c->target_vocab : c->source_vocab;
-    const float *table = s->block + chain->offset->table;
+    bool learned = c->position == RAPT_POSITION_LEARNED;
+    const struct linear_offsets table = {.weight = chain->offset->table,
+                                         .in = c->width,
+                                         .out = s->decoder ? c->target_vocab : c->source_vocab};
     return (struct embedding){
-        .table = bytes ? NULL : table,
-        .bytes = bytes ? (const int8_t *)table : NULL,
+        .table = rapt__linear_at(&s->model->layout, &table, s->block),
         .types = chain->offset->types ? s->block + chain->offset->types : NULL,
-        .scales = bytes ? rapt__scales_at(table, vocab, c->width) : NULL,
         .positions = learned ? s->block + chain->offset->positions : s->model->sinusoids,
-        .vocab = vocab,
-        .width = c->width,
         .scale = c->plain_embedding ? 1 : (float)sqrt((double)c->width),
         .first_is_zero = s->decoder && c->decoder_start == RAPT_DECODER_START_ZERO};
 }
@@ -123,8 +119,9 @@ static void embed_rows(const struct exec_context *c, const struct chain *chain,
                             p->caches ? p->caches->past : NULL, d, y);
         return;
     }
-    const struct linear source = rapt__linear_at(&chain->offset->source, s->block);
-    const struct positioning positioning = {e.positions, e.width};
+    const struct linear source =
+        rapt__linear_at(&s->model->layout, &chain->offset->source, s->block);
+    const struct positioning positioning = {e.positions, e.table.in};
     rapt__linear_forward(c, &source, p->vectors, source.in, p->rows.count, y, source.out,
                          ACTIVATION_NONE, NULL);
     rapt__positions_add(c, &positioning, p->rows.batch, p->rows.starts, d, y);
@@ -164,8 +161,8 @@ static void embed_rows_backward(const struct exec_context *c, const struct chain
         return;
     }
     const struct linear_offsets *offset = &chain->offset->source;
-    const struct linear source = rapt__linear_at(offset, s->block);
-    const struct positioning positioning = {e.positions, e.width};
+    const struct linear source = rapt__linear_at(&s->model->layout, offset, s->block);
+    const struct positioning positioning = {e.positions, e.table.in};
     rapt__positions_backward(c, &positioning, p->rows.batch, p->rows.starts, d, dy, dpositions);
     rapt__linear_backward_weight(c, &source, p->vectors, source.in, dy, source.out, p->rows.count,
                                  gradients + offset->weight, gradients + offset->bias);

@@ -8,21 +8,6 @@
        gated          = (activation(x W1' + b1) (x V' + c)) W2' + b2     W1, V packed in one matrix
                                                                          Shazeer 2020 */
 #include "model/sublayer.h"
-#include "model/bytes.h"
-
-struct linear rapt__linear_at(const struct linear_offsets *offset, const float *block)
-{
-    const float *weight = block + offset->weight;
-    struct linear l = {
-        .bias = offset->bias ? block + offset->bias : NULL, .in = offset->in, .out = offset->out};
-    if (!offset->bytes) {
-        l.weight = weight;
-        return l;
-    }
-    l.bytes = (const int8_t *)weight;
-    l.scale = rapt__scales_at(weight, l.out, l.in);
-    return l;
-}
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)
 {
@@ -34,11 +19,16 @@ static const struct layer_offsets *layer_of(const struct step *s)
     return &stack_offsets_of(s->stack)->layers[s->layer];
 }
 
+static struct linear linear_of(const struct step *s, const struct linear_offsets *offset)
+{
+    return rapt__linear_at(&s->stack->model->layout, offset, s->stack->block);
+}
+
 /* Computes y = x W' + b for all rows. */
 static void project(const struct exec_context *c, const struct step *s,
                     const struct linear_offsets *offset, const float *x, int rows, float *y)
 {
-    struct linear l = rapt__linear_at(offset, s->stack->block);
+    struct linear l = linear_of(s, offset);
     rapt__linear_forward(c, &l, x, l.in, rows, y, l.out, ACTIVATION_NONE, NULL);
 }
 
@@ -48,7 +38,7 @@ static void project_backward(const struct exec_context *c, const struct step *s,
                              const struct linear_offsets *offset, const float *x, const float *dy,
                              int rows, float *dx, bool add, float *gradients)
 {
-    struct linear l = rapt__linear_at(offset, s->stack->block);
+    struct linear l = linear_of(s, offset);
     rapt__linear_backward_weight(c, &l, x, l.in, dy, l.out, rows, gradients + offset->weight,
                                  gradients + offset->bias);
     if (dx) rapt__linear_backward_input(c, &l, dy, l.out, rows, dx, l.in, add);
@@ -188,7 +178,7 @@ static void feedforward_forward(const struct exec_context *c, const struct step 
     const struct feedforward_offsets *offset = &layer_of(s)->feedforward;
     const rapt_config *config = &s->stack->model->config;
     int rows = s->pass->rows.count, F = config->ffn_width;
-    struct linear in = rapt__linear_at(&offset->in, s->stack->block);
+    struct linear in = linear_of(s, &offset->in);
     rapt__linear_forward(c, &in, s->in, in.in, rows, s->u->hidden, in.out,
                          config->ffn_gated ? ACTIVATION_NONE : activation_of(config), s->u->active);
     if (config->ffn_gated)

@@ -16,38 +16,37 @@
 /* Returns the offset in the table of the first element of a token's row. */
 static ptrdiff_t table_row(const struct embedding *e, int32_t token)
 {
-    return (ptrdiff_t)(token / LANES) * e->width * LANES + token % LANES;
+    return (ptrdiff_t)(token / LANES) * e->table.in * LANES + token % LANES;
 }
 
 static int32_t token_of(const struct embedding *e, int32_t id)
 {
-    assert(id >= 0 && (e->types || id < e->vocab));
-    return id % e->vocab;
+    assert(id >= 0 && (e->types || id < e->table.out));
+    return id % e->table.out;
 }
 
 /* Sets y to scale E[token]. */
 static void token_row(const struct embedding *e, int32_t token, float *y)
 {
-    if (e->bytes) {
-        const struct int8_row from = {e->bytes, e->scales, e->width, token};
-        rapt__int8_floats(&from, 0, e->width, e->scale, y);
+    if (e->table.bytes) {
+        rapt__int8_floats(&e->table, token, 0, e->table.in, e->scale, y);
         return;
     }
-    const float *from = e->table + table_row(e, token);
-    for (int j = 0; j < e->width; j++) y[j] = e->scale * from[(ptrdiff_t)j * LANES];
+    const float *from = e->table.weight + table_row(e, token);
+    for (int j = 0; j < e->table.in; j++) y[j] = e->scale * from[(ptrdiff_t)j * LANES];
 }
 
 static void embed_row(const struct embedding *e, int32_t id, int position, float *y)
 {
-    const float *at = e->positions ? e->positions + (ptrdiff_t)position * e->width : NULL;
-    const float *type = e->types ? e->types + (ptrdiff_t)(id / e->vocab) * e->width : NULL;
+    const float *at = e->positions ? e->positions + (ptrdiff_t)position * e->table.in : NULL;
+    const float *type = e->types ? e->types + (ptrdiff_t)(id / e->table.out) * e->table.in : NULL;
     if (e->first_is_zero && position == 0)
-        memset(y, 0, (size_t)e->width * sizeof *y);
+        memset(y, 0, (size_t)e->table.in * sizeof *y);
     else
         token_row(e, token_of(e, id), y);
-    for (int j = 0; type && j < e->width; j++) y[j] += type[j];
+    for (int j = 0; type && j < e->table.in; j++) y[j] += type[j];
     if (!at) return;
-    for (int j = 0; j < e->width; j++) y[j] += at[j];
+    for (int j = 0; j < e->table.in; j++) y[j] += at[j];
 }
 
 void rapt__embed_forward(const struct exec_context *c, const struct embedding *e, int batch,
@@ -60,10 +59,10 @@ void rapt__embed_forward(const struct exec_context *c, const struct embedding *e
             int first = starts[b] > (int)begin ? starts[b] : (int)begin;
             int last = starts[b + 1] < (int)end ? starts[b + 1] : (int)end;
             for (int r = first; r < last; r++) {
-                float *row = y + (ptrdiff_t)r * e->width;
+                float *row = y + (ptrdiff_t)r * e->table.in;
                 embed_row(e, ids[r], r - starts[b] + (past ? past[b] : 0), row);
                 if (d && d->below)
-                    c->kernels->dropout_row(d, (uint64_t)r, row, NULL, row, e->width);
+                    c->kernels->dropout_row(d, (uint64_t)r, row, NULL, row, e->table.in);
             }
         }
     rapt__team_barrier(c->team);
@@ -73,12 +72,12 @@ void rapt__embed_forward(const struct exec_context *c, const struct embedding *e
 static void scatter(const struct embedding *e, const int32_t *ids, int rows, const float *dy,
                     size_t begin, size_t end, const struct embedding_gradients *to)
 {
-    size_t width = (size_t)e->width;
+    size_t width = (size_t)e->table.in;
     for (int r = 0; r < rows; r++, dy += width) {
         float *row = to->table + table_row(e, token_of(e, ids[r]));
         bool zero = e->first_is_zero && r == 0;
         for (size_t j = begin; j < end && !zero; j++) row[j * LANES] += e->scale * dy[j];
-        float *type = e->types ? to->types + (size_t)(ids[r] / e->vocab) * width : NULL;
+        float *type = e->types ? to->types + (size_t)(ids[r] / e->table.out) * width : NULL;
         for (size_t j = begin; type && j < end; j++) type[j] += dy[j];
         float *position = to->positions ? to->positions + (size_t)r * width : NULL;
         for (size_t j = begin; position && j < end; j++) position[j] += dy[j];
@@ -90,11 +89,11 @@ void rapt__embed_backward(const struct exec_context *c, const struct embedding *
                           const struct embedding_gradients *to)
 {
     size_t begin, end;
-    if (d && d->below) rapt__dropout_rows(c, d, dy, starts[batch], e->width, dy);
-    while (rapt__team_part(c->team, (size_t)e->width, WIDE, &begin, &end))
+    if (d && d->below) rapt__dropout_rows(c, d, dy, starts[batch], e->table.in, dy);
+    while (rapt__team_part(c->team, (size_t)e->table.in, WIDE, &begin, &end))
         for (int b = 0; b < batch; b++)
             scatter(e, ids + starts[b], starts[b + 1] - starts[b],
-                    dy + (ptrdiff_t)starts[b] * e->width, begin, end, to);
+                    dy + (ptrdiff_t)starts[b] * e->table.in, begin, end, to);
     rapt__team_barrier(c->team);
 }
 

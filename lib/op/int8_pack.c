@@ -32,7 +32,42 @@ static ptrdiff_t row_at(int n, int in)
     return (ptrdiff_t)(n / LANES) * (ptrdiff_t)rapt__int8_panel(in) + n % LANES * INT8_GROUP;
 }
 
-/* Zeroes the rows of the last panel that follow the last row of the matrix. */
+size_t rapt__int8_scratch(int in)
+{
+    return LANES * (size_t)in + rapt__int8_panel(in) / sizeof(float);
+}
+
+/* Quantizes at most 16 rows of one panel, which begin with row `first`. */
+static void set_panel_rows(const struct int8_rows *to, int first, int count, const float *rows,
+                           const float *factors, float *scratch)
+{
+    const ptrdiff_t in = to->in;
+    float given[LANES] = {0}, scales[LANES], *panel = scratch + first % LANES;
+    int8_t *bytes = (int8_t *)(scratch + in * LANES);
+    if (factors) memcpy(given + first % LANES, factors, (size_t)count * sizeof *given);
+    memset(scratch, 0, (size_t)in * LANES * sizeof *scratch);
+    for (ptrdiff_t n = 0; n < count; n++)
+        for (ptrdiff_t k = 0; k < in; k++) panel[k * LANES + n] = rows[n * in + k];
+    rapt__int8_kernels(rapt_isa_used())->quantize_panel(scratch, to->in, given, bytes, scales);
+    for (int n = first; n < first + count; n++) {
+        for (ptrdiff_t k = 0; k < in; k += INT8_GROUP)
+            memcpy(to->weight + row_at(n, to->in) + k * LANES,
+                   bytes + row_at(n % LANES, to->in) + k * LANES, INT8_GROUP);
+        to->scale[n] = scales[n % LANES];
+    }
+}
+
+void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const float *rows,
+                         const float *factors, float *scratch)
+{
+    for (int n = first, now; n < first + count; n += now) {
+        now = rapt__min(LANES - n % LANES, first + count - n);
+        set_panel_rows(to, n, now, rows + (ptrdiff_t)(n - first) * to->in,
+                       factors ? factors + (n - first) : NULL, scratch);
+    }
+}
+
+/* Clears the rows of the last panel after the last row. */
 static void clear_padding(int8_t *weight, int out, int in)
 {
     for (int n = out; n % LANES; n++)
@@ -57,10 +92,11 @@ void rapt__int8_gather(const struct exec_context *c, const struct linear *l, con
     rapt__team_barrier(c->team);
 }
 
-void rapt__int8_floats(const struct int8_row *from, int first, int count, float factor, float *x)
+void rapt__int8_floats(const struct linear *l, int row, int first, int count, float factor,
+                       float *x)
 {
-    const int8_t *row = from->weight + row_at(from->row, from->in);
-    const float scale = from->scale[from->row];
+    const int8_t *from = l->bytes + row_at(row, l->in);
+    const float scale = l->scale[row];
     for (ptrdiff_t k = first; k < first + count; k++)
-        *x++ = factor * ((float)row[k / INT8_GROUP * INT8_GROUP * LANES + k % INT8_GROUP] * scale);
+        *x++ = factor * ((float)from[k / INT8_GROUP * INT8_GROUP * LANES + k % INT8_GROUP] * scale);
 }

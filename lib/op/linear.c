@@ -41,6 +41,18 @@ void rapt__linear_forward(const struct exec_context *c, const struct linear *l, 
                                  .activated = activated});
 }
 
+void rapt__linears_forward(const struct exec_context *c, const struct linear *layers, int count,
+                           const float *x, ptrdiff_t x_row, int rows, float *const *y,
+                           ptrdiff_t y_row)
+{
+    if (layers->bytes) {
+        rapt__int8_forward(c, layers, count, x, x_row, rows, y, y_row, ACTIVATION_NONE, NULL);
+        return;
+    }
+    for (int i = 0; i < count; i++)
+        rapt__linear_forward(c, &layers[i], x, x_row, rows, y[i], y_row, ACTIVATION_NONE, NULL);
+}
+
 enum { TRANSPOSE_DEPTH = 512 }; /* number of outputs transposed at a time, for 16 inputs */
 
 void rapt__linear_transpose(const struct exec_context *c, const struct linear *l, float *transposed)

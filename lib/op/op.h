@@ -79,8 +79,11 @@ struct linear rapt__linear_part(const struct linear *l, int first, int count);
 void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
                           ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row,
                           enum activation activation, float *activated);
-/* Computes transposed = W', which is [in][out] in panels. A layer with this matrix computes dx = dy
-   W. */
+/* Computes `count` layers that read the same x; layer i writes y[i]. */
+void rapt__linears_forward(const struct exec_context *c, const struct linear *layers, int count,
+                           const float *x, ptrdiff_t x_row, int rows, float *const *y,
+                           ptrdiff_t y_row);
+/* Computes transposed = W', [in][out] in panels. A layer with this matrix computes dx = dy W. */
 void rapt__linear_transpose(const struct exec_context *c, const struct linear *l,
                             float *transposed);
 /* Computes dx = dy W, or adds it to dx if `add`. */
@@ -108,29 +111,31 @@ size_t rapt__int8_weight_bytes(int out, int in);
    int8_kernels). factors may be NULL. */
 void rapt__int8_pack(const struct exec_context *c, const float *panels, int out, int in,
                      const float *factors, int8_t *weight, float *scale);
-/* Copies the rows of l whose numbers are in rows [count] to weight and scale, and their biases to
-   bias if l has any. */
+struct int8_rows { /* weights with `in` inputs that are being made; padding is 0 already */
+    int8_t *weight;
+    float *scale;
+    int in;
+};
+/* Quantizes rows [first, first + count) from plain floats [count][in]. factors: as above. scratch
+   has rapt__int8_scratch(in) floats. Runs on one thread. */
+size_t rapt__int8_scratch(int in);
+void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const float *rows,
+                         const float *factors, float *scratch);
+/* Copies `count` rows of l to weight, scale and bias (not if l has none). */
 void rapt__int8_gather(const struct exec_context *c, const struct linear *l, const int32_t *rows,
                        int count, int8_t *weight, float *scale, float *bias);
-struct int8_row { /* a row of weights with `in` inputs */
-    const int8_t *weight;
-    const float *scale;
-    int in, row;
-};
-/* Sets x to factor times elements [first, first + count) of a row. */
-void rapt__int8_floats(const struct int8_row *from, int first, int count, float factor, float *x);
+/* Sets x to factor times elements [first, first + count) of a row of l. */
+void rapt__int8_floats(const struct linear *l, int row, int first, int count, float factor,
+                       float *x);
 
 /* ---- embed.c: y[r] = scale * E[token] + T[type] + P[position of r], then dropout ----
-
-   ids[r] is token + type * vocab. d may be NULL for no dropout. E is [vocab][width] in panels; T is
+   ids[r] is token + type * vocab. d may be NULL for no dropout. E is a matrix [vocab][width]; T is
    [types][width] and P [positions][width] in plain rows, or NULL. Sequence b consists of rows
    starts[b] .. starts[b+1]-1, the first of which has position past[b], or 0 if past is NULL. With
    first_is_zero, scale * E[token] is replaced by 0 at position 0. */
 struct embedding {
-    const float *table, *types, *positions;
-    const int8_t *bytes; /* E in panels of bytes if table is NULL; forward pass only */
-    const float *scales; /* [vocab] scales of the rows of `bytes` */
-    int vocab, width;
+    struct linear table; /* E, without a bias; for backward it is floats */
+    const float *types, *positions;
     float scale;
     bool first_is_zero;
 };

@@ -42,7 +42,7 @@ static void loss_of_rows(const struct exec_context *c, struct batch *b, const st
 {
     rapt_trainer *t = b->trainer;
     const struct linear_offsets *offset = &t->model->layout.output;
-    struct linear output = rapt__linear_at(offset, t->model->block);
+    struct linear output = rapt__linear_at(&t->model->layout, offset, t->model->block);
     float *dbias = aim->gradient && offset->bias ? t->gradients + offset->bias : NULL;
     rapt__loss(c, &output, states, rows, t->labels, b->smoothing, aim->sums,
                aim->gradient ? dstates : NULL, aim->gradient ? t->gradients + offset->weight : NULL,

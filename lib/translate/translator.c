@@ -31,7 +31,7 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
         {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
         {"search_rules", (int)o->search_rules, RAPT_SEARCH_RULES_MODEL, RAPT_SEARCH_RULES_CT2},
         {"preprocess", (int)o->preprocess, 0, RAPT_PREPROCESS_OPUS},
-        {"precision", (int)o->precision, 0, RAPT_PRECISION_INT8},
+        {"precision", (int)o->precision, RAPT_PRECISION_STORED, RAPT_PRECISION_INT8},
         {"reserved", o->reserved, 0, 0}};
     rapt_status status = RAPT_OK;
     for (size_t i = 0; !status && i < sizeof ranges / sizeof *ranges; i++)
@@ -213,19 +213,24 @@ static rapt_status translator_finish(rapt_translator *t, rapt_status otherwise, 
 rapt_status rapt_model_import(rapt_model **model, const char *path, const rapt_allocator *allocator,
                               rapt_message *why)
 {
-    return rapt_model_import_files(model, path, NULL, NULL, allocator, why);
+    return rapt_model_import_with(model, path, NULL, NULL, NULL, allocator, why);
 }
 
-rapt_status rapt_model_import_files(rapt_model **model, const char *path, rapt_file_fn *file,
-                                    void *user, const rapt_allocator *allocator, rapt_message *why)
+rapt_status rapt_model_import_with(rapt_model **model, const char *path,
+                                   const rapt_load_options *options, rapt_file_fn *file, void *user,
+                                   const rapt_allocator *allocator, rapt_message *why)
 {
+    rapt_load_options own = {.size = sizeof own};
     if (!model || !path)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "path" : "model");
     rapt_message reason = {""};
     int number = errno;
-    rapt_status status = rapt_model_load(model, path, allocator, &reason);
+    rapt_status status = RAPT_OK;
+    if (options) status = rapt__struct_read(&own, sizeof own, options, "rapt_load_options", why);
+    if (status) return status;
+    status = rapt_model_load_with(model, path, &own, allocator, &reason);
     if ((status == RAPT_BAD_FILE || status == RAPT_NO_FILE) && rapt__import_wants(path, allocator))
-        status = rapt__import(model, path, file, user, allocator, &reason);
+        status = rapt__import(model, path, own.precision, file, user, allocator, &reason);
     if (status) return rapt__fail(why, status, "%.500s", reason.text);
     errno = number;
     return RAPT_OK;
@@ -248,9 +253,9 @@ rapt_status rapt_model_export(const rapt_model *model, rapt_export format, const
 static rapt_status open_file(rapt_translator *t, const char *path, rapt_message *why)
 {
     rapt_message reason = {"no memory for its tokenizers"};
-    rapt_status status = rapt_model_import(&t->own_model, path, &t->allocator, why);
-    if (!status && t->options.precision == RAPT_PRECISION_INT8)
-        status = rapt_model_quantize(t->own_model, t->options.threads, why);
+    const rapt_load_options load = {.size = sizeof load, .precision = t->options.precision};
+    rapt_status status =
+        rapt_model_import_with(&t->own_model, path, &load, NULL, NULL, &t->allocator, why);
     if (status) return status;
     t->model = t->own_model;
     status = check_kind(t->model, RAPT_BAD_FILE, &reason);
@@ -268,8 +273,8 @@ static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
     const rapt_config *c = rapt_model_config(model);
     if (t->options.precision)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "options.precision is %d, but the model belongs to the caller: call "
-                          "rapt_model_quantize first",
+                          "options.precision is %d, but the model is not the translator's: call "
+                          "rapt_model_set_precision first",
                           (int)t->options.precision);
     t->model = model, t->source = source, t->target = target ? target : source;
     rapt_status status = check_kind(model, RAPT_BAD_ARGUMENT, why);

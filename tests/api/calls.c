@@ -87,7 +87,8 @@ static const struct call {
     {"rapt_model_read", true, 2, 0, model_read},
     {"rapt_model_scales", true, 3, 1u << 1 | 1u << 2, model_scales},
     {"rapt_model_write", true, 2, 0, model_write},
-    {"rapt_model_quantize", true, 1, 0, model_quantize},
+    {"rapt_model_precision", false, 1, 0, model_precision},
+    {"rapt_model_set_precision", true, 1, 0, model_set_precision},
     {"rapt_session_bytes", false, 2, 0, session_bytes},
     {"rapt_session_create", true, 4, 1u << 3, session_create},
     {"rapt_session_free", false, 1, 1u << 0, session_free},
@@ -160,7 +161,7 @@ static const struct call {
     {"rapt_chrf_score", false, 1, 1u << 0, chrf_score},
     /* translator.h */
     {"rapt_model_import", true, 3, 1u << 2, model_import},
-    {"rapt_model_import_files", true, 5, 1u << 2 | 1u << 3 | 1u << 4, model_import_files},
+    {"rapt_model_import_with", true, 6, 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5, model_import_with},
     {"rapt_model_export", true, 2, 0, model_export},
     {"rapt_translator_options_default", false, 2, 1u << 0 | 1u << 1, translator_options_default},
     {"rapt_translator_load", true, 4, 1u << 2 | 1u << 3, translator_load},

@@ -67,13 +67,14 @@ static void visit_file(void *user, const char *name, rapt_file_use use, const ch
     (void)user, (void)name, (void)use, (void)reason;
 }
 
-static rapt_status model_import_files(struct world *w, int null, rapt_message *why)
+static rapt_status model_import_with(struct world *w, int null, rapt_message *why)
 {
     rapt_model *made = NULL;
-    rapt_file_fn *file = null == 2 ? NULL : visit_file;
-    rapt_status status =
-        rapt_model_import_files(arg(null, 0, &made), arg(null, 1, w->path[0]), file,
-                                arg(null, 3, w), arg(null, 4, &w->allocator), why);
+    rapt_load_options options = {.size = sizeof options};
+    rapt_file_fn *file = null == 3 ? NULL : visit_file;
+    rapt_status status = rapt_model_import_with(arg(null, 0, &made), arg(null, 1, w->path[0]),
+                                                arg(null, 2, &options), file, arg(null, 4, w),
+                                                arg(null, 5, &w->allocator), why);
     assert_true((made != NULL) == (status == RAPT_OK));
     rapt_model_free(made);
     return status;

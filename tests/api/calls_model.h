@@ -317,11 +317,18 @@ static rapt_status model_write(struct world *w, int null, rapt_message *why)
                             why);
 }
 
-static rapt_status model_quantize(struct world *w, int null, rapt_message *why)
+static rapt_status model_precision(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_model_precision(arg(null, 0, w->model)) != RAPT_PRECISION_STORED);
+}
+
+static rapt_status model_set_precision(struct world *w, int null, rapt_message *why)
 {
     rapt_model *made = NULL;
     if (null < 0) assert_int_equal(rapt_model_load(&made, w->path[0], NULL, why), RAPT_OK);
-    rapt_status status = rapt_model_quantize(null < 0 ? made : arg(null, 0, made), 1, why);
+    rapt_status status =
+        rapt_model_set_precision(null < 0 ? made : arg(null, 0, made), RAPT_PRECISION_INT8, 1, why);
     rapt_model_free(made);
     return status;
 }

@@ -9,7 +9,7 @@ if ! [ -r "$model/expected.en" ]; then
     exit 77
 fi
 for kind in "" .shortlist; do
-    code 0 "$program" translate --lines --model "$model" --beam 1 --max-length-factor 2 ${kind:+--shortlist "$model/lex.50.50.enpt.s2t.bin"} \
+    code 0 "$program" translate --lines --model "$model" --beam 1 --precision f32 --max-length-factor 2 ${kind:+--shortlist "$model/lex.50.50.enpt.s2t.bin"} \
         "$model/expected.en" >out
     check "the texts of Marian ($(cmp out "$model/expected$kind.pt" 2>&1))" cmp -s out "$model/expected$kind.pt"
 done

@@ -31,8 +31,11 @@ def json_lines(text):
 
 def translations(program, model, source, beam=1, *options):
     """Returns (score, text) for each line of the file source, by toy_translate. beam None: by the settings of the model's
-    folder; otherwise scores are means, unless the options say otherwise."""
+    folder; otherwise scores are means, unless the options say otherwise. Computes in floats, as the other programs do,
+    unless the options have a precision."""
     settings = () if beam is None else ("--beam", beam)
+    if "--precision" not in options:
+        settings += ("--precision", "f32")
     if beam is not None and "--length-penalty" not in options:
         settings += ("--length-penalty", 1)
     lines = json_lines(run(program, "translate", "--lines", "--model", model, "--json", *settings, *options, source))
@@ -40,8 +43,8 @@ def translations(program, model, source, beam=1, *options):
 
 
 def scores(program, model, pairs, *options):
-    """Returns (log-probability of the target, None) for each pair of a file, by toy_translate."""
-    lines = json_lines(run(program, "score", "--model", model, "--data", pairs, "--json", *options))
+    """Returns (log-probability of the target, None) for each pair of a file, by toy_translate in floats."""
+    lines = json_lines(run(program, "score", "--model", model, "--precision", "f32", "--data", pairs, "--json", *options))
     return [(line["log_probability"], None) for line in lines]
 
 

@@ -203,12 +203,12 @@ static void fill(const struct tensor_source *source, size_t first, size_t count,
 }
 
 static const struct tensor_source sources[] = {
-    {"encoder_l1_self_Wq", 2, {48, 33}, fill, NULL, 0, 0},
-    {"encoder_l1_self_bq", 2, {1, 33}, fill, NULL, 1, 0},
-    {"decoder_Wemb", 2, {35, 48}, fill, NULL, 2, 0},
-    {"encoder_l1_ffn_W1", 2, {300, 400}, fill, NULL, 3, 0}, /* more than one chunk */
-    {"x_Wxyz", 2, {5, 5}, fill, NULL, 4, 0},                /* not one of them */
-    {"zeros_W", 2, {0, 4}, fill, NULL, 5, 0},
+    {"encoder_l1_self_Wq", 2, {48, 33}, fill, NULL, 0, 0, NULL},
+    {"encoder_l1_self_bq", 2, {1, 33}, fill, NULL, 1, 0, NULL},
+    {"decoder_Wemb", 2, {35, 48}, fill, NULL, 2, 0, NULL},
+    {"encoder_l1_ffn_W1", 2, {300, 400}, fill, NULL, 3, 0, NULL}, /* more than one chunk */
+    {"x_Wxyz", 2, {5, 5}, fill, NULL, 4, 0, NULL},                /* not one of them */
+    {"zeros_W", 2, {0, 4}, fill, NULL, 5, 0, NULL},
 };
 enum { SOURCES = sizeof sources / sizeof *sources };
 
@@ -268,8 +268,8 @@ static void fill_ties(const struct tensor_source *source, size_t first, size_t c
 static void test_ties(void **state)
 {
     static const int64_t expected[] = {127, 0, 2, -2, -126, 126};
-    const struct tensor_source two[] = {{"a_W", 2, {1, 6}, fill_ties, NULL, 0, 0},
-                                        {"b_W", 2, {1, 6}, fill_ties, NULL, 1, 0}};
+    const struct tensor_source two[] = {{"a_W", 2, {1, 6}, fill_ties, NULL, 0, 0, NULL},
+                                        {"b_W", 2, {1, 6}, fill_ties, NULL, 1, 0, NULL}};
     struct tensor_file *file = NULL;
     int64_t whole[6];
     float data[6];
@@ -289,15 +289,15 @@ static void test_ties(void **state)
 static void test_arguments(void **state)
 {
     static const struct tensor_source wrong[][2] = {
-        {{NULL, 1, {1}, fill, NULL, 0, 0}, {"b", 1, {1}, fill, NULL, 0, 0}},
-        {{"a", 1, {1}, NULL, NULL, 0, 0}, {"b", 1, {1}, fill, NULL, 0, 0}},
-        {{"", 1, {1}, fill, NULL, 0, 0}, {"b", 1, {1}, fill, NULL, 0, 0}},
-        {{"\xFF", 1, {1}, fill, NULL, 0, 0}, {"b", 1, {1}, fill, NULL, 0, 0}},
-        {{"a", 9, {1}, fill, NULL, 0, 0}, {"b", 1, {1}, fill, NULL, 0, 0}},
-        {{"a", 1, {1}, fill, NULL, 0, 0}, {"a", 1, {1}, fill, NULL, 0, 0}},
-        {{"special:a", 1, {1}, fill, NULL, 0, 0}, {"b", 1, {1}, fill, NULL, 0, 0}},
-        {{"a", 1, {0x80000000u}, fill, NULL, 0, 0}, {"b", 1, {1}, fill, NULL, 0, 0}},
-        {{"a", 2, {SIZE_MAX, 3}, fill, NULL, 0, 0}, {"b", 1, {1}, fill, NULL, 0, 0}},
+        {{NULL, 1, {1}, fill, NULL, 0, 0, NULL}, {"b", 1, {1}, fill, NULL, 0, 0, NULL}},
+        {{"a", 1, {1}, NULL, NULL, 0, 0, NULL}, {"b", 1, {1}, fill, NULL, 0, 0, NULL}},
+        {{"", 1, {1}, fill, NULL, 0, 0, NULL}, {"b", 1, {1}, fill, NULL, 0, 0, NULL}},
+        {{"\xFF", 1, {1}, fill, NULL, 0, 0, NULL}, {"b", 1, {1}, fill, NULL, 0, 0, NULL}},
+        {{"a", 9, {1}, fill, NULL, 0, 0, NULL}, {"b", 1, {1}, fill, NULL, 0, 0, NULL}},
+        {{"a", 1, {1}, fill, NULL, 0, 0, NULL}, {"a", 1, {1}, fill, NULL, 0, 0, NULL}},
+        {{"special:a", 1, {1}, fill, NULL, 0, 0, NULL}, {"b", 1, {1}, fill, NULL, 0, 0, NULL}},
+        {{"a", 1, {0x80000000u}, fill, NULL, 0, 0, NULL}, {"b", 1, {1}, fill, NULL, 0, 0, NULL}},
+        {{"a", 2, {SIZE_MAX, 3}, fill, NULL, 0, 0, NULL}, {"b", 1, {1}, fill, NULL, 0, 0, NULL}},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         rapt_message why = {""};

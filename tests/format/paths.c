@@ -42,7 +42,7 @@ static void test_limit(void **state)
 static void test_limited_writers(void **state)
 {
     (void)state;
-    const struct tensor_source source = {"t", 1, {LENGTH}, fill, NULL, 1, 0};
+    const struct tensor_source source = {"t", 1, {LENGTH}, fill, NULL, 1, 0, NULL};
     const struct ct2_contents contents = {
         .spec = "TransformerSpec", .sources = &source, .source_count = 1};
     struct rlimit before, small;

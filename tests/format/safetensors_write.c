@@ -65,13 +65,13 @@ static void test_round_trip(void **state)
     (void)state;
     size_t seen[7] = {0};
     const struct tensor_source sources[] = {
-        {"scalar", 0, {0}, fill, seen, 0, 0},
-        {"vector", 1, {13}, fill, seen, 1, 0},
-        {"nothing", 3, {4, 0, 7}, fill, seen, 2, 0},
-        {"large", 2, {331, 599}, fill, seen, 3, 0}, /* three chunks and a remainder */
-        {"deep", 8, {1, 2, 1, 3, 1, 2, 1, 5}, fill, seen, 4, 0},
-        {"chunk", 1, {65536}, fill, seen, 5, 0},
-        {"a \"quoted\\\" n\xC3\xA4me\n", 1, {1}, fill, seen, 6, 0},
+        {"scalar", 0, {0}, fill, seen, 0, 0, NULL},
+        {"vector", 1, {13}, fill, seen, 1, 0, NULL},
+        {"nothing", 3, {4, 0, 7}, fill, seen, 2, 0, NULL},
+        {"large", 2, {331, 599}, fill, seen, 3, 0, NULL}, /* three chunks and a remainder */
+        {"deep", 8, {1, 2, 1, 3, 1, 2, 1, 5}, fill, seen, 4, 0, NULL},
+        {"chunk", 1, {65536}, fill, seen, 5, 0, NULL},
+        {"a \"quoted\\\" n\xC3\xA4me\n", 1, {1}, fill, seen, 6, 0, NULL},
     };
     const struct tensor_metadata metadata[] = {
         {"z", ""}, {"rapt.config", "{\"width\": 8}\n\t\x01\x1F\x7F/\\"}, {"", "\xF0\x9F\x98\x80"}};
@@ -119,7 +119,7 @@ static void test_bytes(void **state)
         "x\0\0\0\0\0\0\0{\"__metadata__\":{\"k\":\"v\"},\"w\":{\"dtype\":\"F32\",\"shape\":[2],"
         "\"data_offsets\":[0,8]}}                                         "
         "\x00\x00\x80\x7F\x00\x00\x80\xFF";
-    const struct tensor_source source = {"w", 1, {2}, fill, NULL, 0, 0};
+    const struct tensor_source source = {"w", 1, {2}, fill, NULL, 0, 0, NULL};
     const struct tensor_metadata entry = {"k", "v"};
     assert_int_equal(rapt__tensors_write(path, &source, 1, &entry, 1, NULL, NULL), RAPT_OK);
     struct bytes b = slurp();
@@ -142,64 +142,76 @@ static void test_refused(void **state)
         struct tensor_metadata entry;
         const char *reason;
     } rows[] = {
-        {{NULL, 1, {1}, fill, NULL, 0, 0},
-         {"b", 0, {0}, fill, NULL, 0, 0},
+        {{NULL, 1, {1}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
          {"k", "v"},
          "the name or fill function"},
-        {{"a", 1, {1}, NULL, NULL, 0, 0}, {"b", 0, {0}, fill, NULL, 0, 0}, {"k", "v"}, "fill"},
-        {{"", 1, {1}, fill, NULL, 0, 0},
-         {"b", 0, {0}, fill, NULL, 0, 0},
+        {{"a", 1, {1}, NULL, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
+         {"k", "v"},
+         "fill"},
+        {{"", 1, {1}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
          {"k", "v"},
          "has no name"},
-        {{"__metadata__", 1, {1}, fill, NULL, 0, 0},
-         {"b", 0, {0}, fill, NULL, 0, 0},
+        {{"__metadata__", 1, {1}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
          {"k", "v"},
          "__metadata__"},
-        {{"b", 1, {1}, fill, NULL, 0, 0},
-         {"b", 0, {0}, fill, NULL, 0, 0},
+        {{"b", 1, {1}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
          {"k", "v"},
          "\"b\" occurs twice"},
-        {{"a\xFF", 1, {1}, fill, NULL, 0, 0}, {"b", 0, {0}, fill, NULL, 0, 0}, {"k", "v"}, "UTF-8"},
-        {{"a", -1, {1}, fill, NULL, 0, 0},
-         {"b", 0, {0}, fill, NULL, 0, 0},
+        {{"a\xFF", 1, {1}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
+         {"k", "v"},
+         "UTF-8"},
+        {{"a", -1, {1}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
          {"k", "v"},
          "has rank -1"},
-        {{"a", 9, {1}, fill, NULL, 0, 0},
-         {"b", 0, {0}, fill, NULL, 0, 0},
+        {{"a", 9, {1}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
          {"k", "v"},
          "has rank 9"},
-        {{"a", 2, {SIZE_MAX, 2}, fill, NULL, 0, 0},
-         {"b", 0, {0}, fill, NULL, 0, 0},
+        {{"a", 2, {SIZE_MAX, 2}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
          {"k", "v"},
          "overflows"},
-        {{"a", 1, {SIZE_MAX / 4 + 1}, fill, NULL, 0, 0},
-         {"b", 0, {0}, fill, NULL, 0, 0},
+        {{"a", 1, {SIZE_MAX / 4 + 1}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
          {"k", "v"},
          "overflows"},
-        {{"a", 3, {SIZE_MAX, 0, 2}, fill, NULL, 0, 0},
-         {"b", 0, {0}, fill, NULL, 0, 0},
+        {{"a", 3, {SIZE_MAX, 0, 2}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
          {"k", "v"},
          "overflows"},
-        {{"a", 1, {SIZE_MAX / 4}, fill, NULL, 0, 0},
-         {"b", 1, {9}, fill, NULL, 0, 0},
+        {{"a", 1, {SIZE_MAX / 4}, fill, NULL, 0, 0, NULL},
+         {"b", 1, {9}, fill, NULL, 0, 0, NULL},
          {"k", "v"},
          "overflows"},
-        {{"a", 1, {SIZE_MAX / 4}, fill, NULL, 0, 0},
-         {"b", 0, {0}, fill, NULL, 0, 0},
+        {{"a", 1, {SIZE_MAX / 4}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
          {"k", "v"},
          ""},
-        {{"a", 1, {SIZE_MAX / 4 - 20}, fill, NULL, 0, 0},
-         {"b", 0, {0}, fill, NULL, 0, 0},
+        {{"a", 1, {SIZE_MAX / 4 - 20}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
          {"k", "v"},
          ""},
-        {{"a", 1, {1}, fill, NULL, 0, 0}, {"b", 0, {0}, fill, NULL, 0, 0}, {NULL, "v"}, "metadata"},
-        {{"a", 1, {1}, fill, NULL, 0, 0}, {"b", 0, {0}, fill, NULL, 0, 0}, {"k", NULL}, "metadata"},
-        {{"a", 1, {1}, fill, NULL, 0, 0},
-         {"b", 0, {0}, fill, NULL, 0, 0},
+        {{"a", 1, {1}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
+         {NULL, "v"},
+         "metadata"},
+        {{"a", 1, {1}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
+         {"k", NULL},
+         "metadata"},
+        {{"a", 1, {1}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
          {"l", "w"},
          "\"l\" occurs twice"},
-        {{"a", 1, {1}, fill, NULL, 0, 0},
-         {"b", 0, {0}, fill, NULL, 0, 0},
+        {{"a", 1, {1}, fill, NULL, 0, 0, NULL},
+         {"b", 0, {0}, fill, NULL, 0, 0, NULL},
          {"k", "\xC0\x80"},
          "UTF-8"},
     };
@@ -215,7 +227,7 @@ static void test_refused(void **state)
         assert_int_equal(b.size, 64);
         free(b.data);
     }
-    const struct tensor_source good = {"a", 1, {1}, fill, NULL, 0, 0};
+    const struct tensor_source good = {"a", 1, {1}, fill, NULL, 0, 0, NULL};
     const struct tensor_metadata entry = {"k", "v"};
     assert_int_equal(rapt__tensors_write(NULL, &good, 1, &entry, 1, NULL, NULL), RAPT_BAD_ARGUMENT);
     assert_int_equal(rapt__tensors_write(path, &good, -1, &entry, 1, NULL, NULL),
@@ -229,8 +241,8 @@ static void test_refused(void **state)
 /* Every allocation fails once: the old file is kept, and nothing is left beside it. */
 static void test_memory(void **state)
 {
-    const struct tensor_source sources[] = {{"a", 1, {100}, fill, NULL, 0, 0},
-                                            {"b", 0, {0}, fill, NULL, 1, 0}};
+    const struct tensor_source sources[] = {{"a", 1, {100}, fill, NULL, 0, 0, NULL},
+                                            {"b", 0, {0}, fill, NULL, 1, 0, NULL}};
     const struct tensor_metadata entry = {"k", "v"};
     assert_int_equal(rapt__tensors_write(path, NULL, 0, NULL, 0, NULL, NULL), RAPT_OK);
     for (long k = 0;; k++) {

@@ -46,7 +46,7 @@ static inline void fill(const struct tensor_source *source, size_t first, size_t
 
 static inline rapt_status save(const char *to, size_t index, rapt_message *why)
 {
-    const struct tensor_source source = {"t", 1, {LENGTH}, fill, NULL, index, 0};
+    const struct tensor_source source = {"t", 1, {LENGTH}, fill, NULL, index, 0, NULL};
     return rapt__tensors_write(to, &source, 1, NULL, 0, NULL, why);
 }
 

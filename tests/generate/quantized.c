@@ -13,7 +13,7 @@
 static void quantize(rapt_model *model)
 {
     rapt_message why = {""};
-    if (rapt_model_quantize(model, 2, &why)) fail_msg("%s", why.text);
+    if (rapt_model_set_precision(model, RAPT_PRECISION_INT8, 2, &why)) fail_msg("%s", why.text);
 }
 
 static rapt_model *quantized_model(const rapt_config *c, uint64_t seed)
@@ -73,28 +73,6 @@ static void test_parameters(void **state)
     }
 }
 
-/* The parameters of a saved model, quantized again, are the same integers. */
-static void test_saved(void **state)
-{
-    (void)state;
-    static char file[1 << 20];
-    size_t size;
-    rapt_model *model = quantized_model(&larger, 8), *again = NULL;
-    assert_int_equal(rapt_model_save_memory(model, file, sizeof file, &size, NULL, 0, NULL),
-                     RAPT_OK);
-    assert_int_equal(rapt_model_load_memory(&again, file, size, NULL, NULL, NULL), RAPT_OK);
-    quantize(again);
-    for (int i = 0; i < rapt_model_tensors(model); i++) {
-        rapt_tensor t = rapt_model_tensor(model, i);
-        float *x = small_read(model, i), *y = small_read(again, i);
-        for (int k = 0; k < t.rows * t.columns; k++)
-            assert_true(fabsf(x[k] - y[k]) <= 0x1p-22f * fabsf(x[k])); /* the scale's rounding */
-        free(x), free(y);
-    }
-    rapt_model_free(model);
-    rapt_model_free(again);
-}
-
 static void test_memory(void **state)
 {
     (void)state;
@@ -127,7 +105,6 @@ static void test_not_finite(void **state)
 static void test_refusals(void **state)
 {
     (void)state;
-    const rapt_save_options packed = {.size = sizeof packed, .packed = 1};
     const rapt_train_limits limits = {.size = sizeof limits};
     rapt_model *model = quantized_model(&larger, 11);
     rapt_trainer *trainer = NULL;
@@ -135,15 +112,13 @@ static void test_refusals(void **state)
     rapt_message why = {""};
     float *data = small_read(model, 0);
     assert_int_equal(rapt_model_write(model, 0, data, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "cannot be written to"));
-    assert_int_equal(rapt_model_save_with(model, "/nowhere/x", &packed, NULL, 0, &why),
-                     RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "cannot be saved packed"));
+    assert_non_null(strstr(why.text, "int8; it can be written to only in f32"));
     rapt_train_options_default(&options, sizeof options);
     assert_int_equal(rapt_trainer_create(&trainer, model, &options, &limits, NULL, &why),
                      RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "cannot be trained"));
-    assert_int_equal(rapt_model_quantize(model, -1, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "it can be trained only in f32"));
+    assert_int_equal(rapt_model_set_precision(model, RAPT_PRECISION_F32, -1, &why),
+                     RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "threads"));
     free(data);
     rapt_model_free(model);
@@ -165,7 +140,8 @@ static void test_deep_rows(void **state)
     rapt_model *model = NULL;
     rapt_message why = {""};
     assert_int_equal(rapt_model_create(&model, &deep, 1, NULL, NULL), RAPT_OK);
-    assert_int_equal(rapt_model_quantize(model, 1, &why), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_model_set_precision(model, RAPT_PRECISION_INT8, 1, &why),
+                     RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "feedforward.out.weight has rows of 133145"));
     rapt_model_free(model);
 }
@@ -364,11 +340,15 @@ static void test_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameters), cmocka_unit_test(test_saved),
-        cmocka_unit_test(test_memory),     cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_definition),
-        cmocka_unit_test(test_pooler),     cmocka_unit_test(test_threads_and_machines),
-        cmocka_unit_test(test_alone),      cmocka_unit_test(test_deep_rows),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_definition),
+        cmocka_unit_test(test_pooler),
+        cmocka_unit_test(test_threads_and_machines),
+        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_deep_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,6 +109,26 @@ static inline void folder_is(const char *folder, const rapt_model *model)
     rapt_model_free(read);
 }
 
+/* Checks that a folder, opened in each precision, gives the model that is opened in floats and then
+   converted. */
+static inline void folder_precisions(const char *folder)
+{
+    for (rapt_precision p = RAPT_PRECISION_INT8; rapt_precision_name(p); p++) {
+        const rapt_load_options f32 = {.size = sizeof f32, .precision = RAPT_PRECISION_F32},
+                                own = {.size = sizeof own, .precision = p};
+        rapt_model *floats = NULL, *opened = NULL;
+        rapt_message why = {""};
+        if (rapt_model_import_with(&floats, folder, &f32, NULL, NULL, NULL, &why) ||
+            rapt_model_set_precision(floats, p, 1, &why) ||
+            rapt_model_import_with(&opened, folder, &own, NULL, NULL, NULL, &why))
+            fail_msg("%s: %s", rapt_precision_name(p), why.text);
+        assert_int_equal(rapt_model_precision(opened), p);
+        small_same_models(floats, opened);
+        rapt_model_free(floats);
+        rapt_model_free(opened);
+    }
+}
+
 /* Each allocation fails once: the only error is RAPT_NO_MEMORY, and nothing leaks. */
 static inline void folder_without_memory(const char *folder)
 {

@@ -47,7 +47,8 @@ static rapt_model *import_reported(const char *folder, struct reported *r)
     rapt_model *model = NULL;
     rapt_message why = {""};
     r->count = 0;
-    if (rapt_model_import_files(&model, folder, report, r, NULL, &why)) fail_msg("%s", why.text);
+    if (rapt_model_import_with(&model, folder, NULL, report, r, NULL, &why))
+        fail_msg("%s", why.text);
     return model;
 }
 

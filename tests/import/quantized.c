@@ -1,5 +1,5 @@
-/* quantized.c - models of other projects in 8 bits: quantizing a file's own integers gives these
-   integers, and translations agree with those of the same numbers in floats. */
+/* quantized.c - models of other projects in 8 bits: a file's own integers are kept as they are and
+   never held as floats, and translations agree with those of the same numbers in floats. */
 #include "../skips.h"
 #include "model/small.h"
 
@@ -11,39 +11,96 @@ static bool folder_of(const char *name, char path[DATA_PATH])
     return true;
 }
 
-static rapt_model *import(const char *path)
+static rapt_model *import(const char *path, rapt_precision precision)
 {
+    const rapt_load_options options = {.size = sizeof options, .precision = precision};
     rapt_model *model = NULL;
     rapt_message why = {""};
-    if (rapt_model_import(&model, path, NULL, &why)) fail_msg("%s", why.text);
+    if (rapt_model_import_with(&model, path, &options, NULL, NULL, NULL, &why))
+        fail_msg("%s", why.text);
     return model;
 }
 
-/* Another integer would change an element by 1/127 of itself at least; a scale may be rounded. */
-static void check_tensor(const rapt_model *before, const rapt_model *after, int i)
+/* The integers of the file are computed as they are: each stands for the same float as in a model
+   that is opened in floats. */
+static void check_tensor(const rapt_model *floats, const rapt_model *bytes, int i)
 {
-    rapt_tensor t = rapt_model_tensor(before, i);
-    float *old = small_read(before, i), *new = small_read(after, i);
+    rapt_tensor t = rapt_model_tensor(floats, i);
+    float *old = small_read(floats, i), *new = small_read(bytes, i);
     for (int k = 0; k < t.rows * t.columns; k++)
-        if (!(fabsf(old[k] - new[k]) <= 0x1p-22f * fabsf(old[k])))
-            fail_msg("%s: element %d is %g, was %g", t.name, k, (double)new[k], (double)old[k]);
+        if (old[k] != new[k])
+            fail_msg("%s: element %d is %g, not %g", t.name, k, (double)new[k], (double)old[k]);
     free(old), free(new);
 }
 
 static void test_integers_of_files(void **state)
 {
-    static const char *const files[] = {"ct2-aren/aren-transliteration-i8/model.bin",
-                                        "firefox-tiny-enpt/model.enpt.intgemm.alphas.bin"};
+    static const struct {
+        const char *name;
+        rapt_precision stored;
+    } files[] = {{"ct2-aren/aren-transliteration/model.bin", RAPT_PRECISION_F32},
+                 {"ct2-aren/aren-transliteration-i16/model.bin", RAPT_PRECISION_F32},
+                 {"ct2-aren/aren-transliteration-i8/model.bin", RAPT_PRECISION_INT8},
+                 {"firefox-tiny-enpt/model.enpt.intgemm.alphas.bin", RAPT_PRECISION_INT8}};
+    char path[DATA_PATH];
+    (void)state;
+    for (int f = 0; f < COUNT(files); f++) {
+        if (!folder_of(files[f].name, path)) continue;
+        rapt_model *floats = import(path, RAPT_PRECISION_F32), *stored = import(path, 0);
+        assert_int_equal(rapt_model_precision(floats), RAPT_PRECISION_F32);
+        assert_int_equal(rapt_model_precision(stored), files[f].stored);
+        for (int i = 0; i < rapt_model_tensors(floats); i++) check_tensor(floats, stored, i);
+        assert_int_equal(rapt_model_set_precision(stored, RAPT_PRECISION_F32, 2, NULL), RAPT_OK);
+        for (int i = 0; i < rapt_model_tensors(floats); i++) check_tensor(floats, stored, i);
+        rapt_model_free(floats);
+        rapt_model_free(stored);
+    }
+}
+
+/* ---- memory ---- */
+
+struct peak { /* bytes in use, and the most so far */
+    size_t now, most;
+};
+
+static void *peak_take(void *user, size_t bytes)
+{
+    struct peak *p = user;
+    p->now += bytes;
+    if (p->now > p->most) p->most = p->now;
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void peak_give(void *user, void *memory, size_t bytes)
+{
+    struct peak *p = user;
+    p->now -= memory ? bytes : 0;
+    free(memory);
+}
+
+/* Opening a file in 8 bits never holds its weights in floats, in which they would take four times
+   the memory. */
+static void test_memory(void **state)
+{
+    static const char *const files[] = {"firefox-tiny-enpt/model.enpt.intgemm.alphas.bin",
+                                        "ct2-aren/aren-transliteration-i8/model.bin",
+                                        "ct2-aren/aren-transliteration/model.bin"};
     char path[DATA_PATH];
     (void)state;
     for (int f = 0; f < COUNT(files); f++) {
         if (!folder_of(files[f], path)) continue;
-        rapt_model *before = import(path), *after = import(path);
-        assert_int_equal(rapt_model_quantize(after, 2, NULL), RAPT_OK);
-        assert_true(rapt_model_bytes(after) < rapt_model_bytes(before));
-        for (int i = 0; i < rapt_model_tensors(before); i++) check_tensor(before, after, i);
-        rapt_model_free(before);
-        rapt_model_free(after);
+        const rapt_load_options options = {.size = sizeof options,
+                                           .precision = RAPT_PRECISION_INT8};
+        struct peak peak = {0, 0};
+        const rapt_allocator allocator = {peak_take, peak_give, &peak};
+        rapt_model *model = NULL;
+        assert_int_equal(
+            rapt_model_import_with(&model, path, &options, NULL, NULL, &allocator, NULL), RAPT_OK);
+        size_t parameters = rapt_model_parameters(model);
+        print_message("%zu parameters, %zu bytes, at most %zu\n", parameters, peak.now, peak.most);
+        assert_true(peak.most < 2 * parameters + (4u << 20));
+        rapt_model_free(model);
+        assert_int_equal(peak.now, 0);
     }
 }
 
@@ -108,11 +165,11 @@ static void test_refusals(void **state)
     (void)state;
     if (!folder_of("ct2-aren/aren-transliteration-i8/model.bin", path)) return;
     rapt_translator_options options = {.size = sizeof options, .precision = RAPT_PRECISION_INT8};
-    rapt_model *model = import(path);
+    rapt_model *model = import(path, RAPT_PRECISION_F32);
     assert_int_equal(rapt_translator_create(&t, model, NULL, NULL, &options, NULL, &why),
                      RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "rapt_model_quantize"));
-    options.precision = (rapt_precision)2;
+    assert_non_null(strstr(why.text, "rapt_model_set_precision"));
+    options.precision = (rapt_precision)99;
     assert_int_equal(rapt_translator_load(&t, path, &options, NULL, &why), RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "precision"));
     t = translator_of(path, RAPT_PRECISION_INT8);
@@ -129,8 +186,8 @@ static void test_refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_integers_of_files),
-                                       cmocka_unit_test(test_translations),
-                                       cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_integers_of_files), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_translations), cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,6 +180,7 @@ static inline void judge_changed(const struct family *f, const char *name,
     for (int i = 0; i < count; i++) {
         f->write(folder, m, &changes[i]);
         judge(folder, m, f->vocab);
+        folder_precisions(folder);
         f->clear(folder);
     }
 }

@@ -175,6 +175,24 @@ static void test_not_finite(void **state)
     drop(&f);
 }
 
+/* The rows after the last one of a matrix, which fill its panel, must be finite, too. */
+static void test_padding(void **state)
+{
+    (void)state;
+    char path[256];
+    rapt_message why = {""};
+    rapt_model *model = packed_model(&small_configs[0], small_path(path, "padding")), *none = NULL;
+    struct file f = file_at(path);
+    memcpy(number_of(&f, name) + 4 * 15, "\0\0\x80\x7F", 4); /* infinity in row 15 of 12 */
+    put(&f);
+    assert_int_equal(rapt_model_load_with(&none, path, &unmapped, NULL, &why), RAPT_BAD_FILE);
+    assert_non_null(strstr(why.text, name));
+    assert_non_null(strstr(why.text, "has padding that is infinite or NaN"));
+    assert_null(none);
+    rapt_model_free(model);
+    drop(&f);
+}
+
 static const struct {
     const char *from, *to, *word;
 } edits[] = {
@@ -262,7 +280,7 @@ int main(void)
         cmocka_unit_test(test_bits),       cmocka_unit_test(test_saved_again),
         cmocka_unit_test(test_written),    cmocka_unit_test(test_trained),
         cmocka_unit_test(test_not_finite), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_rearranged),
+        cmocka_unit_test(test_rearranged), cmocka_unit_test(test_padding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

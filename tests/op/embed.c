@@ -23,11 +23,11 @@ static const int all_starts[][BATCH + 1] = {
 
 static struct problem make(int vocab, int width, const int *starts, bool positions)
 {
-    struct problem p = {.e = {.vocab = vocab, .width = width, .scale = 3.5f}};
+    struct problem p = {.e = {.table = {.in = width, .out = vocab}, .scale = 3.5f}};
     p.table = random_floats((size_t)(vocab * width), 1);
     p.panels = to_panels(p.table, vocab, width);
     p.positions = random_floats((size_t)(POSITIONS * width), 2);
-    p.e.table = p.panels;
+    p.e.table.weight = p.panels;
     p.e.positions = positions ? p.positions : NULL;
     memcpy(p.starts, starts, sizeof p.starts);
     for (int b = 0; b < BATCH; b++)
@@ -58,7 +58,7 @@ static void drop(struct problem *p)
 
 static size_t outputs(const struct problem *p)
 {
-    return (size_t)(p->starts[BATCH] * p->e.width);
+    return (size_t)(p->starts[BATCH] * p->e.table.in);
 }
 
 static void run_forward(const struct exec_context *exec, void *argument)
@@ -89,7 +89,7 @@ static double weighted_sum(const void *argument)
     const struct reference *j = argument;
     const struct problem *p = j->p;
     double sum = 0;
-    oracle_embed(p->starts[BATCH], p->e.width, p->ids, p->position, (double)p->e.scale, j->table,
+    oracle_embed(p->starts[BATCH], p->e.table.in, p->ids, p->position, (double)p->e.scale, j->table,
                  p->e.positions ? j->positions : NULL, j->y);
     for (size_t i = 0; i < outputs(p); i++) sum += (double)p->dy[i] * j->y[i];
     return sum;
@@ -97,8 +97,8 @@ static double weighted_sum(const void *argument)
 
 static struct reference reference_of(const struct problem *p)
 {
-    return (struct reference){p, doubles(p->table, (size_t)(p->e.vocab * p->e.width)),
-                              doubles(p->positions, (size_t)(POSITIONS * p->e.width)),
+    return (struct reference){p, doubles(p->table, (size_t)(p->e.table.out * p->e.table.in)),
+                              doubles(p->positions, (size_t)(POSITIONS * p->e.table.in)),
                               doubles(NULL, outputs(p))};
 }
 
@@ -112,7 +112,7 @@ static void drop_reference(struct reference *j)
 static void check(struct problem *p)
 {
     struct reference j = reference_of(p);
-    int width = p->e.width, cells = p->e.vocab * width;
+    int width = p->e.table.in, cells = p->e.table.out * width;
     assert_same_bits(run_forward, p, p->y, outputs(p));
     weighted_sum(&j);
     assert_all_near(p->y, j.y, outputs(p), 2);
@@ -120,7 +120,7 @@ static void check(struct problem *p)
     for (int i = 0; i<cells; i += cells> 50 ? cells / 50 : 1)
         assert_near((double)p->dtable[panel_index(width, i / width, i % width)],
                     slope(weighted_sum, &j, &j.table[i]), 24);
-    assert_padding(p->dtable, p->e.vocab, width);
+    assert_padding(p->dtable, p->e.table.out, width);
     for (size_t i = 0; i < 5 * (size_t)width; i++)
         assert_near((double)p->dpositions[i], slope(weighted_sum, &j, &j.positions[i]), 4);
     drop_reference(&j);

@@ -30,6 +30,7 @@ static rapt_status do_names(struct scene *s, uint64_t *h, rapt_message *why)
         const rapt_config_field *field = rapt_config_field_at(i);
         add_text(h, field ? field->name : NULL);
     }
+    for (int i = -1; i < 9; i++) add_text(h, rapt_precision_name((rapt_precision)i));
     add_text(h, rapt_isa_name(isa));
     size_t limits = rapt_struct_size("rapt_limits");
     add(h, &limits, sizeof limits);
@@ -205,7 +206,7 @@ static const struct operation operations[] = {
     {"model_create", do_model_create, true, false},
     {"model_load", do_model_load, true, true},
     {"model_import", do_model_import, true, true},
-    {"model_import_files", do_model_import_files, true, true},
+    {"model_import_with", do_model_import_with, true, true},
     {"model_export", do_model_export, true, true},
     {"folder_import", do_folder_import, true, true},
     {"folder_export", do_folder_export, true, false},
@@ -214,7 +215,7 @@ static const struct operation operations[] = {
     {"model_save_to", do_model_save_to, true, true},
     {"model_save", do_model_save, true, true},
     {"model_packed", do_model_packed, true, true},
-    {"model_quantize", do_model_quantize, true, false},
+    {"model_set_precision", do_model_set_precision, true, false},
     {"model_read", do_model_read, false, true},
     {"session_create", do_session, true, true},
     {"classify", do_classify, false, false},

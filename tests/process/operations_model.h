@@ -31,11 +31,12 @@ static void no_file(void *user, const char *name, rapt_file_use use, const char 
     (void)user, (void)name, (void)use, (void)reason;
 }
 
-static rapt_status do_model_import_files(struct scene *s, uint64_t *h, rapt_message *why)
+static rapt_status do_model_import_with(struct scene *s, uint64_t *h, rapt_message *why)
 {
     rapt_model *model = scene_untouched;
+    rapt_load_options options = {.size = sizeof options, .precision = RAPT_PRECISION_F32};
     rapt_status status =
-        rapt_model_import_files(&model, s->model_path, no_file, NULL, s->allocator, why);
+        rapt_model_import_with(&model, s->model_path, &options, no_file, NULL, s->allocator, why);
     return made(s, h, status, model);
 }
 
@@ -146,8 +147,8 @@ static rapt_status do_model_read(struct scene *s, uint64_t *h, rapt_message *why
     return status;
 }
 
-/* Quantizes a copy of the model and computes with it; a failed call leaves the copy unchanged. */
-static rapt_status do_model_quantize(struct scene *s, uint64_t *h, rapt_message *why)
+/* Converts a copy of the model and computes with it; a failed call leaves the copy unchanged. */
+static rapt_status do_model_set_precision(struct scene *s, uint64_t *h, rapt_message *why)
 {
     rapt_model *model = NULL;
     rapt_session *session = NULL;
@@ -160,8 +161,10 @@ static rapt_status do_model_quantize(struct scene *s, uint64_t *h, rapt_message 
     if (!status && small_size(model, 0) > COUNT(before)) status = RAPT_BAD_FILE;
     if (!status) status = rapt_model_read(model, 0, before, why);
     if (!status) {
-        status = rapt_model_quantize(model, 0, why);
+        status = rapt_model_set_precision(model, RAPT_PRECISION_INT8, 0, why);
+        rapt_precision precision = rapt_model_precision(model);
         rapt_model_read(model, 0, after, NULL);
+        add(h, &precision, sizeof precision);
         if (status) s->changed |= memcmp(before, after, sizeof before) != 0;
         add(h, after, sizeof after);
     }

@@ -89,11 +89,13 @@ void raw_report(struct raw *raw, const rapt_tokenizer *tokenizer, const char *mo
 struct option_row seed_row(uint64_t *seed); /* --seed of training */
 
 /* ---- search.c: the models that commands read, and their options for searching ---- */
-int model_open(rapt_model **model, const char *path);
+/* precision: the word of precision_row; NULL means that of the file. */
+int model_open(rapt_model **model, const char *path, const char *precision);
 struct option_row model_row(const char **path);
 struct option_row source_language_row(const char **language);
 struct option_row target_language_row(const char **language);
 struct option_row batch_row(int *tokens); /* --batch-tokens */
+struct option_row precision_row(const char **word);
 
 struct search {
     const char *model;

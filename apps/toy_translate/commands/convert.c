@@ -86,12 +86,13 @@ static int check_new(const char *out)
 
 int command_convert(int argc, char **argv)
 {
-    const char *path = NULL, *out = NULL, *to = "rapt";
+    const char *path = NULL, *out = NULL, *to = "rapt", *precision = NULL;
     bool force = false;
     /* clang-format off */
     struct option_row rows[] = {
         {"model", OPTION_INPUT, &path, "FILE", "the model, a file or folder of any project", 0, 0, 0},
         {"to", OPTION_CHOICE, &to, "rapt|packed|marian|bergamot|hf|ct2", "format to write", 0, 0, 0},
+        {"precision", OPTION_CHOICE, &precision, "f32|int8", "precision of the matrices in the file [that of the model]", 0, 0, 0},
         {"out", OPTION_TEXT, &out, "PATH", "file (rapt, packed) or folder to write", 0, 0, 0},
         {"force", OPTION_FLAG, &force, "", "replace the file, or a model of the same format in the folder", 0, 0, 0},
     };
@@ -104,7 +105,8 @@ int command_convert(int argc, char **argv)
         .purpose =
             "Converts a model. --to rapt writes a file in our own format. --to packed writes one "
             "that is mapped into memory instead of read, so that all processes that use it share "
-            "it. The other formats are folders: marian (model.bin, vocab.spm), bergamot (Firefox, "
+            "it. A model in 8 bits is always packed. The other formats are folders: marian "
+            "(model.bin, vocab.spm), bergamot (Firefox, "
             "8 bits), hf (Hugging Face's MarianMT) and ct2 (CTranslate2).\n\n"
             "A folder needs a model that was trained with --sentencepiece. marian and bergamot "
             "also need --position concatenated-n1, --decoder-start zero and --norm-epsilon 1e-6; "
@@ -121,7 +123,7 @@ int command_convert(int argc, char **argv)
     if (code == EXIT_OK) code = check_kind(out, to, !file);
     if (code == EXIT_OK && !force) code = check_new(out);
     if (code != EXIT_OK) return code;
-    code = model_open(&model, path);
+    code = model_open(&model, path, precision);
     if (code != EXIT_OK) return code;
     code = file ? save_file(model, out, packed) : export_to(model, to, out);
     rapt_model_free(model);

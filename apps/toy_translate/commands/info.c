@@ -159,11 +159,12 @@ static json_t *model_json(const rapt_model *model, const struct files *files)
 {
     json_t *object = variant_describe(rapt_model_config(model));
     json_t *more =
-        json_pack("{s:s, s:I, s:i, s:I, s:b, s:o*, s:o*}", "vocabulary", vocabulary_of(model),
-                  "parameters", (json_int_t)rapt_model_parameters(model), "tensors",
-                  rapt_model_tensors(model), "bytes", (json_int_t)rapt_model_bytes(model),
-                  "checkpoint", rapt_model_metadata(model, STATE_KEY) != NULL, "training",
-                  training_of(model), "decoding", decoding_json(model));
+        json_pack("{s:s, s:s, s:I, s:i, s:I, s:b, s:o*, s:o*}", "vocabulary", vocabulary_of(model),
+                  "precision", rapt_precision_name(rapt_model_precision(model)), "parameters",
+                  (json_int_t)rapt_model_parameters(model), "tensors", rapt_model_tensors(model),
+                  "bytes", (json_int_t)rapt_model_bytes(model), "checkpoint",
+                  rapt_model_metadata(model, STATE_KEY) != NULL, "training", training_of(model),
+                  "decoding", decoding_json(model));
     const char *origin = rapt_model_metadata(model, "rapt.origin");
     const char *factor = rapt_model_metadata(model, "rapt.max_length_factor");
     bool good = json_object_update(object, more) == 0;
@@ -203,7 +204,7 @@ static void print_value(const char *key, const json_t *value)
 /* Fields that are printed for every model, in this order. */
 static const char *const sizes[] = {
     "kind",      "encoder_layers", "decoder_layers", "width",      "heads", "ffn_width",
-    "positions", "source_vocab",   "target_vocab",   "vocabulary", "tie"};
+    "positions", "source_vocab",   "target_vocab",   "vocabulary", "tie",   "precision"};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static void print_sizes(const json_t *object)
@@ -345,7 +346,7 @@ int command_info(int argc, char **argv)
     rapt_model *model = NULL;
     struct files files = {0};
     rapt_message why = {""};
-    if (rapt_model_import_files(&model, path, add_file, &files, NULL, &why) != RAPT_OK) {
+    if (rapt_model_import_with(&model, path, NULL, add_file, &files, NULL, &why) != RAPT_OK) {
         free_files(&files);
         return failed("%s", why.text);
     }

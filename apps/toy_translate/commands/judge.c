@@ -132,9 +132,10 @@ int command_score(int argc, char **argv)
     struct pairs pairs = {0};
     struct pair_files files = {0};
     /* clang-format off */
-    struct option_row rows[PAIR_ROWS + 8] = {
+    struct option_row rows[PAIR_ROWS + 9] = {
         [PAIR_ROWS] =
         model_row(&search.model),
+        precision_row(&search.precision),
         {"normalize", OPTION_FLAG, &job.normalize, "", "print the mean log-probability per token", 0, 0, 0},
         {"words", OPTION_FLAG, &job.words, "", "also print the log-probability of each word", 0, 0, 0},
         source_language_row(&search.source_language),

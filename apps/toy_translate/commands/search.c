@@ -2,10 +2,14 @@
 #include "commands.h"
 #include <string.h>
 
-int model_open(rapt_model **model, const char *path)
+int model_open(rapt_model **model, const char *path, const char *precision)
 {
     rapt_message why = {""};
-    if (rapt_model_import(model, path, NULL, &why) == RAPT_OK) return EXIT_OK;
+    rapt_load_options options = {.size = sizeof options};
+    for (rapt_precision p = RAPT_PRECISION_F32; precision && rapt_precision_name(p); p++)
+        if (strcmp(rapt_precision_name(p), precision) == 0) options.precision = p;
+    if (rapt_model_import_with(model, path, &options, NULL, NULL, NULL, &why) == RAPT_OK)
+        return EXIT_OK;
     return failed("%s", why.text);
 }
 
@@ -32,6 +36,12 @@ struct option_row source_language_row(const char **language)
 struct option_row target_language_row(const char **language)
 {
     return (struct option_row){"target-lang", OPTION_TEXT, language, "L", "language of the target, likewise", 0, 0, 0};
+}
+
+struct option_row precision_row(const char **word)
+{
+    return (struct option_row){"precision", OPTION_CHOICE, word, "f32|int8",
+                               "compute with floats, or with 8-bit integers, which is faster [that of the model's file]", 0, 0, 0};
 }
 
 struct option_row batch_row(int *tokens)
@@ -61,8 +71,7 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
          "opus: prepare sources like the scripts of OPUS-MT [none]", 0, 0, 0},
         {"shortlist", OPTION_INPUT, &search->shortlist, "FILE",
          "lexical shortlist: consider only its target tokens for the words of the source", 0, 0, 0},
-        {"precision", OPTION_CHOICE, &search->precision, "f32|int8",
-         "int8: quantize the model to 8-bit integers when it is opened, so that translating is faster [f32]", 0, 0, 0},
+        precision_row(&search->precision),
         source_language_row(&search->source_language),
         target_language_row(&search->target_language),
         batch_row(&search->batch_tokens),
@@ -119,13 +128,10 @@ int search_open(const struct search *search, const char *command, rapt_translato
                            search->beam);
     rapt_model *model = NULL;
     rapt_message why = {""};
-    int code = model_open(&model, search->model);
+    int code = model_open(&model, search->model, search->precision);
     if (code != EXIT_OK) return code;
     const rapt_translator_options options = options_of(search, model);
-    const bool bytes = search->precision != NULL && strcmp(search->precision, "int8") == 0;
-    if (bytes && rapt_model_quantize(model, options.threads, &why) != RAPT_OK)
-        code = failed("%s: %s", search->model, why.text);
-    else if (search->nbest > options.beams)
+    if (search->nbest > options.beams)
         code = usage_error("%s: --nbest %d is more than the model's beam size, %d: give --beam",
                            command, search->nbest, options.beams);
     else if (rapt_translator_create(translator, model, NULL, NULL, &options, NULL, &why) != RAPT_OK)

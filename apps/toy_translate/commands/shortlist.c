@@ -281,7 +281,7 @@ static int run_shortlist(struct job *job)
         code = usage_error("shortlist: --model is missing");
     if (code == EXIT_OK && job->output == NULL)
         code = usage_error("shortlist: --output is missing");
-    if (code == EXIT_OK) code = model_open(&job->model, job->model_path);
+    if (code == EXIT_OK) code = model_open(&job->model, job->model_path, NULL);
     if (code == EXIT_OK && rapt_model_config(job->model)->kind != RAPT_KIND_ENCODER_DECODER)
         code = failed("%s: not an encoder-decoder model, so it has no cross-attention",
                       job->model_path);

@@ -56,7 +56,7 @@ static int open_model(struct tokens *t, const char *command)
 {
     if (t->model == NULL) return usage_error("%s: --model is missing", command);
     rapt_model *model = NULL;
-    int code = model_open(&model, t->model);
+    int code = model_open(&model, t->model, NULL);
     if (code == EXIT_OK) code = vocabulary_load(&t->vocabulary, model);
     rapt_model_free(model);
     t->tokenizer = t->target ? t->vocabulary.target : t->vocabulary.source;
