@@ -18,9 +18,17 @@
 
        y = (float)(sum over k of q[k] w[k]) * (s * t) + bias        (bias 0 if there is none)
 
-   The sum is exact, since INT8_MAX_DEPTH products of at most 127^2 fit into 32 bits. The order of
-   its terms therefore does not matter, and y is the same for every form, number of threads and
-   batch.
+   A row x may be quantized in two terms, as if it had twice as many bits. What the first leaves
+   over is then quantized, too, and a second product is added to the first:
+
+       p[k] = (x[k] r - q[k]) 254, to the nearest integer       u = s / 254
+       y' = y + (float)(sum over k of p[k] w[k]) * (u * t)
+
+   The difference is exact and at most 1/2, so that p is in -127 .. 127, too. If s is below 2^-117
+   or NaN, p = 0 and u = 0.
+
+   The sums are exact, since INT8_MAX_DEPTH products of at most 127^2 fit into 32 bits. So their
+   order is free, and y is the same for every form, number of threads and batch.
 
    PANELS. Weights w[columns][depth] are stored as panels of 16 columns: w[n][k] is at (n/16)*panel
    + (k/4)*64 + (n%16)*4 + k%4, with panel = 16 * (depth rounded up to a multiple of 4), and the
@@ -52,7 +60,7 @@ static inline ptrdiff_t rapt__int8_row(int depth)
     return (ptrdiff_t)(rapt__ceil_div_size((size_t)depth, INT8_LINE) | 1) * INT8_LINE;
 }
 
-/* A product: sets y[r][n] as defined above. */
+/* A product: sets y[r][n] as defined above, or adds the second term to it. */
 struct int8_block {
     int rows, columns, depth;
     const int8_t *q; /* q[r][k] at q[r*q_row + k], followed by zeros up to a multiple of 4 */
@@ -61,7 +69,8 @@ struct int8_block {
     const int32_t *q_sum; /* [rows] sum over k of q[r][k] */
     const int8_t *w;      /* panels */
     const float *w_scale; /* [columns] */
-    const float *bias;    /* [columns]; if NULL, nothing is added */
+    const float *bias;    /* [columns] or NULL: nothing is added */
+    bool add;             /* the product is added to y; there is no bias */
     float *y;             /* y[r][n] at y[r*y_row + n] */
     ptrdiff_t y_row;
 };
@@ -84,6 +93,9 @@ struct int8_kernels {
     /* Quantizes x[n] into q, which it fills with zeros up to a multiple of 16. Sets the scale and
        the sum of q. */
     void (*quantize_row)(const float *x, int n, int8_t *q, float *scale, int32_t *sum);
+    /* Does the same in two terms, q[0] and q[1]. */
+    void (*quantize_twice)(const float *x, int n, int8_t *const q[2], float scale[2],
+                           int32_t sum[2]);
     /* Quantizes 16 rows of weights: a panel [depth][16] of floats (kernel/kernel.h) into a panel of
        bytes. Sets their scales [16]. factors [16] may be NULL. If factors[n] is not 0, row n was
        made from integers and is quantized with r = factors[n] and s = 1 / r, which restores these

@@ -100,6 +100,10 @@ static inline vi vi_add(vi x, vi y)
 {
     return (vi){_mm256_add_epi32(x.a, y.a), _mm256_add_epi32(x.b, y.b)};
 }
+static inline vf vi_float(vi x)
+{
+    return (vf){_mm256_cvtepi32_ps(x.a), _mm256_cvtepi32_ps(x.b)};
+}
 static inline int32_t vi_sum(vi x)
 {
     __m256i e = _mm256_add_epi32(x.a, x.b);

@@ -42,6 +42,10 @@ static inline vi vi_add(vi x, vi y)
 {
     return _mm512_add_epi32(x, y);
 }
+static inline vf vi_float(vi x)
+{
+    return _mm512_cvtepi32_ps(x);
+}
 static inline int32_t vi_sum(vi x)
 {
     return _mm512_reduce_add_epi32(x);

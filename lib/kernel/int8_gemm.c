@@ -12,7 +12,21 @@ enum {
 
 _Static_assert(VS_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
-/* Returns the number of panels of the widest tile with `rows` rows, as tile_panels does. */
+/* The values to which products are added: bias, y or zeros. The value for y[r][n] is at
+   start[r * row + n * column]; of one tile it is read as if column were 1. */
+struct int8_start {
+    const float *start;
+    ptrdiff_t row, column;
+};
+
+static struct int8_start int8_start_of(const struct int8_block *b)
+{
+    static const float zeros[VS_MAX_PANELS * LANES];
+    if (b->add) return (struct int8_start){b->y, b->y_row, 1};
+    return b->bias ? (struct int8_start){b->bias, 0, 1} : (struct int8_start){zeros, 0, 0};
+}
+
+/* Returns the number of panels of the widest tile with `rows` rows, as tile_panels. */
 static inline __attribute__((always_inline)) int int8_panels(int rows)
 {
     int panels = (VS_ROWS + 1) * VS_PANELS / (rows + 1);
@@ -29,11 +43,13 @@ static inline __attribute__((always_inline)) void int8_fetch(int rows, int panel
 
 /* Computes a tile of whole panels. rows and panels are constants where this is inlined.
 
-   Three rows of q share a pointer, since an x86 address can be a pointer plus one or two times the
-   distance between rows. The empty asm keeps gcc from computing a separate address for each row,
-   for which there are not enough registers. */
-static inline __attribute__((always_inline)) void
-int8_tile(int rows, int panels, const struct int8_block *b, int row, int panel)
+   Three rows of q share a pointer, since x86 can add once or twice the distance of rows to it. The
+   empty asm keeps gcc from computing an address of its own for each row, for which it has too few
+   registers. */
+static inline __attribute__((always_inline)) void int8_tile(int rows, int panels,
+                                                            const struct int8_block *b,
+                                                            const struct int8_start *start, int row,
+                                                            int panel)
 {
     const ptrdiff_t w_panel = (ptrdiff_t)rapt__int8_panel(b->depth), q_row = b->q_row;
     const int8_t *w = b->w + panel * w_panel, *q[(VS_ROWS + VS_JOINT - 1) / VS_JOINT];
@@ -65,26 +81,25 @@ int8_tile(int rows, int panels, const struct int8_block *b, int row, int panel)
         UNROLL
         for (int r = 0; r < rows; r += VS_JOINT) q[r / VS_JOINT] += INT8_GROUP;
     }
-    vf scale[VS_MAX_PANELS], bias[VS_MAX_PANELS];
+    vf scale[VS_MAX_PANELS];
     UNROLL
-    for (int p = 0; p < panels; p++) {
-        scale[p] = vf_load(b->w_scale + column + p * LANES);
-        bias[p] = b->bias ? vf_load(b->bias + column + p * LANES) : vf_zero();
-    }
+    for (int p = 0; p < panels; p++) scale[p] = vf_load(b->w_scale + column + p * LANES);
     UNROLL
     for (int r = 0; r < rows; r++) {
         float *y = b->y + (row + r) * b->y_row + column;
+        const float *to = start->start + (row + r) * start->row + column * start->column;
         vf own = vf_splat(b->q_scale[row + r]);
         UNROLL
         for (int p = 0; p < panels; p++) {
             vf product = vf_mul(vs_float(sum[r * panels + p]), vf_mul(own, scale[p]));
-            vf_store(y + p * LANES, vf_add(product, bias[p]));
+            vf_store(y + p * LANES, vf_add(product, vf_load(to + p * LANES)));
         }
     }
 }
 
 /* Computes the last panel for one row, if it has only n < 16 columns. */
-static void int8_rest(const struct int8_block *b, int row, int panel)
+static void int8_rest(const struct int8_block *b, const struct int8_start *start, int row,
+                      int panel)
 {
     const int8_t *w = b->w + panel * (ptrdiff_t)rapt__int8_panel(b->depth);
     const int8_t *q = b->q + row * b->q_row;
@@ -93,33 +108,36 @@ static void int8_rest(const struct int8_block *b, int row, int panel)
     for (int k = 0; k < b->depth; k += INT8_GROUP)
         vs_add(&sum, vw_load(w + k * LANES), vq_load(q + k));
     vf scale = vf_mul(vf_splat(b->q_scale[row]), vf_load_n(b->w_scale + column, n, 0));
-    vf bias = b->bias ? vf_load_n(b->bias + column, n, 0) : vf_zero();
-    vf_store_n(b->y + row * b->y_row + column, vf_add(vf_mul(vs_float(sum), scale), bias), n);
+    vf to = vf_load_n(start->start + row * start->row + column * start->column, n, 0);
+    vf_store_n(b->y + row * b->y_row + column, vf_add(vf_mul(vs_float(sum), scale), to), n);
 }
 
 /* Computes a tile's rows over panels [first, last), the widest tiles first. */
-static inline __attribute__((always_inline)) void
-int8_tile_row(int rows, const struct int8_block *b, int row, int first, int last)
+static inline __attribute__((always_inline)) void int8_tile_row(int rows,
+                                                                const struct int8_block *b,
+                                                                const struct int8_start *start,
+                                                                int row, int first, int last)
 {
     int n = first, max = int8_panels(rows);
-    for (; n + max <= last; n += max) int8_tile(rows, max, b, row, n);
-    for (; max > 4 && n + 4 <= last; n += 4) int8_tile(rows, 4, b, row, n);
-    for (; max > 2 && n + 2 <= last; n += 2) int8_tile(rows, 2, b, row, n);
-    for (; max > 1 && n < last; n++) int8_tile(rows, 1, b, row, n);
+    for (; n + max <= last; n += max) int8_tile(rows, max, b, start, row, n);
+    for (; max > 4 && n + 4 <= last; n += 4) int8_tile(rows, 4, b, start, row, n);
+    for (; max > 2 && n + 2 <= last; n += 2) int8_tile(rows, 2, b, start, row, n);
+    for (; max > 1 && n < last; n++) int8_tile(rows, 1, b, start, row, n);
 }
 
 /* Does the same for any height. */
-static void int8_tile_any(int rows, const struct int8_block *b, int row, int first, int last)
+static void int8_tile_any(int rows, const struct int8_block *b, const struct int8_start *start,
+                          int row, int first, int last)
 {
     switch (rows < VS_ROWS ? rows : 0) {
 #define TILE_CASE(rows, height)                                                                    \
     case rows:                                                                                     \
-        if (rows < VS_ROWS) int8_tile_row(rows < VS_ROWS ? rows : 1, b, row, first, last);         \
+        if (rows < VS_ROWS) int8_tile_row(rows < VS_ROWS ? rows : 1, b, start, row, first, last);  \
         break;
 #include "kernel/tile_rows.def"
 #undef TILE_CASE
     default:
-        int8_tile_row(VS_ROWS, b, row, first, last);
+        int8_tile_row(VS_ROWS, b, start, row, first, last);
     }
 }
 
@@ -129,11 +147,12 @@ static void int8_gemm(const struct int8_block *b)
 {
     int tiles = rapt__ceil_div(b->rows, VS_ROWS), height = b->rows / tiles, tall = b->rows % tiles;
     int whole = b->columns / LANES, width = int8_panels(height + (tall > 0));
+    const struct int8_start start = int8_start_of(b);
     if (tiles == 1) width = whole;
     for (int n = 0; n < whole; n += width)
         for (int i = 0, row = 0, rows; i < tiles; i++, row += rows) {
             rows = height + (i < tall);
-            int8_tile_any(rows, b, row, n, rapt__min(n + width, whole));
+            int8_tile_any(rows, b, &start, row, n, rapt__min(n + width, whole));
         }
-    for (int row = 0; row < b->rows && b->columns % LANES; row++) int8_rest(b, row, whole);
+    for (int row = 0; row < b->rows && b->columns % LANES; row++) int8_rest(b, &start, row, whole);
 }

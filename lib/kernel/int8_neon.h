@@ -94,6 +94,10 @@ static inline vi vi_add(vi x, vi y)
 {
     return (vi){vaddq_s32(x.a, y.a), vaddq_s32(x.b, y.b), vaddq_s32(x.c, y.c), vaddq_s32(x.d, y.d)};
 }
+static inline vf vi_float(vi x)
+{
+    return (vf){vcvtq_f32_s32(x.a), vcvtq_f32_s32(x.b), vcvtq_f32_s32(x.c), vcvtq_f32_s32(x.d)};
+}
 static inline int32_t vi_sum(vi x)
 {
     return vaddvq_s32(vaddq_s32(vaddq_s32(x.a, x.b), vaddq_s32(x.c, x.d)));

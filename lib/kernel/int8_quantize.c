@@ -13,24 +13,47 @@ static float quantize_factor(int32_t bits, float *scale)
     return bits >= infinity || bits < least ? 0 : 127 / max;
 }
 
-static void int8_quantize_row(const float *x, int n, int8_t *q, float *scale, int32_t *sum)
+/* Quantizes a row in one or two terms. `terms` is a constant where this is inlined. */
+static inline __attribute__((always_inline)) void
+quantize_terms(int terms, const float *x, int n, int8_t *const *q, float *scale, int32_t *sum)
 {
-    vi max = vi_zero(), total = vi_zero();
+    const float least = 0x1p-117f; /* of a scale whose rest has a normal scale */
+    const size_t bytes = rapt__round_up_size((size_t)n, LANES);
+    vi max = vi_zero(), total = vi_zero(), rest_total = vi_zero();
     for (int k = 0; k < n; k += LANES)
         max = vi_max_magnitude(max, vf_load_partial(x + k, (size_t)(n - k), 0));
     float factor = quantize_factor(vi_reduce_max(max), scale);
-    *sum = 0;
+    float rest_factor = scale[0] >= least ? 254 : 0;
+    for (int i = 0; i < terms; i++) sum[i] = 0;
+    if (terms > 1) scale[1] = rest_factor > 0 ? scale[0] / 254 : 0;
     if (!(factor > 0)) {
-        memset(q, 0, rapt__round_up_size((size_t)n, LANES));
+        for (int i = 0; i < terms; i++) memset(q[i], 0, bytes);
         return;
     }
     for (int k = 0; k < n; k += LANES) {
         vf scaled = vf_mul(vf_load_partial(x + k, (size_t)(n - k), 0), vf_splat(factor));
         vi nearest = vi_nearest(scaled);
         total = vi_add(total, nearest);
-        vi_store_bytes(q + k, nearest);
+        vi_store_bytes(q[0] + k, nearest);
+        if (terms == 1) continue;
+        vf rest = vf_mul(vf_sub(scaled, vi_float(nearest)), vf_splat(rest_factor));
+        nearest = vi_nearest(rest);
+        rest_total = vi_add(rest_total, nearest);
+        vi_store_bytes(q[1] + k, nearest);
     }
-    *sum = vi_sum(total);
+    sum[0] = vi_sum(total);
+    if (terms > 1) sum[1] = vi_sum(rest_total);
+}
+
+static void int8_quantize_row(const float *x, int n, int8_t *q, float *scale, int32_t *sum)
+{
+    quantize_terms(1, x, n, &q, scale, sum);
+}
+
+static void int8_quantize_twice(const float *x, int n, int8_t *const q[2], float scale[2],
+                                int32_t sum[2])
+{
+    quantize_terms(2, x, n, q, scale, sum);
 }
 
 /* Does the same but uses the given factor, unless it is 0 or too large for the row. */

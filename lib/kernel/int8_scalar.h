@@ -50,6 +50,12 @@ static inline vi vi_add(vi x, vi y)
     for (int i = 0; i < 16; i++) x.v[i] += y.v[i];
     return x;
 }
+static inline vf vi_float(vi x)
+{
+    vf f;
+    for (int i = 0; i < 16; i++) f.v[i] = (float)x.v[i];
+    return f;
+}
 static inline int32_t vi_sum(vi x)
 {
     int32_t sum = 0;

@@ -10,7 +10,7 @@
      VS_FORM           the form; VS_ROWS, VS_PANELS: the register tile
 
      vi                sixteen integers of 32 bits
-     vi_zero() vi_add(x,y) vi_sum(x)
+     vi_zero() vi_add(x,y) vi_sum(x) vi_float(x)
      vi_max_magnitude(x,v)  the maximum of x and of the bits of |v|, as integers
      vi_reduce_max(x)       the maximum of the lanes, at least 0
      vi_nearest(v)          v as integers, halves to even in every rounding mode; |v| < 128

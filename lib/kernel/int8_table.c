@@ -17,5 +17,6 @@ const struct int8_kernels TABLE_NAME(RAPT_INT8) = {
     .form = (enum int8_form)VS_FORM,
     .gemm = int8_gemm,
     .quantize_row = int8_quantize_row,
+    .quantize_twice = int8_quantize_twice,
     .quantize_panel = int8_quantize_panel,
 };

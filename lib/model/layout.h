@@ -15,6 +15,7 @@ enum layout_kind { IN_PANELS, IN_ROWS, IN_BYTES };
 struct linear_offsets {
     size_t weight, bias; /* [out][in] in panels, and [out] */
     int in, out;
+    bool fine; /* in bytes, the rows that it multiplies are quantized in two terms */
 };
 struct norm_offsets {
     size_t gain, bias; /* [D] each; RMSNorm has no bias */

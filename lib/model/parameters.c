@@ -41,6 +41,7 @@ struct linear rapt__linear_at(const struct layout *layout, const struct linear_o
 {
     struct linear l = matrix_at(layout->matrices, block, offset->weight, offset->out, offset->in);
     l.bias = offset->bias ? block + offset->bias : NULL;
+    l.fine = offset->fine && l.bytes;
     return l;
 }
 
@@ -163,6 +164,10 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
     l->recurrent.forget.in = l->recurrent.forget.out = D;
     l->self.out.out = l->cross.out.out = l->feedforward.out.out = D;
     l->feedforward.in.out = I, l->feedforward.out.in = F;
+    /* Errors of scores and gates are amplified by exponentials, and these matrices are small beside
+       those of feed-forward layers and of the output. */
+    l->self.qkv.fine = l->cross.q.fine = l->cross.kv.fine = l->cross.out.fine = true;
+    l->recurrent.input.fine = l->recurrent.forget.fine = true;
 }
 
 static struct layer_parts parts_of(const rapt_config *c, bool decoder)

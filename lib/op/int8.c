@@ -9,33 +9,64 @@
 
 #include <assert.h>
 
-struct quantized { /* quantized rows, in the buffer `pack` */
-    float *scale;
-    int32_t *sum; /* sum of the elements of each row of q */
-    int8_t *q;    /* rapt__int8_row(depth) bytes apart */
+enum { TERMS = 2 };
+
+struct quantized { /* rows, in the buffer `pack` */
+    int terms;     /* 1 or TERMS */
+    float *scale[TERMS];
+    int32_t *sum[TERMS]; /* of the elements of q */
+    int8_t *q[TERMS];    /* rapt__int8_row(depth) bytes apart */
 };
 
 /* Returns how many quantized rows fit into the buffer, at least 1. */
-static int rows_at_once(int depth)
+static int rows_at_once(int depth, int terms)
 {
     size_t row = (size_t)rapt__int8_row(depth) + sizeof(float) + sizeof(int32_t);
-    int rows = (int)(PACK_FLOATS * sizeof(float) / row);
+    int rows = (int)(PACK_FLOATS * sizeof(float) / (row * (size_t)terms));
     return rows < LANES ? rows : rows / LANES * LANES; /* rows of q begin at a cache line */
 }
 
-_Static_assert(PACK_FLOATS * sizeof(float) > INT8_MAX_DEPTH + 3 * INT8_LINE,
+_Static_assert(PACK_FLOATS * sizeof(float) > TERMS * (INT8_MAX_DEPTH + 3 * INT8_LINE),
                "pack holds a row of any depth");
+
+/* Divides the buffer among `rows` rows. Those of each term begin at a cache line. */
+static struct quantized lay_out(float *pack, int rows, int depth, int terms)
+{
+    struct quantized to = {.terms = terms};
+    const size_t bytes = (size_t)rows * (size_t)rapt__int8_row(depth);
+    int8_t *q = (int8_t *)(pack + 2 * (ptrdiff_t)terms * rows);
+    for (int i = 0; i < terms; i++) {
+        to.scale[i] = pack + (ptrdiff_t)i * rows;
+        to.sum[i] = (int32_t *)(pack + (ptrdiff_t)(terms + i) * rows);
+        to.q[i] = q + (size_t)i * bytes;
+    }
+    return to;
+}
+
+static void quantize_row(const struct int8_kernels *k, const float *x, int depth, ptrdiff_t r,
+                         const struct quantized *to)
+{
+    const ptrdiff_t at = r * rapt__int8_row(depth);
+    if (to->terms == 1) {
+        k->quantize_row(x, depth, to->q[0] + at, to->scale[0] + r, to->sum[0] + r);
+        return;
+    }
+    int8_t *const q[TERMS] = {to->q[0] + at, to->q[1] + at};
+    float scale[TERMS];
+    int32_t sum[TERMS];
+    k->quantize_twice(x, depth, q, scale, sum);
+    for (int i = 0; i < TERMS; i++) to->scale[i][r] = scale[i], to->sum[i][r] = sum[i];
+}
 
 static void quantize(const struct exec_context *c, const float *x, ptrdiff_t x_row, int rows,
                      int depth, const struct quantized *to)
 {
     const struct int8_kernels *k = rapt__int8_kernels(c->kernels->isa);
-    ptrdiff_t q_row = rapt__int8_row(depth);
     size_t begin, end;
     assert(depth <= INT8_MAX_DEPTH);
     while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
         for (ptrdiff_t r = (ptrdiff_t)begin; r < (ptrdiff_t)end; r++)
-            k->quantize_row(x + r * x_row, depth, to->q + r * q_row, to->scale + r, to->sum + r);
+            quantize_row(k, x + r * x_row, depth, r, to);
     rapt__team_barrier(c->team);
 }
 
@@ -59,24 +90,28 @@ static struct gemm_partition partition(const struct exec_context *c, const struc
     return p;
 }
 
-/* Computes one unit. `activated` is where the activation of y[0][0] is stored. */
+/* Multiplies the terms of a unit's rows one after the other, while its results are in the cache.
+   activated: where the activation of y[0][0] is stored. */
 static void multiply_unit(const struct exec_context *c, const struct int8_block *whole,
-                          const struct gemm_partition *p, int index, enum activation activation,
-                          float *activated)
+                          const struct quantized *x, const struct gemm_partition *p, int index,
+                          enum activation activation, float *activated)
 {
     struct int8_block b = *whole;
     ptrdiff_t row = (ptrdiff_t)(index % p->row_parts) * p->rows;
     ptrdiff_t panel = (ptrdiff_t)(index / p->row_parts) * p->panels, column = panel * LANES;
     b.rows = rapt__min(whole->rows - (int)row, p->rows);
     b.columns = rapt__min(whole->columns - (int)column, p->panels * LANES);
-    b.q += row * b.q_row;
-    b.q_scale += row;
-    b.q_sum += row;
     b.w += panel * (ptrdiff_t)rapt__int8_panel(whole->depth);
     b.w_scale += column;
     if (b.bias) b.bias += column;
     b.y += row * b.y_row + column;
-    rapt__int8_kernels(c->kernels->isa)->gemm(&b);
+    for (int i = 0; i < x->terms; i++) {
+        b.q = x->q[i] + row * b.q_row;
+        b.q_scale = x->scale[i] + row;
+        b.q_sum = x->sum[i] + row;
+        b.add = i > 0;
+        rapt__int8_kernels(c->kernels->isa)->gemm(&b);
+    }
     if (activation == ACTIVATION_NONE) return;
     float *out = activated + (b.y - whole->y);
     for (int r = 0; r < b.rows; r++)
@@ -90,10 +125,7 @@ static void multiply(const struct exec_context *c, const struct linear *l,
     const struct int8_block whole = {.rows = rows,
                                      .columns = l->out,
                                      .depth = l->in,
-                                     .q = x->q,
                                      .q_row = rapt__int8_row(l->in),
-                                     .q_scale = x->scale,
-                                     .q_sum = x->sum,
                                      .w = l->bytes,
                                      .w_scale = l->scale,
                                      .bias = l->bias,
@@ -102,7 +134,7 @@ static void multiply(const struct exec_context *c, const struct linear *l,
     if (rows > 0 && l->out > 0) {
         struct gemm_partition p = partition(c, l, rows);
         for (int t; (t = rapt__team_take(c->team)) < p.row_parts * p.panel_parts;)
-            multiply_unit(c, &whole, &p, t, activation, activated);
+            multiply_unit(c, &whole, x, &p, t, activation, activated);
     }
     rapt__team_barrier(c->team);
 }
@@ -111,10 +143,8 @@ void rapt__int8_forward(const struct exec_context *c, const struct linear *layer
                         const float *x, ptrdiff_t x_row, int rows, float *const *y, ptrdiff_t y_row,
                         enum activation activation, float *activated)
 {
-    int depth = layers->in, at_once = rows_at_once(depth);
-    struct quantized q = {.scale = c->pack};
-    q.sum = (int32_t *)(c->pack + at_once);
-    q.q = (int8_t *)(q.sum + at_once);
+    int depth = layers->in, terms = layers->fine ? TERMS : 1, at_once = rows_at_once(depth, terms);
+    const struct quantized q = lay_out(c->pack, at_once, depth, terms);
     for (int first = 0; first == 0 || first < rows; first += at_once) {
         int now = rapt__min(rows - first, at_once);
         ptrdiff_t at = first * y_row;

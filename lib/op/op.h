@@ -70,8 +70,9 @@ rapt_status rapt__openblas_load(rapt_message *why);
 struct linear {
     const float *weight, *bias; /* weight is NULL if W is stored in `bytes` */
     int in, out;
-    const int8_t *bytes; /* W in panels of bytes (kernel/int8.h); forward pass only (int8.c) */
-    const float *scale;  /* [out] scales of the rows of `bytes` */
+    const int8_t *bytes; /* only forward (int8.c); kernel/int8.h has the arithmetic */
+    const float *scale;  /* [out] of the rows of bytes */
+    bool fine;           /* bytes multiply rows that are quantized in two terms */
 };
 /* Returns the part of a layer that computes outputs [first, first + count). first must be a
    multiple of 16. */
@@ -96,9 +97,10 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                   ptrdiff_t dy_row, int rows, float *dweight, float *dbias);
 
 /* ---- int8.c ---- */
-/* Computes `count` layers in bytes that read the same x, which is quantized once. Layer i writes
-   y[i]. The other arguments are those of rapt__linear_forward. The number of inputs must be at most
-   INT8_MAX_DEPTH. Overwrites c->pack. */
+/* Computes `count` layers in bytes that read the same x, which is quantized once, as the first
+   layer says; layer i writes y[i]. The rest is as in rapt__linear_forward. in is at most
+   INT8_MAX_DEPTH. Overwrites c->pack.
+ */
 void rapt__int8_forward(const struct exec_context *c, const struct linear *layers, int count,
                         const float *x, ptrdiff_t x_row, int rows, float *const *y, ptrdiff_t y_row,
                         enum activation activation, float *activated);

@@ -36,6 +36,7 @@ struct shape {
     int rows, columns, depth;
     bool bias;
     bool extreme; /* every number is 127 or -127 */
+    bool add;     /* to what y holds, instead of the bias */
 };
 
 static int number(const struct shape *s, uint64_t key, size_t i)
@@ -91,7 +92,8 @@ static struct int8_block set_up(const struct matrices *m, const struct shape *s)
                                .q_sum = q_sum,
                                .w = w,
                                .w_scale = w_scale,
-                               .bias = s->bias ? bias : NULL,
+                               .bias = s->bias && !s->add ? bias : NULL,
+                               .add = s->add,
                                .y = fenced_floats(&m->y, rows * columns, true),
                                .y_row = s->columns};
 }
@@ -101,6 +103,7 @@ static void check_product(const struct int8_kernels *k, const struct matrices *m
 {
     struct int8_block b = set_up(m, s);
     size_t size = (size_t)s->rows * (size_t)s->columns;
+    fill(b.y, size, -2, 2, 6);
     k->gemm(&b);
     if (memcmp(b.y, want, size * sizeof *want) != 0)
         fail_msg("%s: %d x %d x %d differs", k->name, s->rows, s->columns, s->depth);
@@ -112,12 +115,15 @@ static void check_products(const struct matrices *m, const struct shape *s)
     static float want[MAX_ROWS * MAX_COLUMNS];
     static int q[MAX_DEPTH], w[MAX_DEPTH];
     const struct int8_kernels *k;
+    static float held[MAX_ROWS * MAX_COLUMNS];
     struct int8_block b = set_up(m, s);
+    fill(held, (size_t)s->rows * (size_t)s->columns, -2, 2, 6); /* as y before */
     for (int r = 0; r < s->rows; r++)
         for (int n = 0; n < s->columns; n++) {
             for (int i = 0; i < s->depth; i++) q[i] = q_at(s, r, i), w[i] = w_at(s, n, i);
-            want[r * s->columns + n] =
-                oracle_int8(s->depth, q, b.q_scale[r], w, b.w_scale[n], b.bias ? b.bias[n] : 0);
+            int at = r * s->columns + n;
+            float start = s->add ? held[at] : b.bias ? b.bias[n] : 0;
+            want[at] = oracle_int8(s->depth, q, b.q_scale[r], w, b.w_scale[n], start);
         }
     for (int i = 0; (k = form_at(&i)) != NULL;) check_product(k, m, s, want);
 }
@@ -128,7 +134,7 @@ static void all_small_products(void **state)
     for (int rows = 1; rows <= MAX_ROWS; rows++)
         for (int columns = 1; columns <= MAX_COLUMNS; columns += rows % 2 ? 1 : 5) {
             int i = rows * 41 + columns;
-            struct shape s = {rows, columns, depths[i % 9], i % 2, i % 3 == 0};
+            struct shape s = {rows, columns, depths[i % 9], i % 2, i % 3 == 0, i % 5 < 2};
             check_products(*state, &s);
         }
 }
@@ -137,7 +143,7 @@ static void all_small_products(void **state)
 static void extreme_products(void **state)
 {
     for (int rows = 1; rows <= MAX_ROWS; rows++) {
-        struct shape s = {rows, MAX_COLUMNS - rows % 8, MAX_DEPTH - rows % 4, false, true};
+        struct shape s = {rows, MAX_COLUMNS - rows % 8, MAX_DEPTH - rows % 4, false, true, false};
         check_products(*state, &s);
     }
 }

@@ -14,7 +14,7 @@ static int make_row(void **state)
 {
     struct row *row = calloc(1, sizeof *row);
     row->x = fenced_make(LONGEST);
-    row->q = fenced_make(LONGEST / 4 + LANES);
+    row->q = fenced_make(2 * (LONGEST / 4 + LANES));
     *state = row;
     return 0;
 }
@@ -51,13 +51,44 @@ static void check_row(const struct int8_kernels *k, const struct row *row, const
     fenced_check(&row->q, floats, true);
 }
 
+/* Quantizes x[n] in two terms and compares both with q[n] and their scales. */
+static void check_twice(const struct int8_kernels *k, const struct row *row, const float *x, int n,
+                        int *const q[2], const float scale[2])
+{
+    size_t bytes = rapt__round_up_size((size_t)n, LANES), floats = 2 * bytes / sizeof(float);
+    float *from = fenced_floats(&row->x, (size_t)n, true), got_scale[2];
+    int8_t *first = (int8_t *)fenced_floats(&row->q, floats, true), *const got[2] = {first,
+                                                                                     first + bytes};
+    int32_t got_sum[2];
+    memcpy(from, x, (size_t)n * sizeof *x);
+    k->quantize_twice(from, n, got, got_scale, got_sum);
+    for (int t = 0; t < 2; t++) {
+        int32_t sum = 0;
+        for (int i = 0; i < (int)bytes; i++) {
+            int want = i < n ? q[t][i] : 0;
+            if (got[t][i] != want)
+                fail_msg("%s, %d: term %d, q[%d] = %d, not %d", k->name, n, t, i, got[t][i], want);
+            sum += want;
+        }
+        if (!same_bits(&got_scale[t], &scale[t], 1) || got_sum[t] != sum)
+            fail_msg("%s, %d: term %d: scale %a, not %a; sum %d, not %d", k->name, n, t,
+                     (double)got_scale[t], (double)scale[t], got_sum[t], sum);
+    }
+    fenced_check(&row->q, floats, true);
+}
+
 static void check_all(const struct row *row, const float *x, int n)
 {
-    static int q[LONGEST];
+    static int q[2][LONGEST];
+    int *const terms[] = {q[0], q[1]};
     const struct int8_kernels *k;
-    float scale;
-    oracle_quantize(n, x, q, &scale);
-    for (int i = 0; (k = form_at(&i)) != NULL;) check_row(k, row, x, n, q, scale);
+    float scale[2];
+    oracle_quantize(n, x, q[0], &scale[0]);
+    oracle_quantize_rest(n, x, q[0], q[1], &scale[1]);
+    for (int i = 0; (k = form_at(&i)) != NULL;) {
+        check_row(k, row, x, n, q[0], scale[0]);
+        check_twice(k, row, x, n, terms, scale);
+    }
 }
 
 static void rows_of_all_lengths(void **state)
@@ -95,8 +126,9 @@ static void halves(void **state)
 
 static void special_rows(void **state)
 {
-    static const float max[] = {0,         0x1p-149f,   0x1p-126f,     0x1.fffffep-119f,
-                                0x1p-118f, 0x1.8p-118f, 3.4028234e38f, INFINITY};
+    static const float max[] = {
+        0,           0x1p-149f,       0x1p-126f,        0x1.fffffep-119f, 0x1p-118f,
+        0x1.8p-118f, 127 * 0x1p-117f, 0x1.fbfffep-111f, 3.4028234e38f,    INFINITY};
     float x[40];
     for (size_t m = 0; m < sizeof max / sizeof *max; m++)
         for (int at = 0; at < 40; at++) {
@@ -202,7 +234,10 @@ static void rounding_modes(void **state)
     static float x[N];
     static int8_t want[N], got[N];
     float want_scale, got_scale;
-    int32_t want_sum, got_sum;
+    int32_t want_sum, got_sum, want_sums[2], got_sums[2];
+    static int8_t want_rest[N], got_rest[N];
+    int8_t *const want_terms[] = {want, want_rest}, *const got_terms[] = {got, got_rest};
+    float want_scales[2], got_scales[2];
     const struct int8_kernels *plain = rapt__int8_kernels_of(INT8_SCALAR), *k;
     (void)state;
     fill(x, N, -1, 1, 8);
@@ -214,6 +249,12 @@ static void rounding_modes(void **state)
             assert_memory_equal(got, want, N);
             assert_memory_equal(&got_scale, &want_scale, sizeof got_scale);
             assert_int_equal(got_sum, want_sum);
+            plain->quantize_twice(x, N, want_terms, want_scales, want_sums);
+            k->quantize_twice(x, N, got_terms, got_scales, got_sums);
+            assert_memory_equal(got, want, N);
+            assert_memory_equal(got_rest, want_rest, N);
+            assert_memory_equal(got_scales, want_scales, sizeof got_scales);
+            assert_memory_equal(got_sums, want_sums, sizeof got_sums);
             k->quantize_row(exact, 4, got, &got_scale, &got_sum);
             for (int j = 0; j < 4; j++) assert_int_equal(got[j], exact_q[j]);
             assert_true(got_scale == 1 / 64.0f);
@@ -222,26 +263,27 @@ static void rounding_modes(void **state)
     }
 }
 
-/* Rows with denormal elements, and with maxima on both sides of 2^-118, do not depend on whether
-   the host flushes denormals. */
+/* Rows with denormal elements, and with maxima on both sides of 2^-118 and 127 2^-117, do not
+   depend on whether the host flushes denormals. */
 static void flushed_denormals(void **state)
 {
-    float x[64], scale[2];
-    int8_t q[2][64];
-    int32_t sum;
+    float x[64], scale[2][2];
+    int8_t q[2][2][64];
+    int32_t sum[2];
     const struct int8_kernels *k;
     (void)state;
     for (int i = 0; (k = form_at(&i)) != NULL;)
-        for (int power = -149; power <= -110; power++) {
+        for (int power = -149; power <= -100; power++) {
             fill(x, 64, -0x1.fffffcp-126, 0x1.fffffcp-126, (uint64_t)(power + 200));
             x[5] = ldexpf(1, power);
             for (int flush = 0; flush < 2; flush++) {
+                int8_t *const terms[] = {q[flush][0], q[flush][1]};
                 flush_denormals(flush);
-                k->quantize_row(x, 64, q[flush], &scale[flush], &sum);
+                k->quantize_twice(x, 64, terms, scale[flush], sum);
                 flush_denormals(false);
             }
-            assert_memory_equal(q[0], q[1], 64);
-            assert_memory_equal(&scale[0], &scale[1], sizeof(float));
+            assert_memory_equal(q[0], q[1], sizeof q[0]);
+            assert_memory_equal(scale[0], scale[1], sizeof scale[0]);
         }
 }
 

@@ -9,12 +9,16 @@ struct shape {
     int rows, in, out;
     bool bias;
     enum activation activation;
+    bool fine;
 };
 static const struct shape shapes[] = {
-    {1, 1, 1, true, ACTIVATION_NONE},       {3, 17, 33, false, ACTIVATION_RELU},
-    {1, 64, 700, true, ACTIVATION_NONE},    {53, 130, 257, true, ACTIVATION_SILU},
-    {107, 96, 200, false, ACTIVATION_GELU}, {5, 515, 48, true, ACTIVATION_NONE},
-    {4, 0, 20, true, ACTIVATION_NONE},      {0, 8, 20, true, ACTIVATION_NONE},
+    {1, 1, 1, true, ACTIVATION_NONE, false},       {3, 17, 33, false, ACTIVATION_RELU, false},
+    {1, 64, 700, true, ACTIVATION_NONE, false},    {53, 130, 257, true, ACTIVATION_SILU, false},
+    {107, 96, 200, false, ACTIVATION_GELU, false}, {5, 515, 48, true, ACTIVATION_NONE, false},
+    {4, 0, 20, true, ACTIVATION_NONE, false},      {0, 8, 20, true, ACTIVATION_NONE, false},
+    {1, 1, 1, true, ACTIVATION_NONE, true},        {3, 17, 33, false, ACTIVATION_RELU, true},
+    {53, 130, 257, true, ACTIVATION_SILU, true},   {5, 515, 48, true, ACTIVATION_NONE, true},
+    {4, 0, 20, true, ACTIVATION_NONE, true},
 };
 static const int threads[] = {1, 2, 3, 7};
 
@@ -60,7 +64,8 @@ static struct linear layer_of(const struct problem *p)
                            .in = p->s.in,
                            .out = p->s.out,
                            .bytes = p->weight,
-                           .scale = p->scale};
+                           .scale = p->scale,
+                           .fine = p->s.fine};
 }
 
 static void pack(const struct exec_context *exec, void *argument)
@@ -81,18 +86,23 @@ static void multiply(const struct exec_context *exec, void *argument)
 static void define(const struct problem *p, float *y)
 {
     int in = p->s.in, out = p->s.out;
-    int *q = zeros((size_t)in * sizeof *q), *w = zeros((size_t)(in * out) * sizeof *w);
+    int *q = zeros((size_t)in * sizeof *q), *rest = zeros((size_t)in * sizeof *rest);
+    int *w = zeros((size_t)(in * out) * sizeof *w);
     float *t = floats((size_t)out);
     for (int n = 0; n < out; n++) oracle_quantize(in, p->w + n * in, w + n * in, t + n);
     for (int r = 0; r < p->s.rows; r++) {
-        float s, *row = y + r * p->y_row;
-        oracle_quantize(in, p->x + r * p->x_row, q, &s);
-        for (int n = 0; n < out; n++)
+        float s, u, *row = y + r * p->y_row;
+        const float *x = p->x + r * p->x_row;
+        oracle_quantize(in, x, q, &s);
+        oracle_quantize_rest(in, x, q, rest, &u);
+        for (int n = 0; n < out; n++) {
             row[n] = oracle_int8(in, q, s, w + n * in, t[n], p->s.bias ? p->bias[n] : 0);
+            if (p->s.fine) row[n] = oracle_int8(in, rest, u, w + n * in, t[n], row[n]);
+        }
         if (p->s.activation != ACTIVATION_NONE)
             rapt__kernels()->activate(p->s.activation, row, row, (size_t)out);
     }
-    free(q), free(w), free(t);
+    free(q), free(rest), free(w), free(t);
 }
 
 static void check(struct problem *p, int members, const float *want)
@@ -127,7 +137,7 @@ static void products_are_the_definition(void **state)
 /* A row has the same bits alone and next to rows that are larger, infinite or NaN. */
 static void rows_are_independent(void **state)
 {
-    const struct shape s = {40, 65, 90, true, ACTIVATION_NONE};
+    const struct shape s = {40, 65, 90, true, ACTIVATION_NONE, true};
     struct problem p = make(&s);
     float *want = floats(p.y_size);
     (void)state;
@@ -171,7 +181,7 @@ static void layers_share_rows(void **state)
 {
     enum { ROWS = 5000, IN = 600 };
     struct layers l = {.rows = ROWS, .y_row = 40};
-    struct problem p = make(&(struct shape){ROWS, IN, 40, true, ACTIVATION_NONE});
+    struct problem p = make(&(struct shape){ROWS, IN, 40, true, ACTIVATION_NONE, true});
     (void)state;
     p.x_row = IN;
     run_exec(2, pack, &p);
@@ -272,7 +282,7 @@ static void floats_are_packed_by_rows(void **state)
     static const int ins[] = {1, 4, 30, 129};
     (void)state;
     for (int i = 0; i < COUNT(ins); i++) {
-        struct problem p = make(&(struct shape){1, ins[i], 43, false, ACTIVATION_NONE});
+        struct problem p = make(&(struct shape){1, ins[i], 43, false, ACTIVATION_NONE, false});
         struct bytes b = {.out = 43, .in = ins[i]};
         size_t size = rapt__int8_weight_bytes(43, ins[i]);
         int *q = zeros((size_t)ins[i] * sizeof *q);

@@ -6,6 +6,8 @@
 
 /* Sets q[n] and the scale of a row x[n]. */
 void oracle_quantize(int n, const float *x, int *q, float *scale);
+/* Sets rest[n] and its scale to the second term of a row x[n] whose first is q. */
+void oracle_quantize_rest(int n, const float *x, const int *q, int *rest, float *scale);
 /* Returns the product of row q, with scale s, and row w of weights, with scale t. */
 float oracle_int8(int n, const int *q, float s, const int *w, float t, float bias);
 

@@ -263,11 +263,11 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     int D = c->width, K = oracle_head_width(c), Q = c->heads * K, T = s->rows->count;
     int G = (c->key_heads ? c->key_heads : c->heads) * K, row = Q + 2 * G;
     double *qkv = oracle_zeros(T, row), *mixed = oracle_zeros(T, Q);
-    oracle_affine(s->m, T, D, row, in, l->self_qkv[0], l->self_qkv[1], qkv);
+    oracle_affine(s->m, TWO_TERMS, T, D, row, in, l->self_qkv[0], l->self_qkv[1], qkv);
     struct heads a = {qkv, qkv + Q, qkv + Q + G, row, row, T, 0, &l->self_score};
     attend(s, &a, mixed, s->m->self);
     if (s->m->self) s->m->self += c->heads * T * T;
-    oracle_affine(s->m, T, Q, D, mixed, l->self_out[0], l->self_out[1], y);
+    oracle_affine(s->m, ONE_TERM, T, Q, D, mixed, l->self_out[0], l->self_out[1], y);
     free(qkv);
     free(mixed);
 }
@@ -279,12 +279,12 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     int D = c->width, K = oracle_head_width(c), Q = c->heads * K;
     int G = (c->key_heads ? c->key_heads : c->heads) * K, T = s->rows->count, S = s->source->count;
     double *q = oracle_zeros(T, Q), *kv = oracle_zeros(S, 2 * G), *mixed = oracle_zeros(T, Q);
-    oracle_affine(s->m, T, D, Q, in, l->cross_q[0], l->cross_q[1], q);
-    oracle_affine(s->m, S, D, 2 * G, s->states, l->cross_kv[0], l->cross_kv[1], kv);
+    oracle_affine(s->m, TWO_TERMS, T, D, Q, in, l->cross_q[0], l->cross_q[1], q);
+    oracle_affine(s->m, TWO_TERMS, S, D, 2 * G, s->states, l->cross_kv[0], l->cross_kv[1], kv);
     struct heads a = {q, kv, kv + G, Q, 2 * G, S, 1, &l->cross_score};
     attend(s, &a, mixed, s->cross);
     if (s->cross) s->cross += c->heads * T * S;
-    oracle_affine(s->m, T, Q, D, mixed, l->cross_out[0], l->cross_out[1], y);
+    oracle_affine(s->m, TWO_TERMS, T, Q, D, mixed, l->cross_out[0], l->cross_out[1], y);
     free(q);
     free(kv);
     free(mixed);
@@ -296,8 +296,8 @@ static void recurrent(struct side *s, const struct oracle_layer *l, const double
 {
     int D = s->m->config.width, T = s->rows->count;
     double *x = oracle_zeros(T, D), *z = oracle_zeros(T, D), *c = oracle_zeros(1, D);
-    oracle_affine(s->m, T, D, D, in, l->input[0], NULL, x);
-    oracle_affine(s->m, T, D, D, in, l->forget[0], l->forget[1], z);
+    oracle_affine(s->m, TWO_TERMS, T, D, D, in, l->input[0], NULL, x);
+    oracle_affine(s->m, TWO_TERMS, T, D, D, in, l->forget[0], l->forget[1], z);
     for (int t = 0; t < T; t++)
         for (int j = 0; j < D; j++) {
             double f = 1 / (1 + exp(-z[t * D + j]));
@@ -314,7 +314,7 @@ static void feedforward(struct side *s, const struct oracle_layer *l, const doub
     const rapt_config *c = &s->m->config;
     int T = s->rows->count, F = c->ffn_width, I = c->ffn_gated ? 2 * F : F;
     double *all = oracle_zeros(T, I), *h = oracle_zeros(T, F);
-    oracle_affine(s->m, T, c->width, I, in, l->in[0], l->in[1], all);
+    oracle_affine(s->m, ONE_TERM, T, c->width, I, in, l->in[0], l->in[1], all);
     for (int r = 0; r < T; r++)
         for (int j = 0; j < F; j++) {
             double keep = 1;
@@ -324,7 +324,7 @@ static void feedforward(struct side *s, const struct oracle_layer *l, const doub
             h[r * F + j] = keep * oracle_activation((int)c->activation, all[r * I + j]);
             if (c->ffn_gated) h[r * F + j] *= all[r * I + F + j];
         }
-    oracle_affine(s->m, T, F, c->width, h, l->out[0], l->out[1], y);
+    oracle_affine(s->m, ONE_TERM, T, F, c->width, h, l->out[0], l->out[1], y);
     free(all);
     free(h);
 }
@@ -387,10 +387,10 @@ void oracle_encode(struct oracle_model *m, const struct oracle_drop *drop,
 static void output(const struct oracle_model *m, int rows, const double *x, double *logits)
 {
     const rapt_config *c = &m->config;
-    const double *w = oracle_find(m, "embedding.weight");
+    const double *w = oracle_find(m, "embedding.weight"), *b = oracle_find(m, "output.bias");
     if (!w) w = oracle_find(m, "output.weight");
     if (!w) w = oracle_find(m, "decoder.embedding.weight");
-    oracle_affine(m, rows, c->width, c->target_vocab, x, w, oracle_find(m, "output.bias"), logits);
+    oracle_affine(m, ONE_TERM, rows, c->width, c->target_vocab, x, w, b, logits);
 }
 
 void oracle_classify(struct oracle_model *m, const struct oracle_drop *drop,
@@ -407,7 +407,7 @@ void oracle_classify(struct oracle_model *m, const struct oracle_drop *drop,
                                                       : 0;
     if (c->pooler) {
         double *hidden = oracle_zeros(1, D);
-        oracle_affine(m, 1, D, D, one, oracle_find(m, "pooler.weight"),
+        oracle_affine(m, ONE_TERM, 1, D, D, one, oracle_find(m, "pooler.weight"),
                       oracle_find(m, "pooler.bias"), hidden);
         for (int j = 0; j < D; j++) one[j] = tanh(hidden[j]);
         free(hidden);

@@ -19,21 +19,25 @@ int oracle_head_width(const rapt_config *c)
     return c->head_width > 0 ? c->head_width : c->width / c->heads;
 }
 
-void oracle_affine(const struct oracle_model *m, int rows, int in, int out, const double *x,
-                   const double *w, const double *b, double *y)
+void oracle_affine(const struct oracle_model *m, enum oracle_terms terms, int rows, int in, int out,
+                   const double *x, const double *w, const double *b, double *y)
 {
     double *rounded = oracle_zeros(rows, in);
-    float *row = malloc(sizeof *row * (size_t)in), scale;
-    int *q = malloc(sizeof *q * (size_t)in);
+    float *row = malloc(sizeof *row * (size_t)in), scale, rest_scale;
+    int *q = malloc(sizeof *q * (size_t)in), *rest = malloc(sizeof *rest * (size_t)in);
     for (int r = 0; r < rows; r++) {
         for (int i = 0; i < in; i++) row[i] = (float)x[r * in + i];
         oracle_quantize(in, row, q, &scale);
-        for (int i = 0; i < in; i++) rounded[r * in + i] = q[i] * (double)scale;
+        oracle_quantize_rest(in, row, q, rest, &rest_scale);
+        if (terms == ONE_TERM) rest_scale = 0;
+        for (int i = 0; i < in; i++)
+            rounded[r * in + i] = q[i] * (double)scale + rest[i] * (double)rest_scale;
     }
     oracle_linear(rows, in, out, m->int8 ? rounded : x, w, b, y);
     free(rounded);
     free(row);
     free(q);
+    free(rest);
 }
 
 double *oracle_find(const struct oracle_model *m, const char *name)

@@ -22,10 +22,12 @@ struct oracle_past {
 
 double *oracle_zeros(int rows, int columns);
 int oracle_head_width(const rapt_config *c);
+/* The terms in which an int8 model quantizes the rows of x. */
+enum oracle_terms { ONE_TERM = 1, TWO_TERMS };
 /* Computes y = x w' + b; if the model is int8, with each row of x replaced by what it is quantized
    to. */
-void oracle_affine(const struct oracle_model *m, int rows, int in, int out, const double *x,
-                   const double *w, const double *b, double *y);
+void oracle_affine(const struct oracle_model *m, enum oracle_terms terms, int rows, int in, int out,
+                   const double *x, const double *w, const double *b, double *y);
 /* Returns the data of a parameter, or NULL if there is none of that name. */
 double *oracle_find(const struct oracle_model *m, const char *name);
 /* Finds those of <scope><name>.weight and .bias. */
