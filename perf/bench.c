@@ -43,9 +43,11 @@ static bool takes_precision(const struct bench *b)
     return strcmp(b->program, "perf_gemm") == 0 || takes_model(b);
 }
 
+/* Reads a precision. perf_gemm measures only the first two. */
 static bool read_precision(struct bench *b, const char *text)
 {
-    for (int p = RAPT_PRECISION_F32; rapt_precision_name((rapt_precision)p); p++) {
+    const int last = takes_model(b) ? RAPT_PRECISION_F16 : RAPT_PRECISION_INT8;
+    for (int p = RAPT_PRECISION_F32; p <= last; p++) {
         b->precision = (rapt_precision)p;
         if (strcmp(rapt_precision_name(b->precision), text) == 0) return true;
     }
@@ -54,22 +56,23 @@ static bool read_precision(struct bench *b, const char *text)
 
 static int help(const struct bench *b, const char *purpose, const char *names)
 {
-    printf(
-        "usage: %s [OPTION]...\n\n%s\n\n"
-        "  --threads 1,2   numbers of threads [1 and the number of processors]\n"
-        "  --only NAME     run only: %s\n"
-        "%s%s"
-        "  --quick         fewer shapes and samples: ends within 20 s\n"
-        "  --json          one JSON object per result, nothing else on standard output\n"
-        "  --check         one call on tiny shapes, for tests; the figures are meaningless\n"
-        "  --help          show this\n"
-        "  --version       show the version, and what figures depend on\n",
-        b->program, purpose, names,
-        takes_model(b) ? "  --model PATH    measure this model instead of one with random weights\n"
-                       : "",
-        takes_precision(b)
-            ? "  --precision P   f32 or int8: of the weights [f32; of --model: that of its file]\n"
-            : "");
+    printf("usage: %s [OPTION]...\n\n%s\n\n"
+           "  --threads 1,2   numbers of threads [1 and the number of processors]\n"
+           "  --only NAME     run only: %s\n"
+           "%s%s"
+           "  --quick         fewer shapes and samples: ends within 20 s\n"
+           "  --json          one JSON object per result, nothing else on standard output\n"
+           "  --check         one call on tiny shapes, for tests; the figures are meaningless\n"
+           "  --help          show this\n"
+           "  --version       show the version, and what figures depend on\n",
+           b->program, purpose, names,
+           takes_model(b)
+               ? "  --model PATH    measure this model instead of one with random weights\n"
+               : "",
+           !takes_precision(b) ? ""
+           : takes_model(b) ? "  --precision P   of the weights: f32, int8, bf16 or f16 [f32, or "
+                              "that of --model]\n"
+                            : "  --precision P   of the weights: f32 or int8 [f32]\n");
     return 0;
 }
 
@@ -119,8 +122,9 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
         }
         if (code == 'p' && (!takes_precision(b) || !read_precision(b, optarg))) {
             fprintf(stderr,
-                    "--precision: perf_gemm and perf_translate take f32 or int8, not '%s'\n",
-                    optarg);
+                    "%s --precision %s: perf_gemm measures f32 and int8, perf_translate also bf16 "
+                    "and f16\n",
+                    b->program, optarg);
             return refuse(b);
         }
         if (code == 'q') b->quick = true;

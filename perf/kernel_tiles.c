@@ -9,6 +9,7 @@ enum { COLUMNS = 2 * LANES, DEPTH = 128, SQUARE = 4 * LANES, WIDTH = 32, SIDE = 
 
 struct tile_data {
     float *a, *b, *c; /* of products and of packing */
+    uint16_t *halves; /* a in 16 bits */
     float *keys, *values, *key_rows, *q, *out, *statistics, *workspace;
     float *head_workspace, *q_slots, *dout_slots, *weights, *dscores, *dq, *dk, *dv;
     unsigned char non_finite[ATTEND_BLOCK / LANES];
@@ -22,6 +23,8 @@ struct tile_data *tile_data_make(void)
     size_t cells = HEAD_GRADIENTS * ATTEND_BLOCK;
     *d = (struct tile_data){0};
     d->a = bench_floats(SIDE), d->b = bench_floats(SIDE), d->c = bench_floats(SIDE);
+    d->halves = bench_alloc(SIDE * sizeof *d->halves);
+    for (int i = 0; i < SIDE; i++) d->halves[i] = half_round(HALF_F16, d->a[i]);
     d->keys = bench_floats(keys), d->values = bench_floats(keys), d->key_rows = bench_floats(keys);
     d->dk = bench_floats(keys), d->dv = bench_floats(keys);
     d->q = bench_floats(rows), d->out = bench_floats(rows), d->dq = bench_floats(rows);
@@ -48,6 +51,7 @@ void tile_data_free(struct tile_data *d)
                     d->q_slots,   d->dout_slots,
                     d->weights,   d->dscores};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) bench_free(all[i]);
+    bench_free(d->halves);
     bench_free(d);
 }
 
@@ -119,6 +123,16 @@ static void run_pack_tiles(const struct kernels *k, struct tile_data *d)
 static void run_pad_rows(const struct kernels *k, struct tile_data *d)
 {
     k->pad_rows(d->a, SQUARE, SQUARE, SQUARE - 1, d->c);
+}
+static void run_widen_row(const struct kernels *k, struct tile_data *d)
+{
+    k->widen_row(HALF_F16, d->halves, SIDE, d->c);
+}
+static void cost_widen_row(const struct kernels *k, double *reads, double *writes,
+                           double *operations)
+{
+    (void)k;
+    *reads = SIDE / 2.0, *writes = SIDE, *operations = 0;
 }
 static void cost_packing(const struct kernels *k, double *reads, double *writes, double *operations)
 {
@@ -296,6 +310,7 @@ const struct tile_case tile_cases[] = {
     {"pack_columns", run_pack_columns, cost_packing},
     {"pack_tiles", run_pack_tiles, cost_packing},
     {"pad_rows", run_pad_rows, cost_packing},
+    {"widen_row", run_widen_row, cost_widen_row},
     {"attend", run_attend, cost_attend},
     {"attend_head", run_attend_head, cost_attend},
     {"attend_head_backward", run_attend_head_backward, cost_attend_head_backward},

@@ -258,7 +258,10 @@ static json_t *shape_of(const struct shape *s, const rapt_config *c)
 /* Returns the bytes of one weight. */
 static double weight_bytes(const rapt_model *model)
 {
-    return rapt_model_precision(model) == RAPT_PRECISION_INT8 ? 1 : sizeof(float);
+    rapt_precision precision = rapt_model_precision(model);
+    return precision == RAPT_PRECISION_INT8  ? 1
+           : precision == RAPT_PRECISION_F32 ? sizeof(float)
+                                             : 2;
 }
 
 static void measure_translate(struct bench *b, const struct subject *m, const struct shape *s,

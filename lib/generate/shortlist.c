@@ -90,11 +90,12 @@ static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
     return RAPT_OK;
 }
 
-struct copying { /* rows of the output matrix: floats, or bytes and their scales */
+struct copying { /* rows of the output matrix: floats, halves, or bytes and their scales */
     const struct listed_rows *l;
     const struct linear *whole;
     float *weight, *bias, *scale;
     int8_t *bytes;
+    uint16_t *half;
     int rows;
 };
 
@@ -110,6 +111,9 @@ static void lay_out_listed(struct listed_rows *l, struct copying *c, int tokens,
     if (c->whole->bytes) {
         c->bytes = rapt__arena_take(arena, rapt__int8_weight_bytes(rows, in), 1);
         c->scale = rapt__arena_floats(arena, (size_t)rows, 1);
+    } else if (c->whole->half) {
+        size_t size = rapt__panels_size((size_t)rows, (size_t)in);
+        c->half = rapt__arena_take(arena, size, sizeof *c->half);
     } else {
         c->weight = rapt__arena_floats(arena, rapt__panels_size((size_t)rows, (size_t)in), 1);
     }
@@ -117,6 +121,11 @@ static void lay_out_listed(struct listed_rows *l, struct copying *c, int tokens,
 
 /* Copies one row of a panel [depth][16] to a row of another panel. */
 static void copy_row(const float *from, float *to, int depth)
+{
+    for (ptrdiff_t k = 0; k < depth; k++) to[k * LANES] = from[k * LANES];
+}
+
+static void copy_half_row(const uint16_t *from, uint16_t *to, int depth)
 {
     for (ptrdiff_t k = 0; k < depth; k++) to[k * LANES] = from[k * LANES];
 }
@@ -129,14 +138,18 @@ static void work_on_rows(struct team *team, void *argument)
         rapt__int8_gather(&exec, c->whole, c->l->rows, c->rows, c->bytes, c->scale, c->bias);
         return;
     }
+    const struct linear *whole = c->whole;
     int depth = c->whole->in, panels = rapt__ceil_div(c->rows, LANES);
     size_t panel = (size_t)depth * LANES;
     for (int p; (p = rapt__team_take(team)) < panels;)
         for (int row = p * LANES; row < rapt__min(c->rows, (p + 1) * LANES); row++) {
             size_t from = (size_t)c->l->rows[row], to = (size_t)row;
-            copy_row(c->whole->weight + from / LANES * panel + from % LANES,
-                     c->weight + to / LANES * panel + to % LANES, depth);
-            if (c->bias) c->bias[row] = c->whole->bias[from];
+            from = from / LANES * panel + from % LANES, to = to / LANES * panel + to % LANES;
+            if (whole->half)
+                copy_half_row(whole->half + from, c->half + to, depth);
+            else
+                copy_row(whole->weight + from, c->weight + to, depth);
+            if (c->bias) c->bias[row] = whole->bias[c->l->rows[row]];
         }
     rapt__team_barrier(team);
 }
@@ -163,6 +176,8 @@ static rapt_status fill_listed(struct listing *g, int rows, rapt_message *why)
                                 .bias = copying.bias,
                                 .in = whole.in,
                                 .out = rows,
+                                .half = copying.half,
+                                .type = whole.type,
                                 .bytes = copying.bytes,
                                 .scale = copying.scale};
     rapt__team_run(g->session->limits.threads, work_on_rows, &copying);

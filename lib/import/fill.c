@@ -103,8 +103,12 @@ static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
     float own[256];
     for (size_t at = 0; at < all; at += sizeof own / sizeof *own) {
         size_t count = rapt__min_size(all - at, sizeof own / sizeof *own);
+        const struct linear l = rapt__parameter_matrix(t->p, i->model->block);
+        float given[256];
+        for (size_t n = 0; n < count; n++)
+            given[n] = l.half ? half_widen(l.type, half_round(l.type, data[at + n])) : data[at + n];
         rapt__parameter_get(t->p, i->model->block, t->first + first + at, count, own);
-        if (memcmp(own, data + at, count * sizeof *own) != 0) return differs(i, e);
+        if (memcmp(own, given, count * sizeof *own) != 0) return differs(i, e);
     }
     return RAPT_OK;
 }
@@ -365,5 +369,6 @@ rapt_status rapt__import_fill(struct import *i, const struct import_table *table
     lay_out_converting(i, &arena);
     status = with_tensors(i, tables, count, true);
     rapt__arena_free(&arena, &i->lasting);
+    if (!status) status = rapt__check_rounded(i->model, RAPT_BAD_FILE, i->why);
     return status;
 }

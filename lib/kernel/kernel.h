@@ -10,6 +10,7 @@
 #define RAPT_LIB_KERNEL_H
 
 #include "base/util.h"
+#include "kernel/half.h"
 
 #include <rapt/base.h>
 #include <stdbool.h>
@@ -114,6 +115,8 @@ struct kernels {
        apart. */
     void (*pack_columns)(const float *x, ptrdiff_t ld, int columns, int depth, float scale,
                          int first, int count, float *out);
+    /* Widens weights of 16 bits: x[n] becomes the floats that h[n] stand for (half.h). */
+    void (*widen_row)(enum half_type type, const uint16_t *h, size_t n, float *x);
 
     /* row.c */
     float (*dot)(const float *x, const float *y, int n); /* returns the sum of x[i] y[i] */

@@ -17,6 +17,7 @@
 #include "angle.c"
 #include "elementary.c"
 #include "flash_gemm.c"
+#include "half.c"
 #include "norm.c"
 #include "pack.c"
 #include "random.c"
@@ -50,6 +51,7 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .transpose_panels = transpose_panels,
     .pack_rows = pack_rows,
     .pack_columns = pack_columns,
+    .widen_row = widen_row,
     .dot = dot_row,
     .add = add_row,
     .square_sum = square_sum,

@@ -6,8 +6,14 @@
 #include "attention/attention.h"
 #include <rapt/transformer.h>
 
-/* IN_BYTES: panels of bytes, then the scale of each row (kernel/int8.h). */
-enum layout_kind { IN_PANELS, IN_ROWS, IN_BYTES };
+/* IN_BYTES: panels of bytes, then the scale of each row (kernel/int8.h). IN_BF16, IN_F16: panels
+   of 16 bits (kernel/half.h). */
+enum layout_kind { IN_PANELS, IN_ROWS, IN_BYTES, IN_BF16, IN_F16 };
+
+static inline bool rapt__in_halves(enum layout_kind kind)
+{
+    return kind == IN_BF16 || kind == IN_F16;
+}
 
 /* ---- parameters.c: the location of each parameter in a block of floats ---- Offsets are in
    floats, so the same layout serves weights, gradients and moments. Offset 0 means that the model

@@ -65,7 +65,9 @@ static rapt_status load_plain(rapt_model *model, struct tensor_file *file,
     rapt_status status = rapt__blocks_match(model, &block, 1, file, why);
     if (!status) status = rapt__model_take_block(model, why);
     block.block = model->block;
-    return status ? status : rapt__blocks_load(model, &block, 1, file, why);
+    if (!status) status = rapt__blocks_load(model, &block, 1, file, why);
+    if (status || options->non_finite) return status;
+    return rapt__check_rounded(model, RAPT_BAD_FILE, why);
 }
 
 /* Loads the parameters and metadata of a model that has no block yet. layout: NULL if the file is

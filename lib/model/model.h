@@ -97,6 +97,9 @@ rapt_status rapt__precision_check(rapt_precision precision, rapt_message *why);
 /* Returns RAPT_BAD_ARGUMENT if a matrix has too many columns for this form. */
 rapt_status rapt__check_depths(const struct layout *layout, enum layout_kind matrices,
                                rapt_message *why);
+/* Returns `otherwise` if a model in f16 has an infinity or a NaN, as a float that is too large
+   becomes. */
+rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, rapt_message *why);
 /* Returns RAPT_BAD_ARGUMENT if the matrices of a model are not floats. `what` says for the message
    what it cannot be: "trained". */
 rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, rapt_message *why);

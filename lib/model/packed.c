@@ -1,11 +1,12 @@
 /* packed.c - model files that hold the block of parameters exactly as in memory, so that they can
    be mapped instead of read. Their metadata identifies them:
 
-       "rapt.layout" = "panels 16" or "int8 panels 16"; with ", finite" at the end if the writer has
-                       checked every value
+       "rapt.layout" = "panels 16", "int8 panels 16", "bf16 panels 16" or "f16 panels 16"; with
+                       ", finite" at the end if the writer has checked every value
 
    A matrix of floats is a tensor [panels][columns][16], where element [p][c][i] is row 16 p + i,
-   column c. A matrix of bytes is a tensor of type I8 [panels][groups][16][4], where element
+   column c. A matrix of 16 bits has the same elements, of type BF16 or F16, as a tensor [n][16],
+   where n is even. A matrix of bytes is a tensor of type I8 [panels][groups][16][4], where element
    [p][g][i][k] is row 16 p + i, column 4 g + k, from -127 to 127; the scales of its rows are a
    tensor of its own, with ".scale" after its name. Other tensors are the matrix row by row. Each is
    padded with zeros to whole vectors of 16. If the tensors are in the order of the layout and start
@@ -22,7 +23,10 @@
 static const struct {
     enum layout_kind matrices;
     const char *name;
-} packed_layouts[] = {{IN_PANELS, "panels 16"}, {IN_BYTES, "int8 panels 16"}};
+} packed_layouts[] = {{IN_PANELS, "panels 16"},
+                      {IN_BYTES, "int8 panels 16"},
+                      {IN_BF16, "bf16 panels 16"},
+                      {IN_F16, "f16 panels 16"}};
 enum { LAYOUTS = sizeof packed_layouts / sizeof *packed_layouts };
 _Static_assert(LANES == 16 && INT8_GROUP == 4, "the names and shapes of the layouts");
 static const char checked[] = ", finite"; /* after the name */
@@ -53,6 +57,11 @@ int rapt__packed_pieces(const struct parameter *p, struct packed_piece pieces[PA
     if (p->kind == IN_PANELS) {
         pieces[0].rank = 3;
         pieces[0].shape[0] = panels, pieces[0].shape[1] = columns, pieces[0].shape[2] = LANES;
+        return 1;
+    }
+    if (rapt__in_halves(p->kind)) {
+        pieces[0].dtype = p->kind == IN_F16 ? "F16" : "BF16", pieces[0].rank = 2;
+        pieces[0].shape[0] = 2 * floats / LANES, pieces[0].shape[1] = LANES;
         return 1;
     }
     pieces[0].dtype = "I8", pieces[0].rank = 4;
@@ -118,13 +127,15 @@ static rapt_status check_floats(const struct parameter *p, const float *block,
 {
     float row[256];
     size_t all = rapt__parameter_count(p), floats = rapt__parameter_floats(p), bad = all;
-    if (rapt__finite_count(block + p->offset, floats) == floats) return RAPT_OK;
+    const bool halves = rapt__in_halves(p->kind);
+    if (!halves && rapt__finite_count(block + p->offset, floats) == floats) return RAPT_OK;
     for (size_t first = 0, now; first < all && bad == all; first += now) {
         now = rapt__min_size(all - first, sizeof row / sizeof *row);
         rapt__parameter_get(p, block, first, now, row);
         size_t good = rapt__finite_count(row, now);
         if (good < now) bad = first + good;
     }
+    if (bad == all && halves) return RAPT_OK;
     if (bad == all)
         return rapt__fail(why, otherwise, "tensor %s has padding that is infinite or NaN", p->name);
     rapt__parameter_get(p, block, bad, 1, row);
@@ -244,6 +255,20 @@ static rapt_status read_bytes(const struct tensor_file *file, const struct tenso
     return status;
 }
 
+static rapt_status read_halves(const struct tensor_file *file, const struct tensor_entry *e,
+                               const struct parameter *p, uint16_t *to, rapt_message *why)
+{
+    const enum half_type type = p->kind == IN_F16 ? HALF_F16 : HALF_BF16;
+    float chunk[1024];
+    rapt_status status = RAPT_OK;
+    for (size_t first = 0, now; !status && first < e->count; first += now) {
+        now = rapt__min_size(e->count - first, sizeof chunk / sizeof *chunk);
+        status = rapt__tensors_read(file, e, first, now, chunk, why);
+        for (size_t i = 0; !status && i < now; i++) to[first + i] = half_round(type, chunk[i]);
+    }
+    return status;
+}
+
 static rapt_status read_block(rapt_model *m, const struct tensor_file *file, rapt_message *why)
 {
     struct packed_piece pieces[PACKED_PIECES];
@@ -254,9 +279,9 @@ static rapt_status read_block(rapt_model *m, const struct tensor_file *file, rap
         for (int n = 0; !status && n < count; n++) {
             const struct tensor_entry *e = entry_of(file, p, &pieces[n]);
             float *to = m->block + pieces[n].offset;
-            status = strcmp(pieces[n].dtype, "I8") == 0
-                         ? read_bytes(file, e, (int8_t *)to, why)
-                         : rapt__tensors_read(file, e, 0, e->count, to, why);
+            status = strcmp(pieces[n].dtype, "I8") == 0 ? read_bytes(file, e, (int8_t *)to, why)
+                     : rapt__in_halves(p->kind) ? read_halves(file, e, p, (uint16_t *)to, why)
+                                                : rapt__tensors_read(file, e, 0, e->count, to, why);
         }
     }
     return status;

@@ -20,6 +20,7 @@ size_t rapt__parameter_floats(const struct parameter *p)
     if (p->kind == IN_PANELS) floats = rapt__panels_size(rows, columns);
     if (p->kind == IN_BYTES)
         floats = rapt__int8_weight_bytes(p->rows, p->columns) / sizeof(float) + rows;
+    if (rapt__in_halves(p->kind)) floats = rapt__panels_size(rows, columns) / 2;
     return rapt__round_up_size(floats, LANES);
 }
 
@@ -30,6 +31,8 @@ static struct linear matrix_at(enum layout_kind kind, const float *block, size_t
     const float *at = block + weight;
     struct linear l = {.in = in, .out = out};
     if (kind == IN_PANELS) l.weight = at;
+    if (rapt__in_halves(kind)) l.half = (const uint16_t *)at;
+    l.type = kind == IN_F16 ? HALF_F16 : HALF_BF16;
     if (kind != IN_BYTES) return l;
     l.bytes = (const int8_t *)at;
     l.scale = at + rapt__int8_weight_bytes(out, in) / sizeof(float);
@@ -306,9 +309,12 @@ void rapt__parameter_get(const struct parameter *p, const float *block, size_t f
         get_bytes(p, block, first, count, data);
         return;
     }
+    const struct linear l = rapt__parameter_matrix(p, block);
     while (count > 0) {
         const struct stretch s = stretch_at(p, first, count);
-        for (size_t i = 0; i < s.count; i++) data[i] = block[s.at + i * s.step];
+        const uint16_t *half = l.half ? l.half + (s.at - p->offset) : NULL;
+        for (size_t i = 0; half && i < s.count; i++) data[i] = half_widen(l.type, half[i * s.step]);
+        for (size_t i = 0; !half && i < s.count; i++) data[i] = block[s.at + i * s.step];
         data += s.count, first += s.count, count -= s.count;
     }
 }
@@ -317,9 +323,12 @@ void rapt__parameter_set(const struct parameter *p, float *block, size_t first, 
                          const float *data)
 {
     assert(p->kind != IN_BYTES);
+    const struct linear l = rapt__parameter_matrix(p, block);
     while (count > 0) {
         const struct stretch s = stretch_at(p, first, count);
-        for (size_t i = 0; i < s.count; i++) block[s.at + i * s.step] = data[i];
+        uint16_t *half = l.half ? (uint16_t *)l.half + (s.at - p->offset) : NULL;
+        for (size_t i = 0; half && i < s.count; i++) half[i * s.step] = half_round(l.type, data[i]);
+        for (size_t i = 0; !half && i < s.count; i++) block[s.at + i * s.step] = data[i];
         data += s.count, first += s.count, count -= s.count;
     }
 }

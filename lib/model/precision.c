@@ -14,6 +14,8 @@ static const struct {
 } forms[] = {
     {RAPT_PRECISION_F32, IN_PANELS, "f32"},
     {RAPT_PRECISION_INT8, IN_BYTES, "int8"},
+    {RAPT_PRECISION_BF16, IN_BF16, "bf16"},
+    {RAPT_PRECISION_F16, IN_F16, "f16"},
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
@@ -67,6 +69,13 @@ rapt_status rapt__check_depths(const struct layout *l, enum layout_kind matrices
                               p->name, p->columns, INT8_MAX_DEPTH);
     }
     return RAPT_OK;
+}
+
+rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, rapt_message *why)
+{
+    rapt_message reason;
+    if (model->layout.matrices != IN_F16 || !rapt_model_check(model, &reason)) return RAPT_OK;
+    return rapt__fail(why, otherwise, "%.300s: the greatest number of f16 is 65,504", reason.text);
 }
 
 /* ---- a model in memory ---- */
@@ -143,6 +152,7 @@ rapt_status rapt_model_set_precision(rapt_model *model, rapt_precision precision
     if (status) return status;
     struct converting c = {.from = model, .to = made};
     status = convert_all(&c, threads, why);
+    if (!status) status = rapt__check_rounded(made, RAPT_BAD_ARGUMENT, why);
     if (!status) swap_parameters(model, made);
     rapt_model_free(made);
     return status;

@@ -32,6 +32,12 @@ static void token_row(const struct embedding *e, int32_t token, float *y)
         rapt__int8_floats(&e->table, token, 0, e->table.in, e->scale, y);
         return;
     }
+    if (e->table.half) {
+        const uint16_t *half = e->table.half + table_row(e, token);
+        for (int j = 0; j < e->table.in; j++)
+            y[j] = e->scale * half_widen(e->table.type, half[(ptrdiff_t)j * LANES]);
+        return;
+    }
     const float *from = e->table.weight + table_row(e, token);
     for (int j = 0; j < e->table.in; j++) y[j] = e->scale * from[(ptrdiff_t)j * LANES];
 }

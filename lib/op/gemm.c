@@ -16,7 +16,7 @@ static bool wanted(const struct products *p, const struct gemm *g)
 
 void rapt__gemm(const struct exec_context *exec, const struct gemm *g)
 {
-    if (wanted(exec->openblas, g) && rapt__gemm_openblas_serves(g))
+    if (!g->half && wanted(exec->openblas, g) && rapt__gemm_openblas_serves(g))
         rapt__gemm_openblas(exec, g);
     else
         rapt__gemm_builtin(exec, g);

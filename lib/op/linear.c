@@ -9,6 +9,7 @@
 struct linear rapt__linear_part(const struct linear *l, int first, int count)
 {
     struct linear part = *l;
+    if (l->half) part.half += (ptrdiff_t)first * l->in;
     if (l->weight) part.weight += (ptrdiff_t)first * l->in;
     if (l->bytes) part.bytes += first / LANES * (ptrdiff_t)rapt__int8_panel(l->in);
     if (l->bytes) part.scale += first;
@@ -33,6 +34,8 @@ void rapt__linear_forward(const struct exec_context *c, const struct linear *l, 
                                  .a_step = 1,
                                  .form = GEMM_PANELS,
                                  .b = l->weight,
+                                 .half = l->half,
+                                 .type = l->type,
                                  .c = y,
                                  .c_row = y_row,
                                  .c_panel = LANES,

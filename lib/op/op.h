@@ -68,8 +68,10 @@ rapt_status rapt__openblas_load(rapt_message *why);
    [rows][out], with rows y_row floats apart. `activated` receives activation(y) in the same layout
    and may be y; it is not used with ACTIVATION_NONE. */
 struct linear {
-    const float *weight, *bias; /* weight is NULL if W is stored in `bytes` */
+    const float *weight, *bias; /* weight NULL: [out][in] in panels of another type */
     int in, out;
+    const uint16_t *half; /* or [out][in] in panels of 16 bits, of this type; only forward */
+    enum half_type type;
     const int8_t *bytes; /* only forward (int8.c); kernel/int8.h has the arithmetic */
     const float *scale;  /* [out] of the rows of bytes */
     bool fine;           /* bytes multiply rows that are quantized in two terms */

@@ -31,7 +31,7 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
         {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
         {"search_rules", (int)o->search_rules, RAPT_SEARCH_RULES_MODEL, RAPT_SEARCH_RULES_CT2},
         {"preprocess", (int)o->preprocess, 0, RAPT_PREPROCESS_OPUS},
-        {"precision", (int)o->precision, RAPT_PRECISION_STORED, RAPT_PRECISION_INT8},
+        {"precision", (int)o->precision, RAPT_PRECISION_STORED, RAPT_PRECISION_F16},
         {"reserved", o->reserved, 0, 0}};
     rapt_status status = RAPT_OK;
     for (size_t i = 0; !status && i < sizeof ranges / sizeof *ranges; i++)

@@ -1,6 +1,7 @@
 /* shortlist.c - generation with a shortlist. The logits of listed tokens have the bits of the whole
    output, so a list of all tokens changes nothing, and a shorter one gives what a search gives with
-   all others forbidden. A source by itself has the bits of its batch. Bad arguments are refused. */
+   all others forbidden. A source by itself has the bits of its batch. In turn models are in each
+   precision. Bad arguments are refused. */
 #include "../counting.h"
 #include "generate/small_search.h"
 
@@ -133,9 +134,11 @@ static void test_search(void **state)
     for (uint64_t seed = 1; seed <= 12; seed++) {
         rapt_search_rules like = (rapt_search_rules)(seed % 5);
         rapt_model *model = small_model(&larger, seed);
+        rapt_precision precision = (rapt_precision)(RAPT_PRECISION_F32 + seed % 4);
         struct small_batch b;
         struct results full, all, some, forbidden, hooked, alone;
         struct allowed allowed;
+        assert_int_equal(rapt_model_set_precision(model, precision, 1, NULL), RAPT_OK);
         small_fill(&b, SOURCE_VOCAB, lengths, SOURCES, seed);
         rapt_shortlist *every = list_of(true, seed), *few = list_of(false, seed);
         run(model, &b.tokens, like, 2, NULL, NULL, NULL, &full);

@@ -37,6 +37,9 @@ static void check_same(const rapt_model *a, const rapt_model *b)
     assert_memory_equal(files[0], files[1], sizes[0]);
 }
 
+static const rapt_precision others[] = {RAPT_PRECISION_INT8, RAPT_PRECISION_BF16,
+                                        RAPT_PRECISION_F16};
+
 static rapt_model *converted(const rapt_config *c, uint64_t seed, rapt_precision precision)
 {
     rapt_model *model = small_model(c, seed);
@@ -59,14 +62,15 @@ static void test_loaded(void **state)
     char path[256];
     (void)state;
     for (int i = 0; i < COUNT(small_configs); i++)
-        for (int way = 0; way < 3; way++) {
+        for (int way = 0; way < 9; way++) {
+            rapt_precision precision = others[way / 3];
             rapt_model *floats = small_model(&small_configs[i], 7);
-            rapt_model *wanted = converted(&small_configs[i], 7, RAPT_PRECISION_INT8);
-            save(floats, small_path(path, "floats"), way > 0);
-            rapt_model *got = load(path, RAPT_PRECISION_INT8, way == 2);
+            rapt_model *wanted = converted(&small_configs[i], 7, precision);
+            save(floats, small_path(path, "floats"), way % 3 > 0);
+            rapt_model *got = load(path, precision, way % 3 == 2);
             check_same(wanted, got);
             rapt_model_free(got);
-            got = load(path, RAPT_PRECISION_STORED, way == 2);
+            got = load(path, RAPT_PRECISION_STORED, way % 3 == 2);
             check_same(floats, got);
             rapt_model_free(floats);
             rapt_model_free(wanted);
@@ -81,19 +85,21 @@ static int read_file(void *user, uint64_t at, void *data, size_t count)
     return 0;
 }
 
-/* A model in 8 bits is saved as it is, and mapped again. It is equal also if it is read. */
+/* A model in 8 or 16 bits is saved as it is, and mapped again. It is equal also if it is read. */
 static void test_saved(void **state)
 {
     char path[256];
     (void)state;
-    for (int i = 0; i < COUNT(small_configs); i++) {
-        rapt_model *model = converted(&small_configs[i], 8, RAPT_PRECISION_INT8), *got[4] = {NULL};
+    for (int i = 0; i < COUNT(small_configs) * COUNT(others); i++) {
+        rapt_precision precision = others[i % COUNT(others)];
+        rapt_model *model = converted(&small_configs[i / COUNT(others)], 8, precision);
+        rapt_model *got[4] = {NULL};
         save(model, small_path(path, "bytes"), i % 2);
         struct file f = file_at(path);
         const rapt_reader reader = {read_file, &f, f.size};
         got[0] = load(path, RAPT_PRECISION_STORED, false);
         if (has_smaps()) assert_true(smaps(path, "Size") > 0);
-        got[1] = load(path, RAPT_PRECISION_INT8, true);
+        got[1] = load(path, precision, true);
         assert_int_equal(rapt_model_load_memory(&got[2], f.bytes, f.size, NULL, NULL, NULL),
                          RAPT_OK);
         assert_int_equal(rapt_model_load_from(&got[3], &reader, NULL, NULL, NULL), RAPT_OK);
@@ -107,13 +113,14 @@ static void test_saved(void **state)
     }
 }
 
-/* Converting to floats gives the numbers that the integers stand for. */
+/* Converting to floats gives the numbers that the smaller ones stand for. */
 static void test_widened(void **state)
 {
     char path[256];
     (void)state;
-    for (int i = 0; i < COUNT(small_configs); i++) {
-        rapt_model *bytes = converted(&small_configs[i], 9, RAPT_PRECISION_INT8), *floats;
+    for (int i = 0; i < COUNT(small_configs) * COUNT(others); i++) {
+        rapt_precision precision = others[i % COUNT(others)];
+        rapt_model *bytes = converted(&small_configs[i / COUNT(others)], 9, precision), *floats;
         save(bytes, small_path(path, "widened"), false);
         floats = load(path, RAPT_PRECISION_F32, false);
         assert_int_equal(rapt_model_precision(floats), RAPT_PRECISION_F32);
@@ -208,6 +215,32 @@ static void test_refused(void **state)
     drop(&f);
 }
 
+/* A number that is too large for f16 is refused, and the model stays as it is. */
+static void test_too_large(void **state)
+{
+    const rapt_load_options f16 = {.size = sizeof f16, .precision = RAPT_PRECISION_F16};
+    static char file[1 << 20];
+    size_t size;
+    rapt_model *model = small_model(&small_configs[0], 13), *none = NULL;
+    int index = rapt_model_find(model, name);
+    float *data = small_read(model, index);
+    rapt_message why = {""};
+    (void)state;
+    data[0] = 65519.99f, data[1] = 65520;
+    assert_int_equal(rapt_model_write(model, index, data, NULL), RAPT_OK);
+    assert_int_equal(rapt_model_save_memory(model, file, sizeof file, &size, NULL, 0, NULL),
+                     RAPT_OK);
+    assert_int_equal(rapt_model_load_memory(&none, file, size, &f16, NULL, &why), RAPT_BAD_FILE);
+    assert_non_null(strstr(why.text, "element 1 is inf"));
+    assert_non_null(strstr(why.text, "65,504"));
+    assert_int_equal(rapt_model_set_precision(model, RAPT_PRECISION_F16, 1, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_model_precision(model), RAPT_PRECISION_F32);
+    assert_int_equal(rapt_model_set_precision(model, RAPT_PRECISION_BF16, 1, &why), RAPT_OK);
+    free(data);
+    rapt_model_free(model);
+}
+
 static void test_arguments(void **state)
 {
     const rapt_load_options options = {.size = sizeof options, .precision = (rapt_precision)99};
@@ -230,9 +263,10 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loaded),  cmocka_unit_test(test_saved),
-        cmocka_unit_test(test_widened), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_loaded),    cmocka_unit_test(test_saved),
+        cmocka_unit_test(test_widened),   cmocka_unit_test(test_values),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_too_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,6 +198,7 @@ def main(root, folder):
         if line.get("precision") != "int8" or not {"gbytes_per_second", "of_memory"} <= line.keys():
             trial.fail(f"perf_gemm --precision int8: {line}")
     trial.run("gemm", "--check", "--precision", "int9", code=2)
+    trial.run("gemm", "--check", "--precision", "bf16", code=2)
     trial.run("peak", "--check", "--precision", "int8", code=2)
     trial.lines("translate", "--threads", "1", "--only", "greedy")
     trial.lines("ranks")  # a single rank, since it is not started by mpirun

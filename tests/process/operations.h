@@ -206,7 +206,7 @@ static const struct operation operations[] = {
     {"model_create", do_model_create, true, false},
     {"model_load", do_model_load, true, true},
     {"model_import", do_model_import, true, true},
-    {"model_import_with", do_model_import_with, true, true},
+    {"model_import_with", do_model_import_with, true, false},
     {"model_export", do_model_export, true, true},
     {"folder_import", do_folder_import, true, true},
     {"folder_export", do_folder_export, true, false},

@@ -1,5 +1,5 @@
 /* operations_model.h - the operations of operations.h on models: creating, saving, loading, reading
-   and quantizing them. */
+   and converting them. */
 #ifndef RAPT_TESTS_PROCESS_OPERATIONS_MODEL_H
 #define RAPT_TESTS_PROCESS_OPERATIONS_MODEL_H
 
@@ -34,7 +34,7 @@ static void no_file(void *user, const char *name, rapt_file_use use, const char 
 static rapt_status do_model_import_with(struct scene *s, uint64_t *h, rapt_message *why)
 {
     rapt_model *model = scene_untouched;
-    rapt_load_options options = {.size = sizeof options, .precision = RAPT_PRECISION_F32};
+    rapt_load_options options = {.size = sizeof options, .precision = RAPT_PRECISION_INT8};
     rapt_status status =
         rapt_model_import_with(&model, s->model_path, &options, no_file, NULL, s->allocator, why);
     return made(s, h, status, model);
@@ -56,7 +56,7 @@ static rapt_status do_model_export(struct scene *s, uint64_t *h, rapt_message *w
 static rapt_status do_model_load_with(struct scene *s, uint64_t *h, rapt_message *why)
 {
     rapt_model *model = scene_untouched;
-    rapt_load_options options = {.size = sizeof options};
+    rapt_load_options options = {.size = sizeof options, .precision = RAPT_PRECISION_F16};
     rapt_status status = rapt_model_load_with(&model, s->model_path, &options, s->allocator, why);
     return made(s, h, status, model);
 }

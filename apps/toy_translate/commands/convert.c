@@ -92,7 +92,7 @@ int command_convert(int argc, char **argv)
     struct option_row rows[] = {
         {"model", OPTION_INPUT, &path, "FILE", "the model, a file or folder of any project", 0, 0, 0},
         {"to", OPTION_CHOICE, &to, "rapt|packed|marian|bergamot|hf|ct2", "format to write", 0, 0, 0},
-        {"precision", OPTION_CHOICE, &precision, "f32|int8", "precision of the matrices in the file [that of the model]", 0, 0, 0},
+        {"precision", OPTION_CHOICE, &precision, "f32|bf16|f16|int8", "precision of the matrices in the file [that of the model]", 0, 0, 0},
         {"out", OPTION_TEXT, &out, "PATH", "file (rapt, packed) or folder to write", 0, 0, 0},
         {"force", OPTION_FLAG, &force, "", "replace the file, or a model of the same format in the folder", 0, 0, 0},
     };
@@ -105,7 +105,7 @@ int command_convert(int argc, char **argv)
         .purpose =
             "Converts a model. --to rapt writes a file in our own format. --to packed writes one "
             "that is mapped into memory instead of read, so that all processes that use it share "
-            "it. A model in 8 bits is always packed. The other formats are folders: marian "
+            "it. A model in 8 or 16 bits is always packed. The other formats are folders: marian "
             "(model.bin, vocab.spm), bergamot (Firefox, "
             "8 bits), hf (Hugging Face's MarianMT) and ct2 (CTranslate2).\n\n"
             "A folder needs a model that was trained with --sentencepiece. marian and bergamot "

@@ -40,8 +40,8 @@ struct option_row target_language_row(const char **language)
 
 struct option_row precision_row(const char **word)
 {
-    return (struct option_row){"precision", OPTION_CHOICE, word, "f32|int8",
-                               "compute with floats, or with 8-bit integers, which is faster [that of the model's file]", 0, 0, 0};
+    return (struct option_row){"precision", OPTION_CHOICE, word, "f32|bf16|f16|int8",
+                               "precision of the weights: int8 is fastest, bf16 and f16 take half the memory of f32 [that of the model's file]", 0, 0, 0};
 }
 
 struct option_row batch_row(int *tokens)

@@ -1,0 +1,83 @@
+/* half.h - weights of 16 bits, which products widen to floats. bf16 is the upper half of a float;
+   f16 has 5 bits of exponent and 10 of fraction. Widening is exact, and a NaN becomes quiet.
+   Rounding is to the nearest, halves to even, in integers, so that no floating-point mode matters.
+ */
+#ifndef RAPT_LIB_HALF_H
+#define RAPT_LIB_HALF_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum half_type { HALF_BF16, HALF_F16 };
+
+static inline float half_float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline uint32_t half_bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float half_widen_bf16(uint16_t h)
+{
+    uint32_t bits = (uint32_t)h << 16;
+    return half_float_of((bits & 0x7fffffff) > 0x7f800000 ? bits | 0x00400000 : bits);
+}
+
+/* There is no branch, so that loops are vectorized. A denormal is an integer times 2^-24: below
+   2^-14 it is what a float with the same fraction has more than 2^-14. */
+static inline float half_widen_f16(uint16_t h)
+{
+    const uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = (uint32_t)(h & 0x7fff) << 13;
+    const uint32_t least = 0x38800000; /* 2^-14 */
+    uint32_t denormal = half_bits_of(half_float_of(rest + least) - half_float_of(least));
+    uint32_t normal = rest + 0x38000000, infinite = rest + 0x70000000;
+    if (rest > 0x0f800000) infinite |= 0x00400000;
+    uint32_t bits = rest < 0x00800000 ? denormal & 0x7fffffff : normal;
+    return half_float_of(sign | (rest >= 0x0f800000 ? infinite : bits));
+}
+
+static inline float half_widen(enum half_type type, uint16_t h)
+{
+    return type == HALF_BF16 ? half_widen_bf16(h) : half_widen_f16(h);
+}
+
+/* Returns value >> shift, rounded to the nearest, halves to even. */
+static inline uint32_t half_shift(uint32_t value, int shift)
+{
+    uint32_t below = value & ((1u << shift) - 1), half = 1u << (shift - 1), kept = value >> shift;
+    return kept + (below > half || (below == half && kept % 2));
+}
+
+static inline uint16_t half_round_bf16(float x)
+{
+    uint32_t bits = half_bits_of(x);
+    if ((bits & 0x7fffffff) > 0x7f800000) return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)half_shift(bits, 16);
+}
+
+/* A magnitude of 65,520 or more becomes infinite. */
+static inline uint16_t half_round_f16(float x)
+{
+    uint32_t bits = half_bits_of(x), size = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
+    uint32_t whole = (size & 0x7fffff) | 0x800000; /* the fraction with its leading 1 */
+    int exponent = (int)(size >> 23);
+    if (size > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (size >> 13 & 0x1ff));
+    if (size >= 0x477ff000) return (uint16_t)(sign | 0x7c00);
+    if (exponent < 102) return (uint16_t)sign;
+    if (exponent < 113) return (uint16_t)(sign | half_shift(whole, 126 - exponent));
+    return (uint16_t)(sign | half_shift(size - 0x38000000, 13));
+}
+
+static inline uint16_t half_round(enum half_type type, float x)
+{
+    return type == HALF_BF16 ? half_round_bf16(x) : half_round_f16(x);
+}
+
+#endif
