@@ -17,7 +17,7 @@ struct bench {
     bool threads_given;
     const char *only;         /* --only NAME, or NULL for all */
     const char *model;        /* --model PATH, or NULL */
-    rapt_precision precision; /* --precision; STORED if it is not given */
+    rapt_precision precision; /* --precision; RAPT_PRECISION_STORED if it was not given */
     bool quick, json;         /* --quick, --json */
     bool check;               /* --check: one call on tiny shapes; the figures are meaningless */
     double enough;            /* seconds of samples per measurement; 0: the default */

@@ -255,7 +255,7 @@ static json_t *shape_of(const struct shape *s, const rapt_config *c)
                      "sampled", s->temperature > 0);
 }
 
-/* Returns the bytes of one weight. */
+/* Returns the size of a weight in bytes, without scales. */
 static double weight_bytes(const rapt_model *model)
 {
     rapt_precision precision = rapt_model_precision(model);

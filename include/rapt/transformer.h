@@ -366,8 +366,8 @@ RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
                                        float *alphas, rapt_message *why);
 /* Copies data [rows][columns] into a parameter. No session or trainer may use the model at the same
-   time. Errors are the same as for rapt_model_read. Also returns RAPT_NO_MEMORY if the model is
-   mapped and cannot be copied. */
+   time. Errors are the same as for rapt_model_read. Also returns RAPT_BAD_ARGUMENT if the model is
+   not in RAPT_PRECISION_F32, and RAPT_NO_MEMORY if it is mapped and cannot be copied. */
 RAPT_API rapt_status rapt_model_write(rapt_model *model, int index, const float *data,
                                       rapt_message *why);
 

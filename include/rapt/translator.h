@@ -86,14 +86,14 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    "rapt.no_repeat_ngram", "rapt.max_length_factor" and "rapt.suppressed". "rapt.ignored_settings"
    lists the settings that would change translations but are not supported.
 
-   A file of 8-bit integers, from CTranslate2, Marian or Firefox, is opened in RAPT_PRECISION_INT8
-   with the same integers. In RAPT_PRECISION_F32 (rapt_model_import_with) quantized weights are
-   converted to floats exactly as the original engine does it. The metadata "rapt.origin" names the
-   format. For MarianMT, the bias of the pad token is set to -1e9, since no
-   translation contains that token. Its sinusoids are computed, unless the file contains tables with
-   other values, as 16-bit files do. In that case the model has RAPT_POSITION_LEARNED with these
-   tables. For T5, the factor width^-0.5 of the output becomes part of the gain of the decoder's
-   last norm.
+   If a file of CTranslate2, Marian or Firefox stores the matrices of its layers as 8-bit integers,
+   the model has RAPT_PRECISION_INT8 and the same integers. In RAPT_PRECISION_F32, which
+   rapt_model_import_with can choose, quantized weights are converted to floats exactly as the
+   original engine does it. The metadata "rapt.origin" names the format. For MarianMT, the bias of
+   the pad token is set to -1e9, since no translation contains that token. Its sinusoids are
+   computed, unless the file contains tables with other values, as 16-bit files do. In that case the
+   model has RAPT_POSITION_LEARNED with these tables. For T5, the factor width^-0.5 of the output
+   becomes part of the gain of the decoder's last norm.
 
    The caller must free *model. Returns RAPT_NO_FILE if the model cannot be read. Returns
    RAPT_BAD_FILE if it has none of these formats, is damaged, or has an option that cannot be
@@ -101,11 +101,11 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
 RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 
-/* Works like rapt_model_import with the options of rapt_model_load_with, which may be NULL; of
-   these only precision matters for files of other projects. Then calls `file`, unless it is NULL,
-   with user for every file in the folder, in any order. If path is a file that rapt_model_save
-   wrote, `file` is not called. Errors are the same as for rapt_model_import. Also returns
-   RAPT_BAD_ARGUMENT if an option is out of range. */
+/* Works like rapt_model_import, with options; NULL means the defaults. For files of other projects,
+   only options.precision has an effect. Then calls `file`, unless it is NULL, with user for every
+   file in the folder, in any order. If path is a file that rapt_model_save wrote, `file` is not
+   called. Errors are the same as for rapt_model_import. Also returns RAPT_BAD_ARGUMENT if an option
+   is out of range. */
 RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path,
                                             const rapt_load_options *options, rapt_file_fn *file,
                                             void *user, const rapt_allocator *allocator,

@@ -146,9 +146,9 @@ struct tensor_source { /* one tensor to write; fill is called once per chunk, in
     const void *user;
     size_t index;
     float scale; /* quantization scale: elements x scale are integers; 0 if unknown */
-    /* NULL means F32. Only rapt__tensors_write and _write_to take another type. Its elements fill
-       whole words of 4 bytes; fill counts these words, and sets them to elements in the byte order
-       of the machine. */
+    /* The type, or NULL for F32. Only rapt__tensors_write and rapt__tensors_write_to support other
+       types. Their elements must fill whole words of 4 bytes. fill counts these words, and sets
+       them to elements in the machine's byte order. */
     const char *dtype;
 };
 

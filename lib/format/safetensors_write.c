@@ -1,5 +1,5 @@
 /* safetensors_write.c - writes tensors and metadata as a safetensors file, either atomically to
-   a path or in order to a writer that the caller supplies.
+   a path, or sequentially to a writer that the caller supplies.
 
    Spaces after the JSON make n + 8 a multiple of 64, so that the data begins on a cache line. The
    reader's parser checks the header before the first byte is written, so every file that is written

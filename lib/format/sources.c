@@ -62,7 +62,7 @@ rapt_status rapt__sources_check(const struct tensor_source *sources, int count, 
     return RAPT_OK;
 }
 
-/* Converts words of two elements. */
+/* Converts words of two elements to the byte order of files. */
 static void pairs_to_little(float *data, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

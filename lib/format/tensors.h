@@ -83,7 +83,7 @@ rapt_status rapt__tensors_no_memory(const struct tensor_file *file, rapt_message
 /* ---- sources.c ---- */
 /* Returns the number of elements of a checked source. */
 size_t rapt__source_elements(const struct tensor_source *source);
-/* Returns the bytes of an element of a source. */
+/* Returns the size of an element of a source in bytes. */
 size_t rapt__source_element_bytes(const struct tensor_source *source);
 /* Checks name, type, rank and size of a source and adds its size in bytes to *total. Fails with
    RAPT_BAD_ARGUMENT. */
@@ -92,7 +92,7 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
 /* Checks all sources, and that their names are in UTF-8 and unique. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why);
 void rapt__to_little(float *data, size_t count); /* converts to the byte order of files, in place */
-/* Does the same for words of 4 bytes that hold elements of 1, 2 or 4 bytes. */
+/* Does the same for words of 4 bytes that consist of elements of 1, 2 or 4 bytes. */
 void rapt__elements_to_little(float *words, size_t count, size_t element);
 
 /* ---- ct2.c ---- */

@@ -90,7 +90,7 @@ static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
     return RAPT_OK;
 }
 
-struct copying { /* rows of the output matrix: floats, halves, or bytes and their scales */
+struct copying { /* rows of the output matrix: floats, 16-bit floats, or bytes and their scales */
     const struct listed_rows *l;
     const struct linear *whole;
     float *weight, *bias, *scale;

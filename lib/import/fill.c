@@ -96,15 +96,15 @@ static rapt_status differs(struct import *i, const struct tensor_entry *e)
     return rapt__import_bad(i, "tensor %s differs from the one that it is tied to", e->name);
 }
 
-/* Checks that another tensor for a part that has already been filled contains equal values. */
+/* Checks that another tensor for a part that has already been filled contains equal values, rounded
+   to 16 bits if the part is. */
 static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
                                const struct target *t, size_t first, size_t all, const float *data)
 {
-    float own[256];
+    float own[256], given[256];
+    const struct linear l = rapt__parameter_matrix(t->p, i->model->block);
     for (size_t at = 0; at < all; at += sizeof own / sizeof *own) {
         size_t count = rapt__min_size(all - at, sizeof own / sizeof *own);
-        const struct linear l = rapt__parameter_matrix(t->p, i->model->block);
-        float given[256];
         for (size_t n = 0; n < count; n++)
             given[n] = l.half ? half_widen(l.type, half_round(l.type, data[at + n])) : data[at + n];
         rapt__parameter_get(t->p, i->model->block, t->first + first + at, count, own);
@@ -113,10 +113,10 @@ static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
     return RAPT_OK;
 }
 
-/* ---- rows of a matrix that is not in floats ---- */
+/* ---- rows of a matrix of bytes ---- */
 
-/* Reads the scales of rows [first, first + count) of a tensor as factors, which are 0 for floats.
- */
+/* Reads the scales of rows [first, first + count) of a tensor as factors for quantizing; those of
+   floats are 0. */
 static rapt_status read_factors(struct import *i, const struct tensor_entry *e,
                                 const struct target *t, size_t first, size_t count)
 {
@@ -126,7 +126,7 @@ static rapt_status read_factors(struct import *i, const struct tensor_entry *e,
     return by_rows ? rapt__tensors_scales(i->file, e, first, count, factors, i->why) : RAPT_OK;
 }
 
-/* Checks that rows that have already been taken would become the same bytes. */
+/* Checks that another tensor for rows that have already been filled gives the same bytes. */
 static rapt_status check_equal_rows(struct import *i, const struct tensor_entry *e,
                                     const struct target *t, int first, int count, const float *data)
 {
@@ -148,7 +148,7 @@ static rapt_status check_equal_rows(struct import *i, const struct tensor_entry 
     return RAPT_OK;
 }
 
-/* Takes rows [first, first + count) of a part. */
+/* Quantizes and stores rows [first, first + count) of a part, or compares them if `again`. */
 static rapt_status take_part_rows(struct import *i, const struct tensor_entry *e,
                                   const struct target *t, size_t first, size_t count,
                                   const float *data, bool again)
@@ -181,8 +181,8 @@ static rapt_status match_part(struct import *i, const struct import_row *row,
                             p->name, t.rows, t.columns);
 }
 
-/* Takes elements first .. first + count - 1 of a part, in our layout. Of a matrix that is not in
-   floats these are whole rows. */
+/* Stores elements first .. first + count - 1 of a part, which are in our layout, or compares them
+   if `again`. For a matrix of bytes, they must be whole rows. */
 static rapt_status take(struct import *i, const struct tensor_entry *e, const struct target *t,
                         size_t first, size_t count, const float *data, bool again)
 {
@@ -316,7 +316,7 @@ static rapt_status with_tensors(struct import *i, const struct import_table *tab
     return RAPT_OK;
 }
 
-/* Gives a matched model the layout of the precision that is wanted. */
+/* Replaces a matched model with one in the wanted precision, unless that is floats. */
 static rapt_status choose_precision(struct import *i)
 {
     rapt_model *model = NULL;
@@ -345,7 +345,7 @@ rapt_status rapt__import_match(struct import *i, const struct import_table *tabl
     return status ? status : choose_precision(i);
 }
 
-/* Lays out what filling a model that is not in floats needs. */
+/* Lays out the memory for filling matrices of bytes. */
 static void lay_out_converting(struct import *i, struct arena *arena)
 {
     struct import_converting *c = &i->converting;
@@ -365,7 +365,7 @@ rapt_status rapt__import_fill(struct import *i, const struct import_table *table
     if (status) return status;
     lay_out_converting(i, &arena);
     status = rapt__arena_reserve(&arena, &i->lasting);
-    if (status) return rapt__fail(i->why, status, "no memory to convert it");
+    if (status) return rapt__fail(i->why, status, "no memory to quantize it");
     lay_out_converting(i, &arena);
     status = with_tensors(i, tables, count, true);
     rapt__arena_free(&arena, &i->lasting);

@@ -27,10 +27,11 @@ struct import_decoding {
     char ignored[400]; /* settings that cannot be followed, for human readers */
 };
 
-/* Memory for filling a model whose matrices are not floats. */
+/* Memory for filling matrices of bytes. */
 struct import_converting {
-    float *rows, *factors, *scratch; /* see rapt__parameter_set_rows; LANES rows */
-    int8_t *again;                   /* one row, to be compared */
+    float *rows;              /* [LANES][columns] */
+    float *factors, *scratch; /* see rapt__parameter_set_rows */
+    int8_t *again;            /* another version of a row, to be compared */
     float *again_scale;
 };
 
@@ -51,8 +52,8 @@ struct import {
     bool *used; /* [entries of the file] true if the entry was read or can be ignored */
     rapt_config config;
     rapt_model *model;
-    rapt_precision precision; /* wanted */
-    bool floats;              /* a matrix of a layer is not stored in 8-bit integers */
+    rapt_precision precision; /* the precision that the caller asked for */
+    bool floats;              /* true if a matrix of a layer is not stored as 8-bit integers */
     struct import_converting converting;
     rapt_tokenizer *source, *target; /* if target is NULL, source serves both sides */
     char origin[160];                /* description of the original, for human readers */

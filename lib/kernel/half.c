@@ -1,4 +1,4 @@
-/* half.c - widens weights of 16 bits to floats (half.h). */
+/* half.c - widens 16-bit weights to floats (half.h). */
 #include "kernel/half.h"
 
 static void widen_row(enum half_type type, const uint16_t *h, size_t n, float *x)

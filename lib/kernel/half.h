@@ -1,7 +1,7 @@
-/* half.h - weights of 16 bits, which products widen to floats. bf16 is the upper half of a float;
-   f16 has 5 bits of exponent and 10 of fraction. Widening is exact, and a NaN becomes quiet.
-   Rounding is to the nearest, halves to even, in integers, so that no floating-point mode matters.
- */
+/* half.h - 16-bit weights, which products widen to floats. bf16 is the upper half of a float. f16
+   has 5 bits of exponent and 10 of fraction. Widening is exact, except that a signaling NaN becomes
+   quiet. Rounding is to the nearest value, halves to even. It uses integers only, so it does not
+   depend on the floating-point environment. */
 #ifndef RAPT_LIB_HALF_H
 #define RAPT_LIB_HALF_H
 
@@ -30,8 +30,8 @@ static inline float half_widen_bf16(uint16_t h)
     return half_float_of((bits & 0x7fffffff) > 0x7f800000 ? bits | 0x00400000 : bits);
 }
 
-/* There is no branch, so that loops are vectorized. A denormal is an integer times 2^-24: below
-   2^-14 it is what a float with the same fraction has more than 2^-14. */
+/* Has no branches, so that compilers vectorize loops. A denormal has the value of a float that is
+   2^-14 plus the denormal's fraction, minus 2^-14; the subtraction is exact. */
 static inline float half_widen_f16(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = (uint32_t)(h & 0x7fff) << 13;
@@ -48,7 +48,7 @@ static inline float half_widen(enum half_type type, uint16_t h)
     return type == HALF_BF16 ? half_widen_bf16(h) : half_widen_f16(h);
 }
 
-/* Returns value >> shift, rounded to the nearest, halves to even. */
+/* Returns value / 2^shift, rounded to the nearest integer, halves to even. */
 static inline uint32_t half_shift(uint32_t value, int shift)
 {
     uint32_t below = value & ((1u << shift) - 1), half = 1u << (shift - 1), kept = value >> shift;
@@ -66,7 +66,7 @@ static inline uint16_t half_round_bf16(float x)
 static inline uint16_t half_round_f16(float x)
 {
     uint32_t bits = half_bits_of(x), size = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
-    uint32_t whole = (size & 0x7fffff) | 0x800000; /* the fraction with its leading 1 */
+    uint32_t whole = (size & 0x7fffff) | 0x800000; /* fraction with its leading 1 */
     int exponent = (int)(size >> 23);
     if (size > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (size >> 13 & 0x1ff));
     if (size >= 0x477ff000) return (uint16_t)(sign | 0x7c00);

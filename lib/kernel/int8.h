@@ -18,17 +18,18 @@
 
        y = (float)(sum over k of q[k] w[k]) * (s * t) + bias        (bias 0 if there is none)
 
-   A row x may be quantized in two terms, as if it had twice as many bits. What the first leaves
-   over is then quantized, too, and a second product is added to the first:
+   A row x can be quantized in two terms, which doubles its bits. The remainder of the first term is
+   quantized as well, and a second product is added to the first:
 
-       p[k] = (x[k] r - q[k]) 254, to the nearest integer       u = s / 254
+       p[k] = (x[k] r - q[k]) 254, rounded to the nearest integer       u = s / 254
        y' = y + (float)(sum over k of p[k] w[k]) * (u * t)
 
-   The difference is exact and at most 1/2, so that p is in -127 .. 127, too. If s is below 2^-117
-   or NaN, p = 0 and u = 0.
+   The difference is exact and its magnitude is at most 1/2, so p is also in -127 .. 127. If s is
+   below 2^-117 or NaN, p and u are 0.
 
-   The sums are exact, since INT8_MAX_DEPTH products of at most 127^2 fit into 32 bits. So their
-   order is free, and y is the same for every form, number of threads and batch.
+   The sums are exact, since INT8_MAX_DEPTH products of at most 127^2 fit into 32 bits. The order of
+   their terms therefore does not matter, and y is the same for every form, number of threads and
+   batch.
 
    PANELS. Weights w[columns][depth] are stored as panels of 16 columns: w[n][k] is at (n/16)*panel
    + (k/4)*64 + (n%16)*4 + k%4, with panel = 16 * (depth rounded up to a multiple of 4), and the
@@ -69,8 +70,8 @@ struct int8_block {
     const int32_t *q_sum; /* [rows] sum over k of q[r][k] */
     const int8_t *w;      /* panels */
     const float *w_scale; /* [columns] */
-    const float *bias;    /* [columns] or NULL: nothing is added */
-    bool add;             /* the product is added to y; there is no bias */
+    const float *bias;    /* [columns]; if NULL, nothing is added */
+    bool add;             /* the product is added to y; bias must be NULL */
     float *y;             /* y[r][n] at y[r*y_row + n] */
     ptrdiff_t y_row;
 };

@@ -12,8 +12,9 @@ enum {
 
 _Static_assert(VS_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
-/* The values to which products are added: bias, y or zeros. The value for y[r][n] is at
-   start[r * row + n * column]; of one tile it is read as if column were 1. */
+/* The values to which products are added: the bias, y or zeros. In a tile whose first column is n,
+   those for row r begin at start[r * row + n * column]. column is 0 for zeros, which are shared by
+   all tiles. */
 struct int8_start {
     const float *start;
     ptrdiff_t row, column;
@@ -26,7 +27,7 @@ static struct int8_start int8_start_of(const struct int8_block *b)
     return b->bias ? (struct int8_start){b->bias, 0, 1} : (struct int8_start){zeros, 0, 0};
 }
 
-/* Returns the number of panels of the widest tile with `rows` rows, as tile_panels. */
+/* Returns the number of panels of the widest tile with `rows` rows, as tile_panels does. */
 static inline __attribute__((always_inline)) int int8_panels(int rows)
 {
     int panels = (VS_ROWS + 1) * VS_PANELS / (rows + 1);
@@ -43,9 +44,9 @@ static inline __attribute__((always_inline)) void int8_fetch(int rows, int panel
 
 /* Computes a tile of whole panels. rows and panels are constants where this is inlined.
 
-   Three rows of q share a pointer, since x86 can add once or twice the distance of rows to it. The
-   empty asm keeps gcc from computing an address of its own for each row, for which it has too few
-   registers. */
+   Three rows of q share a pointer, since an x86 address can be a pointer plus one or two times the
+   distance between rows. The empty asm keeps gcc from computing a separate address for each row,
+   for which there are not enough registers. */
 static inline __attribute__((always_inline)) void int8_tile(int rows, int panels,
                                                             const struct int8_block *b,
                                                             const struct int8_start *start, int row,

@@ -13,11 +13,11 @@ static float quantize_factor(int32_t bits, float *scale)
     return bits >= infinity || bits < least ? 0 : 127 / max;
 }
 
-/* Quantizes a row in one or two terms. `terms` is a constant where this is inlined. */
+/* Quantizes a row in one or two terms. `terms` is a constant after inlining. */
 static inline __attribute__((always_inline)) void
 quantize_terms(int terms, const float *x, int n, int8_t *const *q, float *scale, int32_t *sum)
 {
-    const float least = 0x1p-117f; /* of a scale whose rest has a normal scale */
+    const float least = 0x1p-117f; /* smallest scale for which scale / 254 is a normal float */
     const size_t bytes = rapt__round_up_size((size_t)n, LANES);
     vi max = vi_zero(), total = vi_zero(), rest_total = vi_zero();
     for (int k = 0; k < n; k += LANES)

@@ -115,7 +115,7 @@ struct kernels {
        apart. */
     void (*pack_columns)(const float *x, ptrdiff_t ld, int columns, int depth, float scale,
                          int first, int count, float *out);
-    /* Widens weights of 16 bits: x[n] becomes the floats that h[n] stand for (half.h). */
+    /* Widens 16-bit weights h[n] to floats x[n] (half.h). */
     void (*widen_row)(enum half_type type, const uint16_t *h, size_t n, float *x);
 
     /* row.c */

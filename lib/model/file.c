@@ -12,7 +12,7 @@ struct named { /* the source of a tensor */
     char name[NAME];
     const struct parameter *parameter;
     const float *block;
-    size_t offset; /* in the block, of a packed tensor */
+    size_t offset; /* of a packed tensor in the block */
 };
 
 static void file_fill(const struct tensor_source *source, size_t first, size_t count, float *data)
@@ -35,7 +35,7 @@ static struct tensor_source plain(const struct parameter *p)
     return (struct tensor_source){.rank = 2, .shape = {rows, columns}};
 }
 
-/* Describes a tensor of a parameter. If `piece` is NULL, it is the plain matrix. */
+/* Describes a tensor of a parameter: a piece, or the plain matrix if `piece` is NULL. */
 static struct tensor_source source_of(const struct parameter *p, const struct packed_piece *piece,
                                       const struct block_file *block, struct named *named)
 {
@@ -54,7 +54,7 @@ static struct tensor_source source_of(const struct parameter *p, const struct pa
     return source;
 }
 
-/* Describes all tensors, and returns their number. */
+/* Describes all tensors. Returns their number. */
 static int describe(const rapt_model *m, const struct block_file *blocks, int count, bool packed,
                     struct named *named, struct tensor_source *sources)
 {
@@ -242,13 +242,13 @@ rapt_status rapt__blocks_match(const rapt_model *m, const struct block_file *blo
     return RAPT_OK;
 }
 
-/* What loading needs besides the block: a matrix that is not in floats is read by rows. */
+/* The state of loading. A matrix of bytes is read a few rows at a time and then quantized. */
 struct loading {
     const rapt_model *model;
     const struct block_file *to;
     struct tensor_file *file;
-    float *rows, *factors, *scratch; /* [LANES][columns], [rows], and for rapt__parameter_set_rows;
-                                        NULL if all parameters are floats */
+    float *rows, *factors, *scratch; /* [LANES][columns], [rows], and the scratch memory of
+                                        rapt__parameter_set_rows; NULL if no matrix is IN_BYTES */
     rapt_message *why;
 };
 

@@ -6,8 +6,8 @@
 #include "attention/attention.h"
 #include <rapt/transformer.h>
 
-/* IN_BYTES: panels of bytes, then the scale of each row (kernel/int8.h). IN_BF16, IN_F16: panels
-   of 16 bits (kernel/half.h). */
+/* IN_PANELS: panels of floats. IN_ROWS: floats, row by row. IN_BYTES: panels of bytes, followed by
+   one scale per row (kernel/int8.h). IN_BF16, IN_F16: panels of 16-bit floats (kernel/half.h). */
 enum layout_kind { IN_PANELS, IN_ROWS, IN_BYTES, IN_BF16, IN_F16 };
 
 static inline bool rapt__in_halves(enum layout_kind kind)
@@ -15,13 +15,13 @@ static inline bool rapt__in_halves(enum layout_kind kind)
     return kind == IN_BF16 || kind == IN_F16;
 }
 
-/* ---- parameters.c: the location of each parameter in a block of floats ---- Offsets are in
-   floats, so the same layout serves weights, gradients and moments. Offset 0 means that the model
-   does not have the array. */
+/* ---- parameters.c: the location of each parameter in a block of floats ----
+   Offsets are in floats, so the same layout serves weights, gradients and moments. Offset 0 means
+   that the model does not have the array. */
 struct linear_offsets {
     size_t weight, bias; /* [out][in] in panels, and [out] */
     int in, out;
-    bool fine; /* in bytes, the rows that it multiplies are quantized in two terms */
+    bool fine; /* with 8-bit weights, rows of activations are quantized in two terms */
 };
 struct norm_offsets {
     size_t gain, bias; /* [D] each; RMSNorm has no bias */
@@ -69,7 +69,7 @@ struct layout {
     struct parameter *parameters;
     int count;
     size_t floats;             /* size of the whole block */
-    enum layout_kind matrices; /* of the parameters that parameters.def has IN_PANELS */
+    enum layout_kind matrices; /* kind of the parameters that are IN_PANELS in parameters.def */
 };
 
 enum initial {
@@ -100,7 +100,7 @@ struct layer_parts {
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
 
 /* Lays out the parameters of a model in an arena, which first counts and then hands out memory
-   (lib/base/base.h). matrices: as in struct layout. */
+   (lib/base/base.h). `matrices` is as in struct layout. */
 void rapt__layout_make(struct layout *layout, const rapt_config *config, enum layout_kind matrices,
                        struct arena *arena);
 /* Does the same for a single layer, without embedding, last norm or output. */
@@ -109,22 +109,22 @@ void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, b
 size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
 /* Returns the number of floats in the block, padded to whole vectors. */
 size_t rapt__parameter_floats(const struct parameter *p);
-/* Returns the matrix that a parameter is in a block; it has no bias. */
+/* Returns a parameter as a matrix in a block, without a bias. */
 struct linear rapt__parameter_matrix(const struct parameter *p, const float *block);
 /* Copy elements [first, first + count) of a parameter, counted as in a plain matrix
-   [rows][columns], from a block to data, or from data to a block. A parameter IN_BYTES can only be
-   read; its elements are converted to floats. */
+   [rows][columns], from a block to data, or from data to a block. Elements that are not floats in
+   the block are converted. A parameter IN_BYTES can only be read. */
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
                          float *data);
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
                          const float *data);
-/* Sets whole rows [first, first + count) of a parameter from data [count][columns]. factors [count]
-   or NULL: see rapt__int8_pack. */
+/* Sets rows [first, first + count) of a parameter, of any kind, from data [count][columns].
+   Only IN_BYTES uses scratch and factors [count], which are those of rapt__int8_pack. */
 void rapt__parameter_set_rows(const struct parameter *p, float *block, int first, int count,
                               const float *data, const float *factors, float *scratch);
-struct row_sizes {        /* the greatest among the parameters of a layout */
+struct row_sizes {        /* the maxima over the parameters of a layout */
     size_t rows, columns; /* of a parameter */
-    size_t scratch;       /* floats of `scratch`; 0 if all parameters are floats */
+    size_t scratch;       /* floats of `scratch` above; 0 if no parameter is IN_BYTES */
 };
 struct row_sizes rapt__row_sizes(const struct layout *layout);
 int rapt__ffn_rows(const rapt_config *c); /* rows of the first matrix of feed-forward layers */

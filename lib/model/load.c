@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns true for the scales of a matrix of bytes. */
+/* Returns true if `name` is the tensor of the scales of a matrix of bytes. */
 static bool is_scale(const rapt_model *m, const char *name)
 {
     char matrix[sizeof m->layout.parameters->name];
@@ -70,9 +70,9 @@ static rapt_status load_plain(rapt_model *model, struct tensor_file *file,
     return rapt__check_rounded(model, RAPT_BAD_FILE, why);
 }
 
-/* Loads the parameters and metadata of a model that has no block yet. layout: NULL if the file is
-   not packed. A packed file is opened as it is and then converted, if another precision is
-   wanted. */
+/* Loads the parameters and metadata of a model that has no block yet. `layout` is NULL if the file
+   is not packed. A packed file is opened as it is stored, and then converted if the options ask for
+   another precision. */
 static rapt_status load_rest(rapt_model *model, struct tensor_file *file,
                              const struct packed_layout *layout, const rapt_load_options *options,
                              rapt_message *why)

@@ -1,13 +1,13 @@
 /* model.c - creates models and gives access to their parameters by name. The layout and everything
-   else derived from the configuration are in one arena, the block of parameters is in another or in
-   a mapped file. */
+   else derived from the configuration are in one arena; the block of parameters is in another arena
+   or in a mapped file. */
 #include "model/model.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* Lays out a model; only counts while the arena has no memory yet. */
+/* Lays out a model. While the arena has no memory yet, this only counts. */
 static void lay_out(rapt_model *m, enum layout_kind matrices, struct arena *arena)
 {
     const rapt_config *c = &m->config;

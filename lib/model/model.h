@@ -54,8 +54,8 @@ rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size
                               rapt_message *why);
 
 /* ---- model.c ---- */
-struct model_notes {      /* the metadata of a model's file */
-    rapt_metadata *pairs; /* [count], followed by their strings; `size` bytes in all */
+struct model_notes {      /* metadata */
+    rapt_metadata *pairs; /* [count] entries, followed by their strings; `size` bytes in all */
     int count;
     size_t size;
     size_t *scale_lines; /* [scale_count] offsets of the lines of SCALES_KEY, sorted by name */
@@ -76,7 +76,7 @@ struct rapt_model {
     struct model_notes notes;
     double bound; /* upper bound on the magnitudes of all parameters; infinite if unknown */
 };
-/* Makes a model whose parameters are all 0. matrices: as in struct layout. */
+/* Makes a model whose parameters are all 0. `matrices` is as in struct layout. */
 rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
                              enum layout_kind matrices, const rapt_allocator *allocator,
                              rapt_message *why);
@@ -90,18 +90,18 @@ rapt_status rapt__model_take_block(rapt_model *model, rapt_message *why);
 rapt_status rapt__model_own_block(rapt_model *model, rapt_message *why);
 
 /* ---- precision.c ---- */
-/* Returns the form of matrices in a precision; `stored` is that of RAPT_PRECISION_STORED. */
+/* Returns the form of matrices in a precision, or `stored` for RAPT_PRECISION_STORED. */
 enum layout_kind rapt__matrices_of(rapt_precision precision, enum layout_kind stored);
-/* Returns RAPT_BAD_ARGUMENT if a value is not in the list. */
+/* Returns RAPT_BAD_ARGUMENT if a value is not one of rapt_precision. */
 rapt_status rapt__precision_check(rapt_precision precision, rapt_message *why);
-/* Returns RAPT_BAD_ARGUMENT if a matrix has too many columns for this form. */
+/* Returns RAPT_BAD_ARGUMENT if the rows of a matrix are too long for this form of matrices. */
 rapt_status rapt__check_depths(const struct layout *layout, enum layout_kind matrices,
                                rapt_message *why);
-/* Returns `otherwise` if a model in f16 has an infinity or a NaN, as a float that is too large
-   becomes. */
+/* Checks a model that was just converted: returns `otherwise` if it is in f16 and has an element
+   that is infinite, because it was too large, or NaN. */
 rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, rapt_message *why);
-/* Returns RAPT_BAD_ARGUMENT if the matrices of a model are not floats. `what` says for the message
-   what it cannot be: "trained". */
+/* Returns RAPT_BAD_ARGUMENT if the matrices of a model are not floats. The message says that such a
+   model cannot be `what`, for example "trained". */
 rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, rapt_message *why);
 
 /* ---- attention_config.c: the attention of a sublayer, derived from a configuration ---- */
@@ -142,8 +142,8 @@ rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int
 /* Returns RAPT_BAD_ARGUMENT if a caller may not pass these entries: if a key is NULL, given twice
    or reserved for the library. */
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
-/* Merges the given metadata with those of the model that have other keys into all [count +
-   m->notes.count], leaving out those whose value is NULL, and returns their number. */
+/* Writes to all [count + m->notes.count] the given entries whose value is not NULL, followed by
+   the model's entries with other keys. Returns the number of entries written. */
 int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,
                          struct tensor_metadata *all);
 
@@ -170,30 +170,29 @@ rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *
                               struct tensor_file *file, rapt_message *why);
 
 /* ---- packed.c: files that hold the block exactly as in memory ---- */
-/* A tensor that holds a parameter or a part of it. */
+/* A tensor that holds a parameter or one of its two parts, bytes and scales. */
 struct packed_piece {
-    const char *suffix; /* of its name, after that of the parameter */
+    const char *suffix; /* appended to the name of the parameter */
     const char *dtype;
     int rank;
     size_t shape[4];
-    size_t offset, floats; /* its place in the block, and its size in floats of 4 bytes */
+    size_t offset, floats; /* location and size in the block, in units of 4 bytes */
 };
-/* Lists the tensors of a parameter, in the order of the block, and returns their number. */
 enum { PACKED_PIECES = 2 };
+/* Lists the tensors of a parameter in the order of the block. Returns their number. */
 int rapt__packed_pieces(const struct parameter *p, struct packed_piece pieces[PACKED_PIECES]);
-/* Reads the value of LAYOUT_KEY: the form of the matrices, and whether the writer has checked every
-   value. Returns RAPT_BAD_FILE if it is unknown. */
-struct packed_layout {
+struct packed_layout { /* the value of LAYOUT_KEY */
     enum layout_kind matrices;
-    bool finite;
+    bool finite; /* true if the writer has checked every value */
 };
+/* Parses the value of LAYOUT_KEY. Returns RAPT_BAD_FILE if it is unknown. */
 rapt_status rapt__packed_layout_read(struct packed_layout *layout, const char *text,
                                      rapt_message *why);
-/* Writes the value of LAYOUT_KEY for a model. */
 enum { PACKED_LAYOUT = 32 };
+/* Writes the value of LAYOUT_KEY for a model. */
 void rapt__packed_layout_write(const rapt_model *m, char text[PACKED_LAYOUT]);
-/* Gives a block to a model of this layout that has none, mapping the file if that is possible and
-   wanted. */
+/* Gives a block to a model that has none, mapping the file if that is possible and wanted. `layout`
+   is the file's, and the model has the same form of matrices. */
 rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file,
                               const struct packed_layout *layout, const rapt_load_options *options,
                               rapt_message *why);

@@ -1,19 +1,22 @@
 /* packed.c - model files that hold the block of parameters exactly as in memory, so that they can
    be mapped instead of read. Their metadata identifies them:
 
-       "rapt.layout" = "panels 16", "int8 panels 16", "bf16 panels 16" or "f16 panels 16"; with
-                       ", finite" at the end if the writer has checked every value
+       "rapt.layout" = "panels 16", "int8 panels 16", "bf16 panels 16" or "f16 panels 16",
+                       followed by ", finite" if the writer has checked every value
 
-   A matrix of floats is a tensor [panels][columns][16], where element [p][c][i] is row 16 p + i,
-   column c. A matrix of 16 bits has the same elements, of type BF16 or F16, as a tensor [n][16],
-   where n is even. A matrix of bytes is a tensor of type I8 [panels][groups][16][4], where element
-   [p][g][i][k] is row 16 p + i, column 4 g + k, from -127 to 127; the scales of its rows are a
-   tensor of its own, with ".scale" after its name. Other tensors are the matrix row by row. Each is
-   padded with zeros to whole vectors of 16. If the tensors are in the order of the layout and start
-   at a multiple of 64 bytes, they form the block and can be mapped. A file of another program,
-   which may order them differently, is read. Names, shapes and offsets are always checked. If a
-   mapped file says that its values are finite, this is not checked, since checking would read the
-   whole file. */
+   A matrix is stored in one of these forms:
+
+       floats    F32 [panels][columns][16]; element [p][c][i] is row 16 p + i, column c
+       16 bits   BF16 or F16 [n][16]: the same elements in the same order; n is even
+       bytes     I8 [panels][groups][16][4]; element [p][g][i][k] is row 16 p + i, column 4 g + k,
+                 from -127 to 127. Another tensor, whose name ends in ".scale", has the scale of
+                 each row
+
+   Other tensors are the matrix row by row. Each is padded with zeros to whole vectors of 16. If the
+   tensors are in the order of the layout and start at a multiple of 64 bytes, they form the block
+   and can be mapped. A file of another program may order them differently; it is then read instead.
+   Names, shapes and offsets are always checked. If a mapped file says that its values are finite,
+   this is not checked, since checking would read the whole file. */
 #include "kernel/int8.h"
 #include "model/model.h"
 
@@ -28,8 +31,8 @@ static const struct {
                       {IN_BF16, "bf16 panels 16"},
                       {IN_F16, "f16 panels 16"}};
 enum { LAYOUTS = sizeof packed_layouts / sizeof *packed_layouts };
-_Static_assert(LANES == 16 && INT8_GROUP == 4, "the names and shapes of the layouts");
-static const char checked[] = ", finite"; /* after the name */
+_Static_assert(LANES == 16 && INT8_GROUP == 4, "the layouts are documented with these sizes");
+static const char checked[] = ", finite"; /* follows the name */
 
 rapt_status rapt__packed_layout_read(struct packed_layout *layout, const char *text,
                                      rapt_message *why)
@@ -103,8 +106,8 @@ size_t rapt__finite_count(const float *x, size_t count)
     return count;
 }
 
-/* Checks the scales of a matrix of bytes, whose padding is 0, and that no byte is -128, which some
-   forms of the products cannot multiply. */
+/* Checks that the scales of a matrix of bytes are finite and not negative, and that no byte is
+   -128, which some forms of the products cannot multiply. Returns `otherwise` if not. */
 static rapt_status check_bytes(const struct parameter *p, const float *block, rapt_status otherwise,
                                rapt_message *why)
 {
@@ -118,10 +121,12 @@ static rapt_status check_bytes(const struct parameter *p, const float *block, ra
                               p->name, n, (double)l.scale[n]);
     for (size_t i = 0; i < bytes; i++) lowest += l.bytes[i] == INT8_MIN;
     if (!lowest) return RAPT_OK;
-    return rapt__fail(why, otherwise, "tensor %s: %zu bytes are -128; the least is -127", p->name,
-                      lowest);
+    return rapt__fail(why, otherwise, "tensor %s: %zu bytes are -128; the smallest allowed is -127",
+                      p->name, lowest);
 }
 
+/* Checks that the elements of floats or halves, and the padding of floats, are finite. Returns
+   `otherwise` if not. */
 static rapt_status check_floats(const struct parameter *p, const float *block,
                                 rapt_status otherwise, rapt_message *why)
 {
@@ -143,8 +148,8 @@ static rapt_status check_floats(const struct parameter *p, const float *block,
                       bad, (double)row[0]);
 }
 
-/* Sets the message to name the first value that is infinite or NaN: an element of a parameter's
-   matrix, a scale, or the padding. */
+/* Returns RAPT_OK if all values are finite. If not, returns `otherwise`, and the message names the
+   first that is not: an element of a parameter's matrix, its padding, or a scale. */
 static rapt_status check_finite(const rapt_model *m, rapt_status otherwise, rapt_message *why)
 {
     rapt_status status = RAPT_OK;
@@ -172,7 +177,7 @@ rapt_status rapt_model_check(const rapt_model *model, rapt_message *why)
 
 /* ---- tensors of a file ---- */
 
-/* Finds the tensor of a piece; NULL if there is none. */
+/* Returns the tensor of a piece, or NULL if the file does not have it. */
 static const struct tensor_entry *entry_of(const struct tensor_file *file,
                                            const struct parameter *p,
                                            const struct packed_piece *piece)
@@ -189,12 +194,12 @@ static rapt_status check_piece(const struct parameter *p, const struct packed_pi
     if (!e) return rapt__fail(why, RAPT_BAD_FILE, "tensor %s%s is missing", p->name, piece->suffix);
     if (e->rank != piece->rank || memcmp(e->shape, piece->shape, rank) != 0)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "tensor %s%s does not hold %d x %d in panels of 16, as the "
-                          "configuration says",
+                          "tensor %s%s must be %d x %d in panels of 16 according to the "
+                          "configuration",
                           p->name, piece->suffix, p->rows, p->columns);
     bool bytes = strcmp(piece->dtype, "I8") == 0;
     if (bytes != (strcmp(e->dtype, "I8") == 0))
-        return rapt__fail(why, RAPT_BAD_FILE, "tensor %s%s is of type %s, not %s", p->name,
+        return rapt__fail(why, RAPT_BAD_FILE, "tensor %s%s has type %s; it must be %s", p->name,
                           piece->suffix, e->dtype, piece->dtype);
     return RAPT_OK;
 }

@@ -24,7 +24,7 @@ size_t rapt__parameter_floats(const struct parameter *p)
     return rapt__round_up_size(floats, LANES);
 }
 
-/* Returns a matrix [out][in] in a block, where `weight` is its offset. */
+/* Returns the matrix [out][in] at offset `weight` of a block. */
 static struct linear matrix_at(enum layout_kind kind, const float *block, size_t weight, int out,
                                int in)
 {
@@ -167,8 +167,8 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
     l->recurrent.forget.in = l->recurrent.forget.out = D;
     l->self.out.out = l->cross.out.out = l->feedforward.out.out = D;
     l->feedforward.in.out = I, l->feedforward.out.in = F;
-    /* Errors of scores and gates are amplified by exponentials, and these matrices are small beside
-       those of feed-forward layers and of the output. */
+    /* Exponentials amplify errors in scores and gates. These matrices are small compared with those
+       of feed-forward layers and of the output, so a second term costs little. */
     l->self.qkv.fine = l->cross.q.fine = l->cross.kv.fine = l->cross.out.fine = true;
     l->recurrent.input.fine = l->recurrent.forget.fine = true;
 }

@@ -1,12 +1,13 @@
-/* precision.c - the precision of a model's matrices: floats or 8-bit integers (kernel/int8.h).
-   Vectors, learned positions and what attention learns are always floats. */
+/* precision.c - converts the matrices of a model between floats, 8-bit integers (kernel/int8.h) and
+   16-bit floats (kernel/half.h). Vectors, learned positions and the learned arrays of attention
+   stay floats. */
 #include "kernel/int8.h"
 #include "model/model.h"
 #include <rapt/precision.h>
 
 #include <string.h>
 
-/* The form of the matrices in each precision, and the precision's name. */
+/* The name of each precision, and the form that matrices have in it. */
 static const struct {
     rapt_precision precision;
     enum layout_kind matrices;
@@ -54,7 +55,7 @@ rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, 
 {
     if (model->layout.matrices == IN_PANELS) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "the precision of the model is %s; it can be %s only in f32: open it so, or "
+                      "the model is in %s; it can be %s only in f32: load it in that precision, or "
                       "call rapt_model_set_precision",
                       forms[form_of(model)].name, what);
 }
@@ -65,7 +66,8 @@ rapt_status rapt__check_depths(const struct layout *l, enum layout_kind matrices
         const struct parameter *p = &l->parameters[i];
         if (matrices == IN_BYTES && p->kind != IN_ROWS && p->columns > INT8_MAX_DEPTH)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "tensor %s has rows of %d; at most %d can be summed in 8 bits",
+                              "tensor %s has rows of %d elements; at most %d can be summed in "
+                              "32 bits",
                               p->name, p->columns, INT8_MAX_DEPTH);
     }
     return RAPT_OK;
@@ -75,7 +77,7 @@ rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, 
 {
     rapt_message reason;
     if (model->layout.matrices != IN_F16 || !rapt_model_check(model, &reason)) return RAPT_OK;
-    return rapt__fail(why, otherwise, "%.300s: the greatest number of f16 is 65,504", reason.text);
+    return rapt__fail(why, otherwise, "%.300s: the largest number in f16 is 65,504", reason.text);
 }
 
 /* ---- a model in memory ---- */
@@ -83,13 +85,14 @@ rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, 
 struct converting {
     const rapt_model *from;
     rapt_model *to;
-    float *factors; /* [rows] of a matrix that a file has in integers; else 0 */
+    float *factors; /* [largest number of rows] scales of a matrix that the original file stores as
+                       integers; 0 for other matrices */
     float *memory;  /* [members][share] */
-    size_t share;   /* floats of LANES rows, and the scratch of a parameter */
-    int index;      /* the parameter */
+    size_t share;   /* floats of a member: LANES rows, and scratch for rapt__parameter_set_rows */
+    int index;      /* index of the current parameter */
 };
 
-/* Converts a parameter by way of floats, a few rows at a time. */
+/* Converts a parameter to floats and then to its new form, LANES rows at a time. */
 static void work_on_parameter(struct team *team, void *argument)
 {
     const struct converting *c = argument;
@@ -128,7 +131,7 @@ static rapt_status convert_all(struct converting *c, int threads, rapt_message *
     return status;
 }
 
-/* Lets `model` have the parameters of `other`, and the reverse. Each keeps its metadata. */
+/* Exchanges the parameters of two models. Each keeps its metadata. */
 static void swap_parameters(rapt_model *model, rapt_model *other)
 {
     const rapt_model old = *model;

@@ -33,7 +33,7 @@ void rapt__recurrent_forward(const struct exec_context *c, const struct step *s)
                                   rapt__linear_at(layout, &offset->forget, s->stack->block)};
     float *const to[] = {s->u->q, s->u->q + unit.width};
     int rows = s->pass->rows.count, D = unit.width;
-    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds x and z */
+    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds candidates and gate inputs */
     rapt__linears_forward(c, both, 2, s->in, D, rows, to, pair);
     rapt__ssru_forward(c, &unit, s->u->q, s->u->mixed, s->u->y);
 }

@@ -17,8 +17,8 @@ struct gemm {
     ptrdiff_t a_row, a_step;
     enum gemm_form form;
     const float *b;
-    const uint16_t *half; /* if b is NULL: panels of 16 bits, of this type */
-    enum half_type type;
+    const uint16_t *half; /* replaces b if b is NULL: panels of 16-bit floats */
+    enum half_type type;  /* type of `half` */
     ptrdiff_t b_row;
     float *c; /* c[r][n] is at c[r*c_row + (n/16)*c_panel + n%16] */
     ptrdiff_t c_row, c_panel;

@@ -44,16 +44,16 @@ static void copy_left(const struct exec_context *exec, enum gemm_left left, stru
     p->a_step = by_rows ? 1 : run;
 }
 
-enum { WIDE_FLOATS = 1 << 15 }; /* floats that a member widens at a time */
+enum { WIDE_FLOATS = 1 << 15 }; /* most floats that a member widens at a time: 128 KB */
 
-/* Returns the floats of exec->pack that each member may widen weights into. */
+/* Returns the number of floats in a member's part of exec->pack, into which it widens weights. */
 static int wide_floats(const struct exec_context *exec)
 {
     return rapt__min(PACK_FLOATS / exec->team->size, WIDE_FLOATS);
 }
 
-/* Multiplies p by weights of 16 bits, a few panels at a time, which are widened exactly. The first
-   panel is number `panel`; p->depth values from k on are read. */
+/* Multiplies p by 16-bit weights, which are widened a few panels at a time. The first panel has the
+   number `panel`, and rows [k, k + p->depth) of each panel are used. */
 static void multiply_half(const struct exec_context *exec, const struct gemm *g,
                           const struct gemm_block *p, int panel, int k)
 {
@@ -75,7 +75,7 @@ static void multiply_half(const struct exec_context *exec, const struct gemm *g,
     }
 }
 
-/* Returns the depth over which a unit multiplies at a time. */
+/* Returns the depth that a unit multiplies at a time. */
 static int depth_at_once(const struct exec_context *exec, const struct gemm *g,
                          const struct block *b, bool copies)
 {

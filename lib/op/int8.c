@@ -11,10 +11,10 @@
 
 enum { TERMS = 2 };
 
-struct quantized { /* rows, in the buffer `pack` */
+struct quantized { /* quantized rows, in the buffer `pack` */
     int terms;     /* 1 or TERMS */
     float *scale[TERMS];
-    int32_t *sum[TERMS]; /* of the elements of q */
+    int32_t *sum[TERMS]; /* sum of the elements of each row of q */
     int8_t *q[TERMS];    /* rapt__int8_row(depth) bytes apart */
 };
 
@@ -29,7 +29,8 @@ static int rows_at_once(int depth, int terms)
 _Static_assert(PACK_FLOATS * sizeof(float) > TERMS * (INT8_MAX_DEPTH + 3 * INT8_LINE),
                "pack holds a row of any depth");
 
-/* Divides the buffer among `rows` rows. Those of each term begin at a cache line. */
+/* Lays out `rows` quantized rows in the buffer. The rows of each term begin at a cache line if
+   `rows` is a multiple of 16. */
 static struct quantized lay_out(float *pack, int rows, int depth, int terms)
 {
     struct quantized to = {.terms = terms};
@@ -90,8 +91,8 @@ static struct gemm_partition partition(const struct exec_context *c, const struc
     return p;
 }
 
-/* Multiplies the terms of a unit's rows one after the other, while its results are in the cache.
-   activated: where the activation of y[0][0] is stored. */
+/* Computes one unit, one term of its rows after the other, while the results are in the cache.
+   `activated` is where the activation of y[0][0] is stored. */
 static void multiply_unit(const struct exec_context *c, const struct int8_block *whole,
                           const struct quantized *x, const struct gemm_partition *p, int index,
                           enum activation activation, float *activated)

@@ -37,7 +37,7 @@ size_t rapt__int8_scratch(int in)
     return LANES * (size_t)in + rapt__int8_panel(in) / sizeof(float);
 }
 
-/* Quantizes at most 16 rows of one panel, which begin with row `first`. */
+/* Quantizes rows [first, first + count) of a matrix, which belong to one panel. */
 static void set_panel_rows(const struct int8_rows *to, int first, int count, const float *rows,
                            const float *factors, float *scratch)
 {
@@ -67,7 +67,7 @@ void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const
     }
 }
 
-/* Clears the rows of the last panel after the last row. */
+/* Zeroes the rows of the last panel that follow the last row of the matrix. */
 static void clear_padding(int8_t *weight, int out, int in)
 {
     for (int n = out; n % LANES; n++)

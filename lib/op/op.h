@@ -68,13 +68,13 @@ rapt_status rapt__openblas_load(rapt_message *why);
    [rows][out], with rows y_row floats apart. `activated` receives activation(y) in the same layout
    and may be y; it is not used with ACTIVATION_NONE. */
 struct linear {
-    const float *weight, *bias; /* weight NULL: [out][in] in panels of another type */
+    const float *weight, *bias; /* weight is NULL if W is stored in `half` or `bytes` */
     int in, out;
-    const uint16_t *half; /* or [out][in] in panels of 16 bits, of this type; only forward */
-    enum half_type type;
-    const int8_t *bytes; /* only forward (int8.c); kernel/int8.h has the arithmetic */
-    const float *scale;  /* [out] of the rows of bytes */
-    bool fine;           /* bytes multiply rows that are quantized in two terms */
+    const uint16_t *half; /* W in panels of 16-bit floats; forward pass only */
+    enum half_type type;  /* type of `half` */
+    const int8_t *bytes;  /* W in panels of bytes (kernel/int8.h); forward pass only (int8.c) */
+    const float *scale;   /* [out] scales of the rows of `bytes` */
+    bool fine;            /* with `bytes`, rows of x are quantized in two terms */
 };
 /* Returns the part of a layer that computes outputs [first, first + count). first must be a
    multiple of 16. */
@@ -82,11 +82,13 @@ struct linear rapt__linear_part(const struct linear *l, int first, int count);
 void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
                           ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row,
                           enum activation activation, float *activated);
-/* Computes `count` layers that read the same x; layer i writes y[i]. */
+/* Computes `count` layers that read the same x, without activation. Layer i writes y[i]. All have
+   the same type of weights. */
 void rapt__linears_forward(const struct exec_context *c, const struct linear *layers, int count,
                            const float *x, ptrdiff_t x_row, int rows, float *const *y,
                            ptrdiff_t y_row);
-/* Computes transposed = W', [in][out] in panels. A layer with this matrix computes dx = dy W. */
+/* Computes transposed = W', which is [in][out] in panels. A layer with this matrix computes dx = dy
+   W. */
 void rapt__linear_transpose(const struct exec_context *c, const struct linear *l,
                             float *transposed);
 /* Computes dx = dy W, or adds it to dx if `add`. */
@@ -99,10 +101,9 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                   ptrdiff_t dy_row, int rows, float *dweight, float *dbias);
 
 /* ---- int8.c ---- */
-/* Computes `count` layers in bytes that read the same x, which is quantized once, as the first
-   layer says; layer i writes y[i]. The rest is as in rapt__linear_forward. in is at most
-   INT8_MAX_DEPTH. Overwrites c->pack.
- */
+/* Computes `count` layers in bytes that read the same x, which is quantized once, in one or two
+   terms according to the first layer. Layer i writes y[i]. The other arguments are those of
+   rapt__linear_forward. The number of inputs must be at most INT8_MAX_DEPTH. Overwrites c->pack. */
 void rapt__int8_forward(const struct exec_context *c, const struct linear *layers, int count,
                         const float *x, ptrdiff_t x_row, int rows, float *const *y, ptrdiff_t y_row,
                         enum activation activation, float *activated);
@@ -115,30 +116,34 @@ size_t rapt__int8_weight_bytes(int out, int in);
    int8_kernels). factors may be NULL. */
 void rapt__int8_pack(const struct exec_context *c, const float *panels, int out, int in,
                      const float *factors, int8_t *weight, float *scale);
-struct int8_rows { /* weights with `in` inputs that are being made; padding is 0 already */
-    int8_t *weight;
+struct int8_rows {  /* weights with `in` inputs, to be set row by row */
+    int8_t *weight; /* padding is already 0 */
     float *scale;
     int in;
 };
-/* Quantizes rows [first, first + count) from plain floats [count][in]. factors: as above. scratch
-   has rapt__int8_scratch(in) floats. Runs on one thread. */
+/* Returns the number of floats that rapt__int8_set_rows needs in `scratch`. */
 size_t rapt__int8_scratch(int in);
+/* Quantizes rows [first, first + count) from plain floats [count][in], on the calling thread.
+   factors [count] are those of rapt__int8_pack. */
 void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const float *rows,
                          const float *factors, float *scratch);
-/* Copies `count` rows of l to weight, scale and bias (not if l has none). */
+/* Copies the rows of l whose numbers are in rows [count] to weight and scale, and their biases to
+   bias if l has any. */
 void rapt__int8_gather(const struct exec_context *c, const struct linear *l, const int32_t *rows,
                        int count, int8_t *weight, float *scale, float *bias);
-/* Sets x to factor times elements [first, first + count) of a row of l. */
+/* Sets x to `factor` times elements [first, first + count) of a row of l, which is in bytes. */
 void rapt__int8_floats(const struct linear *l, int row, int first, int count, float factor,
                        float *x);
 
 /* ---- embed.c: y[r] = scale * E[token] + T[type] + P[position of r], then dropout ----
+
    ids[r] is token + type * vocab. d may be NULL for no dropout. E is a matrix [vocab][width]; T is
    [types][width] and P [positions][width] in plain rows, or NULL. Sequence b consists of rows
    starts[b] .. starts[b+1]-1, the first of which has position past[b], or 0 if past is NULL. With
    first_is_zero, scale * E[token] is replaced by 0 at position 0. */
 struct embedding {
-    struct linear table; /* E, without a bias; for backward it is floats */
+    struct linear table; /* E as a layer without bias: in = width, out = vocab. The backward pass
+                            needs floats */
     const float *types, *positions;
     float scale;
     bool first_is_zero;

@@ -273,7 +273,7 @@ static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
     const rapt_config *c = rapt_model_config(model);
     if (t->options.precision)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "options.precision is %d, but the model is not the translator's: call "
+                          "options.precision is %d, but the model belongs to the caller: call "
                           "rapt_model_set_precision first",
                           (int)t->options.precision);
     t->model = model, t->source = source, t->target = target ? target : source;

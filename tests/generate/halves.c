@@ -1,5 +1,5 @@
-/* halves.c - a model in 16 bits computes the bits of a model of floats whose matrices were rounded
-   to 16 bits, for all configurations, threads and instruction sets. */
+/* halves.c - a model in 16 bits gives the same bits as a model in floats whose matrices were
+   rounded to 16 bits, for all configurations, numbers of threads and instruction sets. */
 #include "generate/small_session.h"
 
 #include <rapt/precision.h>

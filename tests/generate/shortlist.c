@@ -1,7 +1,7 @@
 /* shortlist.c - generation with a shortlist. The logits of listed tokens have the bits of the whole
    output, so a list of all tokens changes nothing, and a shorter one gives what a search gives with
-   all others forbidden. A source by itself has the bits of its batch. In turn models are in each
-   precision. Bad arguments are refused. */
+   all others forbidden. A source by itself has the bits of its batch. The models have each
+   precision in turn. Bad arguments are refused. */
 #include "../counting.h"
 #include "generate/small_search.h"
 

@@ -1,7 +1,7 @@
 /* ct2.c - tests a real folder of CTranslate2 (transliteration of Arabic names, in float32, int16
    and int8): translations, prefixes, n-best lists and token scores must be those that CTranslate2's
    own tests expect (tests/translator_test.cc), the scores to 1e-5. Integers are opened as floats,
-   which those scores were computed with. */
+   with which those scores were computed. */
 #include "../skips.h"
 #include "model/small.h"
 

@@ -21,7 +21,7 @@ static rapt_model *import(const char *path, rapt_precision precision)
     return model;
 }
 
-/* The integers of the file are computed as they are: each stands for the same float as in a model
+/* Checks that the integers of the file were kept: each represents the same float as in the model
    that is opened in floats. */
 static void check_tensor(const rapt_model *floats, const rapt_model *bytes, int i)
 {

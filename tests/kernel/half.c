@@ -1,13 +1,12 @@
-/* half.c - weights of 16 bits: every one is widened to the number that it stands for, by every
-   instruction set; floats are rounded to the nearest, halves to even. */
+/* half.c - 16-bit weights: every instruction set widens each of the 65,536 to its value; floats are
+   rounded to the nearest, halves to even. */
 #include "kernel/trial.h"
 
 #include "kernel/half.h"
 
 enum { ALL = 1 << 16 };
 
-/* The definition: sign, exponent and fraction of a type with e bits of exponent and f of fraction.
- */
+/* Returns the value of a type with e bits of exponent and f bits of fraction, by definition. */
 static double value_of(uint16_t h, int e, int f)
 {
     int exponent = h >> f & ((1 << e) - 1), bias = (1 << (e - 1)) - 1;
@@ -65,7 +64,7 @@ static void floats_are_rounded(void **state)
     (void)state;
     for (int h = 1; h < 0x7c00; h++) neighbors(HALF_F16, h);
     for (int h = 1; h < 0x7f80; h++)
-        if (h < 0x7f7f) neighbors(HALF_BF16, h); /* the last middle is no float */
+        if (h < 0x7f7f) neighbors(HALF_BF16, h); /* the last middle overflows a float */
     for (int type = HALF_BF16; type <= HALF_F16; type++) {
         int infinity = type == HALF_BF16 ? 0x7f80 : 0x7c00;
         assert_int_equal(half_round((enum half_type)type, 0), 0);

@@ -36,7 +36,7 @@ struct shape {
     int rows, columns, depth;
     bool bias;
     bool extreme; /* every number is 127 or -127 */
-    bool add;     /* to what y holds, instead of the bias */
+    bool add;     /* products are added to y; there is no bias */
 };
 
 static int number(const struct shape *s, uint64_t key, size_t i)

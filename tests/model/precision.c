@@ -1,5 +1,5 @@
-/* precision.c - models that are loaded or converted in a precision: however a model gets there, it
-   has the same bits; files in 8 bits are mapped, read, and refused if they are damaged. */
+/* precision.c - models that are loaded in a precision, or converted to it, have the same bits.
+   Files in 8 and 16 bits are mapped or read, and refused if they are damaged. */
 #include "model/small_file.h"
 #include "model/smaps.h"
 
@@ -85,7 +85,8 @@ static int read_file(void *user, uint64_t at, void *data, size_t count)
     return 0;
 }
 
-/* A model in 8 or 16 bits is saved as it is, and mapped again. It is equal also if it is read. */
+/* A model in 8 or 16 bits is saved as it is. It is the same model whether the file is mapped or
+   read. */
 static void test_saved(void **state)
 {
     char path[256];
@@ -113,7 +114,7 @@ static void test_saved(void **state)
     }
 }
 
-/* Converting to floats gives the numbers that the smaller ones stand for. */
+/* Converting to floats gives the values that the smaller types represent. */
 static void test_widened(void **state)
 {
     char path[256];
@@ -180,7 +181,7 @@ static const struct {
     const char *from, *to, *word;
 } edits[] = {
     {"int8 panels 16", "int4 panels 16", "int4 panels 16"},
-    {"int8 panels 16, finite", "panels 16, finite", "belongs to no parameter"},
+    {"int8 panels 16, finite", "panels 16, finite", "is not a parameter of this model"},
     {"feedforward.in.weight.scale", "feedforward.in.weight.scare", "scare"},
     {"\"decoder.layers.0.feedforward.in.weight.scale\"", "\"nothing.weight.scale\"", "nothing"},
     {"\"I8\"", "\"U8\"", "U8"},

@@ -1,5 +1,5 @@
-/* half.c - products with weights of 16 bits have the bits of products with the same weights in
-   floats, for any shape, number of threads, and part of a layer. */
+/* half.c - products with 16-bit weights have the same bits as products with the same weights in
+   floats, for any shape, number of threads and part of a layer. */
 #include "op/helpers.h"
 
 #include "kernel/half.h"

@@ -89,7 +89,8 @@ void raw_report(struct raw *raw, const rapt_tokenizer *tokenizer, const char *mo
 struct option_row seed_row(uint64_t *seed); /* --seed of training */
 
 /* ---- search.c: the models that commands read, and their options for searching ---- */
-/* precision: the word of precision_row; NULL means that of the file. */
+/* Opens a model. `precision` is a word of precision_row, or NULL for the precision of the file.
+   Returns EXIT_OK, or another exit code after a message. */
 int model_open(rapt_model **model, const char *path, const char *precision);
 struct option_row model_row(const char **path);
 struct option_row source_language_row(const char **language);
