@@ -1,6 +1,6 @@
 /* text.h - tokenizers, which turn text into token ids and back. The library supports byte-level
-   byte-pair encodings, which it can also learn, SentencePiece models, lists of names, and
-   WordPiece. */
+   byte-pair encodings (whose vocabularies it can also learn), SentencePiece models, lists of names,
+   and WordPiece. */
 #ifndef RAPT_TEXT_H
 #define RAPT_TEXT_H
 
@@ -33,8 +33,8 @@ extern "C" {
 typedef struct rapt_tokenizer rapt_tokenizer;
 
 /* Special tokens. In a byte-pair vocabulary these are their ids. For other tokenizers, pass them to
-   rapt_tokenizer_special. Encoded text contains no pad, begin or end tokens, except that lists and
-   WordPiece recognize their names in the text. */
+   rapt_tokenizer_special. Encoded text contains no pad, begin or end tokens, except that
+   WordPiece, and lists without a SentencePiece model, recognize their names in the text. */
 enum {
     RAPT_TOKEN_UNKNOWN = -1, /* byte-pair vocabularies do not have it */
     RAPT_TOKEN_PAD = 0,      /* the library itself never pads */
@@ -60,10 +60,10 @@ RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt
                                           size_t count, int vocab, const rapt_allocator *allocator,
                                           rapt_message *why);
 
-/* Loads a SentencePiece model file (.model, .spm), which is not trusted. The caller must free the
-   tokenizer. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is not a
-   SentencePiece model, is damaged, or has an unsupported option that would change tokens; *why
-   describes the problem. */
+/* Loads a SentencePiece model file (.model, .spm), which may be compressed with gzip. The file may
+   come from an untrusted source. The caller must free the tokenizer. Returns RAPT_NO_FILE if the
+   file cannot be read. Returns RAPT_BAD_FILE if it is not a SentencePiece model, is damaged, or has
+   an unsupported option that would change tokens; *why describes the problem. */
 RAPT_API rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
                                          const rapt_allocator *allocator, rapt_message *why);
 /* Loads a tokenizer as rapt_tokenizer_load does, from a file in memory: bytes [size], which are
@@ -76,14 +76,15 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
    pieces is NULL, text to be encoded consists of names separated by single spaces. Otherwise pieces
    is a SentencePiece tokenizer, which is copied. It splits text into pieces, which are looked up in
    the list. A language tag at the beginning of the text, such as ">>deu<<", is one token if it is
-   in the list. So are, anywhere in the text, the marks of T5, such as "<extra_id_0>", and languages
-   of NLLB-200 and M2M-100, such as "eng_Latn" and "__en__", which have no text. Names that are not
+   in the list. The same holds, anywhere in the text, for T5's sentinels, such as "<extra_id_0>",
+   and for languages of NLLB-200 and M2M-100, such as "eng_Latn" and "__en__". Languages decode to
+   nothing. Names that are not
    found become the unknown token. Special tokens are recognized by their names: <unk>, <pad> or
    <blank>, <s>, </s>. An empty name is a token without text. The caller must free *tokenizer.
 
-   Returns RAPT_BAD_ARGUMENT if two names that are not empty are equal, a name contains a 0 byte,
-   the names have more than 2^30 bytes in all, or pieces is not a SentencePiece tokenizer. Returns
-   RAPT_NO_MEMORY if an allocation fails. */
+   Returns RAPT_BAD_ARGUMENT if two nonempty names are equal, a name contains a 0 byte, count is not
+   in 1 .. 2^24, the names have more than 2^30 bytes in all, or pieces is not a SentencePiece
+   tokenizer. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, const rapt_text *names,
                                                 int count, const rapt_tokenizer *pieces,
                                                 const rapt_allocator *allocator, rapt_message *why);
@@ -165,8 +166,8 @@ RAPT_API size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t byt
    spaces at the end belong to no token.
 
    Byte-pair encoding allocates nothing. SentencePiece allocates memory in proportion to the text
-   for the duration of the call. Encoding n bytes takes at most about n log n steps times the length
-   of the longest token.
+   for the duration of the call. Encoding n bytes takes O(L n log n) time, where L is the length of
+   the longest token.
 
    Returns RAPT_BAD_ARGUMENT if capacity is less than *count. Also returns RAPT_BAD_ARGUMENT,
    without setting *count, if text for SentencePiece has more than 2^30 bytes, or if a word is
@@ -189,9 +190,9 @@ RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, cons
 typedef enum rapt_preprocess {
     RAPT_PREPROCESS_NONE, /* text stays unchanged */
     RAPT_PREPROCESS_OPUS  /* as OPUS-MT's scripts do before SentencePiece: the typographic and
-                             full-width characters that they list become ASCII, control characters
-                             become spaces, runs of spaces become one, and spaces at both ends are
-                             removed */
+                             full-width characters that they list become ASCII, control, format and
+                             private-use characters and noncharacters become spaces, runs of spaces
+                             become one, and spaces at both ends are  removed */
 } rapt_preprocess;
 /* Preprocesses text into bytes [capacity], without a terminator. A capacity of text.size is always
    enough. *size receives the number of bytes needed; at most capacity are written. ends [capacity],

@@ -18,10 +18,11 @@ extern "C" {
    A source consists of its tokens, followed by the tokenizer's RAPT_TOKEN_END unless the
    configuration has no_source_end. A target begins with rapt_target_begin and ends with
    RAPT_TOKEN_END. The search rules determine which tokens a target cannot contain: the pad and
-   begin tokens, and with MARIAN also the unknown token. With CT2 none of these is excluded, but at
-   least one token must precede the end. Tokens without a name are always excluded, and so are the
-   ids under the model's metadata key "rapt.suppressed", which are separated by spaces. The option
-   max_length_factor and the model's positions limit the length of a target.
+   begin tokens, and with RAPT_SEARCH_RULES_MARIAN also the unknown token. RAPT_SEARCH_RULES_CT2
+   excludes none of these, but requires at least one token before the end. Tokens without a name are
+   always excluded, and so are the ids under the model's metadata key "rapt.suppressed", which are
+   separated by spaces. The option max_length_factor and the model's positions limit the length of a
+   target.
 
    A model file stores tokenizers in its metadata, as strings written by rapt_tokenizer_write:
    "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and "rapt.target_tokenizer". */
@@ -45,22 +46,27 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
 
            RAPT    2 per source token plus 16
            MARIAN  the model's metadata key "rapt.max_length_factor", or 3 if it is missing
-           HF      the metadata key "rapt.max_length" in all, or 511 if it is missing
-           CT2     256 in all */
+
+       or, regardless of the source's length,
+
+           HF      the model's metadata key "rapt.max_length", or 511 if it is missing
+           CT2     256 */
     float max_length_factor;
     rapt_precision precision; /* precision of the model that rapt_translator_load opens */
     int reserved;             /* must be 0 */
-    /* The language of the source, if the model translates between many, as NLLB-200 and M2M-100 do:
-       its token, code or English name, such as eng_Latn, en or English. The case of letters does
-       not matter. NULL for models of one pair of languages. */
+    /* The language of the source for a multilingual model such as NLLB-200 or M2M-100: its token,
+       code or English name, for example eng_Latn, en or English. The case of letters does not
+       matter. Such a model needs both languages to translate or score. Must be NULL for models of
+       one pair of languages. */
     const char *source_language;
     const char *target_language; /* likewise, the language of the target */
 } rapt_translator_options;
 
 /* Sets *options, which has `size` bytes, to the settings with which the model's original project
    would decode. beams, length_penalty, min_length and no_repeat_ngram come from the metadata
-   keys "rapt.beams" and so on, under which rapt_model_import stores the settings of a folder. All
-   other options become 0. If model is NULL, all options become 0. */
+   keys "rapt.beams", "rapt.length_penalty", "rapt.min_length" and "rapt.no_repeat_ngram", under
+   which rapt_model_import stores the settings of a folder. All other options become 0. If model is
+   NULL, all options become 0. */
 RAPT_API void rapt_translator_options_default(rapt_translator_options *options, size_t size,
                                               const rapt_model *model);
 
@@ -89,15 +95,15 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    If a file of CTranslate2, Marian or Firefox stores the matrices of its layers as 8-bit integers,
    the model has RAPT_PRECISION_INT8 and the same integers. In RAPT_PRECISION_F32, which
    rapt_model_import_with can choose, quantized weights are converted to floats exactly as the
-   original engine does it. The metadata "rapt.origin" names the format. For MarianMT, the bias of
-   the pad token is set to -1e9, since no translation contains that token. Its sinusoids are
+   original engine converts them. The metadata "rapt.origin" names the format. For MarianMT, the
+   bias of the pad token is set to -1e9, since no translation contains that token. Its sinusoids are
    computed, unless the file contains tables with other values, as 16-bit files do. In that case the
    model has RAPT_POSITION_LEARNED with these tables. For T5, the factor width^-0.5 of the output
    becomes part of the gain of the decoder's last norm.
 
-   The caller must free *model. Returns RAPT_NO_FILE if the model cannot be read. Returns
-   RAPT_BAD_FILE if it has none of these formats, is damaged, or has an option that cannot be
-   represented exactly; *why describes the problem. */
+   Allocates memory; the caller must free *model. Returns RAPT_NO_MEMORY if an allocation fails and
+   RAPT_NO_FILE if the model cannot be read. Returns RAPT_BAD_FILE if it has none of these formats,
+   is damaged, or has an option that cannot be represented exactly; *why describes the problem. */
 RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 
@@ -126,24 +132,26 @@ typedef enum rapt_export {
                              and target.spm if the tokenizers have SentencePiece models; CTranslate2
                              itself does not read them */
 } rapt_export;
-/* Exports a model into an existing folder, replacing each file atomically. Some settings of
-   alignments are lost. Marian's files always name a layer whose first head gives alignments, so an
+/* Exports a model into an existing folder, replacing each file atomically. Some alignment
+   settings are lost. Marian's files always name a layer whose first head gives alignments, so an
    alignment_layer of 0 becomes the last layer, and alignment_heads becomes 1. CTranslate2's files
    name one layer and a number of heads, so an alignment_layer of 0 becomes all heads of the last
    layer. Hugging Face's files name neither.
 
    Returns RAPT_BAD_ARGUMENT if the other project does not support such a model or vocabulary; *why
    names all fields and tokenizers that it does not support. Also returns it if the folder contains
-   a model in another format, or a file of tensors or vocabulary that the export would not replace.
-   In that case *why names the file. After either error nothing has been written. Returns
-   RAPT_NO_FILE if a file cannot be written. */
+   a model in another format, or a tensor or vocabulary file that the export would not overwrite.
+   In that case *why names the file. After either error nothing has been written. Allocates
+   memory for the duration of the call. Returns RAPT_NO_FILE if a file cannot be written, and
+   RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 
 /* Loads a translator that owns its model and tokenizers. path and errors are the same as for
-   rapt_model_import. A packed file stays mapped and must not be truncated while the translator
-   exists (see rapt_model_load_with). If options is NULL, rapt_translator_options_default sets them.
-   The caller must free *translator. */
+   rapt_model_import. Also returns RAPT_BAD_ARGUMENT for the reasons of rapt_translator_create. A
+   packed file stays mapped and must not be truncated while the translator exists (see
+   rapt_model_load_with). If options is NULL, rapt_translator_options_default sets them. The caller
+   must free *translator. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                           const rapt_translator_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
@@ -154,8 +162,10 @@ RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const ch
    rapt_translator_options_default sets them. options.precision must be 0, since the model belongs
    to the caller, who can call rapt_model_set_precision first. The caller must free *translator.
 
-   Returns RAPT_BAD_ARGUMENT if the model is not an encoder-decoder, if options.precision is not 0,
-   or if a tokenizer does not have as many tokens as the model's vocabulary. Returns RAPT_BAD_FILE
+   Returns RAPT_BAD_ARGUMENT if the model is not an encoder-decoder, if an option is out of range,
+   if options.precision is not 0, if a language is unknown, if target is given without source, or if
+   a tokenizer does not have as many tokens as the model's vocabulary or lacks the begin or end
+   token. Returns RAPT_BAD_FILE
    if the tokenizers in the metadata are missing or damaged, and RAPT_NO_MEMORY if an allocation
    fails. */
 RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const rapt_model *model,
@@ -196,7 +206,8 @@ RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer
    the number of bytes needed, including the 0; size may be NULL. If the sentence has no tokens, its
    translation is empty. If it has only begin and end tokens, its translation is empty, except with
    MARIAN and HF. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if the
-   sentence has more tokens than the model has positions, or if capacity is less than *size. */
+   sentence has more tokens than the model has positions, if capacity is less than *size, or if a
+   multilingual model has no languages. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 
@@ -215,9 +226,8 @@ typedef struct rapt_translation {
     const char *text;      /* terminated by 0 */
     size_t size;           /* bytes of text, without the 0 */
     float score;           /* as in rapt_generate_outputs */
-    const int32_t *source; /* [source_count] tokens of the source without the last special token:
-                              the end or, in models of many languages that have it there, the
-                              language */
+    const int32_t *source; /* [source_count] tokens of the source, without the end token or, in
+                              multilingual models that put the language last, without that */
     const int32_t *target; /* [target_count] tokens of the translation without the end; the first is
                               the language if the options name one */
     int source_count;
@@ -249,14 +259,16 @@ typedef int rapt_translation_fn(void *user, const rapt_translation *translation)
 
 /* Translates texts [count], each of them a sentence, in batches of similar length. A translation
    has the same bits as if its sentence were translated by itself. callback runs on the calling
-   thread and receives user. It is called once per sentence and rank, in order. If alignments is not
-   0, `alignment` and the fields that depend on it are filled in. Allocates memory for the duration
-   of the call.
+   thread and receives user. It is called in order of sentences and ranks: once for a sentence that
+   has an error or no tokens, and otherwise for each translation found, at most nbest. If alignments
+   is not 0, `alignment` and the fields that depend on it are filled in. Allocates memory for the
+   duration of the call.
 
    An error in one sentence is reported in the status of its translation. Returns RAPT_NO_MEMORY if
    an allocation fails; translations that callback has already received are then still correct.
-   Returns RAPT_BAD_ARGUMENT, before the first callback, if an argument is NULL or a text that is
-   not empty has no bytes. */
+   Returns RAPT_BAD_ARGUMENT, before the first callback, if an argument is NULL, if `bytes` of a
+   text is NULL although its size is not 0, or if a multilingual model has no languages (see
+   source_language). */
 RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
                                          size_t count, int alignments,
                                          rapt_translation_fn *callback, void *user,
@@ -268,8 +280,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     size_t size;
     int alignments; /* if nonzero, fill in `alignment` and the fields that depend on it */
     /* Options that replace those of the translator. beams must not exceed the translator's; 0 means
-       the same number. batch, batch_tokens, threads, search_rules, preprocess and precision cannot
-       change and must be 0. All other fields have their usual defaults. */
+       the same number. batch, batch_tokens, threads, search_rules, preprocess, precision and the
+       languages cannot change and must be 0 or NULL. All other fields have their usual defaults. */
     const rapt_translator_options *options;
     /* [count] translation i begins with the tokens of prefix i. They count toward the length limit
        but do not affect scores (except with CT2), as in rapt_generate_options.prefix. The model

@@ -1,6 +1,6 @@
 /* stack_layout.c - lays out the memory of a stack in an arena: the activations of every sublayer
    for a configuration and a number of rows. In training each sublayer has its own activations,
-   which backward reads. At inference sublayers share them. */
+   which backward reads. At inference layers share most of them. */
 #include "model/sublayer.h"
 
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3])
@@ -54,7 +54,7 @@ static bool normalizes_hard(const rapt_config *c, enum part part)
     return rapt__normalizer_is_hard(normalizer);
 }
 
-/* Returns the elements of the queries of a token, and those of its keys in *keys. */
+/* Returns the number of floats in a token's queries, and sets *keys to that of its keys. */
 static size_t query_elements(const rapt_config *c, size_t *keys)
 {
     const size_t K = (size_t)rapt__head_width(c);
@@ -69,7 +69,8 @@ static float *projections_of(const rapt_config *c, enum part part, size_t rows, 
     return rapt__arena_floats(arena, rows, part == PART_SELF ? Q + 2 * G : Q);
 }
 
-/* Lays out what attention on arrays saves to describe the normalization of each row. */
+/* Lays out what attention without a cache saves about the normalization of each row: its statistics
+   and, if the normalizer is hard, the chosen keys. */
 static void softmax_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                            struct arena *arena)
 {
@@ -135,8 +136,8 @@ static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum p
     return own;
 }
 
-/* Makes all layers share the memory of the first at inference, and all parts share y, sum and out.
-   Memory from which attention weights are computed is not shared in cross-attention, since
+/* Makes all layers share the memory of the first at inference, and all parts share y, sum, out and
+   saved. Memory from which attention weights are computed is not shared in cross-attention, since
    alignments need it, nor in self-attention if `self` is set. */
 static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, bool self,
                          size_t rows, struct arena *arena)
@@ -158,7 +159,8 @@ static void share_layout(struct stack_memory *m, const rapt_config *c, bool deco
     }
 }
 
-/* Lays out a chain whose parts repeat after n. The first `own` sublayers get their own memory. */
+/* Lays out a chain of m->count sublayers, whose parts repeat every n. The first `own` of them get
+   their own memory. */
 static void chain_layout(struct stack_memory *m, const rapt_config *c, const enum part *parts,
                          int n, int own, bool cached, size_t rows, size_t source_rows,
                          struct arena *arena)

@@ -5,8 +5,10 @@
        self(x)        = heads(x Wq', x Wk', x Wv') Wo'      Wq, Wk, Wv packed in one matrix
        cross(x)       = heads(x Wq', z Wk', z Wv') Wo'      z: the encoder's output
        feedforward(x) = activation(x W1' + b1) W2' + b2
-       gated          = (activation(x W1' + b1) (x V' + c)) W2' + b2     W1, V packed in one matrix
-                                                                         Shazeer 2020 */
+       gated(x)       = (activation(x W1' + b1) * (x V' + c)) W2' + b2     W1, V packed in one
+   matrix
+
+   Attention's projections may have biases, too. * multiplies element by element (Shazeer 2020). */
 #include "model/sublayer.h"
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)

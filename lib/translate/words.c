@@ -4,7 +4,7 @@
        word_alignment[u][v] = sum over t of p(t, u) sum over s of alignment[t][s] p'(s, v)
                               / sum over t of p(t, u)
 
-   Here p(t, u) is the fraction of token t's bytes inside words that belong to word u, and p' is the
+   Of those bytes of token t that are inside words, p(t, u) is the fraction inside word u. p' is the
    same for the source. */
 #include "translate/translate.h"
 
@@ -53,9 +53,9 @@ static void source_spans(const struct window *w, const struct sentence *s, int c
     }
 }
 
-/* Fills in the spans of the target tokens. A token ends where the decoded text of all tokens up to
-   it ends, but not after the end of a later token: an incomplete character decodes to U+FFFD for
-   each byte, which may be longer than the character itself. */
+/* Fills in the spans of the target tokens. A token ends where the text decoded from the tokens
+   up to it ends, or where a later token ends if that is earlier. (Each byte of an incomplete
+   character decodes to U+FFFD, so that fewer tokens may decode to more bytes.) */
 static rapt_status target_spans(const struct window *w, const rapt_translation *t, rapt_span *spans)
 {
     char none[1];

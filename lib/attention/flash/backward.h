@@ -97,8 +97,8 @@ void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
 void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 
 /* ---- backward_heads.c ---- */
-/* Computes a pair of few queries and few keys if all its values are finite. Otherwise does nothing
-   and returns false. */
+/* Computes the gradients of a pair of few queries and few keys if q, k and dout are finite.
+   Otherwise does nothing and returns false. */
 bool rapt__flash_backward_heads(const struct backward_pair *p);
 
 #endif

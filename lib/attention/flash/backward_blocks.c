@@ -1,14 +1,15 @@
 /* backward_blocks.c - flash backward of one pair, block by block. It packs queries and keys, runs
-   the kernels on each block of the table, and adds dq, dk and dv to the caller's arrays. One member
-   computes a key block. At each query block it waits until the earlier key blocks have been added,
-   so dq is summed in the order of keys whichever members compute them. */
+   the kernels on each block of the table, and adds dq, dk and dv to the caller's arrays. Each key
+   block is computed by one member. At each query block, this member waits until the earlier key
+   blocks have been added to dq, so dq is summed in the order of keys whichever members compute
+   them. */
 #include "attention/flash/backward.h"
 #include "op/op.h"
 
 #include <string.h>
 
 _Static_assert((int)HEAD_GRADIENTS >= (int)ATTEND_ROWS && (int)HEAD_GRADIENTS <= (int)ATTEND_SLOTS,
-               "blocks and heads can use the same arrays");
+               "blocks and heads must be able to share arrays");
 
 /* Returns the number of query blocks of the longest pair. */
 static size_t most_blocks(const struct bounds *b)
@@ -81,10 +82,10 @@ static struct query_block block_of(const struct backward_pair *p, int i)
     return q;
 }
 
-/* Returns true if a block has all keys. In that case attend_dkv can sum delta from p and dp. If one
-   key has nearly all the weight, its dp - delta is a small difference of two sums. Computing delta
-   as out.dout instead, which rounds differently from dp, would make that difference less
-   accurate. */
+/* Returns true if a single block has all keys. attend_dkv can then compute delta as the sum of p
+   dp. If one key has nearly all the weight, its dp - delta is a small difference of two sums.
+   Computing delta as out.dout instead, which rounds differently from dp, would make that difference
+   less accurate. */
 static bool one_block(const struct backward_pair *p)
 {
     return p->b.existing <= ATTEND_BLOCK;
@@ -205,7 +206,7 @@ static void wait_until(const atomic_int *done, int key_blocks)
         rapt__team_backoff(i);
 }
 
-/* Computes p, ds, dk, dv and dbias of a block of the table. */
+/* Computes p, ds, dk, dv, dbias and drelative of a block of the table. */
 static void add_dkv(const struct backward_pair *p, const struct attend_block *block,
                     const struct query_block *q, const struct key_block *s)
 {

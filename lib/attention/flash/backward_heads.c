@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* Returns true if all floats that are multiplied to compute the gradients of a pair are finite. */
+/* Returns true if q, k and dout of a pair are finite. Values need not be, since
+   nothing is computed from the products with a hidden key's value. */
 static bool pair_finite(const struct backward_pair *p)
 {
     const struct flash_backward *f = p->f;
@@ -29,8 +30,8 @@ static bool rows_padded(const struct backward_pair *p)
     return p->f->c->width % LANES != 0 || p->f->a->value_width % LANES != 0;
 }
 
-/* Computes at most HEAD_GRADIENTS queries of query head h, starting with `first`. *all describes
-   the pair; dk and dv of *d must be set. */
+/* Computes the gradients of at most HEAD_GRADIENTS queries of head h, starting with `first`. *all
+   describes the pair; dk and dv of *d must be set. */
 static void backward_head(const struct backward_pair *p, int h, int first,
                           const struct attend_head *all, struct attend_head_gradients *d)
 {
@@ -75,9 +76,9 @@ static float *key_sums(float *mine, float *to, const rapt_stride *stride,
     return summed_apart(p) ? mine : to + rapt__key_at(stride, &p->b, p->g, 0);
 }
 
-/* Computes the queries of a pair, head by head and HEAD_GRADIENTS at a time. If one call of the
-   kernel is enough and no rows are padded, that call adds dk and dv to the caller's arrays.
-   Otherwise they are summed in this member's workspace and added at the end. */
+/* Computes the gradients of all queries of a pair, head by head and HEAD_GRADIENTS at a time. If
+   one call of the kernel is enough and no rows are padded, that call adds dk and dv to the caller's
+   arrays. Otherwise they are summed in this member's workspace and added at the end. */
 static void backward_each_head(const struct backward_pair *p, const struct attend_head *head)
 {
     const struct flash_backward *f = p->f;

@@ -19,12 +19,13 @@ struct head_sum_sizes { /* sizes of the first three arrays in floats, rounded up
 struct backward_rows { /* workspace of one member */
     struct row_space space;
     struct row_block block;
-    float *key_panels, *value_panels;  /* [panels][width][16] and [panels][value width][16] */
-    float *dkeys;                      /* [panels][width][16], for additive scores */
-    float *dz, *dnext;                 /* [capacity] */
-    float *dq;                         /* [width], takes the place of dq if that is not wanted */
-    float *transposed;                 /* [panels of channels][keys][16]; this and the rest are for
-                                          recurrent scores */
+    float *key_panels, *value_panels; /* [panels][width][16] and [panels][value width][16] */
+    float *dkeys;                     /* [panels][width][16], for additive scores */
+    float *dz, *dnext;                /* [capacity] */
+    float *dq;         /* [width], receives the gradient of q if the caller does not want
+                          it */
+    float *transposed; /* [panels of channels][keys][16]; this and the rest are for
+                          recurrent scores */
     float *dfilters, *dfeature_weight; /* sums of one head, [channels] and [width] rows in whole
                                           panels */
     float *product;                    /* scratch space, large enough for either of these two */
@@ -60,8 +61,9 @@ struct backward_row {
     float *dnext; /* for recurrent scores: on entry, the gradient of this query's weights from the
                      next query; on return, the gradient of the previous query's weights */
     struct head_sums sums;         /* sums of the head and sequence */
-    const struct row_block *block; /* keeps the weights and dx of this row at `index`, for products
-                                      of all rows; if NULL, the row itself adds to all gradients */
+    const struct row_block *block; /* keeps dx and, unless the normalizer is hard, the weights of
+                                      this row at `index`, for products of all rows; if NULL, the
+                                      row itself adds to all gradients */
     int index;
 };
 
@@ -74,7 +76,8 @@ static inline int rapt__row_length(const struct row *r)
 void rapt__row_backward(const struct backward_row *l); /* adds all gradients of a row */
 
 /* ---- location_aware.c ---- */
-/* Computes dL, df, dF and the gradient of the weights of the previous query from g in dsums. */
+/* Adds to the gradients of filters and feature weights, and sets dnext, from the gradient of
+   k + L f in dsums. */
 void rapt__features_backward(const struct backward_row *l);
 
 #endif

@@ -3,8 +3,9 @@
 
    SOFTMAX            z = p                          dx = p (dz - p.dz)
    ARGMAX             z = 1 at the max of x          dx = 0
-   SAMPLE             z = 1 at the max of x + g      dx = gain (p - z): Williams 1992; with
-                                                     an entropy, + entropy p (log p + H)
+   SAMPLE             z = 1 at the max of x + g      dx = gain (p - z): Williams 1992; if
+                                                     gain.entropy, the weight of -H, is not
+                                                     0, + entropy p (log p + H)
    STRAIGHT_THROUGH   z = 1 at the max of x          dx = p (dz - p.dz): Bengio, Leonard and
                                                      Courville 2013
    GUMBEL_SOFTMAX     y = (x + g) / temperature      dy = z (dz - z.dz): Jang, Gu and Poole 2017
@@ -13,7 +14,8 @@
    g is Gumbel noise: argmax(x + g) is distributed as p (Gumbel 1954; Maddison, Tarlow and Minka
    2014, "A* sampling", section 2). Without noise it is 0. g[s] is column s of the query's row of
    random numbers (kernel/random.c), so it depends only on seed, sequence, head, query and key. Ties
-   go to the lowest key. Hidden keys have x = -infinity and get a weight and a gradient of 0.
+   go to the key with the lowest index. Hidden keys have x = -infinity and get a weight and a
+   gradient of 0.
 
    If the temperature is so low that y would be infinite, z is its limit, with all weight at the
    maximum. If the inverse of the temperature is infinite, dx is its limit, 0. */

@@ -1,21 +1,22 @@
-/* query_backward.c - gradients of one query with respect to q, keys, values, biases, center and
+/* query_backward.c - what one query adds to the gradients of q, keys, values, biases, center and
    vector. Let dw be the gradient of the weights and d = s - center:
 
        dw[s] = dropout(dout.v[s]) + the next query's dnext   dv[s] += dropout(w)[s] dout
        dw[s] -= weight / (n (w[s] + 1e-6)) for each of the n keys that a guide lists for the query
        dcenter += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
 
-   distribution.c turns dz into dx, which is added to the gradients of bias and relative bias. The
-   cap multiplies it by (1 - (x / cap)^2), where x is the capped score. From there it flows to the
-   dot product, dq += scale sum of dx k and dk += scale dx q, or to the hidden layer
+   distribution.c turns dz into dx, which is added to the gradients of bias and relative bias. With
+   a cap, dx is then multiplied by 1 - (x / cap)^2, where x is the capped score. Then dx flows to
+   the dot product, dq += scale sum of dx k and dk += scale dx q, or to the hidden layer
    (kernel/additive.c). Hidden keys have dx = 0 and are not read. */
 #include "attention/general/backward.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Adds the gradient of a guide to dw. Its loss is the cross-entropy between the guide's uniform
-   weights and those of the row, as Marian defines it. Hidden keys have no gradient. */
+/* Adds the gradient of the loss of guided alignment to dw, and stores the loss in guide->losses. It
+   is the cross-entropy between the guide's uniform weights and those of the row, as in Marian.
+   Hidden keys have no gradient. */
 static void guided_gradients(const struct backward_row *l, const struct guide *guide)
 {
     static const double epsilon = 1e-6;

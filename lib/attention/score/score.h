@@ -1,6 +1,7 @@
 /* score.h - scores: how rows of one side (queries or keys) become the q' and k' of projected.h, and
-   how their gradients are computed. Each score has a row in scores.def and a file. Rotary
-   positions, which come after the projection, and relative biases are the same for all scores. */
+   how their gradients are computed. Each score has a row in scores.def, which names its file.
+   Rotary positions, which come after the projection, and relative biases are the same for all
+   scores. */
 #ifndef RAPT_LIB_ATTENTION_SCORE_H
 #define RAPT_LIB_ATTENTION_SCORE_H
 
@@ -8,7 +9,8 @@
 
 /* ---- definition of a score ---- */
 
-/* The linear map y = x W' + b, with W [out][in] and b [out] for each head. */
+/* For each head the linear map y = x W' + b, where W' is the transpose of W [out][in], and b has
+   `out` elements. */
 struct projection {
     int heads, in, out;
     const float *weight, *bias; /* [heads][out][in], and [heads][out] or NULL */
@@ -50,7 +52,7 @@ struct score {
     const char *name;
     bool scaled;    /* by default, scores are divided by the square root of the key width */
     bool scaleless; /* the scale is always 1 */
-    bool keyless;   /* k is not read; a row is learned for each position of a key */
+    bool keyless;   /* k is not read; a row is learned for each key position */
     bool additive;  /* hidden_vector . tanh(q' + k') instead of q' . k' */
     bool recurrent; /* additive, with features of the previous query's weights inside the tanh */
     int (*width)(const rapt_attention *a); /* returns the width of q' and k' */
@@ -107,9 +109,9 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
 /* Converts the gradients of projected rows to the caller's gradients. */
 void rapt__transform_finish(struct team *team, struct transformed *t);
 
-/* ---- side.c: functions on all rows of a side, which divide the work among the team and end at a
-   barrier ---- */
-/* Computes y from x. panels holds the packed projection. positions holds the position of the first
+/* ---- side.c: functions on the rows of a side ---- */
+/* Computes y of all rows from x. Like rapt__side_backward, it divides the work among the team and
+   ends at a barrier. panels holds the packed projection. positions holds the position of the first
    row of each sequence, or is NULL to use those of the problem. */
 void rapt__side_forward(struct team *team, const struct score_side *side,
                         const struct score_rows *r, const float *panels, const int *positions,

@@ -74,7 +74,11 @@ static int create_temporary(const wchar_t *path)
         return -1;
     }
     int file = _open_osfhandle((intptr_t)handle, _O_WRONLY | _O_BINARY | _O_NOINHERIT);
-    if (file < 0) CloseHandle(handle);
+    if (file < 0) { /* too many files are open: remove the new one */
+        FILE_DISPOSITION_INFO gone = {.DeleteFile = TRUE};
+        SetFileInformationByHandle(handle, FileDispositionInfo, &gone, sizeof gone);
+        CloseHandle(handle);
+    }
     return file;
 }
 
@@ -97,6 +101,6 @@ int rapt__folder_create(const char *path, char temporary[DISK_NAME])
         file = create_temporary(wide);
         if (file < 0 && errno != EEXIST) break;
     }
-    if (file < 0) temporary[0] = 0; /* no file was created, so this name must never be removed */
+    if (file < 0) temporary[0] = 0; /* no file is left, so this name must never be removed */
     return file;
 }
