@@ -12,10 +12,9 @@
    be hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
    -infinity. A hidden key never affects a result, so it and its value may be NaN.
 
-   Scores are computed in float. In a score of the dot family, the dot product is computed first and
-   then scaled. If the product overflows (exceeds 3.4e38), the score is infinite, even if the scaled
-   product would have been finite. Unless a cap is set, a score of +infinity makes all results of
-   its query NaN, and -infinity hides the key. To rule this out, keep |q| |k| below 3.4e38.
+   Scores are computed in float. A scaled dot product beyond 3.4e38 is infinite. Unless a cap is
+   set, a score of +infinity makes all results of its query NaN, and -infinity hides the key. To
+   rule this out, keep |scale| |q| |k| below 3.4e38; the dot product itself may exceed that.
 
    All functions are thread-safe: they write only the workspace and the output arrays, and keep no
    state. Concurrent calls need separate workspaces and outputs. The caller owns all memory; nothing

@@ -186,7 +186,8 @@ static void score_block(struct attend_tile *t, int block, float *lanes)
     rapt__ahead_tile(a->ahead);
     score_tile(t->rows, t->q, t->from->keys + (ptrdiff_t)(t->key - t->from->first) * depth, depth,
                t->panels, t->scores, lanes);
-    if (a->cap > 0) cap_tile(t->rows, t->panels, fabsf(a->scale), a->cap, t->scores, NULL);
+    if (a->cap > 0)
+        cap_tile(t->rows, t->panels, rapt__score_factor(a->scale), a->cap, t->scores, NULL);
     mask_tile(t->row, t->rows, &t->visible, capped_scale(a->scale, a->cap), t->key, t->panels,
               t->scores, ATTEND_BLOCK, &t->seen);
     if (!t->seen.all || a->cap > 0) lane_maxima(t->rows, t->scores, t->panels, lanes);
@@ -256,7 +257,7 @@ static void make_tile(const struct attend *a, const struct key_source *from, int
     int depth = a->keys->key_width, width = rapt__padded(a->keys->value_width);
     const struct attend_layout at = rapt__attend_layout(depth, a->keys->value_width);
     float *sums = a->workspace + at.sums, *max = a->workspace + at.max, *o = a->workspace + at.out;
-    float *q = a->workspace + at.q + slot_offset(i, depth), sign = a->scale < 0 ? -1.f : 1.f;
+    float *q = a->workspace + at.q + slot_offset(i, depth);
     int rows = end - row;
     t->a = a;
     t->from = from;
@@ -273,7 +274,7 @@ static void make_tile(const struct attend *a, const struct key_source *from, int
         x[r] = t->row[r].q;
         t->state.max[r] = -INFINITY;
     }
-    pack_slot(x, rows, depth, sign, q);
+    pack_slot(x, rows, depth, rapt__query_factor(a->scale), q);
     memset(t->state.sums, 0, (size_t)rows * LANES * sizeof(float));
     memset(t->state.o, 0, (size_t)(rows * width) * sizeof(float));
 }

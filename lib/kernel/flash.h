@@ -10,6 +10,10 @@
 #include "kernel/ahead.h"
 #include "kernel/kernel.h"
 
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
 enum {
     ATTEND_BLOCK = 128, /* keys between updates of the running maximum */
     ATTEND_ROWS = 56,   /* maximum number of queries of one call */
@@ -20,6 +24,28 @@ enum {
 static inline int rapt__padded(int width)
 {
     return rapt__round_up(width, LANES);
+}
+
+/* A scale is divided into a power of two with its sign, by which queries are multiplied before
+   their dot products, and the rest, by which scores are multiplied afterwards. The power is at most
+   1, so that dot products overflow only where scaled scores do. The results have the same bits as
+   if the whole scale were applied afterwards, except where queries become subnormal. */
+static inline float rapt__query_factor(float scale)
+{
+    float magnitude = fabsf(scale), power = 1;
+    uint32_t bits;
+    if (magnitude < 1) {
+        memcpy(&bits, &magnitude, sizeof bits);
+        bits &= 0x7f800000; /* without the fraction */
+        memcpy(&power, &bits, sizeof power);
+        if (power == 0) power = FLT_MIN; /* scale is subnormal */
+    }
+    return copysignf(power, scale);
+}
+
+static inline float rapt__score_factor(float scale)
+{
+    return scale / rapt__query_factor(scale);
 }
 
 /* One query. The bits of its results depend only on this struct and on its visible keys. */

@@ -21,13 +21,13 @@ static struct span span_of(const struct attend_block *b, int tile)
     return s;
 }
 
-static void attend_pack(const float *from, int rows, int width, float sign, float *slots)
+static void attend_pack(const float *from, int rows, int width, float factor, float *slots)
 {
     const float *x[VF_ROWS];
     for (int i = 0; i < tiles_of(rows); i++) {
         int row = tile_begin(rows, i), count = tile_begin(rows, i + 1) - row;
         for (int r = 0; r < count; r++) x[r] = from + (row + r) * rapt__padded(width);
-        pack_slot(x, count, width, sign, slots + slot_offset(i, width));
+        pack_slot(x, count, width, factor, slots + slot_offset(i, width));
     }
 }
 
@@ -86,7 +86,7 @@ static void rebuild(const struct attend_block *b, const struct attend_weights *d
     score_tile(s->rows, d->q_slots + slot_offset(s->tile, b->key_width),
                d->key_panels + (ptrdiff_t)(s->key - b->key) * b->key_width, b->key_width, s->panels,
                w, NULL);
-    if (d->cap > 0) cap_tile(s->rows, s->panels, fabsf(d->scale), d->cap, w, slopes);
+    if (d->cap > 0) cap_tile(s->rows, s->panels, rapt__score_factor(d->scale), d->cap, w, slopes);
     struct seen seen;
     const struct attend_row *row = b->row + s->row;
     mask_tile(row, s->rows, &s->visible, capped_scale(d->scale, d->cap), s->key, s->panels, w,

@@ -150,7 +150,6 @@ static int head_tiles(const struct attend_head *a)
 static bool attend_head(const struct attend_head *a)
 {
     _Alignas(64) float scores[ATTEND_BLOCK * HEAD_QUERIES];
-    float sign = a->scale < 0 ? -1.f : 1.f;
     if (head_hides(a) && a->out && !rows_finite(a->v, a->v_row, a->keys, a->value_width))
         return false;
     rapt__ahead_spread(a->ahead, head_tiles(a));
@@ -161,8 +160,8 @@ static bool attend_head(const struct attend_head *a)
         int panels = head_ranges(a, t, h.queries, h.range);
         const struct key_range *first = h.range, *second = h.range + panels - 1;
         int key = rapt__min(first->key, second->key), last = rapt__max(first->last, second->last);
-        pack_columns(a->q + t * a->q_row, a->q_row, h.queries, a->key_width, sign, 0, panels,
-                     a->workspace);
+        pack_columns(a->q + t * a->q_row, a->q_row, h.queries, a->key_width,
+                     rapt__query_factor(a->scale), 0, panels, a->workspace);
         head_seen_scores(a, h.range, a->k, a->k_row, a->workspace, a->key_width, panels, scores,
                          HEAD_QUERIES);
         for (int p = 0; p < panels; p++) {

@@ -177,9 +177,9 @@ static int head_tiles_backward(const struct attend_head *a)
 static void attend_head_backward(const struct attend_head *a, const struct attend_head_gradients *d)
 {
     int panels = rapt__ceil_div(a->queries, LANES);
-    float sign = a->scale < 0 ? -1.f : 1.f;
+    float factor = rapt__query_factor(a->scale);
     rapt__ahead_spread(a->ahead, head_tiles_backward(a));
-    pack_columns(a->q, a->q_row, a->queries, a->key_width, sign, 0, panels, d->q_panels);
+    pack_columns(a->q, a->q_row, a->queries, a->key_width, factor, 0, panels, d->q_panels);
     pack_columns(d->dout, a->out_row, a->queries, a->value_width, 1, 0, panels, d->dout_panels);
     for (int t = 0; t < a->queries; t += HEAD_QUERIES) head_block_backward(a, d, t);
     if (d->dq) head_query_gradients(a, d);

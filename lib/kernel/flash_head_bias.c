@@ -30,7 +30,8 @@ static __attribute__((noinline)) void head_cap(const struct attend_head *a, int 
                                                ptrdiff_t ld, float *slopes)
 {
     for (int s = 0; s < keys; s++, scores += ld)
-        cap_scores(fabsf(a->scale), a->cap, scores, slopes ? slopes + s * LANES : NULL);
+        cap_scores(rapt__score_factor(a->scale), a->cap, scores,
+                   slopes ? slopes + s * LANES : NULL);
 }
 
 /* Sets x[s][t] to the value that is added to the score of key `key` + s and query `query` + t. */

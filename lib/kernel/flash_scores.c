@@ -65,15 +65,16 @@ static ptrdiff_t slot_offset(int tile, int depth)
     return (ptrdiff_t)tile * depth * VF_ROWS;
 }
 
-/* Packs rows x[r], times sign, into a slot. Whole vectors are stored up to the end of the slot. */
-static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float sign, float *slot)
+/* Packs rows x[r], times factor, into a slot. Whole vectors are stored up to the end of the slot.
+ */
+static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float factor, float *slot)
 {
     for (int k = 0; k < depth; k += LANES) {
         vf block[LANES];
         int n = rapt__min(depth - k, LANES), left = (depth - k) * VF_ROWS;
         for (int r = 0; r < LANES; r++) block[r] = vf_zero();
         for (int r = 0; r < rows; r++)
-            block[r] = vf_mul(vf_load_partial(x[r] + k, (size_t)n, 0), vf_splat(sign));
+            block[r] = vf_mul(vf_load_partial(x[r] + k, (size_t)n, 0), vf_splat(factor));
         vf_transpose(block);
         for (int i = 0; i < n; i++, slot += VF_ROWS, left -= VF_ROWS)
             vf_store_partial(slot, block[i], left < LANES ? VF_ROWS : LANES);
@@ -178,10 +179,10 @@ static __attribute__((noinline)) void cap_tile(int rows, int panels, float scale
         }
 }
 
-/* Returns the scale of scores after cap_tile; the sign is in q. */
+/* Returns the scale of scores after cap_tile. */
 static float capped_scale(float scale, float cap)
 {
-    return cap > 0 ? 1 : fabsf(scale);
+    return cap > 0 ? 1 : rapt__score_factor(scale);
 }
 
 /* Returns the scale of scores after mask_tile, which scales them if it adds a bias. */

@@ -214,9 +214,9 @@ struct kernels {
     bool (*attend_head)(const struct attend_head *a);
     void (*attend_head_backward)(const struct attend_head *a,
                                  const struct attend_head_gradients *d);
-    /* Packs rows padded by pad_rows, times sign, into slots [ATTEND_SLOTS * width]. sign is the
-       sign of the scale for queries, and 1 for gradients of outputs. */
-    void (*attend_pack)(const float *from, int rows, int width, float sign, float *slots);
+    /* Packs rows padded by pad_rows, times factor, into slots [ATTEND_SLOTS * width]. factor is
+       rapt__query_factor(scale) for queries, and 1 for gradients of outputs. */
+    void (*attend_pack)(const float *from, int rows, int width, float factor, float *slots);
     /* delta[r] = dout[r].out[r], with dout in slots and out in rows of `width` floats, ld apart. */
     void (*attend_delta)(const float *dout_slots, const float *out, ptrdiff_t ld, int rows,
                          int width, float *delta);

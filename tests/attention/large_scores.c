@@ -216,13 +216,46 @@ static void products_overflow(void **state)
     }
 }
 
+/* Fails unless two problems, which differ by a power of two in q and its inverse in the scale, have
+   finite results with equal bits. */
+static void same_scores(int kind, struct trial *x, struct trial *y)
+{
+    save(x, 0, NULL), save(y, 0, NULL);
+    run_forward(x), run_backward(x), run_forward(y), run_backward(y);
+    float *weights = weights_of(x, &x->saved), *other = weights_of(y, &y->saved);
+    const float *a[] = {x->out, x->lse, x->dk, x->dv, weights},
+                *b[] = {y->out, y->lse, y->dk, y->dv, other};
+    const size_t floats[] = {x->no, x->nlse, x->nk, x->nv, x->nlse * (size_t)x->a.keys};
+    for (int i = 0; i < 5; i++) {
+        for (size_t n = 0; n < floats[i]; n++) assert_true(isfinite(a[i][n]));
+        if (!same_bits(a[i], b[i], floats[i])) fail_msg("kind %d: array %d differs", kind, i);
+    }
+    free(weights), free(other);
+}
+
+/* Dot products of 1e42 do no harm if the scaled scores are finite. */
+static void products_are_scaled(void **state)
+{
+    (void)state;
+    static const int keys[3] = {9, 128, 300};
+    for (int n = 0; n < 3 * KINDS; n++) {
+        struct choice c = choice_of(n % KINDS, 40, keys[n / KINDS], 16);
+        struct trial x = make_trial(&c, (uint64_t)n), y = make_trial(&c, (uint64_t)n);
+        float scale = c.scale != 0 ? c.scale : 0.25f;
+        for (size_t i = 0; i < x.nq; i++) x.q[i] *= 1e18f, y.q[i] = ldexpf(x.q[i], 20);
+        for (size_t i = 0; i < x.nk; i++) x.k[i] *= 1e18f, y.k[i] = x.k[i];
+        x.a.scale = scale, y.a.scale = ldexpf(scale, -20);
+        same_scores(n % KINDS, &x, &y);
+        drop_trial(&x), drop_trial(&y);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_only_key),
-        cmocka_unit_test(rows_sum_to_one),
-        cmocka_unit_test(same_bits_everywhere),
-        cmocka_unit_test(products_overflow),
+        cmocka_unit_test(an_only_key),          cmocka_unit_test(rows_sum_to_one),
+        cmocka_unit_test(same_bits_everywhere), cmocka_unit_test(products_overflow),
+        cmocka_unit_test(products_are_scaled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

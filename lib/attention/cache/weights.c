@@ -44,7 +44,7 @@ static void add_softmax(const struct projected *p, const struct cache *c,
                                   .weights = m.weights};
     kernels->pad_rows(q->q + row * q->q_row + (ptrdiff_t)h * c->key_width, 0, 1, c->key_width,
                       m.q_rows);
-    kernels->attend_pack(m.q_rows, 1, c->key_width, p->scale < 0 ? -1.f : 1.f, m.q_slots);
+    kernels->attend_pack(m.q_rows, 1, c->key_width, rapt__query_factor(p->scale), m.q_slots);
     for (int key = 0; key < visible.high; key += ATTEND_BLOCK) {
         block.key = key, block.keys = rapt__min(visible.high - key, ATTEND_BLOCK);
         task.key_panels = rapt__cache_keys(c, panel + (size_t)(key / LANES));

@@ -108,7 +108,8 @@ void rapt__flash_pack_queries(const struct backward_pair *p, int i)
     memset(q.dq, 0, (size_t)(q.rows * rapt__padded(f->c->width)) * sizeof(float));
     memcpy(q.statistics, f->statistics + at * STATISTICS,
            (size_t)(q.rows * STATISTICS) * sizeof(float));
-    f->kernels->attend_pack(q.q_rows, q.rows, f->c->width, f->c->scale < 0 ? -1.f : 1.f, q.q_slots);
+    f->kernels->attend_pack(q.q_rows, q.rows, f->c->width, rapt__query_factor(f->c->scale),
+                            q.q_slots);
     f->kernels->attend_pack(q.dout_rows, q.rows, a->value_width, 1, q.dout_slots);
     if (!one_block(p))
         f->kernels->attend_delta(q.dout_slots, out, a->out.row, q.rows, a->value_width, q.delta);

@@ -63,7 +63,7 @@ static void rebuild_rows(const struct flash_weights *w, int first, int rows,
                                         .weights = p->weights};
     w->kernels->pad_rows(w->q + first * c->q_stride.row, c->q_stride.row, rows, c->width,
                          p->q_rows);
-    w->kernels->attend_pack(p->q_rows, rows, c->width, c->scale < 0 ? -1.f : 1.f, p->q_slots);
+    w->kernels->attend_pack(p->q_rows, rows, c->width, rapt__query_factor(c->scale), p->q_slots);
     memset(row, 0, sizeof row);
     for (int r = 0; r < rows; r++) {
         rapt__mask_row(c->a, &w->b, w->head, first + r, row + r);

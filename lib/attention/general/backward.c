@@ -187,11 +187,13 @@ static void backward_block(const struct backward_keys *p, const struct row_head 
     bool together = rapt__block_begin(&block, c, &p->b, head, &p->keys, h, t, rows);
     if (together)
         rapt__block_dots(&block, f->kernels, f->dout + rapt__query_at(&c->a->out, &p->b, h, t),
-                         c->a->out.row, f->mine.value_panels, c->a->value_width, block.dout_dots);
+                         c->a->out.row, 1, f->mine.value_panels, c->a->value_width,
+                         block.dout_dots);
     bool products = together && block.dots;
     if (products)
         rapt__block_dots(&block, f->kernels, c->q + rapt__query_at(&c->q_stride, &p->b, h, t),
-                         c->q_stride.row, p->keys.panels, c->width, block.dots);
+                         c->q_stride.row, rapt__query_factor(head->scale), p->keys.panels, c->width,
+                         block.dots);
     for (int i = 0; i < rows; i++) {
         struct row r = backward_row_of(p, head, h, t + i);
         if (products) r.dots = block.dots + i * block.capacity;

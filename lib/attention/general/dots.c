@@ -4,26 +4,38 @@
 
 enum { CHAIN = 32 }; /* elements per chain */
 
-/* The products to[i][s] = a[i].key s for rows i and for s in [first, end), which are whole panels.
+/* The products to[i][s] = (factor a[i]).key s for rows i and for s in [first, end), which are whole
+ * panels.
  */
 struct dots {
     const float *a, *panels; /* panels: [keys / 16][width][16] */
     ptrdiff_t a_row, to_row;
+    float factor;
     int rows, width, first, end;
     float *to, *more; /* more: [rows][DOT_COLUMNS], or [end - first] for one row */
 };
+
+/* Copies columns [k, k + depth) of the rows, multiplied by the factor. */
+static void scale_rows(const struct dots *d, int k, int depth, float to[BLOCK_ROWS * CHAIN])
+{
+    for (int i = 0; i < d->rows; i++)
+        for (int j = 0; j < depth; j++) to[i * CHAIN + j] = d->a[i * d->a_row + k + j] * d->factor;
+}
 
 /* Computes keys [first, end), at most DOT_COLUMNS of them, as chains of 32 fused multiply-adds,
    whose results are added one after the other. */
 static void multiply_columns(const struct kernels *kernels, const struct dots *d, int first,
                              int end)
 {
+    float a[BLOCK_ROWS * CHAIN];
     for (int k = 0; k < d->width; k += CHAIN) {
+        int depth = rapt__min(d->width - k, CHAIN);
+        scale_rows(d, k, depth, a);
         const struct gemm_block p = {.rows = d->rows,
                                      .columns = end - first,
-                                     .depth = rapt__min(d->width - k, CHAIN),
-                                     .a = d->a + k,
-                                     .a_row = d->a_row,
+                                     .depth = depth,
+                                     .a = a,
+                                     .a_row = CHAIN,
                                      .a_step = 1,
                                      .b = d->panels + (ptrdiff_t)first * d->width +
                                           (ptrdiff_t)k * LANES,
@@ -45,11 +57,12 @@ static void multiply_rows(const struct kernels *kernels, const struct dots *d)
         multiply_columns(kernels, d, s, rapt__min(d->end, s + DOT_COLUMNS));
 }
 
-const float *rapt__row_dots(const struct row *r, const float *known, const float *a,
+const float *rapt__row_dots(const struct row *r, const float *known, const float *a, float factor,
                             const float *panels, int width, float *to)
 {
     if (known) return known;
     multiply_rows(r->head->kernels, &(struct dots){.a = a,
+                                                   .factor = factor,
                                                    .panels = panels,
                                                    .rows = 1,
                                                    .width = width,
@@ -61,9 +74,10 @@ const float *rapt__row_dots(const struct row *r, const float *known, const float
 }
 
 void rapt__block_dots(const struct row_block *block, const struct kernels *kernels, const float *a,
-                      ptrdiff_t a_row, const float *panels, int width, float *to)
+                      ptrdiff_t a_row, float factor, const float *panels, int width, float *to)
 {
     multiply_rows(kernels, &(struct dots){.a = a,
+                                          .factor = factor,
                                           .panels = panels,
                                           .a_row = a_row,
                                           .to_row = block->capacity,

@@ -140,7 +140,8 @@ static void attend_block(const struct general_forward *f, const struct sequence 
     float *out = f->out + rapt__query_at(&c->a->out, b, h, t);
     if (together)
         rapt__block_dots(&block, f->kernels, c->q + rapt__query_at(&c->q_stride, b, h, t),
-                         c->q_stride.row, keys.panels, c->width, block.dots);
+                         c->q_stride.row, rapt__query_factor(head->scale), keys.panels, c->width,
+                         block.dots);
     for (int i = 0; i < rows; i++) {
         struct row r = forward_row_of(f, b, head, &keys, h, t + i);
         ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(c->a) + b->query_first + t + i;

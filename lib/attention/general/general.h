@@ -145,13 +145,13 @@ void rapt__block_update(const struct row_block *b, const struct kernels *kernels
                         const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row);
 
 /* ---- dots.c ---- */
-/* Returns `known` if it is not NULL. Otherwise computes to[s] = a.key s for s in [first, end) of
-   the row and returns `to`. */
-const float *rapt__row_dots(const struct row *r, const float *known, const float *a,
+/* Returns `known` if it is not NULL. Otherwise computes to[s] = (factor a).key s for s in [first,
+   end) of the row and returns `to`. */
+const float *rapt__row_dots(const struct row *r, const float *known, const float *a, float factor,
                             const float *panels, int width, float *to);
-/* Computes to[i][s] = dot product of row i of a with key s. */
+/* Computes to[i][s] = dot product of row i of a, times factor, with key s. */
 void rapt__block_dots(const struct row_block *block, const struct kernels *kernels, const float *a,
-                      ptrdiff_t a_row, const float *panels, int width, float *to);
+                      ptrdiff_t a_row, float factor, const float *panels, int width, float *to);
 
 /* ---- distribution.c ---- */
 /* Computes weights (without gauss), lse, chosen and fully_masked from x. */

@@ -131,8 +131,10 @@ static void raw_scores(struct row *r)
     struct row_space *m = &r->space;
     ptrdiff_t from = (ptrdiff_t)r->first * h->width;
     if (!h->vector) {
-        const float *dots = rapt__row_dots(r, r->dots, r->q, r->keys->panels, h->width, m->x);
-        for (int s = r->first; s < r->end; s++) m->x[s] = dots[s] * h->scale;
+        float factor = rapt__query_factor(h->scale), rest = rapt__score_factor(h->scale);
+        const float *dots =
+            rapt__row_dots(r, r->dots, r->q, factor, r->keys->panels, h->width, m->x);
+        for (int s = r->first; s < r->end; s++) m->x[s] = dots[s] * rest;
         return;
     }
     if (h->channels) add_features(r);

@@ -41,7 +41,7 @@ static void weight_gradients(const struct backward_row *l)
     const float *dout = f->dout + rapt__query_at(&f->c->a->out, &l->p->b, l->head, l->t);
     float *dz = l->dz;
     const float *dots =
-        rapt__row_dots(r, l->dout_dots, dout, f->mine.value_panels, f->c->a->value_width, dz);
+        rapt__row_dots(r, l->dout_dots, dout, 1, f->mine.value_panels, f->c->a->value_width, dz);
     if (dots != dz)
         memcpy(dz + r->first, dots + r->first, (size_t)rapt__row_length(r) * sizeof *dz);
     if (r->head->drop.below) {
