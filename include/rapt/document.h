@@ -33,6 +33,9 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        "en-GB", is ignored. It selects abbreviations, after which a sentence does not end. NULL, ""
        or an unknown language mean those of all languages. */
     const char *language;
+    /* Number of the document's first sentence for sampling, as if it continued another document;
+       see rapt_translate_call. */
+    uint64_t first;
 } rapt_document_options;
 
 /* Kinds of pieces. */

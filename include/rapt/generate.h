@@ -99,7 +99,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     const int32_t *suppressed; /* [suppressed_count] tokens that are never generated; may be NULL */
     uint64_t seed;             /* sequence b draws from (seed, b + sequence), regardless of the
                                   batch */
-    uint64_t sequence;         /* number of the first sequence in the batch */
+    uint64_t sequence;         /* number of the first sequence in the batch; not read if
+                                  `sequences` is set */
     /* If not NULL, the target of source b starts with `begin` and the tokens of sequence b of the
        prefix: the prompt of a decoder-only model, or the first words of a translation. These tokens
        count toward the length limits and are included in the ids, but do not affect scores or the
@@ -120,6 +121,7 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
        rows of the output matrix that its sources need, and computes no other logits unless `logits`
        is set. Cannot be combined with temperature. */
     const rapt_shortlist *shortlist;
+    const uint64_t *sequences; /* [batch] number of each sequence; NULL means b + sequence */
 } rapt_generate_options;
 /* Sets *options, which has `size` bytes, to greedy search with the given begin and end: 1 beam, 1
    sequence per source, and all other fields 0. */

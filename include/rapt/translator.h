@@ -60,6 +60,16 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
        one pair of languages. */
     const char *source_language;
     const char *target_language; /* likewise, the language of the target */
+    int max_length;              /* maximum number of target tokens, counting the end; 0 means that
+                                    only max_length_factor and the model's positions limit it */
+    /* Above 0, translations are sampled at this temperature instead of searched for. beams is not
+       read, and nbest translations are drawn, from the best to the worst score. Translation n of a
+       text depends only on the text, the seed, n and the text's number (see rapt_translate_call).
+       Cannot be combined with a shortlist. */
+    float temperature;
+    int top_k;     /* as in rapt_generate_options */
+    float top_p;   /* as in rapt_generate_options */
+    uint64_t seed; /* seed of sampling */
 } rapt_translator_options;
 
 /* Sets *options, which has `size` bytes, to the settings with which the model's original project
@@ -296,9 +306,10 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
        the call early, callback receives only the translations that have begun, as far as they have
        been generated. */
     rapt_token_fn *token;   /* reports tokens of each sentence's best translation once they are
-                               final */
+                               final; if translations are sampled, nbest must be 1 */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
     rapt_stop_fn *stop;     /* ends the call early */
+    uint64_t first; /* number of texts[0] for sampling, as if it were a part of a longer call */
 } rapt_translate_call;
 
 /* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The

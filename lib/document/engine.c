@@ -7,8 +7,9 @@ enum { LENGTH_USUAL = 128 }; /* tokens; as max-length-break of Bergamot and Fire
 struct engine {
     rapt_translator *translator;
     int alignments;
-    int32_t *ids; /* [capacity] */
-    size_t *ends; /* [capacity] */
+    uint64_t first; /* number of the next sentence */
+    int32_t *ids;   /* [capacity] */
+    size_t *ends;   /* [capacity] */
     size_t capacity;
 };
 
@@ -26,9 +27,12 @@ static int pass_on(void *user, const rapt_translation *t)
 static rapt_status translate_sentences(void *user, const rapt_text *sentences, size_t count,
                                        rapt_take_fn *take, void *taker, rapt_message *why)
 {
-    const struct engine *e = user;
+    struct engine *e = user;
     struct relay to = {take, taker};
-    return rapt_translate_many(e->translator, sentences, count, e->alignments, pass_on, &to, why);
+    const rapt_translate_call call = {
+        .size = sizeof call, .alignments = e->alignments, .first = e->first};
+    e->first += count;
+    return rapt_translate_many_with(e->translator, sentences, count, &call, pass_on, &to, why);
 }
 
 /* Returns the beginning of text that has as many bytes as `max` usual tokens may have. It ends at a
@@ -79,7 +83,7 @@ rapt_status rapt_document_translate(rapt_translator *translator, rapt_text docum
     const rapt_allocator *allocator = &translator->allocator;
     rapt_status status = read_options(translator, options, &own, why);
     if (status) return status;
-    struct engine e = {.translator = translator, .alignments = own.alignments};
+    struct engine e = {.translator = translator, .alignments = own.alignments, .first = own.first};
     e.capacity = own.max_length > 0 ? (size_t)own.max_length : 1; /* below 0: refused later */
     e.ids = rapt__alloc(allocator, e.capacity * sizeof *e.ids);
     e.ends = rapt__alloc(allocator, e.capacity * sizeof *e.ends);

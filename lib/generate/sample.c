@@ -190,7 +190,8 @@ static void sample(struct search *s, int source, int member)
     int at = source * s->stride, vocab = s->session->model->config.target_vocab;
     int row = m->starts[at];
     const float *logits = s->session->logits + (size_t)row * (size_t)vocab;
-    uint64_t key = rapt__mix(o->seed, o->sequence + (uint64_t)source);
+    uint64_t number = o->sequences ? o->sequences[source] : o->sequence + (uint64_t)source;
+    uint64_t key = rapt__mix(o->seed, number);
     size_t first = (size_t)member * (size_t)vocab,
            block = (size_t)member * (size_t)rapt__sample_blocks(vocab);
     struct urn urn = {.logits = logits,

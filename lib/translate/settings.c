@@ -45,7 +45,7 @@ void rapt_translator_options_default(rapt_translator_options *options, size_t si
 {
     rapt_translator_options own = {.size = sizeof own};
     if (model) {
-        rapt__read_count(model, BEAMS_KEY, 1024, &own.beams);
+        rapt__read_count(model, BEAMS_KEY, MAX_BEAMS, &own.beams);
         read_number(model, PENALTY_KEY, -100, 100, &own.length_penalty);
         rapt__read_count(model, LEAST_KEY, 1 << 24, &own.min_length);
         rapt__read_count(model, NGRAM_KEY, 1 << 24, &own.no_repeat_ngram);

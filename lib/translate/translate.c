@@ -97,6 +97,10 @@ static rapt_status read_call(struct translate_job *job, const rapt_text *texts, 
     if (!status && (own->token || own->logits) && count > INT_MAX)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %zu; with %s it is at most %d", count,
                           own->token ? "token" : "logits", INT_MAX);
+    if (!status && own->token && job->options.temperature > 0 && job->options.nbest > 1)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "token needs nbest 1, not %d, if temperature is above 0",
+                          job->options.nbest);
     if (!status) status = rapt__languages_given(job->t, why);
     if (!status) status = rapt__texts_check("texts", texts, count, why);
     if (!status && own->prefixes) status = rapt__texts_check("prefixes", own->prefixes, count, why);

@@ -16,6 +16,8 @@ struct target_limit {
     int extra, min;
 };
 
+enum { MAX_BEAMS = 1024 }; /* and samples */
+
 struct rapt_translator {
     rapt_allocator allocator;
     rapt_translator_options options; /* with defaults filled in */
@@ -149,6 +151,8 @@ struct window {
     struct search_batch { /* arguments and results of rapt_generate */
         int32_t *ids, *given, *out;
         int *starts, *given_starts, *counts, *ended;
+        int size;          /* number of sentences */
+        uint64_t *numbers; /* their numbers for sampling */
         float *scores, *alignments;
         struct alignment_record record;
     } batch;

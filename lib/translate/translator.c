@@ -22,13 +22,15 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
         const char *name;
         int value, min, max;
     } ranges[] = {
-        {"beams", o->beams, 1, 1024},
-        {"nbest", o->nbest, 1, o->beams},
+        {"beams", o->beams, 1, MAX_BEAMS},
+        {"nbest", o->nbest, 1, o->temperature > 0 ? MAX_BEAMS : o->beams},
         {"batch", o->batch, 1, 1 << 16},
         {"batch_tokens", o->batch_tokens, 1, INT32_MAX},
         {"threads", o->threads, 0, INT32_MAX},
         {"min_length", o->min_length, 0, INT32_MAX},
         {"no_repeat_ngram", o->no_repeat_ngram, 0, INT32_MAX},
+        {"max_length", o->max_length, 0, INT32_MAX},
+        {"top_k", o->top_k, 0, INT32_MAX},
         {"search_rules", (int)o->search_rules, RAPT_SEARCH_RULES_MODEL, RAPT_SEARCH_RULES_CT2},
         {"preprocess", (int)o->preprocess, 0, RAPT_PREPROCESS_OPUS},
         {"precision", (int)o->precision, RAPT_PRECISION_STORED, RAPT_PRECISION_F16},
@@ -37,9 +39,14 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
     for (size_t i = 0; !status && i < sizeof ranges / sizeof *ranges; i++)
         status =
             rapt__int_check(ranges[i].name, ranges[i].value, ranges[i].min, ranges[i].max, why);
-    if (!status)
-        status =
-            rapt__float_check("max_length_factor", o->max_length_factor, 0, (double)FLT_MAX, why);
+    const struct {
+        const char *name;
+        float value, max;
+    } floats[] = {{"max_length_factor", o->max_length_factor, FLT_MAX},
+                  {"temperature", o->temperature, FLT_MAX},
+                  {"top_p", o->top_p, 1}};
+    for (size_t i = 0; !status && i < sizeof floats / sizeof *floats; i++)
+        status = rapt__float_check(floats[i].name, floats[i].value, 0, (double)floats[i].max, why);
     if (status) return status;
     return rapt__float_check("length_penalty", o->length_penalty, -(double)FLT_MAX, (double)FLT_MAX,
                              why);

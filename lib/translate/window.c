@@ -8,6 +8,12 @@
 
 enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* limit for windows of more than one sentence */
 
+/* Returns how many searches a batch needs: one for all hypotheses, or one for each sample. */
+static int searches_of(const struct window *w)
+{
+    return w->job->options.temperature > 0 ? w->job->options.nbest : 1;
+}
+
 /* Returns the limits on the translations of a call. */
 static struct target_limit rule_of(const struct window *w)
 {
@@ -23,6 +29,7 @@ static int limit_of(const struct window *w, int source_count)
     const struct target_limit rule = rule_of(w);
     double limit = (double)rule.per_source * source_count + rule.extra;
     if (w->t->options.search_rules == RAPT_SEARCH_RULES_MARIAN) limit = ceil(limit);
+    if (w->job->options.max_length > 0) limit = fmin(limit, w->job->options.max_length);
     if (limit < 1) return 1;
     return limit < w->t->model->config.positions ? (int)limit : w->t->model->config.positions;
 }
@@ -228,6 +235,7 @@ static void lay_out_results(struct window *w, const struct sentence *end, const 
     b->out = rapt__arena_take(arena, z->target, sizeof(int32_t));
     b->starts = rapt__arena_take(arena, batch + 1, sizeof(int));
     b->given_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
+    b->numbers = rapt__arena_take(arena, batch, sizeof *b->numbers);
     b->counts = rapt__arena_take(arena, batch * nbest, sizeof(int));
     b->ended = rapt__arena_take(arena, batch * nbest, sizeof(int));
     b->scores = rapt__arena_floats(arena, batch * nbest, 1);
@@ -261,14 +269,49 @@ static void keep_alignment(struct window *w, const struct sentence *s, const flo
     }
 }
 
+/* The results of a batch are stored search by search, and within a search hypothesis by hypothesis
+   of each sentence. `of` is a hypothesis of sentence i, from 0 over all searches. */
+static size_t result_of(const struct window *w, int i, size_t of)
+{
+    const struct search_batch *b = &w->batch;
+    return searches_of(w) > 1 ? of * (size_t)b->size + (size_t)i
+                              : (size_t)i * (size_t)w->job->options.nbest + of;
+}
+
+static const float *alignment_of(const struct window *w, const struct sentence *s, int i, size_t of,
+                                 int longest)
+{
+    const struct search_batch *b = &w->batch;
+    size_t rows = (size_t)longest + 1, before = (size_t)b->starts[i];
+    size_t columns = searches_of(w) > 1
+                         ? of * (size_t)b->starts[b->size] + before
+                         : (size_t)w->job->options.nbest * before + of * (size_t)s->count;
+    return b->alignments + columns * rows;
+}
+
+/* Returns the rank of a hypothesis: its number, or among samples the number of those with a higher
+   score or an equal one that were drawn earlier. */
+static size_t rank_of(const struct window *w, int i, size_t of)
+{
+    const float *scores = w->batch.scores;
+    size_t rank = 0;
+    if (searches_of(w) == 1) return of;
+    const float own = scores[result_of(w, i, of)];
+    for (size_t n = 0; n < (size_t)searches_of(w); n++) {
+        const float other = scores[result_of(w, i, n)];
+        rank += n < of ? other >= own : other > own;
+    }
+    return rank;
+}
+
 /* Copies the results of sentence `i` of a batch, where rows have `longest` tokens. */
 static void keep_results(struct window *w, const struct sentence *s, int i, int longest)
 {
     const struct search_batch *b = &w->batch;
-    size_t nbest = (size_t)w->job->options.nbest, limit = (size_t)s->limit, keys = (size_t)s->count;
-    size_t first = nbest * (size_t)b->starts[i], rows = (size_t)longest + 1;
-    for (size_t rank = 0; rank < nbest; rank++) {
-        size_t from = (size_t)i * nbest + rank, to = (size_t)s->number * nbest + rank;
+    size_t nbest = (size_t)w->job->options.nbest, limit = (size_t)s->limit;
+    for (size_t of = 0; of < nbest; of++) {
+        size_t rank = rank_of(w, i, of), from = result_of(w, i, of);
+        size_t to = (size_t)s->number * nbest + rank;
         w->counts[to] = b->counts[from];
         w->ended[to] = b->ended[from];
         w->scores[to] = b->scores[from];
@@ -277,7 +320,7 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
         memcpy(w->out + s->out + rank * limit, b->out + from * (size_t)longest,
                count * sizeof *w->out);
         if (w->job->call.alignments)
-            keep_alignment(w, s, b->alignments + (first + rank * keys) * rows, rank, count + 1);
+            keep_alignment(w, s, alignment_of(w, s, i, of, longest), rank, count + 1);
     }
 }
 
@@ -328,9 +371,36 @@ static void fill_batch(struct window *w, int first, int n)
             memcpy(b->given + b->given_starts[i], w->given + s->prefix,
                    sizeof *b->given * (size_t)s->prefix_count);
         b->given_starts[i + 1] = b->given_starts[i] + s->prefix_count;
+        b->numbers[i] = w->job->call.first + w->before + (uint64_t)s->number;
         s->begun = true;
     }
+    b->size = n;
     w->first = first;
+}
+
+/* Generates the hypotheses of search `number` of a batch. */
+static rapt_status search_batch(struct window *w, int number, rapt_generate_options *o,
+                                rapt_message *why)
+{
+    rapt_translator *t = w->t;
+    struct search_batch *b = &w->batch;
+    const size_t first = (size_t)number * (size_t)b->size, longest = (size_t)o->max_length;
+    const rapt_tokens source = {.batch = b->size, .ids = b->ids, .starts = b->starts};
+    rapt_generate_outputs out = {.size = sizeof out,
+                                 .ids = b->out + first * longest,
+                                 .counts = b->counts + first,
+                                 .scores = b->scores + first,
+                                 .ended = b->ended + first};
+    if (w->job->call.alignments)
+        out.alignments =
+            b->alignments + (size_t)number * (size_t)b->starts[b->size] * (longest + 1);
+    for (int i = 0; w->stopped && i < b->size; i++) out.counts[i] = -1, out.scores[i] = -INFINITY;
+    if (w->stopped) return RAPT_OK;
+    if (o->temperature > 0) o->seed = rapt__mix(w->job->options.seed, (uint64_t)number);
+    t->session->record = b->record;
+    rapt_status status = rapt_generate(t->session, &source, o, &out, why);
+    t->session->record = (struct alignment_record){0};
+    return status;
 }
 
 /* Translates sentences order[first] .. order[first + n - 1] and stores the results. */
@@ -339,43 +409,40 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
     rapt_translator *t = w->t;
     const rapt_translator_options *options = &w->job->options;
     const rapt_translate_call *call = &w->job->call;
-    struct search_batch *b = &w->batch;
+    const struct search_batch *b = &w->batch;
+    const bool sampled = options->temperature > 0;
     int longest = w->order[first]->limit;
     const bool named = t->target_language >= 0; /* as transformers forces the first token */
     fill_batch(w, first, n);
     const struct target_limit rule = rule_of(w);
-    const rapt_tokens source = {.batch = n, .ids = b->ids, .starts = b->starts},
-                      given = {.batch = n, .ids = b->given, .starts = b->given_starts};
-    const rapt_generate_options o = {.size = sizeof o,
-                                     .begin = t->begin,
-                                     .end = t->end,
-                                     .max_length = longest,
-                                     .max_ratio = rule.per_source,
-                                     .max_extra = rule.extra,
-                                     .beams = options->beams,
-                                     .nbest = options->nbest,
-                                     .length_penalty = options->length_penalty,
-                                     .min_length = rapt__max(options->min_length, t->limit.min),
-                                     .search_rules = t->options.search_rules,
-                                     .shortlist = t->shortlist,
-                                     .no_repeat_ngram = options->no_repeat_ngram,
-                                     .suppressed = t->suppressed,
-                                     .suppressed_count = t->suppressed_count,
-                                     .prefix = w->prefixes || named ? &given : NULL,
-                                     .scored_prefix = named,
-                                     .token = call->token ? on_token : NULL,
-                                     .logits = call->logits ? on_logits : NULL,
-                                     .stop = call->stop ? on_stop : NULL,
-                                     .user = w};
-    const rapt_generate_outputs out = {.size = sizeof out,
-                                       .ids = b->out,
-                                       .counts = b->counts,
-                                       .scores = b->scores,
-                                       .alignments = b->alignments,
-                                       .ended = b->ended};
-    t->session->record = b->record;
-    rapt_status status = rapt_generate(t->session, &source, &o, &out, why);
-    t->session->record = (struct alignment_record){0};
+    const rapt_tokens given = {.batch = n, .ids = b->given, .starts = b->given_starts};
+    rapt_generate_options o = {.size = sizeof o,
+                               .begin = t->begin,
+                               .end = t->end,
+                               .max_length = longest,
+                               .max_ratio = rule.per_source,
+                               .max_extra = rule.extra,
+                               .beams = sampled ? 1 : options->beams,
+                               .nbest = sampled ? 1 : options->nbest,
+                               .temperature = options->temperature,
+                               .top_k = options->top_k,
+                               .top_p = options->top_p,
+                               .sequences = b->numbers,
+                               .length_penalty = options->length_penalty,
+                               .min_length = rapt__max(options->min_length, t->limit.min),
+                               .search_rules = t->options.search_rules,
+                               .shortlist = t->shortlist,
+                               .no_repeat_ngram = options->no_repeat_ngram,
+                               .suppressed = t->suppressed,
+                               .suppressed_count = t->suppressed_count,
+                               .prefix = w->prefixes || named ? &given : NULL,
+                               .scored_prefix = named,
+                               .token = call->token ? on_token : NULL,
+                               .logits = call->logits ? on_logits : NULL,
+                               .stop = call->stop ? on_stop : NULL,
+                               .user = w};
+    rapt_status status = RAPT_OK;
+    for (int i = 0; !status && i < searches_of(w); i++) status = search_batch(w, i, &o, why);
     for (int i = 0; !status && i < n; i++) keep_results(w, w->order[first + i], i, longest);
     return status;
 }

@@ -45,6 +45,32 @@ sed 's/Yes!$/Ja!/' text >wanted
 translate 0 text
 check "a long line" cmp out wanted
 
+# Samples depend on the seed and the number of a sentence, not on blocks, lines or other samples.
+sampled() { code 0 "$program" translate --model model --threads 1 --temperature 2 "$@"; }
+for i in 1 2 3 4 5 6; do cat lines; done >text
+sampled --seed 3 text -o by_file
+(cat lines; sleep 1; tail -n +5 text) | "$program" translate --model model --threads 1 --temperature 2 --seed 3 >by_pauses 2>err
+check "samples of a text that comes in two blocks" cmp by_file by_pauses
+sampled --seed 3 --lines text -o by_lines
+letters() { tr -dc 'a-zA-Z' <"$1"; } # a document gets no blanks or control characters
+check "samples of lines" [ "$(letters by_file)" = "$(letters by_lines)" ]
+check "sentences are sampled each by itself" [ "$(sort -u by_file | wc -l)" -gt 8 ]
+sampled --seed 4 text -o other
+check "another seed" [ "$(cmp -s by_file other; echo $?)" -eq 1 ]
+sampled --seed 3 --lines --nbest 5 text -o five
+LC_ALL=C awk -F ' \\|\\|\\| ' '!seen[$1]++ { print $2 }' five >wanted
+sampled --seed 3 --lines --best-of 5 text -o best
+check "--best-of prints the best of --nbest" cmp best wanted
+code 0 "$program" translate --model model --threads 1 --temperature 0.01 --lines lines -o out
+cut -f 2 pairs >wanted
+check "a low temperature" cmp out wanted
+code 0 "$program" translate --model model --threads 1 --lines --max-length 3 lines -o out
+awk 'length >= length(longest) { longest = $0 } END { exit length(longest) > 30 }' out || fail "--max-length 3: $(cat out)"
+code 2 "$program" translate --model model --top-k 3 text
+says "translate: --top-k needs --temperature"
+code 2 "$program" translate --model model --lines --temperature 1 --best-of 2 --nbest 3 text
+says "translate: --nbest 3 is more than --best-of 2"
+
 for option in --nbest\ 2 --scores --alignments --json --placeholder\ x; do
     code 2 "$program" translate --model model $option text
     says "translate: ${option%% *} needs --lines"

@@ -119,6 +119,7 @@ static void take_options(struct feed *in, rapt_translator_options *o, int beams)
     if (take_flag(in)) o->min_length = take_below(in, LAW_POSITIONS + 2);
     if (take_flag(in)) o->no_repeat_ngram = take_below(in, 4);
     if (take_flag(in)) o->max_length_factor = factors[take_below(in, COUNT(factors))];
+    if (take_flag(in)) o->max_length = 1 + take_below(in, LAW_POSITIONS);
 }
 
 static void take_shortlist(struct feed *in, struct subject *s)

@@ -94,6 +94,7 @@ static inline int law_limit(const struct subject *s, int source_tokens)
     double factor = (double)law_options(s)->max_length_factor;
     double limit =
         factor > 0 ? factor * source_tokens : per_token[rules] * source_tokens + extra[rules];
+    if (law_options(s)->max_length > 0) limit = fmin(limit, law_options(s)->max_length);
     limit = rules == RAPT_SEARCH_RULES_MARIAN ? ceil(limit) : floor(limit);
     return limit < 1 ? 1 : limit < s->config.positions ? (int)limit : s->config.positions;
 }

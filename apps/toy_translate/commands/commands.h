@@ -100,13 +100,15 @@ struct option_row precision_row(const char **word);
 
 struct search {
     const char *model;
-    int beam, nbest, batch_tokens, threads, min_length, no_repeat_ngram;
+    int beam, nbest, batch_tokens, threads, min_length, max_length, no_repeat_ngram, top_k;
     double length_penalty;
+    double temperature, top_p; /* 0: search, and sample from all tokens */
+    uint64_t seed;
     double max_length_factor;                              /* 0: that of the model or its project */
     const char *like, *preprocess, *shortlist, *precision; /* NULL: not given */
     const char *source_language, *target_language;         /* likewise */
 };
-enum { SEARCH_ROWS = 15 };
+enum { SEARCH_ROWS = 16 };
 extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);

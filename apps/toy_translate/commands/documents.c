@@ -50,9 +50,10 @@ static int write_piece(void *user, const rapt_document_piece *piece)
     return code != EXIT_OK;
 }
 
-static int translate_block(struct block *block, const rapt_document_options *options)
+static int translate_block(struct block *block, rapt_document_options *options)
 {
     struct job *job = block->job;
+    options->first = job->first;
     rapt_message why = {""};
     int code = EXIT_OK;
     if (rapt_document_translate(job->translator, block->text, options, write_piece, block, &why) !=
@@ -77,11 +78,11 @@ static rapt_document_format format_named(const char *name)
 
 int translate_documents(struct job *job)
 {
-    const rapt_document_options options = {.size = sizeof options,
-                                           .format = format_named(job->format),
-                                           .unwrap = job->unwrap,
-                                           .max_length = job->max_length,
-                                           .language = job->language};
+    rapt_document_options options = {.size = sizeof options,
+                                     .format = format_named(job->format),
+                                     .unwrap = job->unwrap,
+                                     .max_length = job->max_length,
+                                     .language = job->language};
     struct block block = {.job = job, .line = 1};
     int code = EXIT_OK;
     while (code == EXIT_OK &&

@@ -61,6 +61,8 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
          "rank translations by log-probability / length^A [that of the model's settings, or 1]", 0, 10, 0},
         {"min-length", OPTION_INTEGER, &search->min_length, "N",
          "generate at least N tokens [that of the model's settings, or 0]", 0, 1 << 24, 0},
+        {"max-length", OPTION_INTEGER, &search->max_length, "N",
+         "generate at most N tokens, counting the end; 0: limited by --max-length-factor", 0, 1 << 24, 0},
         {"no-repeat-ngram", OPTION_INTEGER, &search->no_repeat_ngram, "N",
          "never repeat N tokens in a translation; 0: allow it [that of the model's settings, or 0]", 0, 1 << 24, 0},
         {"like", OPTION_CHOICE, &search->like, "rapt|marian|hf|ct2",
@@ -108,6 +110,9 @@ static rapt_translator_options options_of(const struct search *search, const rap
     if (search->length_penalty >= 0) o.length_penalty = (float)search->length_penalty;
     if (search->min_length >= 0) o.min_length = search->min_length;
     if (search->no_repeat_ngram >= 0) o.no_repeat_ngram = search->no_repeat_ngram;
+    o.max_length = search->max_length;
+    o.temperature = (float)search->temperature, o.top_p = (float)search->top_p;
+    o.top_k = search->top_k, o.seed = search->seed;
     o.nbest = search->nbest;
     o.max_length_factor = (float)search->max_length_factor;
     o.batch_tokens = search->batch_tokens;
@@ -123,7 +128,8 @@ static rapt_translator_options options_of(const struct search *search, const rap
 int search_open(const struct search *search, const char *command, rapt_translator **translator)
 {
     if (search->model == NULL) return usage_error("%s: --model is missing", command);
-    if (search->beam > 0 && search->nbest > search->beam)
+    const bool samples = search->temperature > 0;
+    if (!samples && search->beam > 0 && search->nbest > search->beam)
         return usage_error("%s: --nbest %d is more than --beam %d", command, search->nbest,
                            search->beam);
     rapt_model *model = NULL;
@@ -131,7 +137,7 @@ int search_open(const struct search *search, const char *command, rapt_translato
     int code = model_open(&model, search->model, search->precision);
     if (code != EXIT_OK) return code;
     const rapt_translator_options options = options_of(search, model);
-    if (search->nbest > options.beams)
+    if (!samples && search->nbest > options.beams)
         code = usage_error("%s: --nbest %d is more than the model's beam size, %d: give --beam",
                            command, search->nbest, options.beams);
     else if (rapt_translator_create(translator, model, NULL, NULL, &options, NULL, &why) != RAPT_OK)

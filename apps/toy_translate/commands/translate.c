@@ -144,6 +144,7 @@ void report_raw(struct job *job)
 static int translation_callback(void *user, const rapt_translation *t)
 {
     struct job *job = user;
+    if (t->rank >= job->nbest) return 0; /* --best-of */
     bool bad = t->status != RAPT_OK || job->invalid[t->sentence];
     char *text = bad ? xasprintf("%s", job->placeholder) : printable((rapt_text){t->text, t->size});
     if (t->status != RAPT_OK) {
@@ -194,8 +195,10 @@ static int translate_window(struct job *job)
         job->texts[i] = text_of(job, i);
         job->bytes += (double)job->texts[i].size + 1;
     }
-    if (rapt_translate_many(job->translator, job->texts, job->count, job->alignments || job->json,
-                            translation_callback, job, &why) != RAPT_OK)
+    const rapt_translate_call call = {
+        .size = sizeof call, .alignments = job->alignments || job->json, .first = job->first};
+    if (rapt_translate_many_with(job->translator, job->texts, job->count, &call,
+                                 translation_callback, job, &why) != RAPT_OK)
         code = failed("%s", why.text);
     if (finish_output() != EXIT_OK) code = EXIT_FAILED;
     if (code == EXIT_OK) report_raw(job);
@@ -304,6 +307,21 @@ static int check_mode(const struct command *command, const struct job *job)
     return GO_ON;
 }
 
+/* Returns GO_ON, or fails if options of sampling do not fit together. */
+static int check_sampling(const struct command *command, const struct search *search, int best_of)
+{
+    static const char *const names[] = {"top-k", "top-p", "seed", "best-of"};
+    for (int i = 0; i < (int)(sizeof names / sizeof *names) && search->temperature == 0; i++)
+        if (option_given(command, names[i]))
+            return usage_error("translate: --%s needs --temperature", names[i]);
+    if (search->temperature > 0 && search->shortlist)
+        return usage_error("translate: --shortlist does not work with --temperature");
+    if (best_of > 0 && best_of < search->nbest)
+        return usage_error("translate: --nbest %d is more than --best-of %d", search->nbest,
+                           best_of);
+    return GO_ON;
+}
+
 static int check_placeholder(const struct job *job)
 {
     const rapt_text placeholder = {job->placeholder, strlen(job->placeholder)};
@@ -317,11 +335,20 @@ static int check_placeholder(const struct job *job)
 int command_translate(int argc, char **argv)
 {
     struct search search = search_default;
+    int best_of = 0;
     struct job *job = xcalloc(1, sizeof *job);
     job->placeholder = "", job->format = "text";
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 13] = {
+    struct option_row rows[SEARCH_ROWS + 19] = {
         [SEARCH_ROWS] =
+        {"Sampling", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+        {"temperature", OPTION_REAL, &search.temperature, "T",
+         "sample translations at this temperature instead of searching for the likeliest; 0: search", 0, 1000, 0},
+        {"top-k", OPTION_INTEGER, &search.top_k, "K", "sample from the K likeliest tokens; 0: from all", 0, 1 << 24, 0},
+        {"top-p", OPTION_REAL, &search.top_p, "P",
+         "sample from the likeliest tokens whose probabilities reach P; 0: from all", 0, 1, 0},
+        {"seed", OPTION_SEED, &search.seed, "N", "random seed of sampling", 0, 0, 0},
+        {"best-of", OPTION_INTEGER, &best_of, "N", "sample N translations and keep the best by score", 1, 1024, 0},
         {"Text", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"lines", OPTION_FLAG, &job->by_lines, "", "translate line by line; every line is a sentence", 0, 0, 0},
         {"format", OPTION_CHOICE, &job->format, "text", "format of the text", 0, 0, 0},
@@ -349,9 +376,11 @@ int command_translate(int argc, char **argv)
     int code = options_read(&command, argc, argv);
     if (code == GO_ON) code = check_mode(&command, job);
     if (code == GO_ON) code = check_placeholder(job);
+    if (code == GO_ON) code = check_sampling(&command, &search, best_of);
     if (code == GO_ON) {
-        code = search_open(&search, command.name, &job->translator);
         job->nbest = search.nbest, job->model = search.model;
+        if (best_of > 0) search.nbest = best_of;
+        code = search_open(&search, command.name, &job->translator);
         if (code == EXIT_OK) search_report(&search, job->translator);
         if (code == EXIT_OK) unseen_open(&job->unseen, job->translator);
         if (code == EXIT_OK)

@@ -17,7 +17,7 @@ struct job {
     int max_length;                /* 0: not given */
     const char *model;
     struct raw raw;
-    int nbest;
+    int nbest;                      /* translations of a sentence that are printed */
     const char *name, *placeholder; /* of the input; for lines without a translation */
     const char *output;             /* NULL: standard output */
     bool complete;                  /* all lines have been answered */
