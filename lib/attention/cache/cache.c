@@ -3,6 +3,8 @@
    and nothing is repacked. */
 #include "attention/cache/cache.h"
 
+#include <string.h>
+
 void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
                         int key_width, int value_width, struct arena *arena)
 {
@@ -47,13 +49,15 @@ static void count_tokens(struct cache *c, const int *starts)
     }
 }
 
-/* Writes row `key` of one sequence and key head. */
+/* Writes row `key` of one sequence and key head. The first row of a panel clears the keys of the
+   others, with which kernels compute scores before they discard them. */
 static void append_row(const struct cache *c, const struct kernels *kernels, int sequence, int g,
                        int key, const float *k, const float *v)
 {
     size_t panel = rapt__cache_panel(c, sequence, g) + (size_t)(key / LANES);
     int lane = key % LANES;
-    float *lanes = rapt__cache_keys(c, panel) + lane;
+    float *keys = rapt__cache_keys(c, panel), *lanes = keys + lane;
+    if (lane == 0) memset(keys, 0, sizeof(float) * LANES * (size_t)c->key_width);
     for (int n = 0; n < c->key_width; n++) lanes[(ptrdiff_t)n * LANES] = k[n];
     bool non_finite = kernels->pad_rows(v, 0, 1, c->value_width,
                                         rapt__cache_values(c, panel) +
