@@ -37,6 +37,7 @@ static bool input_comes(const struct lines *lines, int milliseconds)
     return result != 0;
 }
 
+/* Adds the ends of lines from byte `from` on. */
 static void note_ends(struct lines *lines, size_t from)
 {
     for (size_t at = from; at < lines->size; at++) {
@@ -63,7 +64,6 @@ static bool read_more(struct lines *lines)
     if (got < 0) lines->error = errno;
     if (got <= 0) return false;
     lines->size += (size_t)got;
-    note_ends(lines, lines->size - (size_t)got);
     return true;
 }
 
@@ -101,7 +101,9 @@ size_t lines_next(struct lines *lines, size_t max)
             if (start <= 0) start = now();
             if (!input_comes(lines, PAUSE) || now() - start > LONGEST) break;
         }
+        const size_t from = lines->size;
         lines->ended = !read_more(lines);
+        note_ends(lines, from);
         if (lines->ended) end_last(lines);
     }
     return lines->taken = lines->whole < max ? lines->whole : max;
@@ -125,7 +127,7 @@ static void drop_block(struct lines *lines)
     lines->begun = lines->begun || lines->block > 0;
     lines->size -= lines->block;
     if (lines->size > 0) memmove(lines->bytes, lines->bytes + lines->block, lines->size);
-    lines->block = lines->whole = 0;
+    lines->block = 0;
 }
 
 /* Returns true if the line that ends at `end` has at most blanks. */

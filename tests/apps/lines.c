@@ -165,6 +165,7 @@ static void test_blocks(void **state)
         is_block(&lines, MAX, paragraphs, "four");
         is_block(&lines, MAX, paragraphs, "");
         assert_int_equal(lines.error, 0);
+        assert_null(lines.ends); /* lines are not counted */
         lines_close(&lines);
         close(ends[0]);
     }
