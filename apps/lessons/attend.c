@@ -4,15 +4,9 @@
 #include "kit/workspace.h"
 #include <stdlib.h>
 
-static void attend_check(rapt_status status, const rapt_message *why)
-{
-    if (status != RAPT_OK) exit(failed("%s", why->text));
-}
-
 void attend(const struct attended *a, float *out, float *weights)
 {
     struct workspace workspace = {0};
-    rapt_message why = {""};
     rapt_attention problem;
     float *statistics = xcalloc((size_t)a->queries * 2, sizeof *statistics);
     float *unused =
@@ -25,13 +19,11 @@ void attend(const struct attended *a, float *out, float *weights)
     problem.scale = a->scale;
     void *memory = workspace_for(&workspace, &problem);
     const rapt_attention_saved saved = {.size = sizeof saved, .statistics = statistics};
-    attend_check(rapt_attention_forward(&problem, a->q, a->k, a->v, out != NULL ? out : unused,
-                                        &saved, memory, &why),
-                 &why);
+    must(rapt_attention_forward(&problem, a->q, a->k, a->v, out != NULL ? out : unused, &saved,
+                                memory, NULL));
     if (weights != NULL)
-        attend_check(rapt_attention_weights(&problem, a->q, a->k, &saved, 0, 0, 0, a->queries,
-                                            weights, memory, &why),
-                     &why);
+        must(rapt_attention_weights(&problem, a->q, a->k, &saved, 0, 0, 0, a->queries, weights,
+                                    memory, NULL));
     free(workspace.data);
     free(statistics);
     free(unused);

@@ -5,11 +5,6 @@
 #include "kit/program.h"
 #include <stdlib.h>
 
-static void stream_check(rapt_status status, const rapt_message *why)
-{
-    if (status != RAPT_OK) exit(failed("%s", why->text));
-}
-
 /* Returns a model with the first `layers` layers of the decoder, whose parameters are found by
    name. */
 static rapt_model *shortened(const rapt_model *model, int layers)
@@ -18,12 +13,13 @@ static rapt_model *shortened(const rapt_model *model, int layers)
     rapt_model *copy = NULL;
     rapt_message why = {""};
     config.decoder_layers = layers;
-    stream_check(rapt_model_create(&copy, &config, 1, NULL, &why), &why);
+    learner_check(rapt_model_create(&copy, &config, 1, NULL, &why), &why);
     for (int i = 0; i < rapt_model_tensors(copy); i++) {
         rapt_tensor tensor = rapt_model_tensor(copy, i);
         float *data = xcalloc((size_t)tensor.rows * (size_t)tensor.columns, sizeof *data);
-        stream_check(rapt_model_read(model, rapt_model_find(model, tensor.name), data, &why), &why);
-        stream_check(rapt_model_write(copy, i, data, &why), &why);
+        learner_check(rapt_model_read(model, rapt_model_find(model, tensor.name), data, &why),
+                      &why);
+        learner_check(rapt_model_write(copy, i, data, &why), &why);
         free(data);
     }
     return copy;
