@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "kit/svg.h"
 #include "kit/program.h"
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,18 @@ void svg_polyline(struct svg *svg, int count, const double *points, const char *
     fprintf(svg->file,
             "\" fill=\"%s\" stroke=\"%s\" stroke-width=\"%g\" stroke-linejoin=\"round\"/>\n",
             closed ? color : "none", color, thickness);
+}
+
+void svg_arrow(struct svg *svg, double x1, double y1, double x2, double y2, const char *color,
+               double thickness)
+{
+    const double length = hypot(x2 - x1, y2 - y1), half = 3 + 0.75 * thickness;
+    if (!(length > 0)) return; /* no direction */
+    const double dx = (x2 - x1) / length, dy = (y2 - y1) / length;
+    const double x = x2 - 2 * half * dx, y = y2 - 2 * half * dy; /* the middle of its base */
+    const double head[] = {x2, y2, x + half * dy, y - half * dx, x - half * dy, y + half * dx};
+    svg_line(svg, x1, y1, x, y, color, thickness);
+    svg_polyline(svg, 3, head, color, 1, 1);
 }
 
 void svg_text_rotated(struct svg *svg, double x, double y, double size, double degrees,

@@ -39,6 +39,9 @@ void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const
               double thickness);
 void svg_dashed_line(struct svg *svg, double x1, double y1, double x2, double y2,
                      const char *stroke, double thickness);
+/* Draws a line from the first point to the second, with an arrowhead whose tip is the second. */
+void svg_arrow(struct svg *svg, double x1, double y1, double x2, double y2, const char *color,
+               double thickness);
 /* points: [count][2]. closed: a filled polygon; otherwise an open line without fill */
 void svg_polyline(struct svg *svg, int count, const double *points, const char *color,
                   double thickness, int closed);

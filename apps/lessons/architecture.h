@@ -1,11 +1,11 @@
-/* architecture.h - pictures of the models of the lessons, with the numbers of one step of a
-   translation. */
+/* architecture.h - pictures of trained models of the lessons, with the numbers of one step of a
+   translation: the one that writes its second word. */
 #ifndef LESSONS_ARCHITECTURE_H
 #define LESSONS_ARCHITECTURE_H
 
-#include "lesson.h"
+#include "study.h"
 
-enum { ARCHITECTURES = 9, DRAWN_WORDS = 8 };
+enum { DRAWN_WORDS = 8 };
 enum encoding { ENCODED_BY_CHAIN, ENCODED_AGAIN, NOT_ENCODED, ENCODED_BY_ATTENTION };
 /* Weights of a Transformer's last layer, head by head, at the step, and what it writes there. */
 enum { BLOCK_HEADS = 2, BLOCK_LAYERS = 2, BLOCK_WIDTH = 32, BLOCK_FFN = 64, BLOCK_LIKELY = 3 };
@@ -34,15 +34,18 @@ struct architecture {
     int seen; /* ENCODED_BY_ATTENTION: the source word with the largest weight */
     struct block_numbers block;
 };
-enum { ARCHITECTURE_WIDTH = 480, ARCHITECTURE_HEIGHT = 400, BLOCK_HEIGHT = 610 };
+enum { ARCHITECTURE_WIDTH = 480, ARCHITECTURE_HEIGHT = 400, BLOCK_HEIGHT = 654 };
 /* Draw without the title; architecture_height is the height that they need. */
 void architecture_draw(struct svg *svg, const void *architecture);
 double architecture_height(const struct architecture *architecture);
 /* ---- block_draw.c: the Transformer, as figure 1 of Vaswani et al. 2017 ---- */
 void block_draw(struct svg *svg, const void *architecture);
-/* Trains the model of this name for a moment, which takes the second word of "cats do not like
-   dogs", and appends its formula and its picture. */
-void show_architecture(struct page *page, const struct lesson_options *options, const char *name);
+/* Appends the formula of a prototype, and the picture of a trained model of the study that is one,
+   at work on the sentence. */
+void show_architecture(struct page *page, struct study *study, int model, enum prototype which,
+                       const struct sentence *sentence);
+/* Trains a Transformer on the German of the study and appends its formula and picture. */
+void show_transformer(struct page *page, const struct lesson_options *options);
 /* Writes the pictures of all models as NAME.svg into the folder. */
 int architectures_write(const char *folder, const struct lesson_options *options);
 

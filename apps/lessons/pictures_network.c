@@ -6,40 +6,38 @@
 
 static const char gray[] = "#777777", ink[] = "#222222";
 
+/* Draws a box with a name that may have an index. */
 static void put_box(struct svg *svg, double x, double y, double width, const char *color,
-                    const char *name, const char *what)
+                    const char *name, const char *index, const char *what)
 {
     svg_rect(svg, x, y, width, 44, "white", color);
-    svg_text(svg, x + width / 2, y + 19, 14, SVG_MIDDLE, color, "%s", name);
+    svg_text(svg, x + width / 2 - 3, y + 19, 14, SVG_MIDDLE, color, "%s", name);
+    svg_text(svg, x + width / 2 + 2, y + 23, 10, SVG_LEFT, color, "%s", index);
     svg_text(svg, x + width / 2, y + 36, 11, SVG_MIDDLE, ink, "%s", what);
-}
-
-static void put_arrow(struct svg *svg, double x1, double y1, double x2, double y2)
-{
-    const double down = y2 > y1 ? 1 : -1;
-    const double across[] = {x2, y2, x2 - 8, y2 - 4, x2 - 8, y2 + 4};
-    const double along[] = {x2, y2, x2 - 4, y2 - 8 * down, x2 + 4, y2 - 8 * down};
-    svg_line(svg, x1, y1, x2, y2, gray, 1.5);
-    svg_polyline(svg, 3, x1 == x2 ? along : across, gray, 1, 1);
 }
 
 static void draw_network(struct svg *svg, const void *user)
 {
-    const double back[] = {352, 66, 378, 66, 378, 236, 58, 236, 58, 202};
+    const double back[] = {352, 96, 362, 96, 362, 250, 58, 250};
     (void)user;
-    put_box(svg, 10, 158, 96, chart_colors[0], "sensor", "window at l(t)");
-    put_arrow(svg, 106, 180, 132, 180);
-    put_box(svg, 132, 158, 96, chart_colors[0], "f_g", "what and where");
-    put_arrow(svg, 228, 180, 254, 180);
-    put_box(svg, 254, 158, 98, chart_colors[2], "f_h", "all glimpses");
-    put_arrow(svg, 274, 158, 274, 88);
-    put_box(svg, 232, 44, 120, chart_colors[1], "f_l", "next place l(t+1)");
-    put_arrow(svg, 254, 166, 180, 88);
-    put_box(svg, 96, 44, 112, chart_colors[3], "f_a", "answer: the digit");
-    svg_polyline(svg, 5, back, chart_colors[1], 1.5, 0);
-    svg_text(svg, 218, 230, 12, SVG_MIDDLE, chart_colors[1],
-             "the reward teaches f_l where to look");
-    svg_text(svg, 10, 24, 12, SVG_LEFT, gray, "one step t; every glimpse so far is kept");
+    svg_text(svg, 10, 22, 12, SVG_LEFT, gray, "one step t");
+    put_box(svg, 10, 174, 96, chart_colors[0], "sensor", "", "window at l(t)");
+    svg_arrow(svg, 106, 196, 132, 196, gray, 1.5);
+    put_box(svg, 132, 174, 96, chart_colors[0], "f", "g", "what and where");
+    svg_arrow(svg, 228, 196, 254, 196, gray, 1.5);
+    put_box(svg, 254, 174, 98, chart_colors[2], "f", "h", "all glimpses");
+    svg_arrow(svg, 292, 174, 292, 104, gray, 1.5);
+    put_box(svg, 232, 60, 120, chart_colors[1], "f", "l", "next place l(t+1)");
+    svg_arrow(svg, 262, 174, 190, 104, gray, 1.5);
+    put_box(svg, 96, 60, 112, chart_colors[3], "f", "a", "answer: the digit");
+    put_box(svg, 380, 60, 84, gray, "preview", "", "of the picture");
+    svg_arrow(svg, 380, 76, 352, 76, gray, 1.5);
+    svg_text(svg, 292, 22, 12, SVG_MIDDLE, chart_colors[2], "reward: where to look");
+    svg_arrow(svg, 292, 28, 292, 60, chart_colors[2], 1.5);
+    svg_polyline(svg, 4, back, chart_colors[1], 1.5, 0);
+    svg_arrow(svg, 58, 250, 58, 218, chart_colors[1], 1.5);
+    svg_arrow(svg, 180, 250, 180, 218, chart_colors[1], 1.5);
+    svg_text(svg, 218, 268, 12, SVG_MIDDLE, chart_colors[1], "l(t+1), the place of the next step");
 }
 
 /* Returns the multiplications of filters of 3 x 3 at every pixel that has all neighbors. */
@@ -93,8 +91,9 @@ void show_glimpse_network(struct page *page)
         "the answer after the last glimpse. Only f_l needs the reward, since the choice of a "
         "place has no gradient; it is trained by REINFORCE.");
     page_drawing(page, SHORT, "The network of glimpses",
-                 "From the sensor through f_g to f_h; f_l leads back to the sensor, and f_a to the "
-                 "answer.",
-                 390, 245, draw_network, NULL);
+                 "The sensor and the place l(t) lead to f_g and then to f_h. From there f_l, which "
+                 "also reads the preview and learns from the reward, leads back to the sensor with "
+                 "the next place, and f_a leads to the answer.",
+                 474, 280, draw_network, NULL);
     show_cost(page);
 }

@@ -342,6 +342,29 @@ static void test_svg(void **state)
     assert_int_equal(svg_close(&svg), EXIT_FAILED);
 }
 
+/* Checks the points of the head of an arrow. */
+static void check_arrow(double x, double y, const char *head)
+{
+    struct svg svg;
+    assert_int_equal(svg_part_open(&svg, 200, 200), EXIT_OK);
+    svg_arrow(&svg, 100, 100, x, y, "black", 4); /* a head of length 12 and width 12 */
+    char *part = svg_part_close(&svg), *points = xasprintf("<polygon points=\"%s\"", head);
+    assert_int_equal(strstr(part, points) != NULL, *head != 0);
+    free(part), free(points);
+}
+
+/* The tip of an arrow is its second point, and its head lies along the line. */
+static void test_arrow(void **state)
+{
+    (void)state;
+    check_arrow(140, 100, "140,100 128,94 128,106");
+    check_arrow(60, 100, "60,100 72,106 72,94");
+    check_arrow(100, 140, "100,140 106,128 94,128");
+    check_arrow(100, 60, "100,60 94,72 106,72");
+    check_arrow(130, 140, "130,140 127.6,126.8 118,134");
+    check_arrow(100, 100, "");
+}
+
 /* The largest weight of a row has the darkest shade, unless all weights are equal. */
 static void test_heatmap(void **state)
 {
@@ -380,7 +403,7 @@ int main(void)
         cmocka_unit_test(test_activations), cmocka_unit_test(test_embed),
         cmocka_unit_test(test_loss),        cmocka_unit_test(test_adam),
         cmocka_unit_test(test_random),      cmocka_unit_test(test_svg),
-        cmocka_unit_test(test_heatmap),
+        cmocka_unit_test(test_arrow),       cmocka_unit_test(test_heatmap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
