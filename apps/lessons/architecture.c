@@ -1,5 +1,5 @@
-/* architecture.c - trains the models of the lessons for a moment and collects words, weights and
-   scores of the step that writes the second German word. */
+/* architecture.c - collects the words, weights and scores of the step that writes the second word,
+   from models that a lesson has trained. */
 #include "architecture.h"
 #include "kit/layers.h"
 #include "kit/program.h"
@@ -11,52 +11,39 @@
 enum { STEP = 1 };
 static const char in_words[] =
     "The words are at the bottom, their encodings and the context c above them, and the step of "
-    "the "
-    "decoder that writes the second word is on the right. The thickness of a line shows a weight.";
+    "the decoder that writes the second word is on the right. The thickness of a line shows a "
+    "weight.";
+enum { TRANSFORMER = PROTOTYPES, ARCHITECTURES };
 static const struct architecture plans[ARCHITECTURES] = {
-    {"fixed", "Fixed vector: the last state begins the decoder", "d_0 = h_T", in_words,
-     .encoding = ENCODED_BY_CHAIN, .by_state = true},
-    {"prototype-1", "Prototype 1: one vector at each step", "d_t = g(d_{t-1}, y_{t-1}, h_T)",
-     in_words, .encoding = ENCODED_BY_CHAIN},
-    {"prototype-2", "Prototype 2: read again for each word",
-     "d_t = g(d_{t-1}, y_{t-1}, encode(x, d_{t-1}))", in_words, .encoding = ENCODED_AGAIN},
-    {"prototype-3", "Prototype 3: pick one word", "i = argmax_s(W d_t ⋅ k_s) ,  c_t = x_i",
-     in_words, .encoding = NOT_ENCODED, .attends = true, .after = true},
-    {"prototype-4", "Prototype 4: mix the encodings",
-     "d_t = g(d_{t-1}, y_{t-1}, c_t) ,  c_t = ∑_s a_s h_s", in_words, .encoding = ENCODED_BY_CHAIN,
-     .attends = true},
-    {"bidirectional", "Bahdanau et al.: two encoders, one from each side",
-     "h_s = col{h_s^→}{h_s^←} ,  e_s = v^⊤ tanh(W d_{t-1} + U h_s)", in_words,
-     .encoding = ENCODED_BY_CHAIN, .attends = true, .both_ways = true},
-    {"simple", "RNN with simple attention", "a = softmax([h_1 … h_T]^⊤ d_t)", in_words,
-     .encoding = ENCODED_BY_CHAIN, .attends = true, .after = true},
-    {"parameterized", "RNN with parameterized attention",
-     "a = softmax((W_k H)^⊤ W_q d_t) ,  c = W_v H a", in_words, .encoding = ENCODED_BY_CHAIN,
-     .attends = true, .after = true, .projected = true},
-    {"transformer", "Transformer, with the numbers of one step", "softmax(frac{Q K^⊤}{sqrt{d}}) V",
-     "The encoder is on the left and the decoder on the right. Each attention shows the weights of "
-     "its two heads. At the top are the most likely words.",
-     .encoding = ENCODED_BY_ATTENTION, .attends = true, .after = true, .projected = true},
+    [FIXED_VECTOR] = {"fixed", "Fixed vector: the last state begins the decoder", "d_0 = h_T",
+                      in_words, .encoding = ENCODED_BY_CHAIN, .by_state = true},
+    [PROTOTYPE_1] = {"prototype-1", "Prototype 1: one vector at each step",
+                     "d_t = g(d_{t-1}, y_{t-1}, h_T)", in_words, .encoding = ENCODED_BY_CHAIN},
+    [PROTOTYPE_2] = {"prototype-2", "Prototype 2: read again for each word",
+                     "d_t = g(d_{t-1}, y_{t-1}, encode(x, d_{t-1}))", in_words,
+                     .encoding = ENCODED_AGAIN},
+    [PROTOTYPE_3] = {"prototype-3", "Prototype 3: pick one word",
+                     "i = argmax_s(W d_t ⋅ k_s) ,  c_t = x_i", in_words, .encoding = NOT_ENCODED,
+                     .attends = true, .after = true},
+    [PROTOTYPE_4] = {"prototype-4", "Prototype 4: mix the encodings",
+                     "d_t = g(d_{t-1}, y_{t-1}, c_t) ,  c_t = ∑_s a_s h_s", in_words,
+                     .encoding = ENCODED_BY_CHAIN, .attends = true},
+    [BIDIRECTIONAL] = {"bidirectional", "Bahdanau et al.: two encoders, one from each side",
+                       "h_s = col{h_s^→}{h_s^←} ,  e_s = v^⊤ tanh(W d_{t-1} + U h_s)", in_words,
+                       .encoding = ENCODED_BY_CHAIN, .attends = true, .both_ways = true},
+    [SIMPLE] = {"simple", "RNN with simple attention", "a = softmax([h_1 … h_T]^⊤ d_t)", in_words,
+                .encoding = ENCODED_BY_CHAIN, .attends = true, .after = true},
+    [PARAMETERIZED] = {"parameterized", "RNN with parameterized attention",
+                       "a = softmax((W_k H)^⊤ W_q d_t) ,  c = W_v H a", in_words,
+                       .encoding = ENCODED_BY_CHAIN, .attends = true, .after = true,
+                       .projected = true},
+    [TRANSFORMER] =
+        {"transformer", "Transformer, with the numbers of one step",
+         "softmax(frac{Q K^⊤}{sqrt{d}}) V",
+         "The encoder is on the left and the decoder on the right. Each attention shows "
+         "the weights of its two heads. At the top are the most likely words.",
+         .encoding = ENCODED_BY_ATTENTION, .attends = true, .after = true, .projected = true},
 };
-
-/* Returns the configuration of a plan's recurrent model. */
-static struct recurrent_config config_of(const struct architecture *plan, const struct study *study)
-{
-    struct recurrent_config c = study->config;
-    c.attends = plan->attends;
-    c.pass = plan->by_state ? PASS_INITIAL : PASS_EACH;
-    c.query = plan->after ? QUERY_PRESENT : QUERY_BEFORE;
-    c.projected = plan->projected;
-    c.score = plan->after ? RAPT_SCORE_DOT : RAPT_SCORE_ADDITIVE;
-    if (plan->both_ways) c.directions = 2;
-    if (plan->encoding == ENCODED_AGAIN) c.encoder = ENCODER_AGAIN;
-    if (plan->encoding == NOT_ENCODED) {
-        c.encoder = ENCODER_NONE;
-        c.score = RAPT_SCORE_GENERAL;
-        c.normalizer = RAPT_NORMALIZER_STRAIGHT_THROUGH;
-    }
-    return c;
-}
 
 static void copy_word(char to[16], const struct vocabulary *vocabulary, int token)
 {
@@ -78,17 +65,16 @@ static void take_words(struct architecture *a, const struct language *language,
                   t < out->count ? out->tokens[t] : RAPT_TOKEN_END);
 }
 
-/* Stores the weights of the model's own translation, or influences. */
-static void take_numbers(struct architecture *a, struct study *study, int model)
+/* Stores the weights of the model's own translation, or influences on the right one. */
+static void take_numbers(struct architecture *a, struct study *study, int model,
+                         const struct sentence *sentence)
 {
-    struct sentence sentence;
     struct words out;
     float *scores = NULL;
-    study_sentence(study, &sentence, &study_clause);
-    float *weights = study_weights(study, model, &sentence, &out, &scores);
-    take_words(a, &study->language, &sentence, &out);
-    const int columns = sentence.source.count + 1;
-    float *influence = a->attends ? NULL : study_influence(study, model, &sentence);
+    float *weights = study_weights(study, model, sentence, &out, &scores);
+    take_words(a, &study->language, sentence, a->attends ? &out : &sentence->target);
+    const int columns = sentence->source.count + 1;
+    float *influence = a->attends ? NULL : study_influence(study, model, sentence);
     const float *rows = a->attends ? weights : influence;
     memcpy(a->weights, rows + a->step * columns, (size_t)a->sources * sizeof *rows);
     a->scored = a->attends && a->encoding == ENCODED_BY_CHAIN;
@@ -183,50 +169,72 @@ static void take_transformer(struct architecture *a, const struct study *study)
     learner_free(&small);
 }
 
-static void architecture_make(struct architecture *a, const struct architecture *plan,
-                              const struct lesson_options *options)
+static void put_picture(struct page *page, const struct architecture *a)
 {
+    page_formula(page, SHORT, a->formula);
+    page_drawing(page, SHORT, a->title, a->description, ARCHITECTURE_WIDTH, architecture_height(a),
+                 architecture_draw, a);
+}
+
+void show_architecture(struct page *page, struct study *study, int model, enum prototype which,
+                       const struct sentence *sentence)
+{
+    struct architecture a = plans[which];
+    take_numbers(&a, study, model, sentence);
+    put_picture(page, &a);
+}
+
+/* Prepares a study whose models are trained for a moment. */
+static void prepare(struct study *study, const struct lesson_options *options)
+{
+    study_create(study, options, 8, 0);
+    study->training.steps = 400;
+}
+
+void show_transformer(struct page *page, const struct lesson_options *options)
+{
+    struct architecture a = plans[TRANSFORMER];
     static struct study study;
-    study_create(&study, options, 8, 0);
-    study.training.steps = 400;
-    *a = *plan;
-    if (plan->encoding == ENCODED_BY_ATTENTION) {
-        take_transformer(a, &study);
-    } else {
-        const struct recurrent_config config = config_of(plan, &study);
-        study_add(&study, plan->title, &config);
-        study_train(&study, 0);
-        take_numbers(a, &study, 0);
-    }
+    prepare(&study, options);
+    take_transformer(&a, &study);
+    put_picture(page, &a);
     study_free(&study);
 }
 
-void show_architecture(struct page *page, const struct lesson_options *options, const char *name)
+static int write_picture(const char *folder, const struct architecture *a)
 {
-    static struct architecture a;
-    int plan = 0;
-    while (strcmp(plans[plan].file, name) != 0) plan++;
-    architecture_make(&a, &plans[plan], options);
-    page_formula(page, SHORT, a.formula);
-    page_drawing(page, SHORT, a.title, a.description, ARCHITECTURE_WIDTH, architecture_height(&a),
-                 architecture_draw, &a);
+    struct svg svg;
+    char *path = xasprintf("%s/%s.svg", folder, a->file);
+    int code = svg_open(&svg, path, ARCHITECTURE_WIDTH, architecture_height(a), a->title);
+    if (code == EXIT_OK) {
+        svg_text(&svg, 12, 24, 16, SVG_LEFT, "#222222", "%s", a->title);
+        architecture_draw(&svg, a);
+        code = svg_close(&svg);
+    }
+    free(path);
+    return code;
 }
 
 int architectures_write(const char *folder, const struct lesson_options *options)
 {
-    static struct architecture a;
+    static struct study study;
+    struct sentence sentence;
     int code = EXIT_OK;
-    for (int i = 0; i < ARCHITECTURES && code == EXIT_OK; i++) {
-        struct svg svg;
-        architecture_make(&a, &plans[i], options);
-        char *path = xasprintf("%s/%s.svg", folder, a.file);
-        code = svg_open(&svg, path, ARCHITECTURE_WIDTH, architecture_height(&a), a.title);
-        if (code == EXIT_OK) {
-            svg_text(&svg, 12, 24, 16, SVG_LEFT, "#222222", "%s", a.title);
-            architecture_draw(&svg, &a);
-            code = svg_close(&svg);
-        }
-        free(path);
+    prepare(&study, options);
+    study_sentence(&study, &sentence, &study_clause);
+    for (int i = 0; i < PROTOTYPES; i++) {
+        const struct recurrent_config config = study_prototype(&study, (enum prototype)i);
+        study_add(&study, plans[i].title, &config);
     }
+    study_train(&study, 0);
+    for (int i = 0; i < ARCHITECTURES && code == EXIT_OK; i++) {
+        struct architecture a = plans[i];
+        if (i == TRANSFORMER)
+            take_transformer(&a, &study);
+        else
+            take_numbers(&a, &study, i, &sentence);
+        code = write_picture(folder, &a);
+    }
+    study_free(&study);
     return code;
 }

@@ -137,7 +137,7 @@ static void show_figure(struct page *page, const struct lesson_options *options)
         "On the left, the source attends to itself. On the right, the words written so far attend "
         "to themselves, and then ask the source.",
         BLOCK_LAYERS, BLOCK_HEADS);
-    show_architecture(page, options, "transformer");
+    show_transformer(page, options);
 }
 
 static void show_norm(struct page *page)

@@ -7,33 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct recurrent_config simple(const struct study *study)
-{
-    struct recurrent_config config = study->config;
-    config.cell = CELL_RNN;
-    config.attends = true;
-    config.query = QUERY_PRESENT;
-    config.score = RAPT_SCORE_DOT;
-    return config;
-}
-
 static void add_models(struct study *study)
 {
     for (int score = 0; score < RAPT_SCORE_COUNT; score++) {
-        struct recurrent_config config = simple(study);
+        struct recurrent_config config = study_prototype(study, SIMPLE);
         config.score = (rapt_score)score;
         study_add(study, rapt_score_name(config.score), &config);
     }
-    struct recurrent_config config = simple(study);
-    config.projected = true;
+    struct recurrent_config config = study_prototype(study, PARAMETERIZED);
     study_add(study, "parameterized", &config);
-    config = simple(study);
+    config = study_prototype(study, SIMPLE);
     config.one_cell = true;
     config.pass = PASS_INITIAL;
     study_add(study, "dot, one Wʰ", &config);
-    config = simple(study);
-    config.score = RAPT_SCORE_ADDITIVE;
-    config.query = QUERY_BEFORE;
+    config = study_prototype(study, PROTOTYPE_4);
     study_add(study, "additive s(t-1)", &config);
 }
 
@@ -63,7 +50,7 @@ static double first_difference(struct study *study, int model)
 /* Returns how many parameters the score of a model has. */
 static size_t score_parameters(const struct study *study, int model)
 {
-    if (model == SIMPLE) return 0;
+    if (model == ONE_CELL) return 0;
     const int same = model == BEFORE ? RAPT_SCORE_ADDITIVE : model; /* its cell is wider */
     return translator_parameters(&study->models[same]) -
            translator_parameters(&study->models[RAPT_SCORE_DOT]);
@@ -124,12 +111,13 @@ int lesson_every_score(struct page *page, const struct lesson_options *options)
     struct study study;
     struct sentence sentence;
     study_create(&study, options, 8, 900);
+    study.config.cell = CELL_RNN;
     study_sentence(&study, &sentence, &study_clause);
     add_models(&study);
     show_simple(page, &study, &sentence);
-    show_architecture(page, options, "simple");
+    show_architecture(page, &study, ONE_CELL, SIMPLE, &sentence);
     show_parameterized(page, &study, &sentence);
-    show_architecture(page, options, "parameterized");
+    show_architecture(page, &study, PROJECTED, PARAMETERIZED, &sentence);
     show_additive(page, &study);
     compare_scores(page, &study);
     show_localities(page, options->seed);

@@ -6,9 +6,9 @@
 
 /* Models: one for each score, one with projections, and the lecture's, which has the dot product
    and one cell for both languages. */
-enum { PARAMETERIZED = RAPT_SCORE_COUNT, SIMPLE, BEFORE, SCORED_MODELS };
+enum { PROJECTED = RAPT_SCORE_COUNT, ONE_CELL, BEFORE, SCORED_MODELS };
 
-/* simple_attention.c: the first trains all models of the study and shows a step of SIMPLE; the
+/* simple_attention.c: the first trains all models of the study and shows a step of ONE_CELL; the
    second shows projections. */
 void show_simple(struct page *page, struct study *study, const struct sentence *sentence);
 void show_parameterized(struct page *page, struct study *study, const struct sentence *sentence);

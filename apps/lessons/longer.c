@@ -8,15 +8,12 @@ enum { FIXED, ADDITIVE, BOTH };
 
 static void add_models(struct study *study)
 {
-    struct recurrent_config config = study->config;
-    config.embed = config.width = 32;
-    config.hidden = config.encoder_hidden = 52;
-    config.directions = 2;
-    study_add(study, "one vector", &config);
-    config.hidden = config.encoder_hidden = 48;
-    config.attends = true;
-    config.query = QUERY_BEFORE;
-    config.score = RAPT_SCORE_ADDITIVE;
+    study->config.embed = study->config.width = 32;
+    study->config.hidden = study->config.encoder_hidden = 52;
+    study->config.directions = 2;
+    study_add(study, "one vector", &study->config);
+    study->config.hidden = study->config.encoder_hidden = 48;
+    const struct recurrent_config config = study_prototype(study, BIDIRECTIONAL);
     study_add(study, "additive attention", &config);
 }
 
@@ -36,20 +33,22 @@ static double beyond_more(struct study *study, const int *models, const void *us
 /* Shows the weights of a sentence in which adjectives and nouns swap places. */
 static void show_inversion(struct page *page, struct study *study)
 {
-    /* "the black cow picks the gray wolf up" */
-    static const struct clause clause = {0, 13, 0, 9, false, 3, 3};
+    /* "the black cow picks the wolf up" */
+    static const struct clause clause = {0, 13, 0, 9, false, 3, -1};
     struct sentence sentence = {0};
     struct words out;
     char text[400];
     french_append(&study->language, &sentence, &clause);
     float *weights = study_weights(study, ADDITIVE, &sentence, &out, NULL);
     study_spell(&study->language.target, &out, text, sizeof text);
+    show_architecture(page, study, ADDITIVE, BIDIRECTIONAL, &sentence);
     page_paragraph(
         page, MORE,
         "In French the adjective follows the noun and agrees with it, and two separate English "
         "words (picks ... up) become one. This is where the weights leave the diagonal.");
     study_map(study, page, MORE, text, &sentence, &out, weights);
-    study_claim(study, page, "black cow, gray wolf: is the translation exact? (1: yes)",
+    study_claim(study, page,
+                "\"the black cow picks the wolf up\": is the translation exact? (1: yes)",
                 study_translates, (const int[]){ADDITIVE}, 1, &sentence, EQUALS, 1);
     free(weights);
 }
@@ -76,7 +75,6 @@ void show_longer(struct page *page, const struct lesson_options *options)
         "comparison when they introduced additive attention.",
         max_words);
     study_train(&study, 0);
-    show_architecture(page, options, "bidirectional");
     study_curves(&study, page, SHORT, "Quality by length, English to French",
                  (const int[]){FIXED, ADDITIVE}, BOTH);
     study_compare(&study, page, MORE, "Both models", "model", 0, BOTH, NULL);

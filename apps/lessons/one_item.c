@@ -95,12 +95,8 @@ void show_one_item(struct page *page, const struct lesson_options *options)
     study_create(&study, options, LENGTH, 0);
     paint_create(&study.language);
     study.training.steps = options->quick ? 600 : 1200;
-    struct recurrent_config config = study.config;
-    config.encoder = ENCODER_NONE;
-    config.attends = true;
-    config.query = QUERY_PRESENT;
+    struct recurrent_config config = study_prototype(&study, PROTOTYPE_3);
     config.score = RAPT_SCORE_LOCATION;
-    config.normalizer = RAPT_NORMALIZER_STRAIGHT_THROUGH;
     study_add(&study, "hard (straight-through)", &config);
     config.normalizer = RAPT_NORMALIZER_SOFTMAX;
     study_add(&study, "soft (softmax)", &config);

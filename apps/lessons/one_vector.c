@@ -71,7 +71,7 @@ static void show_longer_training(struct page *page, const struct lesson_options 
 }
 
 static void compare_ways(struct page *page, struct study *study,
-                         const struct lesson_options *options)
+                         const struct lesson_options *options, const struct sentence *sentence)
 {
     page_step(page, "Four ways to pass it on");
     page_paragraph(
@@ -86,8 +86,8 @@ static void compare_ways(struct page *page, struct study *study,
         study_add(study, ways[pass], &config);
     }
     study_train(study, 0);
-    show_architecture(page, options, "prototype-1");
-    show_architecture(page, options, "fixed");
+    show_architecture(page, study, PASS_EACH, PROTOTYPE_1, sentence);
+    show_architecture(page, study, PASS_INITIAL, FIXED_VECTOR, sentence);
     study_curves(study, page, SHORT, "Quality by length: it falls whichever way is used",
                  (const int[]){PASS_EACH, PASS_FIRST, PASS_INITIAL, PASS_NETWORK}, PASSES);
     study_compare(study, page, SHORT, "The four ways", "c is passed", 0, PASSES, NULL);
@@ -125,32 +125,27 @@ static void show_outputs(struct page *page, struct study *study, const struct se
     }
 }
 
-static void show_influence(struct page *page, struct study *study)
+static void show_influence(struct page *page, struct study *study, const struct sentence *sentence)
 {
-    struct sentence sentence;
-    struct recurrent_config config = study->config;
-    study_sentence(study, &sentence, &study_clause);
+    const struct recurrent_config config = study_prototype(study, SIMPLE);
     page_step(page, "The distraction model");
     page_paragraph(page, SHORT,
                    "\"No matter which word is generated, they all use the same C.\" The lecture "
                    "therefore calls a model without attention a distraction model.");
-    show_outputs(page, study, &sentence);
+    show_outputs(page, study, sentence);
     page_paragraph(page, SHORT,
                    "To see how much each English word influences each German word, we take the "
                    "gradient of that word's loss and divide each row by its sum.");
     page_formula(page, SHORT, "I_{ts} = frac{|∂loss_t / ∂x_s|}{∑_j |∂loss_t / ∂x_j|}");
-    config.attends = true;
-    config.query = QUERY_PRESENT;
-    config.score = RAPT_SCORE_DOT;
     int attending = study_add(study, "attention", &config);
     study_train(study, attending);
-    const int rows = sentence.target.count + 1, columns = sentence.source.count + 1;
-    float *fixed = study_influence(study, PASS_EACH, &sentence);
-    float *sharp = study_influence(study, attending, &sentence);
-    study_map(study, page, SHORT, "One vector: the rows resemble each other", &sentence,
-              &sentence.target, fixed);
-    study_map(study, page, MORE, "With attention (lesson 8): each row is different", &sentence,
-              &sentence.target, sharp);
+    const int rows = sentence->target.count + 1, columns = sentence->source.count + 1;
+    float *fixed = study_influence(study, PASS_EACH, sentence);
+    float *sharp = study_influence(study, attending, sentence);
+    study_map(study, page, SHORT, "One vector: the rows resemble each other", sentence,
+              &sentence->target, fixed);
+    study_map(study, page, MORE, "With attention (lesson 8): each row is different", sentence,
+              &sentence->target, sharp);
     double flat = study_distance(rows, columns, fixed);
     double apart = study_distance(rows, columns, sharp);
     page_paragraph(page, MORE,
@@ -158,7 +153,7 @@ static void show_influence(struct page *page, struct study *study)
                    "nothing in common. It is %.2f with one vector and %.2f with attention.",
                    flat, apart);
     study_claim(study, page, "distance of two rows with attention, minus that with one vector",
-                study_distance_more, (const int[]){attending, PASS_EACH}, 2, &sentence, AT_LEAST,
+                study_distance_more, (const int[]){attending, PASS_EACH}, 2, sentence, AT_LEAST,
                 0.2);
     free(fixed);
     free(sharp);
@@ -167,11 +162,13 @@ static void show_influence(struct page *page, struct study *study)
 int lesson_one_vector(struct page *page, const struct lesson_options *options)
 {
     struct study study;
+    struct sentence sentence;
     study_create(&study, options, 8, 2400);
+    study_sentence(&study, &sentence, &study_clause);
     study.training.rate = 4e-3F;
     tell(page);
-    compare_ways(page, &study, options);
-    show_influence(page, &study);
+    compare_ways(page, &study, options, &sentence);
+    show_influence(page, &study, &sentence);
     study_free(&study);
     return EXIT_SUCCESS;
 }

@@ -19,11 +19,7 @@ enum { ARGMAX, SAMPLED, STRAIGHT, GUMBEL };
 
 static struct recurrent_config picking(const struct study *study, rapt_normalizer normalizer)
 {
-    struct recurrent_config config = study->config;
-    config.encoder = ENCODER_NONE;
-    config.attends = true;
-    config.query = QUERY_PRESENT;
-    config.score = RAPT_SCORE_GENERAL;
+    struct recurrent_config config = study_prototype(study, PROTOTYPE_3);
     config.normalizer = normalizer;
     return config;
 }
@@ -286,7 +282,7 @@ int lesson_pick_one(struct page *page, const struct lesson_options *options)
     show_step(page);
     show_gumbel(page, options->seed);
     show_items(page, &study);
-    show_architecture(page, options, "prototype-3");
+    show_architecture(page, &study, STRAIGHT, PROTOTYPE_3, &sentence);
     float *weights = study_weights(&study, STRAIGHT, &sentence, &out, NULL);
     study_map(&study, page, SHORT, "The item that is picked (straight-through)", &sentence, &out,
               weights);

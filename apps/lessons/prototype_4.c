@@ -41,13 +41,10 @@ void show_prototype_4(struct page *page, const struct lesson_options *options)
     study_sentence(&study, &sentence, &study_clause);
     show_shapes(page, &study, &sentence);
     study_add(&study, "one vector", &study.config);
-    struct recurrent_config config = study.config;
-    config.attends = true;
-    config.query = QUERY_BEFORE;
-    config.score = RAPT_SCORE_ADDITIVE;
+    const struct recurrent_config config = study_prototype(&study, PROTOTYPE_4);
     study_add(&study, "prototype 4", &config);
     study_train(&study, 0);
-    show_architecture(page, options, "prototype-4");
+    show_architecture(page, &study, MIXED, PROTOTYPE_4, &sentence);
     float *weights = study_weights(&study, MIXED, &sentence, &out, NULL);
     study_map(&study, page, SHORT, "Prototype 4, trained: the weights of each word that it writes",
               &sentence, &out, weights);

@@ -7,7 +7,7 @@
 enum { ONCE, AGAIN };
 
 static void compare_encoders(struct page *page, struct study *study,
-                             const struct lesson_options *options)
+                             const struct sentence *sentence)
 {
     page_step(page, "Read it again for every word");
     page_paragraph(page, SHORT,
@@ -17,12 +17,11 @@ static void compare_encoders(struct page *page, struct study *study,
     page_formula(page, SHORT, "h_s = f(h_{s-1}, x_s, d_{t-1})");
     page_formula(page, SHORT, "c_t = h_T");
     page_formula(page, SHORT, "d_t = g(d_{t-1}, y_{t-1}, c_t)");
-    struct recurrent_config config = study->config;
-    study_add(study, "one vector", &config);
-    config.encoder = ENCODER_AGAIN;
+    const struct recurrent_config config = study_prototype(study, PROTOTYPE_2);
+    study_add(study, "one vector", &study->config);
     study_add(study, "read again", &config);
     study_train(study, 0);
-    show_architecture(page, options, "prototype-2");
+    show_architecture(page, study, AGAIN, PROTOTYPE_2, sentence);
     study_curves(study, page, SHORT, "Quality by length, after the same training",
                  (const int[]){ONCE, AGAIN}, 2);
     study_compare(study, page, SHORT, "Two encoders", "encoder", ONCE, 2, NULL);
@@ -46,29 +45,27 @@ static double nouns_for_nouns(struct study *study, int model, const struct sente
     return (share[KATZEN] + share[HUNDE]) / 2 - share[MOEGEN];
 }
 
-static void show_influence(struct page *page, struct study *study)
+static void show_influence(struct page *page, struct study *study, const struct sentence *sentence)
 {
-    struct sentence sentence;
-    study_sentence(study, &sentence, &study_clause);
-    float *again = study_influence(study, AGAIN, &sentence);
-    float *once = study_influence(study, ONCE, &sentence);
+    float *again = study_influence(study, AGAIN, sentence);
+    float *once = study_influence(study, ONCE, sentence);
     page_step(page, "Another encoding for each word");
     page_paragraph(
         page, SHORT,
         "To write a noun, the decoder only needs to know about nouns. The influence of each "
         "English word, measured as in lesson 1, is now different for each German word.");
-    study_map(study, page, SHORT, "Read again: influence of each word", &sentence, &sentence.target,
+    study_map(study, page, SHORT, "Read again: influence of each word", sentence, &sentence->target,
               again);
-    study_map(study, page, MORE, "One vector, for comparison", &sentence, &sentence.target, once);
+    study_map(study, page, MORE, "One vector, for comparison", sentence, &sentence->target, once);
     study_claim(study, page, "distance of two rows, minus that with one vector",
-                study_distance_more, (const int[]){AGAIN, ONCE}, 2, &sentence, AT_LEAST, 0.1);
+                study_distance_more, (const int[]){AGAIN, ONCE}, 2, sentence, AT_LEAST, 0.1);
     page_paragraph(
         page, SHORT,
         "Does a noun need the nouns? The share of the English nouns in the influence on the German "
         "nouns differs from their share in that on the verb by %+.2f if the sentence is read "
         "again, "
         "and by %+.2f with one vector.",
-        nouns_for_nouns(study, AGAIN, &sentence), nouns_for_nouns(study, ONCE, &sentence));
+        nouns_for_nouns(study, AGAIN, sentence), nouns_for_nouns(study, ONCE, sentence));
     free(again);
     free(once);
 }
@@ -110,10 +107,12 @@ static void show_cost(struct page *page, struct study *study)
 int lesson_read_again(struct page *page, const struct lesson_options *options)
 {
     struct study study;
+    struct sentence sentence;
     study_create(&study, options, 8, 900);
+    study_sentence(&study, &sentence, &study_clause);
     study.config.words = 64;
-    compare_encoders(page, &study, options);
-    show_influence(page, &study);
+    compare_encoders(page, &study, &sentence);
+    show_influence(page, &study, &sentence);
     show_cost(page, &study);
     study_free(&study);
     return EXIT_SUCCESS;

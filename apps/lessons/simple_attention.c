@@ -101,7 +101,7 @@ void show_simple(struct page *page, struct study *study, const struct sentence *
     struct step step = {.sentence = sentence, .columns = sentence->source.count + 1};
     show_scores(page);
     study_train(study, 0);
-    step.weights = study_weights(study, SIMPLE, sentence, &step.out, &step.scores);
+    step.weights = study_weights(study, ONE_CELL, sentence, &step.out, &step.scores);
     show_distribution(page, study, &step);
     show_roles(page, study, &step);
     free(step.weights);
@@ -111,7 +111,7 @@ void show_simple(struct page *page, struct study *study, const struct sentence *
 void show_parameterized(struct page *page, struct study *study, const struct sentence *sentence)
 {
     struct words out;
-    float *weights = study_weights(study, PARAMETERIZED, sentence, &out, NULL);
+    float *weights = study_weights(study, PROJECTED, sentence, &out, NULL);
     page_step(page, "Parameterized attention");
     page_paragraph(
         page, SHORT,

@@ -31,6 +31,26 @@ void study_create(struct study *study, const struct lesson_options *options, int
                                               .seed = options->seed};
 }
 
+struct recurrent_config study_prototype(const struct study *study, enum prototype which)
+{
+    struct recurrent_config c = study->config;
+    c.attends = which >= PROTOTYPE_3;
+    if (which == FIXED_VECTOR) c.pass = PASS_INITIAL;
+    if (which == PROTOTYPE_2) c.encoder = ENCODER_AGAIN;
+    if (which == PROTOTYPE_3) {
+        c.encoder = ENCODER_NONE;
+        c.normalizer = RAPT_NORMALIZER_STRAIGHT_THROUGH;
+    }
+    const bool before = which == PROTOTYPE_4 || which == BIDIRECTIONAL;
+    c.query = before ? QUERY_BEFORE : QUERY_PRESENT;
+    c.score = before                 ? RAPT_SCORE_ADDITIVE
+              : which == PROTOTYPE_3 ? RAPT_SCORE_GENERAL
+                                     : RAPT_SCORE_DOT;
+    if (which == BIDIRECTIONAL) c.directions = 2;
+    c.projected = which == PARAMETERIZED;
+    return c;
+}
+
 void study_free(struct study *study)
 {
     for (int i = 0; i < study->count; i++) translator_free(&study->models[i]);

@@ -34,6 +34,20 @@ struct study {
 void study_create(struct study *study, const struct lesson_options *options, int max_words,
                   int steps);
 void study_free(struct study *study);
+/* The recurrent models of the lectures. */
+enum prototype {
+    FIXED_VECTOR,  /* the last state begins the decoder */
+    PROTOTYPE_1,   /* the last state enters each step */
+    PROTOTYPE_2,   /* the sentence is encoded again for each word */
+    PROTOTYPE_3,   /* one word is picked, by straight-through */
+    PROTOTYPE_4,   /* encodings are mixed: additive scores, asked by the state before the step */
+    BIDIRECTIONAL, /* the same with an encoder in both directions */
+    SIMPLE,        /* dot products, asked by the new state */
+    PARAMETERIZED, /* the same with projections */
+    PROTOTYPES
+};
+/* Returns study->config with the choices of a prototype. */
+struct recurrent_config study_prototype(const struct study *study, enum prototype which);
 /* Adds a model; name is not copied. Returns its index. */
 int study_add(struct study *study, const char *name, const struct recurrent_config *config);
 /* The same for a Transformer; words, batch and seed are those of the study. */

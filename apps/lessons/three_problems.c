@@ -10,12 +10,10 @@ static const char *const names[MODELS] = {"RNN, one vector", "GRU, one vector", 
 static void create_models(struct study *study)
 {
     for (int i = 0; i < ALONE; i++) {
-        struct recurrent_config config = study->config;
+        struct recurrent_config config =
+            study_prototype(study, i < ATTENDING ? FIXED_VECTOR : SIMPLE);
         config.cell = (enum cell_kind)(i % CELLS);
         config.pass = PASS_INITIAL;
-        config.attends = i >= ATTENDING;
-        config.query = QUERY_PRESENT;
-        config.score = RAPT_SCORE_DOT;
         study_add(study, names[i], &config);
     }
     study_add_transformer(study, names[ALONE],
