@@ -73,6 +73,19 @@ static struct node *read_word(const char **at)
     return node_of(NAME, begin, size);
 }
 
+/* Divides names of two letters, since an index "ts" is t and s. Returns nodes. */
+static struct node *divide_indices(struct node *nodes)
+{
+    for (struct node *node = nodes; node != NULL; node = node->next) {
+        if (node->kind != NAME || node->size != 2 || !isalpha((unsigned char)*node->text)) continue;
+        struct node *second = node_of(NAME, node->text + 1, 1);
+        second->sub = node->sub, second->super = node->super, second->next = node->next;
+        node->size = 1, node->sub = node->super = NULL, node->next = second;
+        node = second;
+    }
+    return nodes;
+}
+
 /* Greek letters are names, except for the sign of a sum. */
 static bool is_greek(const char *text)
 {
@@ -84,6 +97,10 @@ static struct node *read_atom(const char **at)
 {
     const char *begin = *at;
     size_t size = formula_character(begin);
+    if (*begin == '\\' && begin[1]) {
+        *at += 1 + formula_character(begin + 1);
+        return node_of(SIGN, begin + 1, formula_character(begin + 1));
+    }
     if (*begin == '{') {
         struct node *node = node_of(GROUP, begin, 0);
         node->parts[0] = read_braces(at);
@@ -109,6 +126,7 @@ static struct node *read_sequence(const char **at)
             struct node **script = *(*at)++ == '_' ? &node->sub : &node->super;
             formula_free(*script);
             *script = read_atom(at);
+            divide_indices((*script)->parts[0]);
         }
     }
     return first;

@@ -9,7 +9,8 @@ static void put_nodes(FILE *file, const struct node *node);
 
 static void put_element(FILE *file, const char *element, const struct node *node)
 {
-    char *text = xasprintf("%.*s", (int)node->size, node->text);
+    const bool minus = node->kind == SIGN && *node->text == '-';
+    char *text = minus ? xasprintf("\u2212") : xasprintf("%.*s", (int)node->size, node->text);
     bool bracket = node->kind == SIGN && strchr("()[]|", *text) != NULL;
     fprintf(file, "<%s%s>", element, bracket ? " stretchy=\"false\"" : "");
     bool before = node->kind == WORDS && *text == ' ';
@@ -63,11 +64,25 @@ static void put_alone(FILE *file, const struct node *node)
     put_row(file, &alone);
 }
 
+/* True for a name like log before an argument without parentheses, which would touch it. */
+static bool is_function(const struct node *node)
+{
+    const struct node *space = node->next;
+    return node->kind == NAME && node->size > 1 && node->text[0] < 127 && node->sub == NULL &&
+           node->super == NULL && space != NULL && space->kind == SPACE && space->next != NULL &&
+           space->next->kind == NAME;
+}
+
 static void put_nodes(FILE *file, const struct node *node)
 {
     static const char *const elements[2][3] = {{"msub", "msup", "msubsup"},
                                                {"munder", "mover", "munderover"}};
     for (; node != NULL; node = node->next) {
+        if (is_function(node)) {
+            put_element(file, "mi", node);
+            fputs("<mspace width=\"0.17em\"/>", file);
+            continue;
+        }
         if (node->sub == NULL && node->super == NULL) {
             put_base(file, node);
             continue;

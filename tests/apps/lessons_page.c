@@ -161,7 +161,12 @@ static void test_formulas(void **state)
     check_formula("W_q^2", "W_q\u00B2",
                   "<msubsup><mi>W</mi><mrow><mi>q</mi></mrow><mrow><mn>2</mn></mrow></msubsup>");
     check_formula("\u03B1_{tb}", "\u03B1_(tb)",
-                  "<msub><mi>\u03B1</mi><mrow><mrow><mi>tb</mi></mrow></mrow></msub>");
+                  "<msub><mi>\u03B1</mi><mrow><mrow><mi>t</mi><mi>b</mi></mrow></mrow></msub>");
+    check_formula("f_{out}", "f_(out)",
+                  "<msub><mi>f</mi><mrow><mrow><mi>out</mi></mrow></mrow></msub>");
+    check_formula("1 - log p", "1 - log p",
+                  "<mn>1</mn><mo>\u2212</mo><mi>log</mi><mspace width=\"0.17em\"/><mi>p</mi>");
+    check_formula("\\{0\\}", "{0}", "<mo>{</mo><mn>0</mn><mo>}</mo>");
     check_formula("frac{x y}{sqrt{d}}", "(x y) / \u221Ad",
                   "<mfrac><mrow><mi>x</mi><mi>y</mi></mrow><mrow><msqrt><mrow><mi>d</mi></mrow>"
                   "</msqrt></mrow></mfrac>");
