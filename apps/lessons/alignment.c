@@ -63,10 +63,12 @@ void show_alignment(struct page *page, struct study *study)
         study_map(study, page, the ? MORE : SHORT, titles[the], &sentence, &out, weights);
         show_steps(page, study, &sentence, &out, weights);
         study_claim(study, page,
-                    the ? "is the second sentence translated exactly? (1: yes)"
-                        : "is the sentence translated exactly? (1: yes)",
+                    the ? "\"cats do not like the dogs\": is the translation exact? (1: yes)"
+                        : "\"cats do not like dogs\": is the translation exact? (1: yes)",
                     study_translates, &model, 1, &sentence, EQUALS, 1);
-        study_claim(study, page, "at mögen: weight of the state after like, minus that after not",
+        study_claim(study, page,
+                    the ? "second sentence, at mögen: weight of the state after like, minus not"
+                        : "first sentence, at mögen: weight of the state after like, minus not",
                     like_more, &model, 1, &sentence, AT_LEAST, 0.4);
         free(weights);
     }
@@ -75,8 +77,11 @@ void show_alignment(struct page *page, struct study *study)
         diagonal_error(&study->training, MIN_WORDS, study->training.max_words, 64);
     page_paragraph(
         page, MORE,
-        "The grammar knows which word translates which. The alignment error rate (Och and Ney "
-        "2003) of the largest weights is %.2f, and %.2f for attention only (mean of the heads). "
+        "The grammar knows which word translates which. The alignment error rate (AER, Och and Ney "
+        "2003) compares with it the set A of all pairs of a word and its largest weight. S are the "
+        "pairs of which the grammar is sure, and P all possible ones. The AER of \"GRU, "
+        "attention\" "
+        "is %.2f, and it is %.2f for attention only (mean of the heads). "
         "Without a model, aligning the first word with the first, the second with the second and "
         "so on, it is %.2f. The word keine depends both on \"not\" and on the missing article of "
         "\"dogs\". Which state it reads depends on the seed: every state after \"not\" knows of "

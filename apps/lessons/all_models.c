@@ -54,8 +54,10 @@ static void compare_all(struct page *page, const struct lesson_options *options)
         page, SHORT,
         "Six models of about the same size learn to translate English into German from the same %d "
         "sentences of up to %d words: the four prototypes and two models with attention only. "
-        "Sinusoids exist for positions beyond the longest sentence, but they never occur in "
-        "training. The second model with attention only has relative positions instead: rotary "
+        "Sinusoids are defined for positions beyond the longest training sentence, but the model "
+        "has "
+        "never seen them. The second model with attention only has relative positions instead: "
+        "rotary "
         "positions, within a window of two words to each side, and location-aware scores in "
         "cross-attention, which know the weights of the previous step.",
         study.training.steps * study.training.batch, MAX_WORDS);
@@ -77,11 +79,14 @@ static void compare_all(struct page *page, const struct lesson_options *options)
         "recurrent network has to wait for the previous word, and so do location-aware scores.");
     study_claim(&study, page, "attention only, relative: BLEU up to 12 words", study_bleu,
                 (const int[]){RELATIVE}, 1, NULL, AT_LEAST, 90);
-    study_claim(&study, page, "beyond the lengths of training: its BLEU minus that of prototype 4",
+    study_claim(&study, page,
+                "beyond the lengths of training: BLEU of relative positions minus prototype 4",
                 beyond_more, (const int[]){RELATIVE, ADDITIVE}, 2, NULL, AT_LEAST, 10);
-    study_claim(&study, page, "beyond the lengths of training: its BLEU minus that with sinusoids",
+    study_claim(&study, page,
+                "beyond the lengths of training: BLEU of relative positions minus sinusoids",
                 beyond_more, (const int[]){RELATIVE, SINUSOIDS}, 2, NULL, AT_LEAST, 10);
-    study_claim(&study, page, "beyond the lengths of training: its BLEU minus that of prototype 1",
+    study_claim(&study, page,
+                "beyond the lengths of training: BLEU of relative positions minus prototype 1",
                 beyond_more, (const int[]){RELATIVE, VECTOR}, 2, NULL, AT_LEAST, 30);
     study_free(&study);
 }
@@ -89,10 +94,11 @@ static void compare_all(struct page *page, const struct lesson_options *options)
 static void show_kinds(struct page *page)
 {
     page_step(page, "Three questions that sort all of them");
-    page_paragraph(page, SHORT,
-                   "The names of the lectures answer three independent questions, and every "
-                   "combination exists. rapt_attention has fields for the last two; the first is a "
-                   "matter of which arrays are passed as keys.");
+    page_paragraph(
+        page, SHORT,
+        "The lectures' names for kinds of attention answer three independent questions, "
+        "and every combination exists. rapt_attention has fields for the last two; the first is a "
+        "matter of which arrays are passed as keys.");
     page_table(page, SHORT, "Kinds of attention", "question\tanswers\tlessons");
     page_row(page, "whose keys?\tof another sequence: cross-attention\t5 to 8");
     page_row(page, "\tof the same one: self-attention\t10");

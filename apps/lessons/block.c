@@ -28,21 +28,29 @@ static void show_weights(struct view *v, const char *title, rapt_weights which, 
              cross ? v->source : v->target, v->weights);
 }
 
-static void show_decoder(struct view *v)
+static void show_decoder(struct view *v, uint64_t seed)
 {
     page_step(v->page, "The decoder: a mask, and cross-attention");
     page_paragraph(
         v->page, SHORT,
-        "The decoder attends to what it has already written. A causal mask hides everything after "
-        "a word, so that all words of a translation can be trained at the same time.");
+        "The maps of this step and the table of the residual stream belong to another model: it "
+        "has "
+        "%d layers in the encoder, %d in the decoder and %d heads, is pre-norm, and translates the "
+        "English and Chinese of lesson 7. The decoder attends to what it has already written. A "
+        "causal mask hides everything after "
+        "a word, so that all words of a translation can be trained at the same time.",
+        ENCODER_LAYERS, DECODER_LAYERS, HEADS);
     page_formula(v->page, MORE, "e_{ts} = −∞ text{ for } s > t");
     show_weights(v, "Decoder, layer 1, mean of the heads: nothing above the diagonal",
                  RAPT_WEIGHTS_DECODER, 0);
     page_paragraph(v->page, MORE,
                    "Cross-attention is prototype 4 again: the queries come from the decoder, keys "
-                   "and values from the encoder. Each row is labeled by the word that it writes.");
+                   "and values from the encoder. So the encoder asks itself, the decoder its own "
+                   "past, and the decoder the encoder: a network of nothing but attention. Each "
+                   "row is labeled by the word that it writes.");
     show_weights(v, "Cross-attention, last layer, mean of the heads", RAPT_WEIGHTS_CROSS,
                  DECODER_LAYERS - 1);
+    show_head_distances(v->page, v->small, seed);
 }
 
 /* ---- the parts ---- */
@@ -91,7 +99,8 @@ static void part_create(struct learner *small, const struct part *part, uint64_t
 static void show_ablation(struct page *page, const struct lesson_options *options)
 {
     double trained[PARTS], untrained[PARTS];
-    page_step(page, "What each part is worth");
+    size_t parameters[PARTS];
+    page_step(page, "Which parts a small language needs");
     page_paragraph(page, SHORT,
                    "Five small Transformers, one layer in each half, learn the English and Chinese "
                    "of lesson 7 with the same %d steps.",
@@ -107,21 +116,30 @@ static void show_ablation(struct page *page, const struct lesson_options *option
         small_train(&small, steps, 5e-3F, chase_draw_training, NULL, random_from(options->seed, 83),
                     losses);
         trained[i] = 100 * exact(&small, &options->seed);
-        page_row(page, "%s\t%zu\t%.2f\t%.1f", parts[i].name, rapt_model_parameters(small.model),
-                 losses[steps - 1], trained[i]);
+        parameters[i] = rapt_model_parameters(small.model);
+        page_row(page, "%s\t%zu\t%.2f\t%.1f", parts[i].name, parameters[i], losses[steps - 1],
+                 trained[i]);
         learner_free(&small);
         free(losses);
     }
-    page_paragraph(page, SHORT,
-                   "This language is so small that a model learns it with one head, or without a "
-                   "feed-forward layer. It does not learn it without positions, since attention "
-                   "does not know the order of words. For the translation of real text, table 3 of "
-                   "the paper shows what each part contributes.");
+    page_paragraph(
+        page, SHORT,
+        "This language is so small that a model learns it with one head, or without a "
+        "feed-forward layer. It does not learn it without positions, since attention "
+        "does not know the order of words: \"A chase B\" and \"B chase A\" look the same to "
+        "the model. Guessing should be right half of the time. But of these two at most "
+        "one is kept out of training, so that the model always writes the order that it "
+        "has seen, and for the sentences kept out that is the wrong one. Pre-norm models "
+        "have %zu parameters more than the post-norm one, since a last norm ends each of "
+        "their halves. For the translation of real text, table 3 of "
+        "the paper shows what each part contributes.",
+        parameters[PRE] - parameters[POST]);
     page_claim_learned(page, "post-norm: unseen sentences translated exactly, %", trained[POST],
                        untrained[POST], AT_LEAST, 80);
     page_claim_learned(page, "pre-norm: unseen sentences translated exactly, %", trained[PRE],
                        untrained[PRE], AT_LEAST, 80);
-    page_claim_learned(page, "the same, minus those without positions, %",
+    page_claim_learned(page,
+                       "pre-norm: sentences translated exactly, minus those without positions, %",
                        trained[PRE] - trained[UNPOSITIONED],
                        untrained[PRE] - untrained[UNPOSITIONED], AT_LEAST, 20);
 }
@@ -132,9 +150,12 @@ static void show_figure(struct page *page, const struct lesson_options *options)
     page_paragraph(
         page, SHORT,
         "This is figure 1 of \"Attention Is All You Need\" (Vaswani et al. 2017), with the numbers "
-        "of a real step. A model of %d layers with %d heads, trained for some seconds, writes the "
+        "of a real step. A model of %d layers with %d heads, trained for some seconds on the "
+        "German "
+        "of the lessons before, writes the "
         "second word of its translation of \"cats do not like dogs\". Read it from the bottom up. "
-        "On the left, the source attends to itself. On the right, the words written so far attend "
+        "The vector x of a word enters each sublayer and also passes it on the right. On the left, "
+        "the source attends to itself. On the right, the words written so far attend "
         "to themselves, and then ask the source.",
         BLOCK_LAYERS, BLOCK_HEADS);
     show_transformer(page, options);
@@ -170,10 +191,10 @@ static void show_training(struct page *page)
     page_paragraph(
         page, SHORT,
         "Adam moves the parameters. The learning rate first grows for %d steps (warm-up), since "
-        "early gradients point anywhere, and then falls with the root of the step. The target is "
+        "early gradients are unreliable, and then falls in proportion to 1/√step. The target is "
         "not only the right word: it gets 0.9 of the probability and all others share 0.1 (label "
-        "smoothing), so that the model does not become too sure of itself. Dropout sets a tenth of "
-        "the numbers that a sublayer adds to 0, at random. To translate, a beam keeps the few "
+        "smoothing), so that the model does not become too sure of itself. Dropout sets to 0, at "
+        "random, a tenth of the numbers that a sublayer adds. To translate, a beam keeps the few "
         "likeliest "
         "beginnings instead of one, and BLEU compares the result with a person's translation: how "
         "many of its sequences of one to four words occur there. toy_translate does all of this.",
@@ -203,8 +224,8 @@ static void show_sublayers(struct page *page)
     page_paragraph(
         page, SHORT,
         "Each of these sublayers, attention or feed-forward, adds its result to the vector x that "
-        "it read. This residual sum lets the gradient pass every layer unchanged, as attention "
-        "lets it pass every time step.");
+        "it read. The sum gives the gradient a way around each sublayer, as attention gives it one "
+        "around the time steps.");
     show_norm(page);
     page_paragraph(
         page, SHORT,
@@ -242,7 +263,7 @@ int lesson_block(struct page *page, const struct lesson_options *options)
     show_figure(page, options);
     show_sublayers(page);
     show_ablation(page, options);
-    show_decoder(&view);
+    show_decoder(&view, options->seed);
     show_masks(page, options->seed);
     show_stream(&view);
     show_training(page);

@@ -53,12 +53,14 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
     float states[STATES * HIDDEN];
     double sizes[SIZES], weights[SIZES], distances[SIZES];
     page_step(page, "The extreme case");
-    page_paragraph(page, SHORT,
-                   "If the decoder's state equals one of the encoder's states, the output consists "
-                   "almost only of that state, provided that states are large. Here are five "
-                   "random states of %d elements, and the query is the fourth.",
-                   HIDDEN);
-    page_formula(page, SHORT, "y^d = y^e(4) ⇒ a_4 → 1, y^a → y^e(4)");
+    page_paragraph(
+        page, SHORT,
+        "If the decoder's state d equals one of the encoder's states h, the context c consists "
+        "almost only of that state, provided that states are large: its weight a is almost "
+        "1. Here are five "
+        "random states of %d elements, and the query is the fourth.",
+        HIDDEN);
+    page_formula(page, SHORT, "d = h_4 ⇒ a_4 → 1 ,  c → h_4");
     draw_vector(states, STATES * HIDDEN, random);
     for (int i = 0; i < SIZES; i++) {
         sizes[i] = 0.125 * (i + 1);
@@ -71,11 +73,11 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
     page_chart(page, MORE, "A state that is its own query",
                "root mean square of the states' elements", "weight, relative distance");
     page_chart_range(page, 0, 1);
-    page_curve(page, "a(4)", SIZES, sizes, weights);
-    page_curve(page, "|yᵃ - yᵉ(4)| / |yᵉ(4)|", SIZES, sizes, distances);
+    page_curve(page, "a₄: weight of the equal state", SIZES, sizes, weights);
+    page_curve(page, "|c − h₄| / |h₄|: distance of the context", SIZES, sizes, distances);
     page_claim(page, "states of size 1: weight of the equal state", weights[7], AT_LEAST, 0.999);
-    page_claim(page, "relative distance of the attention vector from it", distances[7], AT_MOST,
-               0.01);
+    page_claim(page, "states of size 1: relative distance of the context from the equal state",
+               distances[7], AT_MOST, 0.01);
     for (int i = 0; i < HIDDEN; i++) { /* at size 1 */
         p->keys[CHOSEN * HIDDEN + i] = p->query[i] = states[CHOSEN * HIDDEN + i];
         p->keys[i] = 1.5F * p->query[i];
@@ -111,8 +113,8 @@ static void scale(struct page *page, struct problem *p, const struct random *ran
     page_paragraph(
         page, SHORT,
         "The dot product of two vectors of n independent elements with mean 0 and variance 1 has "
-        "the variance n. For a large n, softmax of such scores puts all weight on one of the %d "
-        "keys, and then has almost no gradient. Divided by √n, the variance is 1 for every n.",
+        "the variance n. For a large n, softmax of such scores puts all weight on one key (of %d, "
+        "say), and then has almost no gradient. Divided by √n, the variance is 1 for every n.",
         KEYS);
     page_formula(page, SHORT, "score(q, k) = frac{q ⋅ k}{sqrt{n}}");
     for (int i = 0; i < WIDTHS; i++) {

@@ -65,7 +65,7 @@ static void compare_scores(struct page *page, struct study *study)
                                                         "P[s]·q",
                                                         "v·tanh(Wq + Uk + b)",
                                                         "v·tanh(Wq + Uk + Lf + b)",
-                                                        "W^q q · W^k k",
+                                                        "W_q q · W_k k",
                                                         "q·k",
                                                         "v·tanh(Wq + Uk + b)"};
     const int n = study->config.hidden, h = study->config.width;
@@ -81,9 +81,16 @@ static void compare_scores(struct page *page, struct study *study)
         const struct translator *model = &study->models[i];
         struct quality quality = study_quality(study, i);
         const size_t parameters = score_parameters(study, i);
-        page_row(page, "%s\t%s\t%zu\t%.1f\t%.2f\t%.1f", model->name, formulas[i], parameters,
+        page_row(page, "%s%s\t%s\t%zu\t%.1f\t%.2f\t%.1f", model->name,
+                 i == RAPT_SCORE_GENERAL ? " (multiplicative)" : "", formulas[i], parameters,
                  quality.exact, quality.alignment_error, model->seconds);
     }
+    page_paragraph(
+        page, SHORT,
+        "In the formulas q is the state that asks, k a key, f the weights of the step "
+        "before, after a convolution, and P[s] a learned vector for each position. The "
+        "multiplicative score is a middle ground: it has one matrix, where a dot product "
+        "has none and an additive score two and a vector (W, U, v).");
     page_paragraph(
         page, MORE,
         "Dot products have no parameters. With states of n elements a general score has n² (here "
@@ -91,8 +98,10 @@ static void compare_scores(struct page *page, struct study *study)
         "of the two is larger is a choice of h and says nothing about the scores. A cosine is at "
         "most 1, so its factor β is learned: without it "
         "softmax could never be sharp. The location score does not read the keys. Since each state "
-        "knows all words before it, the state after a word serves as well as the word's own. The "
-        "AER therefore depends on the seed (try --seed 2) more than on the score: a weight says "
+        "knows all words before it, the state after a word serves as well as the word's own. A "
+        "score that never reads the state of the word itself can have an AER of 1 and translate "
+        "right all the same. The AER therefore depends on the seed (try --seed 2) more than on the "
+        "score: a weight says "
         "which state is read, not which word is meant.",
         n * n, 2 * n * h + 2 * h, h);
     for (int i = 0; i < SCORED_MODELS; i++) {
@@ -102,8 +111,26 @@ static void compare_scores(struct page *page, struct study *study)
     }
     page_claim(page, "location: largest difference between the first scores of two sentences",
                first_difference(study, RAPT_SCORE_LOCATION), EQUALS, 0);
-    page_claim(page, "general: the same, since it reads the keys",
+    page_claim(page, "general: largest difference between the first scores of two sentences",
                first_difference(study, RAPT_SCORE_GENERAL), ABOVE, 0);
+}
+
+static void show_letters(struct page *page)
+{
+    page_step(page, "Two alphabets");
+    page_paragraph(
+        page, SHORT,
+        "The first steps of this lesson follow the lecture ML:IX (Deep Learning, "
+        "Attention Mechanism) and its letters. The pictures, and all other lessons, keep "
+        "those of lesson 1.");
+    page_table(page, SHORT, "Letters", "meaning\tlesson 1\tML:IX");
+    page_row(page, "state of the encoder\th\tyᵉ");
+    page_row(page, "state of the decoder\td\tyᵈ");
+    page_row(page, "context, or attention vector\tc\tyᵃ");
+    page_row(page, "scores\te\ta");
+    page_row(page, "weights\ta\ta₁");
+    page_row(page, "softmax\tsoftmax\tσ₁");
+    page_row(page, "word that is read, word that is written\tx, y\tx, y");
 }
 
 int lesson_every_score(struct page *page, const struct lesson_options *options)
@@ -114,6 +141,7 @@ int lesson_every_score(struct page *page, const struct lesson_options *options)
     study.config.cell = CELL_RNN;
     study_sentence(&study, &sentence, &study_clause);
     add_models(&study);
+    show_letters(page);
     show_simple(page, &study, &sentence);
     show_architecture(page, &study, ONE_CELL, SIMPLE, &sentence);
     show_parameterized(page, &study, &sentence);

@@ -20,7 +20,7 @@ static void draw_contexts(struct svg *svg, const void *user)
     static const struct {
         double x, y;
         enum svg_anchor anchor;
-    } labels[N] = {{-18, 28, SVG_RIGHT}, {12, -16, SVG_RIGHT}, {-26, 8, SVG_RIGHT}};
+    } labels[N] = {{-28, 28, SVG_RIGHT}, {16, -18, SVG_LEFT}, {-36, 8, SVG_RIGHT}};
     const float(*context)[2] = user;
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++)
@@ -51,7 +51,8 @@ static void tell_given(struct page *page)
                  "y_1 = f_1(C_1) ,  y_2 = f_1(C_2 , y_1) ,  y_3 = f_1(C_3 , y_1 , y_2)");
     page_paragraph(
         page, SHORT,
-        "The lecture translates \"Tom chase Jerry\" and gives the weights: how much of each "
+        "The lecture \"Simply explain Attention Model\" translates \"Tom chase Jerry\" and gives "
+        "the weights: how much of each "
         "English word goes into each Chinese one. The function f2 encodes a word; in a recurrent "
         "network it is the hidden state after that word, hⱼ. The function g combines the encodings "
         "into a context: it is their sum, weighted by α.");
@@ -78,6 +79,9 @@ static void show_sums(struct page *page, const float *weights, float (*context)[
         "By hand, the first number of C1 is %.1f · %.2f + %.1f · %.2f + %.1f · %.2f = %.3f.",
         (double)weights[0], (double)encoded[0][0], (double)weights[1], (double)encoded[1][0],
         (double)weights[2], (double)encoded[2][0], (double)context[0][0]);
+    page_paragraph(page, SHORT,
+                   "In the picture each context has a color, and a line from an encoding to a "
+                   "context is as thick as its weight.");
     page_drawing(page, SHORT, "Three contexts among three encodings",
                  "Each context C lies nearest to the word that it is used for. The thickness of a "
                  "line shows the weight.",

@@ -32,7 +32,9 @@ void page_paragraph(struct page *page, enum page_detail detail, const char *form
      frac{a}{b}  sqrt{a}         fraction, root
      col{a}{b}                   a above b: two vectors, one after the other
      text{a b}                   words in between
-   A word of several letters is an upright name. Single letters, also Greek ones, are variables. */
+     \{ \}                       braces
+   A word of several letters is an upright name. Single letters, also Greek ones, are variables, and
+   so are the two letters of an index in braces, such as a_{ts}. */
 void page_formula(struct page *page, enum page_detail detail, const char *formula);
 
 /* heads, and the cells of each row, are separated by tabs; each row has as many cells as there are
@@ -44,6 +46,9 @@ void page_row(struct page *page, const char *format, ...) __attribute__((format(
 /* weights [rows][columns], each from 0 to 1. */
 void page_map(struct page *page, enum page_detail detail, const char *title, int rows, int columns,
               const char *const *row_names, const char *const *column_names, const float *weights);
+
+/* Frames a row of the last map and fades the other rows. */
+void page_map_row(struct page *page, int row);
 
 /* Begins a chart, to which the following curves belong. The terminal prints their values as a
    table. */
@@ -60,6 +65,10 @@ typedef void page_draw_fn(struct svg *svg, const void *user);
 void page_drawing(struct page *page, enum page_detail detail, const char *title,
                   const char *description, double width, double height, page_draw_fn *draw,
                   const void *user);
+
+/* The last drawing keeps its colors where the reader prefers dark pages: a photograph would become
+   a negative. */
+void page_keep_colors(struct page *page);
 
 /* Claims are collected and shown at the end of the page, whenever they are made. A claim reads
    "statement: measured (relation bound)". It fails if the measured value is NaN or infinite. */

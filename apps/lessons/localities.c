@@ -64,11 +64,12 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
     page_paragraph(
         page, SHORT,
         "So far every query has read every key, which is called global attention. Local attention "
-        "(Luong, Pham and Manning 2015) reads only the keys within a radius D of a center c. In "
+        "(Luong, Pham and Manning 2015) reads only the keys within a radius D of a center p. In "
         "local-m (monotonic) the center is the position of the query. In local-p (predictive) it "
-        "is computed from the query, and the weights are multiplied by a Gaussian around it.");
-    page_formula(page, SHORT, "c_t = S ⋅ sigmoid(z^⊤ tanh(C q_t))");
-    page_formula(page, SHORT, "a_{ts} = softmax_s(e_{ts}) exp(−frac{(s − c_t)^2}{2 (D/2)^2})");
+        "is computed from the query, with S, the number of keys, and the learned z and C. The "
+        "weights are then multiplied by a Gaussian around it.");
+    page_formula(page, SHORT, "p_t = S ⋅ sigmoid(z^⊤ tanh(C q_t))");
+    page_formula(page, SHORT, "a_{ts} = softmax_s(e_{ts}) exp(−frac{(s − p_t)^2}{2 (D/2)^2})");
     page_paragraph(
         page, MORE,
         "The vectors of this sentence were made by hand, so that we know what each word looks for. "
@@ -94,9 +95,9 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
     page_claim(page, "local-m, all scores: largest weight beyond the radius", outside, EQUALS, 0);
     page_paragraph(page, MORE,
                    "The Gaussian takes weight away that no other key receives. The weights of a "
-                   "query therefore sum to less than 1 with local-p (here to at least %.2f), and "
-                   "its output moves towards 0.",
-                   smallest);
+                   "query therefore sum to less than 1 with local-p (here to between %.2f and "
+                   "%.2f), and its output moves towards 0.",
+                   smallest, largest);
     page_claim(page, "local-p, all scores: largest sum of a query's weights", largest, AT_MOST,
                1 + 1e-6);
 }
@@ -104,7 +105,7 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
 /* ---- all combinations ---- */
 enum { CELL = 5, MAP = CELL * WORDS, GAP = 7, LABELS = 106, TOP = 44 };
 enum {
-    ALL_WIDTH = LABELS + RAPT_SCORE_COUNT * (MAP + GAP) + 16,
+    ALL_WIDTH = LABELS + RAPT_SCORE_COUNT * (MAP + GAP) + 34,
     BLOCK = RAPT_NORMALIZER_COUNT * (MAP + GAP) + 22,
     ALL_HEIGHT = TOP + RAPT_LOCALITY_COUNT * BLOCK
 };

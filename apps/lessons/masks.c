@@ -127,7 +127,7 @@ void show_masks(struct page *page, uint64_t seed)
         "A mask says which keys a query may read. A causal mask hides the words that come later. A "
         "padding mask hides the filling of shorter sentences in a batch. A boolean mask can hide "
         "any key from any query. The score of a hidden key becomes −∞, so that its weight is 0.");
-    page_formula(page, SHORT, "a_{ts} = softmax_s(e_{ts} + m_{ts}) ,  m_{ts} ∈ {0, −∞}");
+    page_formula(page, SHORT, "a_{ts} = softmax_s(e_{ts} + m_{ts}) ,  m_{ts} ∈ \\{0, −∞\\}");
     show_map(page, SHORT, "Causal: each word reads itself and the words before it", &s,
              &(rapt_mask){.causal = 1});
     show_map(page, MORE, "Padding: the last three words are hidden", &s,

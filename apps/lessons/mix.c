@@ -180,10 +180,10 @@ static void hidden_state_step(struct page *page, uint64_t seed)
     page_paragraph(page, SHORT,
                    "The vectors x and y have the width 20. Seventeen small numbers hold content, "
                    "and then 1 0 0 says what the vector is about. Their product is x·y = %.6f: the "
-                   "content does not change the similarity. One vector can therefore be both key "
+                   "content hardly changes the similarity. One vector can therefore be both key "
                    "and content, or both hidden state and query.",
                    product);
-    page_formula(page, SHORT, "a_t = softmax(E h_t) ,  h_{t+1} = f(E^⊤ a_t , h_t)");
+    page_formula(page, SHORT, "a_t = softmax(E d_t) ,  d_{t+1} = f(E^⊤ a_t , d_t)");
     page_claim(page, "difference of x·y from the lecture's 1.0000039932546048",
                fabs(product - 1.0000039932546048), AT_MOST, 1e-9);
     page_table(page, MORE, "Weights of the query 4y over x and two other items",

@@ -14,12 +14,17 @@ static void tell(struct page *page)
     page_step(page, "A sentence becomes one vector");
     page_paragraph(page, SHORT,
                    "In prototype 1 a recurrent network (here a GRU) reads the English words one "
-                   "after another. Its last state c is all that a second network knows about them "
-                   "while it writes the German words.");
+                   "after another. What it passes on is a function of its states, the vector c. It "
+                   "is all that a second network knows about them while it writes the German "
+                   "words. The simplest choice is the last state, f_c = h_T.");
     page_formula(page, SHORT, "h_s = f(h_{s-1}, x_s)");
-    page_formula(page, SHORT, "c = h_T");
+    page_formula(page, SHORT, "c = f_c(h_1, …, h_T) = h_T");
     page_formula(page, SHORT, "d_t = g(d_{t-1}, y_{t-1}, c)");
     page_formula(page, SHORT, "y_t = softmax(W d_t)");
+    page_paragraph(page, SHORT,
+                   "One vector would do if we knew beforehand which parts of the sentence matter. "
+                   "But sooner or later each part is needed, and the encoder has to describe all "
+                   "of it.");
     page_table(page, MORE, "Notation of the lessons", "symbol\tmeaning");
     page_row(page, "x₁ … x_T\tvectors of the words that are read");
     page_row(page, "h₁ … h_T\ttheir encodings: states of the encoder");
@@ -86,6 +91,12 @@ static void compare_ways(struct page *page, struct study *study,
         study_add(study, ways[pass], &config);
     }
     study_train(study, 0);
+    page_paragraph(page, SHORT,
+                   "In the pictures of models, a blue box is a state and the circle is the context "
+                   "c. A blue line leads to the context, as thick as its weight. The orange line "
+                   "leads from there to what the output is made of. Later lessons add a pink line "
+                   "from the state that is the query, and a green one from the decoder back into "
+                   "the encoder.");
     show_architecture(page, study, PASS_EACH, PROTOTYPE_1, sentence);
     show_architecture(page, study, PASS_INITIAL, FIXED_VECTOR, sentence);
     study_curves(study, page, SHORT, "Quality by length: it falls whichever way is used",
@@ -101,7 +112,8 @@ static void compare_ways(struct page *page, struct study *study,
     study_claim(study, page,
                 "sentences of training lengths that the best way translates exactly, %", best_exact,
                 all, PASSES, NULL, AT_LEAST, 40);
-    study_claim(study, page, "the same, minus the best way's share of sentences twice as long",
+    study_claim(study, page,
+                "exact translations of the best way, minus those of sentences twice as long, %",
                 best_exact, all, PASSES, &twice, AT_LEAST, 38);
     study_claim(study, page, "BLEU at each step minus BLEU at the first step only", study_bleu_more,
                 all, 2, NULL, ABOVE, 5);
@@ -125,13 +137,45 @@ static void show_outputs(struct page *page, struct study *study, const struct se
     }
 }
 
+/* Shows a map of influences under a title that says by how much its rows differ. */
+static void show_rows(struct page *page, struct study *study, enum page_detail detail,
+                      const char *name, const struct sentence *sentence, const float *map)
+{
+    char *title =
+        xasprintf("%s: two rows differ by %.2f on average", name,
+                  study_distance(sentence->target.count + 1, sentence->source.count + 1, map));
+    study_map(study, page, detail, title, sentence, &sentence->target, map);
+    free(title);
+}
+
+struct nearest { /* the two rows that differ least */
+    int a, b;
+    double distance;
+};
+
+static struct nearest nearest_rows(const struct sentence *sentence, const float *map)
+{
+    const int columns = sentence->source.count + 1;
+    struct nearest least = {0, 0, INFINITY};
+    for (int a = 0; a <= sentence->target.count; a++)
+        for (int b = a + 1; b <= sentence->target.count; b++) {
+            double distance = 0;
+            for (int s = 0; s < columns; s++)
+                distance += fabs((double)(map[a * columns + s] - map[b * columns + s])) / 2;
+            if (distance < least.distance) least = (struct nearest){a, b, distance};
+        }
+    return least;
+}
+
 static void show_influence(struct page *page, struct study *study, const struct sentence *sentence)
 {
     const struct recurrent_config config = study_prototype(study, SIMPLE);
     page_step(page, "The distraction model");
-    page_paragraph(page, SHORT,
-                   "\"No matter which word is generated, they all use the same C.\" The lecture "
-                   "therefore calls a model without attention a distraction model.");
+    page_paragraph(
+        page, SHORT,
+        "\"… no matter which word is generated … they all use the same semantic encoding "
+        "C\": the lecture \"Simply explain Attention Model\" therefore calls a model "
+        "without attention a distraction model.");
     show_outputs(page, study, sentence);
     page_paragraph(page, SHORT,
                    "To see how much each English word influences each German word, we take the "
@@ -139,19 +183,18 @@ static void show_influence(struct page *page, struct study *study, const struct 
     page_formula(page, SHORT, "I_{ts} = frac{|∂loss_t / ∂x_s|}{∑_j |∂loss_t / ∂x_j|}");
     int attending = study_add(study, "attention", &config);
     study_train(study, attending);
-    const int rows = sentence->target.count + 1, columns = sentence->source.count + 1;
     float *fixed = study_influence(study, PASS_EACH, sentence);
     float *sharp = study_influence(study, attending, sentence);
-    study_map(study, page, SHORT, "One vector: the rows resemble each other", sentence,
-              &sentence->target, fixed);
-    study_map(study, page, MORE, "With attention (lesson 8): each row is different", sentence,
-              &sentence->target, sharp);
-    double flat = study_distance(rows, columns, fixed);
-    double apart = study_distance(rows, columns, sharp);
+    const struct nearest least = nearest_rows(sentence, sharp);
+    const char **words = study_names(&study->language.target, &sentence->target);
+    show_rows(page, study, SHORT, "One vector", sentence, fixed);
+    show_rows(page, study, MORE, "With attention (lesson 6)", sentence, sharp);
     page_paragraph(page, MORE,
-                   "The mean distance of two rows is 0 if all rows are equal and 1 if they have "
-                   "nothing in common. It is %.2f with one vector and %.2f with attention.",
-                   flat, apart);
+                   "The distance of two rows is 0 if they are equal and 1 if they have nothing in "
+                   "common. With attention, too, two words may read the same: here \"%s\" and "
+                   "\"%s\" differ least, by %.2f.",
+                   words[least.a], words[least.b], least.distance);
+    free(words);
     study_claim(study, page, "distance of two rows with attention, minus that with one vector",
                 study_distance_more, (const int[]){attending, PASS_EACH}, 2, sentence, AT_LEAST,
                 0.2);

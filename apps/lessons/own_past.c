@@ -33,11 +33,13 @@ void read_own_past(struct page *page, const struct lesson_options *options)
         page, SHORT,
         "A recurrent network continues from a single state, that of the previous word. The LSTMN "
         "(Long Short-Term Memory-Network, Cheng, Dong and Lapata 2016) keeps all states, and each "
-        "step continues from a mixture of them. The word is the query, the states h of the words "
+        "step continues from a mixture of them. The word and the last mixture m are the query, the "
+        "states h of the words "
         "before it are keys and values, and the memories c are mixed by the same weights. The "
         "authors call this intra-attention.");
     page_formula(page, SHORT, "a_i = softmax_i(v^⊤ tanh(W_h h_i + W_x x_t + W_m m_{t-1}))");
-    page_formula(page, SHORT, "m_t = ∑_i a_i h_i ,  h_t = f(m_t, x_t)");
+    page_formula(page, SHORT,
+                 "m_t = ∑_i a_i h_i ,  c̃_t = ∑_i a_i c_i ,  (h_t, c_t) = f(m_t, c̃_t, x_t)");
     study_add(&study, "LSTM", &study.config);
     study.config.reads = READS_PAST;
     study_add(&study, "LSTMN", &study.config);

@@ -55,7 +55,7 @@ static struct block *last(struct page *page, enum block_kind kind)
 {
     struct block *block = page->count > 0 ? &page->blocks[page->count - 1] : NULL;
     if (block == NULL || block->kind != kind)
-        exit(failed("lesson %d: a row without table, or a curve without chart",
+        exit(failed("lesson %d: a row without table or map, or a curve without chart",
                     page->lesson->number));
     return block;
 }
@@ -141,6 +141,11 @@ void page_map(struct page *page, enum page_detail detail, const char *title, int
     map->weights = copy_memory(weights, rows * columns, sizeof *weights);
 }
 
+void page_map_row(struct page *page, int row)
+{
+    last(page, MAP)->lit = row + 1;
+}
+
 void page_chart(struct page *page, enum page_detail detail, const char *title, const char *x_label,
                 const char *y_label)
 {
@@ -177,6 +182,11 @@ void page_drawing(struct page *page, enum page_detail detail, const char *title,
     block->width = width;
     block->height = height;
     block->drawn = svg_part_close(&svg);
+}
+
+void page_keep_colors(struct page *page)
+{
+    last(page, DRAWING)->keeps_colors = true;
 }
 
 static bool is_true(double measured, enum page_relation relation, double bound)

@@ -23,12 +23,14 @@ struct block {
     char **row_names;     /* map: [rows] */
     char **column_names;  /* map: [columns] */
     float *weights;       /* map: [rows][columns] */
+    int lit;              /* map: the row that matters, counted from 1; 0: all do */
     char *labels[2];      /* chart: x, y */
     double range[2];      /* chart: of the y axis; both 0: fits the curves */
     int curves;           /* chart */
     struct curve *curve;  /* [curves] */
     double width, height; /* drawing */
     char *drawn;          /* drawing: its SVG elements */
+    bool keeps_colors;    /* drawing: also on dark pages */
     char *description;    /* drawing */
 };
 struct claim {

@@ -82,6 +82,35 @@ static void move_query(rapt_normalizer normalizer, struct line *line)
     }
 }
 
+/* Returns where between two places the picked value changes. */
+static double place_of_jump(rapt_attention *a, double from, double to, double value)
+{
+    for (int halving = 0; halving < 30; halving++) {
+        const double middle = (from + to) / 2;
+        float out, gradient;
+        pick(a, (float)middle, &out, &gradient);
+        *(fabs((double)out - value) > 0 ? &to : &from) = middle;
+    }
+    return from;
+}
+
+/* Appends the curve of argmax, which is vertical where the value jumps. */
+static void put_steps(struct page *page, const struct line *hard)
+{
+    enum { MOST = 3 * POINTS };
+    rapt_attention a = line_problem(RAPT_NORMALIZER_ARGMAX);
+    double xs[MOST], ys[MOST];
+    int count = 0;
+    for (int i = 0; i < POINTS; i++) {
+        xs[count] = hard->at[i], ys[count++] = hard->out[i];
+        if (i + 1 == POINTS || !(fabs(hard->out[i + 1] - hard->out[i]) > 0)) continue;
+        const double jump = place_of_jump(&a, hard->at[i], hard->at[i + 1], hard->out[i]);
+        xs[count] = jump, ys[count++] = hard->out[i];
+        xs[count] = jump, ys[count++] = hard->out[i + 1];
+    }
+    page_curve(page, "argmax", count, xs, ys);
+}
+
 /* Returns by how much the value changes where two keys are equally near. */
 static double jump(rapt_normalizer normalizer)
 {
@@ -156,7 +185,7 @@ static void show_step(struct page *page)
     move_query(RAPT_NORMALIZER_SOFTMAX, &soft);
     page_chart(page, SHORT, "What is picked, by the position of the query", "query", "value");
     page_chart_range(page, 0, 4);
-    page_curve(page, "argmax", POINTS, hard.at, hard.out);
+    put_steps(page, &hard);
     page_curve(page, "softmax", POINTS, soft.at, soft.out);
     page_claim(page, "queries, of 25, for which argmax picks the nearest item",
                nearest_picked(&hard), EQUALS, POINTS);
@@ -178,7 +207,7 @@ static void show_step(struct page *page)
         "mean gradient of many draws is the gradient of softmax.");
     page_claim(page, "straight-through: difference of its gradient from that of softmax", differ,
                AT_MOST, 1e-5);
-    page_claim(page, "sampling: the same for the mean gradient of 20,000 draws",
+    page_claim(page, "sampling: difference of the mean gradient of 20,000 draws from softmax's",
                sampling_error(&soft), AT_MOST, 0.1);
 }
 
@@ -232,8 +261,9 @@ static void show_items(struct page *page, struct study *study)
         "Argmax gives the query no gradient, so the model never learns what to pick. A sample is "
         "rewarded if it makes the next word more likely than the mixture of all items would "
         "(REINFORCE with a baseline). Straight-through picks the maximum but learns as if it were "
-        "softmax. Gumbel-softmax adds random noise to the scores before the softmax, but only "
-        "in training; in translation it is a plain softmax.");
+        "softmax. Gumbel-softmax adds random noise to the scores before the softmax, but only in "
+        "training. In translation it is a plain softmax, so that its row of the table below is "
+        "soft attention at that moment.");
     page_paragraph(page, MORE,
                    "If a condition is known beforehand that selects the items (the last three, "
                    "say, or those of one speaker), nothing has to be learned. Such a condition is "
@@ -260,8 +290,6 @@ static void compare_ways(struct page *page, struct study *study)
         "to be trained as well, and it takes one step for each English word: %.1f steps of a "
         "recurrent cell for each German word. The other models take %.0f.",
         study_cost_of(study, WAYS, length).steps, study_cost_of(study, STRAIGHT, length).steps);
-    page_claim(page, "steps of a recurrent cell for each word, all in the decoder",
-               study_cost_of(study, STRAIGHT, length).steps, EQUALS, 1);
     study_claim(study, page, "sampled: sentences translated exactly, %", study_exact,
                 (const int[]){SAMPLED}, 1, NULL, AT_LEAST, 50);
     study_claim(study, page, "straight-through: sentences translated exactly, %", study_exact,

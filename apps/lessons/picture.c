@@ -51,6 +51,16 @@ void picture_size(const struct block *block, double *width, double *height)
     }
 }
 
+/* Covers all rows but one, and frames that one. */
+static void light_row(struct svg *svg, double x, double y, double cell, const struct block *map)
+{
+    static const char veil[] = "#FFFFFFB0";
+    const double width = cell * map->columns, top = y + cell * (map->lit - 1);
+    svg_rect(svg, x, y, width, top - y, veil, "none");
+    svg_rect(svg, x, top + cell, width, cell * (map->rows - map->lit), veil, "none");
+    svg_rect(svg, x, top, width, cell, "none", chart_colors[1]);
+}
+
 static void draw_map(struct svg *svg, const struct block *map)
 {
     double x, y;
@@ -62,6 +72,7 @@ static void draw_map(struct svg *svg, const struct block *map)
     map_origin(map, &x, &y);
     shade_map(svg, x, y, cell_of(map), map->rows, map->columns, names, names + map->rows,
               map->weights);
+    if (map->lit > 0) light_row(svg, x, y, cell_of(map), map);
     free(names);
 }
 

@@ -14,15 +14,19 @@ static void show_shapes(struct page *page, const struct study *study,
     page_paragraph(
         page, SHORT,
         "In matrices, with n items of k numbers and states of d numbers: V holds the embedded "
-        "words "
-        "and is n × k, E their encodings, n × d. The state h is a vector of d numbers and the "
-        "weights a are n numbers. In \"cats do not like dogs\" with its end, n is %d, and the "
+        "words and is n × k, E their encodings, n × d. The state of the decoder d_t is a vector of "
+        "d "
+        "numbers (the lecture calls it h_t), and the weights a are n numbers. In \"cats do not "
+        "like dogs\" with its end, n is %d, and the "
         "model "
         "below has k = %d and d = %d.",
         n, k, d);
     page_formula(page, SHORT, "E = f_{encoder}(V) ,  V: n × k ,  E: n × d");
-    page_formula(page, SHORT, "a_t = softmax(E h_t) ,  a_t: n ,  h_t: d");
-    page_formula(page, SHORT, "h_{t+1} = f_{output}(E^⊤ a_t , h_t) ,  E^⊤ a_t: d");
+    page_formula(page, SHORT, "a_t = softmax(E d_t) ,  a_t: n ,  d_t: d");
+    page_formula(page, SHORT, "d_{t+1} = f_{output}(E^⊤ a_t , d_t) ,  E^⊤ a_t: d");
+    page_paragraph(page, SHORT,
+                   "The model below scores by a small network instead, v tanh(W d + U h), as "
+                   "Bahdanau's (lesson 8). Everything else is as in these formulas.");
 }
 
 void show_prototype_4(struct page *page, const struct lesson_options *options)
@@ -52,7 +56,7 @@ void show_prototype_4(struct page *page, const struct lesson_options *options)
     study_compare(&study, page, SHORT, "The same training", "model", VECTOR, MIXED + 1, NULL);
     study_claim(&study, page, "prototype 4: sentences translated exactly, %", study_exact,
                 (const int[]){MIXED}, 1, NULL, AT_LEAST, 75);
-    study_claim(&study, page, "the same, minus one vector, %", study_exact_more,
-                (const int[]){MIXED, VECTOR}, 2, NULL, AT_LEAST, 5);
+    study_claim(&study, page, "sentences translated exactly: prototype 4 minus one vector, %",
+                study_exact_more, (const int[]){MIXED, VECTOR}, 2, NULL, AT_LEAST, 5);
     study_free(&study);
 }

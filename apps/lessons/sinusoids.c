@@ -49,11 +49,11 @@ void draw_sinusoids(struct page *page)
         "Therefore each position adds sines and cosines of its own to the vector of its word. The "
         "product of two such codes depends only on the distance between the positions. Rotary "
         "positions bring this distance directly into the scores.");
-    page_formula(page, MORE, "p_{2i} = sin(frac{t}{10000^{2i/d}})");
-    page_formula(page, MORE, "p_{2i+1} = cos(frac{t}{10000^{2i/d}})");
+    page_formula(page, MORE, "p_{t,2i} = sin(frac{t}{10000^{2i/d}})");
+    page_formula(page, MORE, "p_{t,2i+1} = cos(frac{t}{10000^{2i/d}})");
     page_map(page, MORE,
-             "Sinusoids: rows are positions, columns the 32 elements of a vector, from -1 (white) "
-             "to 1 (dark)",
+             "Sinusoids: rows are positions, columns the 32 elements of a vector; −1 has the color "
+             "of the page, and 1 differs most from it",
              POSITIONS, WIDTH, names, names + POSITIONS, waves);
     page_formula(page, MORE, "p_t · p_s = ∑_i cos(frac{t − s}{10000^{2i/d}})");
     page_chart(page, MORE, "Product of the codes of two positions", "distance", "product");

@@ -11,6 +11,16 @@ static void box(struct svg *svg, double x, double y, double width, const char *f
     svg_text(svg, x + width / 2, y + 19, 13, SVG_MIDDLE, ink, "%s", label);
 }
 
+/* Leads a value past its score and weight to the attention vector. right: of its column. */
+static void put_value(struct svg *svg, const struct step_figure *f, int i, double right)
+{
+    const double beside = right + 2;
+    const double path[] = {right - 5, 160, beside, 150, beside, 52, 225, 38};
+    const bool shown = f->part == VALUES_PART;
+    svg_polyline(svg, 4, path, shown ? "#C77B00" : "#C4CCD4",
+                 shown ? 0.5 + 3 * (double)f->weights[i] : 0.5, 0);
+}
+
 void step_figure_draw(struct svg *svg, const void *user)
 {
     const struct step_figure *f = user;
@@ -30,8 +40,8 @@ void step_figure_draw(struct svg *svg, const void *user)
         svg_line(svg, middle, 160, middle, 128, f->part == KEYS_PART ? "#C77B00" : line,
                  f->part == KEYS_PART ? 2.5 : 1);
         svg_line(svg, middle, 106, middle, 86, line, 1);
-        svg_line(svg, middle, 56, 225, 38, f->part == VALUES_PART ? "#C77B00" : line,
-                 f->part == VALUES_PART ? 0.5 + 4 * (double)f->weights[i] : 0.5);
+        svg_line(svg, middle, 56, 225, 38, line, 0.5);
+        put_value(svg, f, i, x + wide);
         snprintf(name, sizeof name, "y\u1D49(%d)", i + 1);
         box(svg, x, 160, wide, f->part == QUERY_PART ? plain : lit, name);
         svg_text(svg, middle, 208, 13, SVG_MIDDLE, ink, "%s", f->words[i]);

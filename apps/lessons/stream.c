@@ -80,7 +80,7 @@ void show_stream(struct view *v)
                    "is called the residual stream. The output matrix can therefore read the stream "
                    "after any layer and show what the decoder would write if it ended there (the "
                    "logit lens). This model is pre-norm, so that nothing but sums happens to the "
-                   "stream.");
+                   "stream (after the final norm, which the output matrix reads).");
     page_table(v->page, SHORT,
                "Most likely next word after each layer, and the probability of the right word in %",
                "after\tlayer 1\tlayer 2\tlayer 3");

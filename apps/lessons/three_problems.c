@@ -55,7 +55,7 @@ static void show_bottleneck(struct page *page, struct study *study)
     study_compare(study, page, MORE, "All models", "model", 0, EACH + 1, NULL);
     page_paragraph(
         page, MORE,
-        "None of the models translates sentences that are twice as long. Attention removes the "
+        "None of the models translates sentences of twice the length well. Attention removes the "
         "bottleneck, but a model still has to have seen such lengths in training.");
     study_claim(
         study, page,
@@ -70,20 +70,20 @@ static const struct {
     int year;
     const char *what, *source, *lesson;
 } history[] = {
-    {1986, "learning through time by gradients", "Rumelhart et al.", "1"},
+    {1986, "learning through time by gradients", "Rumelhart et al.", "2"},
     {1990, "a network that reads word after word", "Elman", "8"},
     {1994, "why its gradients vanish", "Bengio et al.", "2"},
-    {1997, "LSTM: a memory with gates", "Hochreiter et al.", "2"},
+    {1997, "LSTM: a memory with gates", "Hochreiter, Schmidhuber", "2"},
     {2014, "encoder and decoder, GRU", "Cho et al.", "1"},
-    {2014, "the same with LSTM, deep", "Sutskever et al.", "2"},
-    {2014, "attention (arXiv; ICLR 2015)", "Bahdanau et al.", "2, 8"},
+    {2014, "the same with deep LSTMs", "Sutskever et al.", "1"},
+    {2014, "attention (arXiv; ICLR 2015)", "Bahdanau et al.", "2, 6, 8"},
     {2014, "glimpses, learned from a reward", "Mnih et al.", "13"},
     {2015, "soft and hard attention to pictures", "Xu et al.", "13"},
     {2015, "more scores, local attention", "Luong et al.", "8"},
     {2016, "self-attention in a recurrent network", "Cheng et al.", "10"},
     {2017, "Transformer: no recurrence", "Vaswani et al.", "11"},
     {2018, "GPT: a decoder continues a text", "Radford et al.", "14"},
-    {2019, "BERT: an encoder fills gaps", "Devlin et al.", "14"},
+    {2018, "BERT: an encoder fills gaps (NAACL 2019)", "Devlin et al.", "14"},
 };
 
 static void show_history(struct page *page)
@@ -93,8 +93,8 @@ static void show_history(struct page *page)
         page, SHORT,
         "Until 2014 a recurrent network was the usual way to read or write a sequence, and a "
         "translator passed on one vector. Attention was then added to such networks, as a way "
-        "around the vector. Three years later it replaced them. Each row names the lesson that "
-        "treats it.");
+        "around the vector. Three years later it replaced them. The years are those of the first "
+        "publication, also of a preprint, and each row names the lesson that treats it.");
     page_table(page, SHORT, "Attention, year by year", "year\twhat\twho\tlesson");
     for (size_t i = 0; i < sizeof history / sizeof *history; i++)
         page_row(page, "%d\t%s\t%s\t%s", history[i].year, history[i].what, history[i].source,
