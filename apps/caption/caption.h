@@ -88,15 +88,18 @@ struct caption_example {
     struct scene scene;
     struct caption_view views[KINDS];
 };
-enum { EXAMPLES = 3 };
+enum { EXAMPLES = 3, CANDIDATES = 64 };
 struct caption_study {
     int kinds; /* 1: only soft attention */
     struct caption_result results[KINDS];
-    struct caption_example examples[EXAMPLES];
+    struct caption_example examples[CANDIDATES]; /* the first EXAMPLES are those of the figure */
     double seconds;
 };
 /* Trains both models on the same scenes, each in a thread of its own, and measures them. */
 void caption_study_make(struct caption_study *study, const struct caption_setup *setup);
+/* True if every model of the study describes the example exactly and each color and shape word has
+   its largest weight on its object. */
+bool caption_is_clear(const struct caption_study *study, const struct caption_example *example);
 bool caption_is_hard(const struct caption_result *result);
 /* The claim. Soft: at least 80 % of the captions of held-out pairs are exact, and an object's
    patches get at least twice the weight of uniform attention, both at its color word and at its

@@ -106,13 +106,14 @@ static void captions_measure(const struct job *job)
 /* Describes the scenes of the examples, random ones of held-out pairs. */
 static void describe_examples(const struct job *job)
 {
-    static const uint64_t shown[EXAMPLES] = {14, 11, 22};
+    static const uint64_t shown[EXAMPLES] = {14, 11, 22}; /* the others follow from 32 on */
     float *patches = xcalloc(PATCHES * PATCH, sizeof *patches);
-    for (int i = 0; i < EXAMPLES; i++) {
+    for (int i = 0; i < CANDIDATES; i++) {
+        const uint64_t stream = i < EXAMPLES ? shown[i] : 32 + (uint64_t)i;
         struct caption_example *example = &job->study->examples[i];
         struct caption_view *view = &example->views[job->kind];
         struct scene scene;
-        captions_draw(&scene, patches, 1, random_from(job->setup->seed, TEST_STREAM - 1 - shown[i]),
+        captions_draw(&scene, patches, 1, random_from(job->setup->seed, TEST_STREAM - 1 - stream),
                       true);
         captioner_describe(job->model, patches, 1, view->out, view->weights);
         if (job->kind == SOFT) example->scene = scene;
@@ -142,6 +143,27 @@ void caption_study_make(struct caption_study *study, const struct caption_setup 
     for (int kind = 0; kind < KINDS; kind++) jobs[kind] = (struct job){setup, study, kind, NULL};
     run_threads(captions_work, jobs, study->kinds, sizeof *jobs, threads_used(setup->threads));
     study->seconds = now() - start;
+}
+
+static bool view_is_clear(const struct scene *scene, const struct caption_view *view)
+{
+    if (memcmp(view->out, scene->words, (size_t)(scene->count + 1) * sizeof *view->out) != 0)
+        return false;
+    for (int t = 0; t < scene->count; t++) {
+        const float *weights = view->weights + t * PATCHES;
+        const float most = weights[argmax(PATCHES, weights)];
+        for (int p = 0; p < PATCHES && scene->named[t] >= 0; p++)
+            if (weights[p] >= most && !scene_covers(scene, scene->named[t], p)) return false;
+    }
+    return true;
+}
+
+bool caption_is_clear(const struct caption_study *study, const struct caption_example *example)
+{
+    bool clear = true;
+    for (int kind = 0; kind < study->kinds; kind++)
+        clear = clear && view_is_clear(&example->scene, &example->views[kind]);
+    return clear;
 }
 
 bool caption_is_hard(const struct caption_result *r)

@@ -19,6 +19,7 @@ static float find_exact(struct bandit *bandit)
     for (int s = 0; s < 2; s++) expected += x[s] * reward_of[s];
     for (int s = 0; s < 2; s++) {
         bandit->probability[s] = (double)x[s];
+        bandit->reward[s] = (double)reward_of[s];
         for (int i = 0; i < 2; i++)
             bandit->exact[i] += (double)(x[s] * (reward_of[s] - expected) * key[s][i] / sqrtf(2));
     }

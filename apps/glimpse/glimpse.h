@@ -175,7 +175,7 @@ void *whole_train(void *whole);
 /* ---- bandit.c: compares the gradient estimator with the exact one of a two-armed bandit ---- */
 struct bandit {
     int draws;
-    double probability[2], exact[2]; /* per arm; d E[reward] / d query */
+    double probability[2], reward[2], exact[2]; /* per arm; d E[reward] / d query */
     double mean[2][2],
         error[2][2]; /* of the draws, without and with a baseline; their standard errors */
     double worst;    /* largest |mean - exact| in standard errors */

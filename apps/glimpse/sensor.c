@@ -1,5 +1,6 @@
 /* sensor.c - draws what the glimpse sensor reads, in its resolution, and where it reads. */
 #include "glimpse.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,6 +48,18 @@ void sensor_draw(struct svg *svg, const struct setup *s, const struct picture *p
     free(glimpse), free(coordinates), free(previews);
 }
 
+/* Moves mark t to the right until it covers no earlier one. */
+static void avoid_marks(double *marks, int t)
+{
+    const double apart = 13;
+    for (int i = 0; i < t; i++) {
+        if (hypot(marks[2 * t] - marks[2 * i], marks[2 * t + 1] - marks[2 * i + 1]) >= apart)
+            continue;
+        marks[2 * t] = marks[2 * i] + apart;
+        i = -1; /* compare with all of them again */
+    }
+}
+
 /* Draws the numbered windows, and a line from each one to the next. */
 static void put_windows(struct svg *svg, const struct viewer *l, int picture, double x, double y,
                         double side)
@@ -66,12 +79,14 @@ static void put_windows(struct svg *svg, const struct viewer *l, int picture, do
                             top + 2 * half, left, top + 2 * half,  left, top};
         svg_polyline(svg, 5, corners, glimpse_color(t), 2, 0);
     }
+    double marks[2 * MAX_GLIMPSES];
     for (int t = 0; t < s->glimpses; t++) {
         /* Numbers of glimpses at the same location are side by side. */
-        double middle = path[2 * t] - half + 2 * half * (t + 0.5) / s->glimpses;
-        double top = path[2 * t + 1] - half;
-        svg_circle(svg, middle, top, 6.5, glimpse_color(t), "white");
-        svg_text(svg, middle, top + 3.5, 10, SVG_MIDDLE, "white", "%d", t + 1);
+        marks[2 * t] = path[2 * t] - half + 2 * half * (t + 0.5) / s->glimpses;
+        marks[2 * t + 1] = path[2 * t + 1] - half;
+        avoid_marks(marks, t);
+        svg_circle(svg, marks[2 * t], marks[2 * t + 1], 6.5, glimpse_color(t), "white");
+        svg_text(svg, marks[2 * t], marks[2 * t + 1] + 3.5, 10, SVG_MIDDLE, "white", "%d", t + 1);
     }
 }
 

@@ -231,6 +231,7 @@ void mix_codes(struct page *page, const struct lesson_options *options)
                  "In the upper row one disk becomes gray while the other appears. In the lower row "
                  "one disk moves.",
                  470, 250, draw_mixtures, &shown);
+    page_keep_colors(page);
     page_table(page, SHORT, "Half and half: distance to the nearest picture of a disk",
                "mixture of\tthe pair shown\tmean of 60 pairs");
     page_row(page, "pixels\t%.0f %%\t%.0f %%", 100 * shown.raw_distance, 100 * all.raw);

@@ -54,7 +54,8 @@ static void show_sensor(struct page *page, const struct glimpses *g, const struc
         page, SHORT, "One glimpse, and the preview",
         "The window has the full resolution. Its surroundings and the preview are blurred.",
         3 * SIDE + 4 * GAP, SIDE + 40, draw_sensor, l);
-    page_table(page, SHORT, "Numbers read from one picture", "what\tnumbers\tof 100 pixels");
+    page_keep_colors(page);
+    page_table(page, SHORT, "Numbers read from one picture", "what\tnumbers\t% of all pixels");
     page_row(page, "%d glimpses of %d x %d pixels\t%d\t%.0f", s->glimpses, s->window, s->window,
              pixels.sharp, 100.0 * pixels.sharp / pixels.there);
     page_row(page, "%d x %d averages around each\t%d\t%.0f", s->cells, s->cells, pixels.blurred,
@@ -102,8 +103,10 @@ static void show_rewards(struct page *page, const struct glimpses *g, const stru
     const struct viewer *reads = &viewers[READS], *finds = &viewers[FINDS];
     page_drawing(page, SHORT, "Rewarded for reading", "Glimpses 1 to 3 of three pictures.",
                  SHOWN * SIDE + (SHOWN + 1) * GAP, SIDE + 2 * GAP, draw_paths, reads);
+    page_keep_colors(page);
     page_drawing(page, SHORT, "Rewarded for finding", "Glimpses 1 to 3 of the same pictures.",
                  SHOWN * SIDE + (SHOWN + 1) * GAP, SIDE + 2 * GAP, draw_paths, finds);
+    page_keep_colors(page);
     page_table(page, SHORT, "One network, two rewards",
                "reward\tdigits right\tlast glimpse at the digit");
     for (int i = 0; i < VIEWERS; i++)
@@ -115,7 +118,7 @@ static void show_rewards(struct page *page, const struct glimpses *g, const stru
     page_claim_learned(page, "glimpse: rewarded for finding, share of last glimpses at the digit",
                        finds->last_rate, none->viewers[FINDS].last_rate, AT_LEAST, 0.6);
     page_claim_learned(
-        page, "glimpse: the same, percentage points above the network rewarded for reading",
+        page, "glimpse: last glimpses at the digit, percentage points above the reading network",
         finds_more(g), finds_more(none), AT_LEAST, 20);
     page_claim_learned(
         page, "glimpse: digits right, rewarded for reading minus rewarded for finding, points",
@@ -152,11 +155,20 @@ static void show_baseline(struct page *page, uint64_t seed)
     enum { DRAWS = 20000 };
     struct bandit bandit;
     if (bandit_run(&bandit, DRAWS, seed) != EXIT_OK) exit(EXIT_FAILED);
+    page_paragraph(
+        page, SHORT,
+        "Does such an estimate find the gradient? A network without any picture chooses between "
+        "two "
+        "places by softmax, with the probabilities %.2f and %.2f. The rewards of the places are "
+        "%.1f "
+        "and %.1f, so that the gradient of the expected reward in the query can be computed.",
+        bandit.probability[0], bandit.probability[1], bandit.reward[0], bandit.reward[1]);
     page_table(page, SHORT, "A choice between two places, whose gradient is known",
                "estimate\tgradient\tstandard error");
     page_row(page, "exact\t%.4f\t", bandit.exact[0]);
     page_row(page, "mean of 20,000 draws\t%.4f\t%.5f", bandit.mean[0][0], bandit.error[0][0]);
-    page_row(page, "the same with the baseline\t%.4f\t%.5f", bandit.mean[1][0], bandit.error[1][0]);
+    page_row(page, "mean of the same draws, with the baseline\t%.4f\t%.5f", bandit.mean[1][0],
+             bandit.error[1][0]);
     page_claim(page, "REINFORCE: standard error with the baseline, divided by that without",
                bandit.error[1][0] / bandit.error[0][0], BELOW, 1);
     page_claim(page, "REINFORCE: distance of the mean from the exact gradient, in standard errors",
@@ -174,7 +186,7 @@ static int glimpse(struct page *page, const struct lesson_options *options,
         "word, and used %.1f of them for each word. Hard attention used %.1f, but its encoder had "
         "read them all as well. A person does not see the whole scene sharply and then choose. The "
         "eye is sharp only in a small center, so that we look at one place after the other, and "
-        "what we have seen so far decides where we look next. The rest is never read. The "
+        "what we have seen so far decides where we look next. The rest is seen only blurred. The "
         "next network works like that.",
         PICTURE_PATCHES, read->soft, read->hard);
     page_step(page, "A sensor with a small window");
@@ -182,8 +194,8 @@ static int glimpse(struct page *page, const struct lesson_options *options,
         page, SHORT,
         "A picture shows a digit among clutter, and a sensor reads one small window of it in full "
         "resolution. Hard attention over a grid of points chooses where to look next: each point "
-        "has a key from a blurred preview, and the query comes from all glimpses so far. Three "
-        "such networks are trained, and one that reads all pixels, which takes some seconds.");
+        "has a key from a blurred preview, and the query comes from all glimpses so far. Training "
+        "three of them, and one that reads all pixels, takes some seconds.");
     page_step(page, "Glimpses are decisions, which a reward can teach");
     page_formula(page, SHORT, "\u2207 E[r] = E[(r - b) \u2207 log p(location)]");
     page_paragraph(

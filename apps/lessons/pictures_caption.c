@@ -3,6 +3,7 @@
    well it describes. */
 #include "caption/caption.h"
 #include "parts.h"
+#include <stdlib.h>
 
 enum { COLUMNS = 4, WIDE = 440, PICTURE = 5, OBJECTS = 3 };
 _Static_assert((int)PICTURE_PATCHES == (int)PATCHES, "parts.h repeats the number of patches");
@@ -45,19 +46,34 @@ static void sum_by_object(const struct scene *scene, const struct caption_view *
 
 static void show_view(struct page *page, const struct caption_example *example, int kind)
 {
-    static const char *const names[OBJECTS] = {"the first", "the second", "elsewhere"};
+    static const char *const names[OBJECTS] = {"first object", "second object", "elsewhere"};
     const struct caption_view *view = &example->views[kind];
     const char *words[MAX_WORDS];
     float sums[MAX_WORDS * OBJECTS] = {0};
     int count = caption_length(view->out);
     for (int t = 0; t < count; t++) words[t] = caption_words[view->out[t]];
     sum_by_object(&example->scene, view, sums);
-    page_map(page, SHORT, titles[kind], count, OBJECTS, words, names, sums);
+    char *title = xasprintf("%s, weights by object", titles[kind]);
+    page_map(page, SHORT, title, count, OBJECTS, words, names, sums);
+    free(title);
     const struct drawn drawn = {example, kind};
     page_drawing(page, MORE, titles[kind],
                  "the picture, once for each word of the caption, bright where the word attends "
                  "to, with the largest weight of a patch in %",
                  WIDE, height_of(view), draw_view, &drawn);
+    page_keep_colors(page);
+}
+
+/* Returns the first example that every network describes clearly. Without one, the first of all. */
+static const struct caption_example *choose_example(const struct caption_study *study, bool *clear)
+{
+    for (int i = 0; i < CANDIDATES; i++)
+        if (caption_is_clear(study, &study->examples[i])) {
+            *clear = true;
+            return &study->examples[i];
+        }
+    *clear = false;
+    return study->examples;
 }
 
 static void show_results(struct page *page, const struct caption_study *study)
@@ -128,7 +144,7 @@ int pictures_caption(struct page *page, const struct lesson_options *options,
                                         .tests = 512,
                                         .seed = options->seed,
                                         .quiet = true};
-    struct caption_study study;
+    static struct caption_study study;
     page_step(page, "Soft and hard attention to the same picture");
     page_paragraph(page, SHORT,
                    "Two networks see 25 patches and write what they see. For each word the soft "
@@ -140,15 +156,25 @@ int pictures_caption(struct page *page, const struct lesson_options *options,
     page_paragraph(page, MORE,
                    "Drawing has no gradient, so the hard network is trained with rewards "
                    "(REINFORCE). The reward is how likely the right word becomes, compared with "
-                   "what the mixture would have given. In three pictures of four it sees the "
-                   "mixture. After training it takes the patch with the largest weight.");
+                   "what the mixture would have given. During training it sees the "
+                   "mixture in three of four pictures. After training it takes the patch with the "
+                   "largest weight.");
     caption_study_make(&study, &setup);
-    const struct caption_example *example = &study.examples[0];
+    bool clear;
+    const struct caption_example *example = choose_example(&study, &clear);
     char caption[128];
     caption_spell(caption, sizeof caption, example->scene.words);
     page_drawing(page, MORE, caption, "the picture to be described", SIZE * PICTURE + 20,
                  SIZE * PICTURE + 20, draw_picture, example);
-    page_paragraph(page, SHORT, "The picture shows %s. This is where each word looks:", caption);
+    page_keep_colors(page);
+    page_paragraph(
+        page, SHORT, "The picture shows %s. %s This is where each word looks:", caption,
+        clear ? "It is the first unseen picture that both networks describe exactly and in which "
+                "each color and shape word has its largest weight on its object."
+              : "The encoder of these networks may have carried an object to any patch, so that a "
+                "word need not look at the object itself.");
+    page_paragraph(page, MORE,
+                   "The number beside a word is the largest weight of a patch, in per cent.");
     for (int kind = 0; kind < KINDS; kind++) show_view(page, example, kind);
     show_results(page, &study);
     show_kinds(page, &study);

@@ -72,22 +72,26 @@ static void show_cost(struct page *page)
     page_curve(page, "3 glimpses", SIDES, pixels, counts[1]);
     page_paragraph(
         page, SHORT,
-        "A convolutional network applies its filters at every pixel, so that its work grows in "
-        "proportion to the pixels: %.0f times as much from the smallest picture to the largest. "
-        "Three glimpses read windows of a fixed size, so their work does not depend on the "
+        "A convolutional network applies its filters at every pixel that is not at the border, so "
+        "that its work grows almost in proportion to the pixels. From the smallest picture to the "
+        "largest there are %.0f times as many pixels and %.1f times as much work, since the border "
+        "counts less. Three glimpses read windows of a fixed size, so their work does not depend "
+        "on the "
         "picture. "
         "The preview, which is not counted here, grows with the grid of places. The comparison is "
         "one of work and not of quality.",
-        counts[0][SIDES - 1] / counts[0][0]);
+        pixels[SIDES - 1] / pixels[0], counts[0][SIDES - 1] / counts[0][0]);
 }
 
 void show_glimpse_network(struct page *page)
 {
     page_paragraph(
         page, SHORT,
-        "Four functions make up the network, called f_g, f_h, f_l and f_a as by Mnih et al. The "
+        "Four functions make up the network, called f_g, f_h, f_l and f_a as by Mnih et al., who "
+        "had a recurrent network as f_h. The "
         "sensor reads a window at the place l(t), and f_g encodes what it saw and where. f_h "
-        "attends to all glimpses so far. From its result f_l chooses the next place, and f_a gives "
+        "attends to all glimpses so far. From its result and the preview f_l chooses the next "
+        "place, and f_a gives "
         "the answer after the last glimpse. Only f_l needs the reward, since the choice of a "
         "place has no gradient; it is trained by REINFORCE.");
     page_drawing(page, SHORT, "The network of glimpses",

@@ -57,10 +57,11 @@ int lesson_tasks(struct page *page, const struct lesson_options *options)
             for (int m = 0; m < tasks[i]->models; m++)
                 jobs[models++] = (struct job){tasks[i], states[i][trained], m};
         }
-    page_paragraph(page, SHORT,
-                   "Attention can read whatever an output is conditioned on. %d small models learn "
-                   "their tasks side by side, which takes some seconds.",
-                   models / 2);
+    page_paragraph(
+        page, SHORT,
+        "Attention can read whatever an output is conditioned on. The %d small models of "
+        "this lesson learn their tasks side by side, which takes some seconds.",
+        models / 2);
     tell_conditions(page);
     page_step(page, "Which half of a Transformer");
     run_threads(tasks_work, jobs, models, sizeof *jobs, options->threads);

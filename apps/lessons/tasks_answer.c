@@ -172,8 +172,9 @@ static void explain_layers(struct page *page, const struct answer *t)
         page_paragraph(
             page, SHORT,
             "In layer 1 the sentences read each other: \"%s\" puts %.0f %% of its weight on "
-            "\"%s\". In layer 2 the question therefore needs to read only the former.",
-            text[t->needed[i]], 100 * t->handed[i], text[t->needed[1 - i]]);
+            "\"%.*s\". In layer 2 the question therefore needs to read only the former.",
+            text[t->needed[i]], 100 * t->handed[i], (int)strcspn(text[t->needed[1 - i]], "."),
+            text[t->needed[1 - i]]);
     }
 }
 

@@ -127,7 +127,8 @@ static void show_decoder(struct page *page, const struct language *t, const stru
         char text[256], end[256];
         language_join(text, sizeof text, t->said[i], PROMPT);
         language_join(end, sizeof end, t->said[i] + PROMPT, t->said_count[i] - PROMPT);
-        page_paragraph(page, SHORT, "\"%s \u2026\" %s.", text, end);
+        page_paragraph(page, SHORT, "prompt: %s \u2026", text);
+        page_paragraph(page, SHORT, "continuation: %s.", end);
     }
     page_table(page, SHORT, "The first prompt, continued by the draw of each word",
                "random number\tcontinuation");

@@ -180,7 +180,8 @@ static void show_maps(struct page *page, const struct spell *t)
     }
     for (int m = 0; m < READERS; m++) {
         char title[64];
-        snprintf(title, sizeof title, "%s: letters over %d frames each", readers[m].name, STACK);
+        snprintf(title, sizeof title, "%s: rows: letters; columns: groups of %d frames",
+                 readers[m].name, STACK);
         page_map(page, m == AWARE ? SHORT : MORE, title, t->shown.count + 1, rows, row_names,
                  column_names, t->weights[m]);
     }
@@ -193,12 +194,15 @@ static void spell_show(struct page *page, void *task, void *untrained)
     page_step(page, "Sound \u2192 letters");
     page_paragraph(
         page, SHORT,
-        "The input consists of noisy frames with %d frequency bands, and a letter lasts "
+        "The sounds are made by the program: each letter is a pattern of bands with noise. No "
+        "speech "
+        "was recorded. The input consists of noisy frames with %d frequency bands, and a letter "
+        "lasts "
         "for %d to %d frames. Training has words of %d to %d letters. The test also has "
         "words of %d to %d letters, a new length. Three kinds of cross-attention are compared: "
         "\"additive\" is global and compares what the frames hold, \"local-m\" reads only "
-        "a few frames around the letter's own place, which moves on by one row with each "
-        "letter, and \"location-aware\" also knows where the last letter was read.",
+        "a few frames around the letter's own place, which moves on by one group of frames "
+        "with each letter, and \"location-aware\" also knows where the last letter was read.",
         BANDS, SHORTEST, LONGEST, lengths[KNOWN][0], lengths[KNOWN][1], lengths[LONGER][0],
         lengths[LONGER][1]);
     page_drawing(page, MORE, "A word of ten letters", "loudness of 12 bands, frame by frame",
