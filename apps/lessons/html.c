@@ -1,8 +1,9 @@
 /* html.c - writes pages as HTML: one self-contained file per lesson (with style and pictures,
-   without script) and an index. A single formula is placed beside the picture that follows it. */
+   without script), an index and a glossary. A single short formula is placed beside the picture
+   that follows it. */
 #define _POSIX_C_SOURCE 200809L
+#include "html.h"
 #include "kit/program.h"
-#include "page.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@ static const char style[] =
     "--link:#0b57d0;--good:#006e4e;--bad:#b3261e}"
     "@media (prefers-color-scheme:dark){:root{--ink:#e4e4e4;--paper:#191919;--line:#444;"
     "--soft:#232528;--link:#8ab4f8;--good:#6dd5ae;--bad:#ffb4ab}"
-    "figure svg{filter:invert(.9) hue-rotate(180deg)}}"
+    "figure svg{filter:invert(.9) hue-rotate(180deg)}figure.colors svg{filter:none}}"
     "*{box-sizing:border-box}"
     "body{margin:0 auto;max-width:62rem;padding:1rem;background:var(--paper);color:var(--ink);"
     "font:1.05rem/1.55 system-ui,Helvetica,Arial,'DejaVu Sans',sans-serif;"
@@ -29,6 +30,13 @@ static const char style[] =
     "figure{margin:1rem 0;max-width:100%}figcaption{font-weight:600;margin-bottom:.4rem}"
     "figure svg{display:block;max-width:100%;height:auto;border-radius:6px}"
     ".scroll{overflow-x:auto;max-width:100%}"
+    /* A shadow at an edge shows that there is more beyond it. */
+    ".scroll,.formula{background:linear-gradient(90deg,var(--paper) 40%,transparent) left/2.5rem "
+    "100% no-repeat local,linear-gradient(270deg,var(--paper) 40%,transparent) right/2.5rem 100% "
+    "no-repeat local,linear-gradient(90deg,#8888,transparent) left/.7rem 100% no-repeat scroll,"
+    "linear-gradient(270deg,#8888,transparent) right/.7rem 100% no-repeat scroll}"
+    "dt{font-weight:600;margin-top:.8rem}dd{margin:0;max-width:44rem}li{max-width:44rem}"
+    "summary{cursor:pointer;color:var(--link)}sub,sup{line-height:0}"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.95rem}"
     "th,td{border-bottom:1px solid var(--line);padding:.3rem .7rem;text-align:right;"
     "white-space:nowrap}"
@@ -53,6 +61,48 @@ static void put_head(FILE *file, const char *title)
     fprintf(file, "</title>\n<style>%s</style>\n</head>\n<body>\n", style);
 }
 
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_part_of_name(char c)
+{
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '^';
+}
+
+/* True if a letter with an index or exponent of one character is at `at`. */
+static bool has_index(const char *text, const char *at)
+{
+    return is_letter(at[0]) && (at == text || !is_part_of_name(at[-1])) &&
+           (at[1] == '_' || at[1] == '^') && is_part_of_name(at[2]) && at[2] != at[1] &&
+           !is_part_of_name(at[3]);
+}
+
+void html_text(FILE *file, const char *text)
+{
+    const char *from = text;
+    for (const char *at = text;; at++) {
+        const bool index = *at != 0 && has_index(text, at);
+        if (*at != 0 && !index) continue;
+        char *before = xasprintf("%.*s", (int)(at - from), from);
+        xml_escape(file, before);
+        free(before);
+        if (!index) return;
+        const char *element = at[1] == '_' ? "sub" : "sup";
+        fprintf(file, "<i>%c</i><%s>%c</%s>", at[0], element, at[2], element);
+        at += 2;
+        from = at + 1;
+    }
+}
+
+void html_element(FILE *file, const char *element, const char *text)
+{
+    fprintf(file, "<%s>", element);
+    html_text(file, text);
+    fprintf(file, "</%s>\n", element);
+}
+
 static void put_picture(FILE *file, const struct block *block)
 {
     struct svg svg;
@@ -61,8 +111,9 @@ static void put_picture(FILE *file, const struct block *block)
     if (svg_part_open(&svg, width, height) != EXIT_OK) exit(EXIT_FAILED);
     picture_draw(&svg, block);
     char *part = svg_part_close(&svg);
-    fputs("<figure><figcaption>", file);
-    xml_escape(file, block->text);
+    fputs(block->keeps_colors ? "<figure class=\"colors\"><figcaption>" : "<figure><figcaption>",
+          file);
+    html_text(file, block->text);
     fprintf(file,
             "</figcaption><svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "
             "viewBox=\"0 0 %g %g\" font-family=\"Helvetica, Arial, DejaVu Sans, sans-serif\" "
@@ -81,14 +132,14 @@ static void put_picture(FILE *file, const struct block *block)
 static void put_table(FILE *file, const struct block *table)
 {
     fputs("<figure><figcaption>", file);
-    xml_escape(file, table->text);
+    html_text(file, table->text);
     fputs("</figcaption><div class=\"scroll\"><table>\n", file);
     for (int r = 0; r <= table->rows; r++) {
         fputs("<tr>", file);
         for (int c = 0; c < table->columns; c++) {
             const char *words = table_column_is_text(table, c) ? " class=\"words\"" : "";
             fprintf(file, r == 0 ? "<th%s>" : "<td%s>", words);
-            xml_escape(file, table->cells[r * table->columns + c]);
+            html_text(file, table->cells[r * table->columns + c]);
             fputs(r == 0 ? "</th>" : "</td>", file);
         }
         fputs("</tr>\n", file);
@@ -96,26 +147,19 @@ static void put_table(FILE *file, const struct block *table)
     fputs("</table></div></figure>\n", file);
 }
 
-static void put_element(FILE *file, const char *element, const char *text)
-{
-    fprintf(file, "<%s>", element);
-    xml_escape(file, text);
-    fprintf(file, "</%s>\n", element);
-}
-
 /* Writes the claims, below the text that they belong to. */
 static void put_claims(FILE *file, const struct page *page)
 {
-    put_element(file, "h2", "Claims");
-    put_element(file, "p",
-                "The program checked these claims when it made the page. Whatever was learned is "
-                "also measured on the network before training, where the claim must be false.");
+    html_element(file, "h2", "Claims");
+    html_element(file, "p",
+                 "The program checked these claims when it made the page. Whatever was learned is "
+                 "also measured on the network before training, where the claim must be false.");
     for (int i = 0; i < page->claims; i++) {
         const struct claim *claim = &page->claim[i];
         char *measured = claim_text(claim);
         fprintf(file, "<p class=\"claim%s\"><b>%s</b> ", claim->holds ? "" : " fails",
                 claim->holds ? "\u2713" : "\u2717 fails:");
-        xml_escape(file, claim->statement);
+        html_text(file, claim->statement);
         fputs(": <span>", file);
         xml_escape(file, measured);
         fputs("</span></p>\n", file);
@@ -130,12 +174,31 @@ static void put_formula(FILE *file, const struct block *block)
     fputs("</div>\n", file);
 }
 
-/* True for a formula before a picture, unless another formula is before it. */
+/* True for a short formula before a picture, unless another formula is before it. */
 static bool stands_beside(const struct page *page, int i)
 {
+    enum { MOST = 36 }; /* columns of the formula as text: more are cut beside a picture */
     const struct block *block = &page->blocks[i];
-    return block->kind == FORMULA && i + 1 < page->count && block_is_picture(block + 1) &&
-           (i == 0 || block[-1].kind != FORMULA);
+    if (block->kind != FORMULA || i + 1 == page->count || !block_is_picture(block + 1) ||
+        (i > 0 && block[-1].kind == FORMULA))
+        return false;
+    char *text = formula_text(block->text);
+    const bool fits = text_columns((rapt_text){text, strlen(text)}) <= MOST;
+    free(text);
+    return fits;
+}
+
+/* Says how to read the maps of a page, if it has any. */
+static void put_map_note(FILE *file, const struct page *page)
+{
+    int i = 0;
+    while (i < page->count && page->blocks[i].kind != MAP) i++;
+    if (i == page->count) return;
+    html_element(
+        file, "p",
+        "How to read a map: each row is one query and says how it divides its weight over "
+        "the columns. Numbers are per cent, from 10 on. Shades are relative to the largest "
+        "weight of the row, so that rows can be compared by their numbers only.");
 }
 
 /* Writes the blocks from *i on; a formula may take the picture after it along. */
@@ -145,9 +208,9 @@ static void put_block(FILE *file, const struct page *page, int *i)
     const bool beside = stands_beside(page, *i);
     if (beside) fputs("<div class=\"beside\">\n", file);
     if (block->kind == STEP)
-        put_element(file, "h2", block->text);
+        html_element(file, "h2", block->text);
     else if (block->kind == PARAGRAPH)
-        put_element(file, "p", block->text);
+        html_element(file, "p", block->text);
     else if (block->kind == FORMULA)
         put_formula(file, block);
     else if (block->kind == TABLE)
@@ -172,7 +235,9 @@ static void put_link(FILE *file, const struct lesson *lesson, const char *class,
 
 static void put_navigation(FILE *file, const struct page *pages, int count, int p)
 {
-    fputs("<nav>\n<a href=\"index.html\">All lessons</a>\n", file);
+    fputs("<nav>\n<a href=\"index.html\">All lessons</a>\n<a "
+          "href=\"glossary.html\">Glossary</a>\n",
+          file);
     if (p > 0) put_link(file, pages[p - 1].lesson, "before", "\u2190 ", "");
     if (p + 1 < count) put_link(file, pages[p + 1].lesson, "next", "", " \u2192");
     fputs("</nav>\n", file);
@@ -184,13 +249,16 @@ static void put_page(FILE *file, const struct page *pages, int count, int p)
     char *title = xasprintf("%d. %s", page->lesson->number, page->lesson->title);
     put_head(file, title);
     put_navigation(file, pages, count, p);
-    put_element(file, "h1", title);
+    html_element(file, "h1", title);
     free(title);
     fputs("<p class=\"summary\">", file);
-    xml_escape(file, page->lesson->summary);
+    html_text(file, page->lesson->summary);
     fputs("</p>\n", file);
+    put_map_note(file, page);
     for (int i = 0; i < page->count; i++) put_block(file, page, &i);
     put_claims(file, page);
+    html_exercises(file, page->lesson->number);
+    html_sources(file, page->lesson->number);
     put_navigation(file, pages, count, p);
     fputs("</body>\n</html>\n", file);
 }
@@ -199,11 +267,12 @@ static void put_index(FILE *file, const struct page *pages, int count, int p)
 {
     (void)p;
     put_head(file, "Attention, lesson by lesson");
-    put_element(file, "h1", "Attention, lesson by lesson");
-    put_element(file, "p",
-                "From one vector that holds a whole sentence to networks that consist of attention "
-                "only. rapt computed every number and picture when these pages were made, and "
-                "checked each claim.");
+    html_element(file, "h1", "Attention, lesson by lesson");
+    html_element(
+        file, "p",
+        "From one vector that holds a whole sentence to networks that consist of attention "
+        "only. rapt computed every number and picture when these pages were made, and "
+        "checked each claim.");
     fputs("<ol class=\"lessons\">\n", file);
     for (int i = 0; i < count; i++) {
         const struct page *page = &pages[i];
@@ -214,7 +283,19 @@ static void put_index(FILE *file, const struct page *pages, int count, int p)
         fprintf(file, " <i>%d of %d claims hold.</i></li>\n", page->claims - page->failures,
                 page->claims);
     }
-    fputs("</ol>\n</body>\n</html>\n", file);
+    fputs("</ol>\n<p>Words are explained in the <a href=\"glossary.html\">glossary</a>.</p>\n"
+          "</body>\n</html>\n",
+          file);
+}
+
+static void put_glossary(FILE *file, const struct page *pages, int count, int p)
+{
+    (void)pages, (void)count, (void)p;
+    put_head(file, "Glossary");
+    fputs("<nav>\n<a href=\"index.html\">All lessons</a>\n</nav>\n", file);
+    html_element(file, "h1", "Glossary");
+    html_glossary(file);
+    fputs("</body>\n</html>\n", file);
 }
 
 typedef void put_fn(FILE *file, const struct page *pages, int count, int p);
@@ -245,6 +326,9 @@ int folder_make(const char *option, const char *folder)
 int html_write(const char *folder, const struct page *pages, int count)
 {
     int code = write_page_file(xasprintf("%s/index.html", folder), put_index, pages, count, 0);
+    if (code == EXIT_OK)
+        code =
+            write_page_file(xasprintf("%s/glossary.html", folder), put_glossary, pages, count, 0);
     for (int p = 0; p < count && code == EXIT_OK; p++)
         code = write_page_file(xasprintf("%s/lesson-%d.html", folder, pages[p].lesson->number),
                                put_page, pages, count, p);

@@ -85,7 +85,7 @@ extern const char *const relation_signs[]; /* ">=" */
 json_t *page_json(const struct page *page);
 /* Creates the folder unless it exists. option: the option that named it, for the message. */
 int folder_make(const char *option, const char *folder);
-/* Writes index.html and lesson-N.html into the folder. */
+/* Writes index.html, glossary.html and lesson-N.html into the folder. */
 int html_write(const char *folder, const struct page *pages, int count);
 
 #endif

@@ -159,7 +159,7 @@ int lessons_main(int argc, char **argv, const struct lesson *lessons, int count)
         {"svg", OPTION_OUTPUT, &program.svg, "FILE", "write all pictures into one SVG file", 0, 0,
          0},
         {"html", OPTION_TEXT, &program.html, "DIR",
-         "write index.html and one page per lesson into a folder", 0, 0, 0},
+         "write index.html, glossary.html and one page per lesson into a folder", 0, 0, 0},
         {"architecture", OPTION_TEXT, &program.architecture, "DIR",
          "train nine models for a moment and write a picture of each, with the numbers of a real "
          "step",

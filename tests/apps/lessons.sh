@@ -12,7 +12,8 @@ grep -q '"lesson":6.*"claims":\[{"statement":.*"holds":true' out || fail "no cla
 grep -q '"holds":false' out && fail "a claim fails"
 grep -q '"untrained":' out || fail "no control of what lesson 6 learned"
 grep -q '^{"done":true,"lessons":1,"claims":[1-9][0-9]*,"failed":0}' out || fail "the last line: $(tail -1 out)"
-[ "$(ls pages)" = "index.html
+[ "$(ls pages)" = "glossary.html
+index.html
 lesson-6.html" ] || fail "the folder holds: $(ls pages)"
 grep -q '<math display="block">' pages/lesson-6.html || fail "no formula"
 grep -q 'name="viewport"' pages/lesson-6.html || fail "no viewport"

@@ -247,8 +247,8 @@ static void test_escaping(void **state)
         assert_int_equal(lessons_main(7, argv, lessons, 2), EXIT_OK);
     }
     check_file(svg, "&lt;script&gt;");
-    for (int i = 0; i < 3; i++) {
-        static const char *const names[] = {"index", "lesson-1", "lesson-12"};
+    for (int i = 0; i < 4; i++) {
+        static const char *const names[] = {"index", "lesson-1", "lesson-12", "glossary"};
         char *path = xasprintf("%s/%s.html", html, names[i]);
         check_file(path, i == 0 ? "href=\"lesson-12.html\"" : "href=\"index.html\"");
         free(path);
@@ -270,11 +270,17 @@ static int paired(struct page *page, const struct lesson_options *options)
     page_formula(page, SHORT, "y = 2");
     page_formula(page, SHORT, "z = 3");
     page_map(page, SHORT, "second", 1, 1, names, names, &weight);
+    page_formula(page, SHORT, "one + two + three + four + five + six + seven");
+    page_map(page, SHORT, "third", 1, 1, names, names, &weight);
+    page_map_row(page, 0);
+    page_drawing(page, SHORT, "fourth", "colors", 10, 10, draw_text, "x");
+    page_keep_colors(page);
+    page_paragraph(page, SHORT, "x_T and W^h, but not norm_order, x_12 or x__y; 2^3");
     page_claim(page, "two is two", 2, EQUALS, 2);
     return EXIT_OK;
 }
 
-/* A single formula is beside its picture, several are above theirs. */
+/* A single short formula is beside its picture, others are above theirs. */
 static void test_beside(void **state)
 {
     static const struct lesson lesson = {1, "Pairs", "formulas and pictures", paired};
@@ -285,16 +291,32 @@ static void test_beside(void **state)
     optind = 0;
     assert_int_equal(lessons_main(4, argv, &lesson, 1), EXIT_OK);
     char *path = xasprintf("%s/lesson-1.html", folder), *index = xasprintf("%s/index.html", folder);
+    char *glossary = xasprintf("%s/glossary.html", folder);
     char *text = read_text(path), *beside = strstr(text, "<div class=\"beside\">");
     assert_non_null(beside);
     assert_true(beside < strstr(text, "<mi>x</mi>"));
-    assert_null(strstr(beside + 1, "<div class=\"beside\">"));
+    assert_null(strstr(beside + 1, "<div class=\"beside\">")); /* the third formula is too wide */
+    assert_non_null(strstr(text,
+                           "<i>x</i><sub>T</sub> and <i>W</i><sup>h</sup>, but not norm_order, "
+                           "x_12 or x__y; 2^3"));
+    assert_non_null(strstr(text, "How to read a map"));
+    assert_non_null(strstr(text, "<figure class=\"colors\"><figcaption>fourth"));
+    assert_null(strstr(strstr(text, "<figure class=\"colors\">") + 1, "<figure class=\"colors\">"));
+    assert_non_null(strstr(text, "fill=\"#FFFFFFB0\"")); /* a veil over the other rows */
+    for (const char *at = text; (at = strstr(at, "href=\"")) != NULL; at++) {
+        const char *to = at + strlen("href=\""), *end = strchr(to, '"');
+        assert_true(strncmp(to, "https://", 8) == 0 || strncmp(end - 5, ".html", 5) == 0);
+    }
+    assert_non_null(strstr(text, "<h2>Exercises</h2>"));
+    assert_non_null(strstr(text, "<h2>Sources</h2>"));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(unlink(index), 0);
+    assert_int_equal(unlink(glossary), 0);
     assert_int_equal(rmdir(folder), 0);
     free(text);
     free(path);
     free(index);
+    free(glossary);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pages.py FOLDER HARNESS - the pages of lessons: every link leads to a page that is there, nothing is
+"""pages.py FOLDER HARNESS - the pages of lessons: every link leads to a page that is there or to https://, nothing is
 loaded from outside; writes HARNESS, a page in which a browser measures them.
 
 pages.py --judge DOM - what the browser measured (its --dump-dom of HARNESS): at 360 and 1200 pixels no page
@@ -63,7 +63,7 @@ onload = () => {
 
 
 def links(text):
-    return re.findall(r'href="([^"]*)"', text)
+    return [link for link in re.findall(r'href="([^"]*)"', text) if not link.startswith("https://")]
 
 
 def complaints(folder):
