@@ -124,7 +124,8 @@ static void show_ablation(struct page *page, const struct lesson_options *option
     }
     page_paragraph(
         page, SHORT,
-        "This language is so small that a model learns it with one head, or without a "
+        "Norms, residual sums and masks stay in all of them. This language is so small that a "
+        "model learns it with one head, or without a "
         "feed-forward layer. It does not learn it without positions, since attention "
         "does not know the order of words: \"A chase B\" and \"B chase A\" look the same to "
         "the model. Guessing should be right half of the time. But of these two at most "

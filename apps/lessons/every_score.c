@@ -21,7 +21,7 @@ static void add_models(struct study *study)
     config.pass = PASS_INITIAL;
     study_add(study, "dot, one Wʰ", &config);
     config = study_prototype(study, PROTOTYPE_4);
-    study_add(study, "additive s(t-1)", &config);
+    study_add(study, "additive s(t−1)", &config);
 }
 
 /* Returns the largest difference between the scores of the first step in two sentences of the same

@@ -20,7 +20,7 @@ static void draw_contexts(struct svg *svg, const void *user)
     static const struct {
         double x, y;
         enum svg_anchor anchor;
-    } labels[N] = {{-28, 28, SVG_RIGHT}, {16, -18, SVG_LEFT}, {-36, 8, SVG_RIGHT}};
+    } labels[N] = {{-28, 28, SVG_RIGHT}, {0, -18, SVG_RIGHT}, {-36, 8, SVG_RIGHT}};
     const float(*context)[2] = user;
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++)
