@@ -46,7 +46,8 @@ static void show_decoder(struct view *v, uint64_t seed)
     page_paragraph(v->page, MORE,
                    "Cross-attention is prototype 4 again: the queries come from the decoder, keys "
                    "and values from the encoder. So the encoder asks itself, the decoder its own "
-                   "past, and the decoder the encoder: a network of nothing but attention. Each "
+                   "past, and the decoder the encoder. There is no recurrence: words meet in "
+                   "attention and nowhere else. Each "
                    "row is labeled by the word that it writes.");
     show_weights(v, "Cross-attention, last layer, mean of the heads", RAPT_WEIGHTS_CROSS,
                  DECODER_LAYERS - 1);

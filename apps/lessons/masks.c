@@ -145,8 +145,11 @@ void show_masks(struct page *page, uint64_t seed)
     }
     page_claim(page, "causal: weight on later words, or change of an output if they are NaN",
                causal, EQUALS, 0);
-    page_claim(page, "padding: the same for the last three words", padding, EQUALS, 0);
-    page_claim(page, "boolean mask: the same for one hidden word", word[0], EQUALS, 0);
+    page_claim(page,
+               "padding: weight on the last three words, or change of an output if they are NaN",
+               padding, EQUALS, 0);
+    page_claim(page, "boolean mask: weight on a hidden word, or change of an output if it is NaN",
+               word[0], EQUALS, 0);
     page_claim(page, "weights and output of a query from which all keys are hidden", word[1],
                EQUALS, 0);
 }

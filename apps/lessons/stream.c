@@ -90,6 +90,7 @@ void show_stream(struct view *v)
                  chase_word(words[2][t]), 100 * (double)right[2][t]);
     learner_claim(v->small, v->page, "mean probability of the right word after the last layer",
                   last_mean, v, AT_LEAST, 0.9);
-    learner_claim(v->small, v->page, "that probability minus the one after the first layer", gain,
-                  v, ABOVE, 0.05);
+    learner_claim(v->small, v->page,
+                  "mean probability of the right word: last layer minus first layer", gain, v,
+                  ABOVE, 0.05);
 }

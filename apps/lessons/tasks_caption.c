@@ -209,6 +209,7 @@ static void caption_show(struct page *page, void *task, void *untrained)
         words[COLOR + t->shown.color[1]], words[SHAPE + t->shown.shape[1]]);
     page_drawing(page, MORE, "The picture, and what each word attends to",
                  "Weights of the patches, word by word.", 480, 280, draw_weights, t);
+    page_keep_colors(page);
     for (int i = 0; i < t->count; i++) rows[i] = words[t->said[i]];
     rows[t->count] = "(end)";
     page_map(page, SHORT, "Cross-attention: words over patches", t->count + 1, PATCHES, rows, names,
