@@ -40,7 +40,7 @@ static void put_heads(struct svg *svg, double x, double bottom, const float weig
 {
     for (int h = 0; h < BLOCK_HEADS; h++) {
         const double y = bottom - (BLOCK_HEADS - h) * ROW - 2;
-        svg_text(svg, x + 4, y + 13, 10, SVG_LEFT, gray, "head %d", h + 1);
+        svg_text(svg, x + 3, y + 13, 11, SVG_LEFT, gray, "head %d", h + 1);
         for (int s = 0; s < count; s++) {
             char color[8];
             shade_color(weights[h][s], color);

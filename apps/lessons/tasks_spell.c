@@ -180,7 +180,7 @@ static void show_maps(struct page *page, const struct spell *t)
     }
     for (int m = 0; m < READERS; m++) {
         char title[64];
-        snprintf(title, sizeof title, "%s: rows: letters; columns: groups of %d frames",
+        snprintf(title, sizeof title, "%s (rows: letters, columns: groups of %d frames)",
                  readers[m].name, STACK);
         page_map(page, m == AWARE ? SHORT : MORE, title, t->shown.count + 1, rows, row_names,
                  column_names, t->weights[m]);
