@@ -81,16 +81,15 @@ static void compare_scores(struct page *page, struct study *study)
         const struct translator *model = &study->models[i];
         struct quality quality = study_quality(study, i);
         const size_t parameters = score_parameters(study, i);
-        page_row(page, "%s%s\t%s\t%zu\t%.1f\t%.2f\t%.1f", model->name,
-                 i == RAPT_SCORE_GENERAL ? " (multiplicative)" : "", formulas[i], parameters,
+        page_row(page, "%s\t%s\t%zu\t%.1f\t%.2f\t%.1f", model->name, formulas[i], parameters,
                  quality.exact, quality.alignment_error, model->seconds);
     }
-    page_paragraph(
-        page, SHORT,
-        "In the formulas q is the state that asks, k a key, f the weights of the step "
-        "before, after a convolution, and P[s] a learned vector for each position. The "
-        "multiplicative score is a middle ground: it has one matrix, where a dot product "
-        "has none and an additive score two and a vector (W, U, v).");
+    page_paragraph(page, SHORT,
+                   "In the formulas q is the state that asks, k a key, f the weights of the step "
+                   "before, after a convolution, and P[s] a learned vector for each position. The "
+                   "general score, also called multiplicative, is a middle ground: it has one "
+                   "matrix, where a dot product "
+                   "has none and an additive score two and a vector (W, U, v).");
     page_paragraph(
         page, MORE,
         "Dot products have no parameters. With states of n elements a general score has n² (here "

@@ -153,7 +153,8 @@ static void show_parameters(struct page *page, struct learner *small)
     page_row(page, "w before training\t%s", text[0]);
     page_row(page, "w after training\t%s", text[1]);
     page_formula(page, SHORT, "y = m(x; w) ,  w = (E, W_q, W_k, W_v, W_o, …)");
-    page_table(page, MORE, "The set w", "name\trows\tcolumns\tmean absolute change of an element");
+    page_table(page, MORE, "The set w, and the mean absolute change of an element by training",
+               "name\trows\tcolumns\tchange");
     for (int i = 0; i < rapt_model_tensors(model); i++) {
         const rapt_tensor tensor = rapt_model_tensor(model, i);
         const size_t count = (size_t)tensor.rows * (size_t)tensor.columns;

@@ -83,7 +83,7 @@ static const struct {
     {2016, "self-attention in a recurrent network", "Cheng et al.", "10"},
     {2017, "Transformer: no recurrence", "Vaswani et al.", "11"},
     {2018, "GPT: a decoder continues a text", "Radford et al.", "14"},
-    {2018, "BERT: an encoder fills gaps (NAACL 2019)", "Devlin et al.", "14"},
+    {2018, "BERT (NAACL 2019): fills gaps", "Devlin et al.", "14"},
 };
 
 static void show_history(struct page *page)
