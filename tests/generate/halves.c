@@ -6,12 +6,6 @@
 
 enum { BATCH = 5 };
 static const int source_lengths[] = {5, 1, 12, 0, 3}, target_lengths[] = {7, 12, 1, 4, 0};
-static const rapt_limits roomy = {.size = sizeof roomy,
-                                  .batch = 8,
-                                  .beams = 1,
-                                  .source_tokens = 96,
-                                  .target_length = 12,
-                                  .target_tokens = 96};
 static const rapt_precision precisions[] = {RAPT_PRECISION_BF16, RAPT_PRECISION_F16};
 
 static void convert(rapt_model *model, rapt_precision precision)

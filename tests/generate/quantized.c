@@ -148,12 +148,6 @@ static void test_deep_rows(void **state)
 
 /* ---- the definition ---- */
 
-static const rapt_limits roomy = {.size = sizeof roomy,
-                                  .batch = 8,
-                                  .beams = 1,
-                                  .source_tokens = 96,
-                                  .target_length = 12,
-                                  .target_tokens = 96};
 static const int source_lengths[] = {5, 1, 12, 0, 3}, target_lengths[] = {7, 12, 1, 4, 0};
 enum { BATCH = 5 };
 

@@ -25,6 +25,13 @@ static const rapt_limits larger_limits = {.size = sizeof larger_limits,
                                           .target_length = 80,
                                           .target_tokens = 200};
 
+static const rapt_limits roomy = {.size = sizeof roomy,
+                                  .batch = 8,
+                                  .beams = 1,
+                                  .source_tokens = 96,
+                                  .target_length = 12,
+                                  .target_tokens = 96};
+
 static inline rapt_session *session_of(const rapt_model *model, const rapt_limits *limits,
                                        int threads)
 {

@@ -193,9 +193,7 @@ static void test_padding(void **state)
     drop(&f);
 }
 
-static const struct {
-    const char *from, *to, *word;
-} edits[] = {
+static const struct edit edits[] = {
     {"panels 16, finite", "panels 32, finite", "panels 32"},
     {"panels 16, finite", "", "rapt.layout"},
     {"rapt.layout", "other.name", "encoder.embedding.weight"}, /* a plain file with other shapes */
@@ -214,24 +212,9 @@ static void test_refused(void **state)
 {
     (void)state;
     char path[256];
-    rapt_model *model = packed_model(&small_configs[0], small_path(path, "edits")), *none = NULL;
+    rapt_model *model = packed_model(&small_configs[0], small_path(path, "edits"));
     struct file f = file_at(path);
-    for (int i = 0; i < COUNT(edits); i++) {
-        rapt_message why = {""};
-        struct file e = edited(&f, edits[i].from, edits[i].to);
-        put(&e);
-        assert_int_equal(rapt_model_load(&none, path, NULL, &why), RAPT_BAD_FILE);
-        if (!strstr(why.text, path) || !strstr(why.text, edits[i].word))
-            fail_msg("\"%s\" does not say \"%s\"", why.text, edits[i].word);
-        free(e.bytes);
-    }
-    for (size_t size = 0; size < f.size; size += 41) {
-        struct file e = f;
-        e.size = size;
-        put(&e);
-        assert_int_equal(rapt_model_load(&none, path, NULL, NULL), RAPT_BAD_FILE);
-    }
-    assert_null(none);
+    edits_refused(&f, edits, COUNT(edits));
     rapt_model_free(model);
     drop(&f);
 }

@@ -66,6 +66,33 @@ static inline struct file edited(const struct file *f, const char *from, const c
     return e;
 }
 
+struct edit {
+    const char *from, *to;
+    const char *word; /* of the message that refuses the file after the edit */
+};
+
+/* Loading the file must fail after each edit of its header, and cut off anywhere. */
+static inline void edits_refused(const struct file *f, const struct edit *edits, int count)
+{
+    rapt_model *none = NULL;
+    for (int i = 0; i < count; i++) {
+        rapt_message why = {""};
+        struct file e = edited(f, edits[i].from, edits[i].to);
+        put(&e);
+        assert_int_equal(rapt_model_load(&none, f->path, NULL, &why), RAPT_BAD_FILE);
+        if (!strstr(why.text, f->path) || !strstr(why.text, edits[i].word))
+            fail_msg("\"%s\" does not say \"%s\"", why.text, edits[i].word);
+        free(e.bytes);
+    }
+    for (size_t size = 0; size < f->size; size += 41) {
+        struct file e = *f;
+        e.size = size;
+        put(&e);
+        assert_int_equal(rapt_model_load(&none, f->path, NULL, NULL), RAPT_BAD_FILE);
+    }
+    assert_null(none);
+}
+
 /* Returns the address of the first number of a tensor. */
 static inline unsigned char *number_of(struct file *f, const char *tensor)
 {

@@ -44,21 +44,7 @@ static int poll(void *user)
 
 static rapt_translator *make(const rapt_translator_options *options)
 {
-    char path[256];
-    rapt_translator *t = NULL;
-    rapt_message why = {""};
-    small_translator_file(small_path(path, "sampling"), POSITIONS, 4);
-    if (rapt_translator_load(&t, path, options, NULL, &why)) fail_msg("%s", why.text);
-    unlink(path);
-    return t;
-}
-
-static void make_texts(rapt_text texts[TEXTS])
-{
-    for (int i = 0; i < TEXTS; i++) {
-        const char *line = small_lines[i % COUNT(small_lines)];
-        texts[i] = (rapt_text){line, strlen(line) - (size_t)(i % 4)};
-    }
+    return small_translator_make("sampling", POSITIONS, options);
 }
 
 /* Translates with a translator made for these options. */
@@ -69,7 +55,7 @@ static void translate(const rapt_translator_options *options, const rapt_transla
     rapt_text texts[TEXTS];
     rapt_message why = {""};
     int stop_at = s->stop_at;
-    make_texts(texts);
+    small_texts(texts, TEXTS);
     memset(s, 0, sizeof *s), s->stop_at = stop_at;
     if (rapt_translate_many_with(t, texts, TEXTS, call, keep, s, &why)) fail_msg("%s", why.text);
     rapt_translator_free(t);
@@ -126,7 +112,7 @@ static void test_first(void **state)
     const rapt_translate_call call = {.size = sizeof call, .first = FIRST};
     rapt_translator *t = make(&usual);
     rapt_text texts[TEXTS];
-    make_texts(texts);
+    small_texts(texts, TEXTS);
     translate(&usual, NULL, &want);
     memset(&got, 0, sizeof got);
     assert_int_equal(

@@ -49,4 +49,26 @@ static inline void small_translator_file(const char *path, int positions, uint64
     free(text);
 }
 
+/* Returns a translator of such a model. `name` is that of the file, which is gone afterwards. */
+static inline rapt_translator *small_translator_make(const char *name, int positions,
+                                                     const rapt_translator_options *options)
+{
+    char path[256];
+    rapt_translator *t = NULL;
+    rapt_message why = {""};
+    small_translator_file(small_path(path, name), positions, 4);
+    if (rapt_translator_load(&t, path, options, NULL, &why)) fail_msg("%s", why.text);
+    unlink(path);
+    return t;
+}
+
+/* Sets texts [count] to beginnings of the lines. */
+static inline void small_texts(rapt_text *texts, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const char *line = small_lines[i % COUNT(small_lines)];
+        texts[i] = (rapt_text){line, strlen(line) - (size_t)(i % 4)};
+    }
+}
+
 #endif

@@ -52,21 +52,7 @@ static int poll(void *user)
 
 static rapt_translator *make(const rapt_translator_options *options)
 {
-    char path[256];
-    rapt_translator *t = NULL;
-    rapt_message why = {""};
-    small_translator_file(small_path(path, "call"), POSITIONS, 4);
-    if (rapt_translator_load(&t, path, options, NULL, &why)) fail_msg("%s", why.text);
-    unlink(path);
-    return t;
-}
-
-static void make_texts(rapt_text *texts, int count)
-{
-    for (int i = 0; i < count; i++) {
-        const char *line = small_lines[i % COUNT(small_lines)];
-        texts[i] = (rapt_text){line, strlen(line) - (size_t)(i % 4)};
-    }
+    return small_translator_make("call", POSITIONS, options);
 }
 
 static const struct heard *translate(rapt_translator *t, const rapt_text *texts, int count,
@@ -94,7 +80,7 @@ static void test_options(void **state)
         {.size = sizeof *ways, .max_length_factor = 1.5f}};
     rapt_text texts[TEXTS];
     rapt_translator *t = make(&made);
-    make_texts(texts, TEXTS);
+    small_texts(texts, TEXTS);
     for (int w = 0; w < COUNT(ways); w++) {
         rapt_translator_options own = ways[w];
         own.beams = own.beams ? own.beams : made.beams;
@@ -176,7 +162,7 @@ static void test_prefixes(void **state)
     int begun = 0, spaces = 0;
     assert_int_equal(rapt_session_create(&session, rapt_translator_model(t), &limits, NULL, NULL),
                      RAPT_OK);
-    make_texts(texts, TEXTS);
+    small_texts(texts, TEXTS);
     for (int i = 0; i < TEXTS; i++)
         if (i % 3) prefixes[i] = (rapt_text){small_lines[i % 5], (size_t)(i % 11)};
     prefixes[4] = (rapt_text){longest, POSITIONS};
@@ -208,7 +194,7 @@ static void test_tokens(void **state)
         const rapt_translator_options made = {.size = sizeof made, .beams = beams, .batch = 200};
         rapt_translator *t = make(&made);
         int32_t end = rapt_tokenizer_special(rapt_translator_target(t), RAPT_TOKEN_END);
-        make_texts(texts, MANY);
+        small_texts(texts, MANY);
         texts[3] = (rapt_text){NULL, 0};
         translate(t, texts, MANY, &call, &heard);
         assert_int_equal(heard.calls, MANY);
@@ -241,7 +227,7 @@ static void test_logits(void **state)
     const rapt_translator_options made = {.size = sizeof made, .beams = 1, .batch = 100};
     rapt_translator *t = make(&made);
     assert_int_equal(rapt_tokenizer_special(rapt_translator_target(t), RAPT_TOKEN_END), 2);
-    make_texts(texts, MANY);
+    small_texts(texts, MANY);
     translate(t, texts, MANY, &call, &heard);
     for (int i = 0; i < MANY; i++) assert_int_equal(heard.count[i], i % 4 + 1);
     for (int i = 0; i < TEXTS; i++)
@@ -258,7 +244,7 @@ static void test_stop(void **state)
                               by_token = {.size = sizeof by_token, .token = hear};
     rapt_text texts[TEXTS];
     rapt_translator *t = make(&made);
-    make_texts(texts, TEXTS);
+    small_texts(texts, TEXTS);
     texts[2] = (rapt_text){NULL, 0};
     translate(t, texts, TEXTS, NULL, &others);
     assert_int_equal(others.calls, TEXTS);
@@ -289,7 +275,7 @@ static void test_stop_of_beams(void **state)
     const rapt_translate_call both = {.size = sizeof both, .stop = poll, .token = hear};
     rapt_text texts[TEXTS];
     rapt_translator *t = make(&made);
-    make_texts(texts, TEXTS);
+    small_texts(texts, TEXTS);
     for (int steps = 0; steps < 4; steps++) {
         heard.stop_at_step = steps;
         translate(t, texts, TEXTS, &both, &heard);
@@ -318,7 +304,7 @@ static void test_refusals(void **state)
     rapt_text texts[TEXTS];
     rapt_translator *t = make(&made);
     rapt_message why;
-    make_texts(texts, TEXTS);
+    small_texts(texts, TEXTS);
     for (int i = 0; i < COUNT(wrong); i++) {
         const rapt_translate_call call = {.size = sizeof call, .options = &wrong[i].options};
         assert_int_equal(rapt_translate_many_with(t, texts, 1, &call, keep, &heard, &why),
