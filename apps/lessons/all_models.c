@@ -66,7 +66,7 @@ static void compare_all(struct page *page, const struct lesson_options *options)
                  (const int[]){VECTOR, AGAIN, PICKED, ADDITIVE, SINUSOIDS, RELATIVE}, MODELS);
     page_paragraph(
         page, MORE,
-        "Prototype 3 has a dip at 6 words that is no chance: it is there with other "
+        "Prototype 3 does worse at 6 words. That is not chance: it happens with other "
         "seeds, too (try --seed 2 and 3). A sentence of 6 words is always one clause with "
         "articles, adjectives or a negation. From 7 words on a sentence may consist of "
         "two short clauses.");

@@ -7,7 +7,7 @@ enum source_kind { LECTURE, PAPER, CODE, SOURCE_KINDS };
 static const struct {
     int lesson;
     enum source_kind kind;
-    const char *text, *url; /* url: "" if there is none */
+    const char *text, *url; /* url may be "" */
 } sources[] = {
 #define SOURCE(lesson, kind, text, url) {lesson, kind, text, url},
 #include "sources.def"

@@ -46,9 +46,9 @@ static void show_decoder(struct view *v, uint64_t seed)
     page_paragraph(v->page, MORE,
                    "Cross-attention is prototype 4 again: the queries come from the decoder, keys "
                    "and values from the encoder. So the encoder asks itself, the decoder its own "
-                   "past, and the decoder the encoder. There is no recurrence: words meet in "
-                   "attention and nowhere else. Each "
-                   "row is labeled by the word that it writes.");
+                   "past, and the decoder the encoder. The model has no recurrence: words "
+                   "influence each other only through attention. Each row is labeled by the word "
+                   "that it writes.");
     show_weights(v, "Cross-attention, last layer, mean of the heads", RAPT_WEIGHTS_CROSS,
                  DECODER_LAYERS - 1);
     show_head_distances(v->page, v->small, seed);

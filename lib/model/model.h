@@ -60,7 +60,7 @@ struct model_notes {      /* metadata */
     size_t size;
     size_t *scale_lines; /* [scale_count] offsets of the lines of SCALES_KEY, sorted by name */
     size_t scale_count;
-    int bad_scale_line; /* number of the first damaged line, from 1; 0 if there is none */
+    int bad_scale_line; /* number of the first damaged line, from 1; 0 if all are sound */
 };
 struct rapt_model {
     rapt_allocator allocator;

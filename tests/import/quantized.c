@@ -116,7 +116,7 @@ static rapt_translator *translator_of(const char *path, rapt_precision precision
     return t;
 }
 
-/* Of 40 sentences at least 38 are translated equally, with a shortlist and without. */
+/* At least 38 of 40 sentences get the same translation, with and without a shortlist. */
 static void test_translations(void **state)
 {
     enum { LINES = 40, SIZE = 1 << 12 };

@@ -36,7 +36,7 @@ struct shape {
     int rows, columns, depth;
     bool bias;
     bool extreme; /* every number is 127 or -127 */
-    bool add;     /* products are added to y; there is no bias */
+    bool add;     /* add the products to y, instead of to a bias */
 };
 
 static int number(const struct shape *s, uint64_t key, size_t i)
