@@ -8,11 +8,11 @@
 #define RAPT_LIB_FLASH_H
 
 #include "kernel/ahead.h"
+#include "kernel/half.h"
 #include "kernel/kernel.h"
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 enum {
     ATTEND_BLOCK = 128, /* keys between updates of the running maximum */
@@ -33,13 +33,9 @@ static inline int rapt__padded(int width)
 static inline float rapt__query_factor(float scale)
 {
     float magnitude = fabsf(scale), power = 1;
-    uint32_t bits;
-    if (magnitude < 1) {
-        memcpy(&bits, &magnitude, sizeof bits);
-        bits &= 0x7f800000; /* without the fraction */
-        memcpy(&power, &bits, sizeof power);
-        if (power == 0) power = FLT_MIN; /* scale is subnormal */
-    }
+    if (magnitude < 1)
+        power = half_float_of(half_bits_of(magnitude) & 0x7f800000); /* no fraction */
+    if (power == 0) power = FLT_MIN;                                 /* scale is subnormal */
     return copysignf(power, scale);
 }
 

@@ -65,7 +65,7 @@ static inline int32_t vi_sum(vi x)
 static inline vi vi_max_magnitude(vi x, vf v)
 {
     for (int i = 0; i < 16; i++) {
-        int32_t bits = (int32_t)(vf_bits_1(v.v[i]) & 0x7fffffff);
+        int32_t bits = (int32_t)(half_bits_of(v.v[i]) & 0x7fffffff);
         if (bits > x.v[i]) x.v[i] = bits;
     }
     return x;

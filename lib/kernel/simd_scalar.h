@@ -2,7 +2,8 @@
    without fused multiply-add, vf_fma rounds twice, and the bits differ from those of the other
    instruction sets. If this file is compiled for a machine that has fused multiply-add (-mfma,
    arm64, s390x, riscv64), it gives the bits that the tests require of every instruction set. */
-#include <stdint.h>
+#include "kernel/half.h"
+
 #include <string.h>
 
 enum { VF_ISA = RAPT_ISA_SCALAR };
@@ -36,18 +37,6 @@ static inline float vf_fnma_1(float x, float y, float z)
     return z - x * y;
 }
 #endif
-static inline uint32_t vf_bits_1(float x)
-{
-    uint32_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-static inline float vf_float_1(uint32_t u)
-{
-    float x;
-    memcpy(&x, &u, sizeof x);
-    return x;
-}
 static inline float vf_round_1(float x) /* rounds ties to even and keeps the sign of zero */
 {
     float a = __builtin_fabsf(x), r = (a + 0x1p23f) - 0x1p23f;
@@ -148,8 +137,8 @@ static inline vf vf_ldexp(vf x, vf n)
 {
     for (int i = 0; i < 16; i++) {
         int k = n.v[i] == n.v[i] ? (int)n.v[i] : 0, half = (k + 256) / 2 - 128;
-        float first = vf_float_1(vf_bits_1(x.v[i]) + ((uint32_t)half << 23));
-        x.v[i] = first * vf_float_1((uint32_t)(k - half + 127) << 23);
+        float first = half_float_of(half_bits_of(x.v[i]) + ((uint32_t)half << 23));
+        x.v[i] = first * half_float_of((uint32_t)(k - half + 127) << 23);
     }
     return x;
 }
@@ -157,7 +146,7 @@ static inline vf vf_power(vf x, vf n)
 {
     for (int i = 0; i < 16; i++) {
         int k = n.v[i] == n.v[i] ? (int)n.v[i] : 0;
-        x.v[i] = vf_float_1(vf_bits_1(x.v[i]) + ((uint32_t)k << 23));
+        x.v[i] = half_float_of(half_bits_of(x.v[i]) + ((uint32_t)k << 23));
     }
     return x;
 }
@@ -165,9 +154,9 @@ static inline vf vf_frexp(vf x, vf *n)
 {
     vf m;
     for (int i = 0; i < 16; i++) {
-        uint32_t u = vf_bits_1(x.v[i]) - 0x3f3504f3u;
+        uint32_t u = half_bits_of(x.v[i]) - 0x3f3504f3u;
         n->v[i] = (float)((int)((u >> 23) ^ 256u) - 256);
-        m.v[i] = vf_float_1((u & 0x7fffffu) + 0x3f3504f3u);
+        m.v[i] = half_float_of((u & 0x7fffffu) + 0x3f3504f3u);
     }
     return m;
 }
@@ -202,7 +191,7 @@ static inline unsigned vm_bits(vm m)
 static inline vf vf_select(vm m, vf x, vf y)
 {
     for (int i = 0; i < 16; i++)
-        x.v[i] = vf_float_1((vf_bits_1(x.v[i]) & m.v[i]) | (vf_bits_1(y.v[i]) & ~m.v[i]));
+        x.v[i] = half_float_of((half_bits_of(x.v[i]) & m.v[i]) | (half_bits_of(y.v[i]) & ~m.v[i]));
     return x;
 }
 static inline float vf_sum(vf x)
