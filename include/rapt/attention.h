@@ -77,6 +77,9 @@ typedef enum rapt_normalizer {
                                          (Bengio, Leonard and Courville 2013) */
     RAPT_NORMALIZER_GUMBEL_SOFTMAX,   /* softmax((x + g) / temperature), where g is Gumbel noise
                                          (Jang, Gu and Poole 2017) */
+    RAPT_NORMALIZER_SINK_SOFTMAX, /* exp x[s] / (exp b + sum over keys of exp x), where the sink b
+                                     is learned: a key without a value that takes the weight that
+                                     no key deserves (Xiao et al. 2023, section 3.3; gpt-oss) */
     RAPT_NORMALIZER_COUNT
 } rapt_normalizer;
 /* Returns the name of a normalizer, such as "straight-through", or NULL for an unknown value. The
@@ -125,11 +128,11 @@ typedef struct rapt_mask {
     uint64_t reserved[4];
 } rapt_mask;
 
-/* The learned arrays of scores and localities. Each is a matrix of floats [rows][columns] in
-   row-major order without gaps, starting with the rows of head 0. Each comment begins with the
-   array's letter in the formulas. In the shapes, H is the number of query heads, G the number of
-   key heads, Q the floats per row of q and K the floats per row of k. M is K for general scores and
-   `hidden` for additive and location-aware ones. The other names are fields of
+/* The learned arrays of scores, localities and normalizers. Each is a matrix of floats
+   [rows][columns] in row-major order without gaps, starting with the rows of head 0. Each comment
+   begins with the array's letter in the formulas. In the shapes, H is the number of query heads, G
+   the number of key heads, Q the floats per row of q and K the floats per row of k. M is K for
+   general scores and `hidden` for additive and location-aware ones. The other names are fields of
    rapt_attention_parameters. */
 typedef enum rapt_attention_parameter {
     RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT,  /* W [H][M][Q]: general, additive, location-aware */
@@ -143,6 +146,7 @@ typedef enum rapt_attention_parameter {
     RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT, /* L [H][hidden][channels]: location-aware */
     RAPT_ATTENTION_PARAMETER_CENTER_WEIGHT,  /* C [H][center_hidden][Q]: local-p */
     RAPT_ATTENTION_PARAMETER_CENTER_VECTOR,  /* z [H][center_hidden]: local-p */
+    RAPT_ATTENTION_PARAMETER_SINK,           /* b [1][H]: sink-softmax; NULL means 0 */
     RAPT_ATTENTION_PARAMETER_COUNT
 } rapt_attention_parameter;
 /* Length of arrays indexed by rapt_attention_parameter. The entries from
@@ -152,8 +156,8 @@ enum { RAPT_ATTENTION_PARAMETER_CAPACITY = 32 };
    static. */
 RAPT_API const char *rapt_attention_parameter_name(rapt_attention_parameter array);
 
-/* The learned parameters of the score and the locality. Arrays and sizes that the score and the
-   locality do not use are not read. Sizes that are read must be from 1 to 65536. */
+/* The learned parameters of the score, the locality and the normalizer. Arrays and sizes that none
+   of the three uses are not read. Sizes that are read must be from 1 to 65536. */
 typedef struct rapt_attention_parameters {
     int hidden;        /* additive, location-aware: number of hidden units */
     int positions;     /* location: number of keys of the longest sequence */
@@ -233,7 +237,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
                        number of threads */
     rapt_mask mask; /* which keys are visible, and biases */
     rapt_relative relative;               /* effects of the distance between query and key */
-    rapt_attention_parameters parameters; /* learned parameters of the score and the locality */
+    rapt_attention_parameters parameters; /* learned parameters of score, locality and
+                                             normalizer */
     const float *previous_weights; /* location-aware: [batch][heads][keys], the weights that the
                                       first query uses as weights of the previous query. Only the
                                       weights of existing keys are read. NULL means 0. They receive
@@ -293,7 +298,7 @@ RAPT_API rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, 
                                                 int heads, const int *query_starts,
                                                 const int *key_starts, int width);
 
-/* The shapes of the learned arrays of a problem's score and locality, and their offsets within one
+/* The shapes of the learned arrays of a problem, and their offsets within one
    block of floats. The block may hold parameters, gradients or moments:
 
        rapt_attention_parameters_layout l = {.size = sizeof l};
@@ -316,7 +321,7 @@ typedef struct rapt_attention_parameters_layout { /* size-first, see base.h */
 } rapt_attention_parameters_layout;
 /* Fills in *layout, whose size must be set. The arrays in a->parameters may still be NULL. Returns
    RAPT_BAD_ARGUMENT if rapt_attention_check would reject the problem's shapes, its score, its
-   locality or the sizes in a->parameters; *why names the field. */
+   locality, its normalizer or the sizes in a->parameters; *why names the field. */
 RAPT_API rapt_status rapt_attention_parameters_lay_out(const rapt_attention *a,
                                                        rapt_attention_parameters_layout *layout,
                                                        rapt_message *why);
@@ -338,12 +343,12 @@ RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
    they compute all scores once more. */
 typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
-    float *lse;        /* log of the softmax denominator; may be NULL */
+    float *lse;        /* log of the softmax denominator, which includes a sink; may be NULL */
     int *chosen;       /* hard normalizers: the key of each query, or -1 if the query is fully
                           masked. With soft normalizers it is not used and may be NULL */
-    float *statistics; /* two floats per query: the largest score, and the sum of exponentials
-                          relative to it. lse, a single float, cannot represent both exactly. May be
-                          NULL */
+    float *statistics; /* two floats per query: the largest score or sink, and the sum of
+                          exponentials relative to it. lse, a single float, cannot represent both
+                          exactly. May be NULL */
 } rapt_attention_saved;
 
 /* Computes out from q, k and v, all [batch][heads][rows][width] with the strides in `a`, and fills
@@ -381,7 +386,7 @@ typedef struct rapt_gradients { /* size-first, see base.h */
     float *table;  /* gradient of relative.table */
     float *parameters[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* indexed by rapt_attention_parameter;
                                                              nothing is added for arrays that
-                                                             neither score nor locality reads */
+                                                             are not read */
 } rapt_gradients;
 
 /* Adds gradients to the arrays in d. q, k and v are the inputs of rapt_attention_forward; out and

@@ -101,7 +101,7 @@ bool rapt__locality_centered(const rapt_attention *a);
 struct learned_shape {
     int64_t rows, columns;
 };
-/* Returns true if the score or locality reads array i. */
+/* Returns true if the score, locality or normalizer reads array i. */
 bool rapt__learned_read(const rapt_attention *a, int i);
 /* Returns the shape of array i. Reads the widths, heads and score of a. */
 struct learned_shape rapt__learned_shape(const rapt_attention *a, int i);
@@ -113,7 +113,9 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why);
 rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why);
 
 /* ---- distribution.c ---- */
-bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* gives all weight to one key */
+bool rapt__normalizer_is_hard(rapt_normalizer normalizer);   /* gives all weight to one key */
+bool rapt__normalizer_is_tiled(rapt_normalizer normalizer);  /* the flash path computes it */
+bool rapt__normalizer_has_sinks(rapt_normalizer normalizer); /* a sink takes part of the weight */
 
 /* ---- bias.c ---- */
 /* Expands slopes and table to one row of biases per head: to[H][row], where element s - position +

@@ -215,6 +215,11 @@ static rapt_status check_normalizer(const rapt_attention *a, rapt_message *why)
 {
     if ((unsigned)a->normalizer >= RAPT_NORMALIZER_COUNT)
         return bad_field(why, "normalizer", a->normalizer, "a rapt_normalizer");
+    return RAPT_OK;
+}
+
+static rapt_status check_normalizer_options(const rapt_attention *a, rapt_message *why)
+{
     if (!(a->temperature >= 0) || !isfinite(a->temperature))
         return bad_field(why, "temperature", (double)a->temperature, "finite and 0 or more");
     if (rapt__normalizer_is_hard(a->normalizer) && a->dropout > 0)
@@ -303,7 +308,8 @@ rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why)
 {
     rapt_status s = check_sizes(a, why);
     if (s == RAPT_OK) s = check_score(a, why);
-    return s == RAPT_OK ? check_locality(a, why) : s;
+    if (s == RAPT_OK) s = check_locality(a, why);
+    return s == RAPT_OK ? check_normalizer(a, why) : s;
 }
 
 rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
@@ -321,8 +327,9 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_numbers(a, why);
     if (s == RAPT_OK) s = check_score(a, why);
     if (s == RAPT_OK) s = check_locality(a, why);
-    if (s == RAPT_OK) s = check_learned(a, why);
     if (s == RAPT_OK) s = check_normalizer(a, why);
+    if (s == RAPT_OK) s = check_learned(a, why);
+    if (s == RAPT_OK) s = check_normalizer_options(a, why);
     if (s == RAPT_OK) s = check_relative(a, why);
     if (s == RAPT_OK) s = check_rotary(a, why);
     if (s == RAPT_OK) s = check_out(a, why);

@@ -1,17 +1,18 @@
-/* learned.c - the list of learned arrays of scores and localities (attention/learned.def) as a
-   table: which arrays a problem reads, which of them it requires, and their shapes. */
+/* learned.c - the list of learned arrays of scores, localities and normalizers
+   (attention/learned.def) as a table: which arrays a problem reads, which of them it requires, and
+   their shapes. */
 #include "attention/score/score.h"
 
 #define BY(kind) (1u << (kind))
 static const struct {
     const char *name;
-    unsigned scores, localities;
+    unsigned scores, localities, normalizers;
     enum { REQUIRED, OPTIONAL } need;
     enum learned_gradient gradient;
 } table[RAPT_ATTENTION_PARAMETER_COUNT] = {
-#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
-                            initial)                                                               \
-    [enumerator] = {name, scores, localities, need, LEARNED_FROM_##gradient},
+#define ATTENTION_PARAMETER(enumerator, name, scores, localities, normalizers, need, gradient,     \
+                            rows, columns, initial)                                                \
+    [enumerator] = {name, scores, localities, normalizers, need, LEARNED_FROM_##gradient},
 #include "attention/learned.def"
 };
 
@@ -25,7 +26,8 @@ const char *rapt_attention_parameter_name(rapt_attention_parameter array)
 
 bool rapt__learned_read(const rapt_attention *a, int i)
 {
-    return (table[i].scores & BY(a->score)) || (table[i].localities & BY(a->locality));
+    return (table[i].scores & BY(a->score)) || (table[i].localities & BY(a->locality)) ||
+           (table[i].normalizers & BY(a->normalizer));
 }
 
 bool rapt__learned_missing(const rapt_attention *a, int i)
@@ -49,8 +51,8 @@ struct learned_shape rapt__learned_shape(const rapt_attention *a, int i)
                   positions = l->positions, channels = l->channels, filter_width = l->filter_width,
                   center_hidden = l->center_hidden;
     const struct learned_shape shapes[] = {
-#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
-                            initial)                                                               \
+#define ATTENTION_PARAMETER(enumerator, name, scores, localities, normalizers, need, gradient,     \
+                            rows, columns, initial)                                                \
     [enumerator] = {rows, columns},
 #include "attention/learned.def"
     };

@@ -5,8 +5,8 @@
        x[t][s] = vector . tanh(q'[t] + k'[s] + L f)   additive; location-aware with L f
 
    These are followed by soft cap, bias, relative bias, masks, the normalizer and the sum of values.
-   A softmax of dot products takes the flash path (flash/flash.h), everything else the general path
-   (general/general.h). */
+   A softmax of dot products, with or without a sink, takes the flash path (flash/flash.h),
+   everything else the general path (general/general.h). */
 #ifndef RAPT_LIB_ATTENTION_PROJECTED_H
 #define RAPT_LIB_ATTENTION_PROJECTED_H
 
@@ -23,6 +23,8 @@ struct projected {
     bool recurrent;                 /* additive with L f, which reads the weights of the previous
                                        query */
     const float *vector;            /* [H][width], for additive scores */
+    bool has_sinks;                 /* the normalizer is a softmax with a sink for each head */
+    const float *sinks;             /* [H] logits of the sinks; NULL means 0 */
     const float *relative; /* [H][relative_row]: element s - position + relative_zero is added to
                               x[t][s]; NULL if none */
     int relative_row, relative_zero;
@@ -38,7 +40,7 @@ struct projected {
 /* The arrays to which gradients are added, each in the layout of the array it belongs to; NULL if
    not wanted. */
 struct projected_gradients {
-    float *q, *k, *v, *bias, *vector, *relative, *centers, *filters, *feature_weight;
+    float *q, *k, *v, *bias, *vector, *relative, *centers, *filters, *feature_weight, *sinks;
 };
 
 /* The sizes of a problem that determine its workspace, or their maxima over several problems. */
@@ -54,6 +56,14 @@ struct bounds {
     size_t longest_queries, longest_keys; /* rows of the longest sequence */
     size_t team;                          /* number of members */
 };
+
+/* Returns the logit of the sink of query head h, or NULL if there is no sink. */
+static inline const float *rapt__sink_of(const struct projected *c, int h)
+{
+    static const float zero = 0;
+    if (!c->has_sinks) return NULL;
+    return c->sinks ? c->sinks + h : &zero;
+}
 
 /* ---- problem.c ---- */
 struct bounds rapt__bounds(const struct projected *c, int team_size);

@@ -9,7 +9,8 @@
    not depend on other rows: blocks begin at multiples of 128 whichever keys are visible, q.k and
    the sums of a block are chains of fma in the order of elements and keys, and l is sixteen sums. A
    hidden key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o unless its
-   value is not finite, so only panels with such values are summed row by row. */
+   value is not finite, so only panels with such values are summed row by row. A sink is one more
+   key with the value 0: it is added to m and l at the end. */
 #include "kernel/flash.h"
 
 #include <assert.h>
@@ -47,20 +48,6 @@ static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
         for (int p = 1; p < panels; p++) m = vf_max(vf_load(scores + p * LANES), m);
         vf_store(lanes + r * LANES, m);
     }
-}
-
-/* Returns the factor that converts sums relative to max `old` to sums relative to max `new`: 2 to
-   the power of the difference of their origins (flash_scores.c). An origin is rounded unless it is
-   large. */
-static vf rescaled(vf old, vf new, vf times)
-{
-    vf limit = vf_splat(LARGE), from = vf_mul(old, times), to = vf_mul(new, times);
-    vm large_from = vf_less(limit, vf_abs(from)), large_to = vf_less(limit, vf_abs(to));
-    vf both = vf_mul(vf_sub(old, new), times), none = vf_sub(from, to);
-    vf one =
-        vf_select(large_to, vf_fnma(new, times, from), vf_fma(old, times, vf_sub(vf_zero(), to)));
-    vf x = vf_select(vm_or(large_from, large_to), one, none);
-    return vf_exp2(vf_select(vm_and(large_from, large_to), both, x));
 }
 
 /* Raises state->max to the maxima of a block's scores if those are greater. lanes [16][16] holds 16
@@ -225,21 +212,37 @@ static void attend_block(struct attend_tile *tile, int tiles, int block, float *
     for (int i = 0; i < tiles; i++) accumulate_block(tile + i);
 }
 
+/* Sums l over the lanes and adds the sinks. Sets keep to the factors that o and l still lack. */
+static vf finish_sums(const struct attend_tile *t, float sums[LANES], float keep[LANES])
+{
+    const struct running *s = &t->state;
+    float scale = masked_scale_of(t), sinks[LANES] = {0};
+    for (int r = 0; r < t->rows; r++) sums[r] = vf_sum(vf_load(s->sums + r * LANES));
+    vf l = vf_load_n(sums, t->rows, 1), max = vf_load_n(s->max, t->rows, 0), factors = vf_splat(1);
+    if (t->row->sink) {
+        for (int r = 0; r < t->rows; r++) sinks[r] = rapt__sink_score(*t->row[r].sink, scale);
+        factors = add_sinks(vf_load(sinks), vf_splat(LOG2_E * scale), &max, &l);
+        vf_store_n(s->max, max, t->rows);
+        vf_store(sums, l);
+    }
+    vf_store(keep, factors);
+    return l;
+}
+
 /* Sets out = o (1 / l), with 1 / l rounded, and lse = m + log l. A fully masked row gets 0 and
    -infinity. */
 static void finish_tile(const struct attend_tile *t)
 {
     const struct running *s = &t->state;
     int columns = t->row->out ? t->a->keys->value_width : 0;
-    float sums[LANES], lse[LANES], scale = masked_scale_of(t);
-    for (int r = 0; r < t->rows; r++) sums[r] = vf_sum(vf_load(s->sums + r * LANES));
-    vf l = vf_load_n(sums, t->rows, 1), max = vf_load_n(s->max, t->rows, 0);
+    float sums[LANES], keep[LANES], lse[LANES], scale = masked_scale_of(t);
+    vf l = finish_sums(t, sums, keep), max = vf_load_n(s->max, t->rows, 0);
     vf none = vf_splat(-INFINITY);
     vf_store(lse, vf_select(vf_equal(l, vf_zero()), none, vf_fma(max, vf_splat(scale), vf_log(l))));
     for (int r = 0; r < t->rows; r++) {
         const struct attend_row *row = t->row + r;
         bool fully_masked = sums[r] == 0;
-        vf inverse = vf_splat(1 / sums[r]);
+        vf inverse = vf_splat(keep[r] / sums[r]);
         if (row->lse) *row->lse = lse[r];
         if (row->statistics) row->statistics[0] = s->max[r], row->statistics[1] = sums[r];
         for (int n = 0; n < columns; n += LANES) {

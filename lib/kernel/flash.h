@@ -57,14 +57,32 @@ struct attend_row {
     float *dbias, *drelative; /* [key] arrays to which the gradients are added; NULL if not
                                  wanted */
     uint64_t drop_key, drop_row; /* key and row as in struct dropout; columns are keys */
+    const float *sink; /* logit of the sink: a key that every query sees after its own keys
+                          and that has the value 0; NULL in all rows if there is none */
 };
 
 /* The softmax statistics of a query: m, the maximum of its scores q.k (after cap and bias, if any),
-   and l, the sum of e^(x - m) over its keys, with x and m scaled. The weights are e^(x - m) / l; l
-   = 0 means that the query is fully masked. Unlike lse, m and l remain precise even if m is so
-   large that log l is lost when m + log l is rounded (Milakov and Gimelshein 2018). If l is NaN, m
-   may be anything. */
+   and l, the sum of e^(x - m) over its keys, with x and m scaled. A sink counts as one of the keys,
+   with the score that scaling turns into its logit. The weights are e^(x - m) / l; l
+   = 0 means that the query is fully masked, whether there is a sink or not. Unlike lse, m and l
+   remain precise even if m is so large that log l is lost when m + log l is rounded (Milakov and
+   Gimelshein 2018). If l is NaN, m may be anything. */
 enum { STATISTICS = 2 };
+
+/* Returns the scale of the scores to which statistics refer: biases are added to scaled scores, and
+   a cap scales them, too. */
+static inline float rapt__statistics_scale(float scale, float cap, bool biased)
+{
+    return biased || cap > 0 ? 1 : rapt__score_factor(scale);
+}
+
+/* Returns the score that this scale turns into the logit of a sink. It is finite even if the scale
+   is tiny. */
+static inline float rapt__sink_score(float logit, float scale)
+{
+    float score = logit / scale;
+    return score > FLT_MAX ? FLT_MAX : score < -FLT_MAX ? -FLT_MAX : score;
+}
 
 /* Keys and values as plain rows, which attend packs block by block. */
 struct attend_plain {
@@ -156,6 +174,7 @@ struct attend_head {
     ptrdiff_t bias_row, allowed_row;
     float scale, cap;              /* as in attend */
     float *out, *lse, *statistics; /* one row per query; NULL if not wanted */
+    const float *sink;             /* as in attend_row; all queries have the same */
     uint64_t drop_key, drop_row;   /* drop_row is the row of query 0; columns are keys */
     uint32_t drop_below;           /* 0 means no dropout */
     float drop_scale;
@@ -184,7 +203,9 @@ struct attend_head_gradients {
        p = e^(x - m) / l    dp = dout.v    ds = p (dp - delta)    delta = dout.out
        dv += p dout       dk += scale ds q      dq += scale ds k      dbias += ds
 
-   With a cap, scale becomes scale (1 - tanh^2). If a block has all keys, delta is the sum of p dp.
+   With a cap, scale becomes scale (1 - tanh^2). If a block has all keys, delta is the sum of p dp,
+   to which a sink adds nothing. The gradient of its logit is computed elsewhere, from delta
+   (attention/flash/sinks.c).
 
    p and ds of hidden keys are exactly 0. There are five kernels. attend_pack and, unless a block
    has all keys, attend_delta run once for each block of queries. Then, for each block of keys,

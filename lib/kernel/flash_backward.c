@@ -142,18 +142,34 @@ static float delta_of(int panels, float center, const float *w, const float *dp)
     return vf_sum(sum);
 }
 
+/* Returns what is missing from delta if it was taken to be `center`: the sum of p (dp - center)
+   over the keys and the sink, which has dp = 0. */
+static vf delta_left(const struct attend_weights *from, const struct attend_row *row, int r,
+                     int panels, float center, const float *w, const float *dp)
+{
+    vf left = vf_splat(delta_of(panels, center, w, dp));
+    if (!row->sink) return left;
+    const float *statistics = from->statistics + r * STATISTICS;
+    float scale = masked_scale(row, from->scale, from->cap);
+    vf weight =
+        sink_weights(vf_splat(rapt__sink_score(*row->sink, scale)), vf_splat(LOG2_E * scale),
+                     vf_splat(statistics[0]), vf_splat(statistics[1]));
+    return vf_fnma(weight, vf_splat(center), left);
+}
+
 /* For one row, replaces dp in ds by scale ds, and p in w by the weight of the value after dropout.
    slopes are the slopes of the cap if `capped`, which is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
-score_gradient(const struct attend_block *b, float scale, const struct attend_dkv *d,
-               const struct span *s, int r, bool capped, const float *slopes, float *w, float *ds)
+score_gradient(const struct attend_block *b, const struct attend_weights *from,
+               const struct attend_dkv *d, const struct span *s, int r, bool capped,
+               const float *slopes, float *w, float *ds)
 {
     const struct attend_row *row = b->row + s->row + r;
     float factor[ATTEND_BLOCK], *dbias = row->dbias, *drelative = row->drelative;
     if (d->drop_below) drop_row(row, d, s->key, s->panels, ds, factor);
     float center = d->delta ? d->delta[s->row + r] : delta_of(s->panels, 0, w, ds);
-    vf origin = vf_splat(center), scaled = vf_splat(scale);
-    vf delta = vf_splat(d->delta ? 0 : delta_of(s->panels, center, w, ds));
+    vf origin = vf_splat(center), scaled = vf_splat(from->scale), delta = vf_zero();
+    if (!d->delta) delta = delta_left(from, row, s->row + r, s->panels, center, w, ds);
     for (int p = 0; p < s->panels; p++) {
         int key = s->key + p * LANES;
         vf weight = vf_load(w + p * LANES), dp = vf_load(ds + p * LANES);
@@ -183,9 +199,9 @@ static void score_gradients(const struct attend_block *b, const struct attend_we
                s->panels, ds, NULL);
     for (int r = 0, at = 0; r < s->rows; r++, at += ATTEND_BLOCK)
         if (slopes)
-            score_gradient(b, from->scale, d, s, r, true, slopes + at, w + at, ds + at);
+            score_gradient(b, from, d, s, r, true, slopes + at, w + at, ds + at);
         else
-            score_gradient(b, from->scale, d, s, r, false, NULL, w + at, ds + at);
+            score_gradient(b, from, d, s, r, false, NULL, w + at, ds + at);
 }
 
 /* Adds a x to y, both of `width` floats. Does nothing if a is 0. */

@@ -80,10 +80,12 @@ static void head_softmax(struct head_block *h, int p)
         head_weights(scores, keys, base, times, large, false, true, sums);
     else
         head_weights(scores, keys, base, times, large, false, false, sums);
-    vf l = head_sum(sums);
+    vf l = head_sum(sums), keep = vf_splat(1);
+    if (a->sink)
+        keep = add_sinks(vf_splat(rapt__sink_score(*a->sink, scale)), vf_splat(times), &max, &l);
     vf_store(h->max + p * LANES, max);
     vf_store(h->total + p * LANES, l);
-    vf_store(h->inverse + p * LANES, vf_div(vf_splat(1), l));
+    vf_store(h->inverse + p * LANES, vf_div(keep, l));
     if (vm_bits(vf_equal(l, vf_zero()))) h->fully_masked = true;
     if (!a->lse) return;
     vf lse = vf_select(vf_equal(l, vf_zero()), min, vf_fma(max, vf_splat(scale), vf_log(l)));

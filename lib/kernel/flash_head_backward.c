@@ -10,18 +10,26 @@ struct head_gradient { /* sixteen queries of a head */
     const float *slopes;  /* slopes of the cap, [keys][16]; NULL if there is no cap */
 };
 
-/* Turns scores into weights. */
-static void head_normalize(const struct head_gradient *h)
+/* Sets m and l to the statistics of the queries. */
+static void head_statistics(const struct head_gradient *h, vf *m, vf *l)
 {
     const struct attend_head *a = h->a;
-    float max[LANES] = {0}, sum[LANES], *w = h->w, times_1 = LOG2_E * head_scale(a);
+    float max[LANES] = {0}, sum[LANES];
     const float *statistics = a->statistics + (ptrdiff_t)h->query * STATISTICS;
     for (int t = 0; t < LANES; t++) {
         bool there = h->query + t < a->queries;
         if (there) max[t] = statistics[t * STATISTICS];
         sum[t] = there ? statistics[t * STATISTICS + 1] : 1;
     }
-    vf m = vf_load(max), l = vf_load(sum), times = vf_splat(times_1), zero = vf_zero();
+    *m = vf_load(max), *l = vf_load(sum);
+}
+
+/* Turns scores into weights. */
+static void head_normalize(const struct head_gradient *h)
+{
+    float *w = h->w, times_1 = LOG2_E * head_scale(h->a);
+    vf m, l, times = vf_splat(times_1), zero = vf_zero();
+    head_statistics(h, &m, &l);
     vf inverse = vf_select(vf_equal(l, zero), zero, vf_div(vf_splat(1), l));
     vf product = vf_mul(m, times), origin = vf_sub(zero, product), min = vf_splat(-INFINITY);
     vm large = vf_less(vf_splat(LARGE), vf_abs(product));
@@ -46,6 +54,18 @@ static vf head_delta(const struct head_gradient *h, vf center)
         vf_store(at, vf_select(vf_equal(weight, vf_zero()), sum, next));
     }
     return head_sum(sums);
+}
+
+/* Returns the sums of w (dp - center) over the keys and the sink, which has dp = 0. */
+static vf head_delta_left(const struct head_gradient *h, vf center)
+{
+    vf left = head_delta(h, center), m, l;
+    if (!h->a->sink) return left;
+    float scale = head_scale(h->a);
+    head_statistics(h, &m, &l);
+    vf weight = sink_weights(vf_splat(rapt__sink_score(*h->a->sink, scale)),
+                             vf_splat(LOG2_E * scale), m, l);
+    return vf_fnma(weight, center, left);
 }
 
 /* Adds ds, the gradient of the biased scores, to the gradients of the biases, then multiplies ds by
@@ -80,7 +100,7 @@ static void head_score_gradients(const struct head_gradient *h,
     if (a->drop_below) head_factors(a, h->query, h->key, h->last, factors);
     for (int s = 0; s < keys && a->drop_below; s++, ds += HEAD_GRADIENTS)
         vf_store(ds, vf_mul(vf_load(ds), vf_load(factors + s * LANES)));
-    vf center = head_delta(h, vf_zero()), delta = head_delta(h, center);
+    vf center = head_delta(h, vf_zero()), delta = head_delta_left(h, center);
     bool first = h->slopes || d->dbias || d->drelative;
     vf scale = vf_splat(first ? 1 : a->scale);
     ds = h->ds;

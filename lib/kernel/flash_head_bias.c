@@ -21,7 +21,7 @@ static bool head_hides(const struct attend_head *a)
 /* Returns the scale of scores after head_finish_scores. */
 static float head_scale(const struct attend_head *a)
 {
-    return head_biased(a) ? 1 : capped_scale(a->scale, a->cap);
+    return rapt__statistics_scale(a->scale, a->cap, head_biased(a));
 }
 
 /* Caps the scores of `keys` keys and sixteen queries. slopes, unless NULL, receives the slopes of

@@ -188,7 +188,7 @@ static float capped_scale(float scale, float cap)
 /* Returns the scale of scores after mask_tile, which scales them if it adds a bias. */
 static float masked_scale(const struct attend_row *row, float scale, float cap)
 {
-    return biased(row) ? 1 : capped_scale(scale, cap);
+    return rapt__statistics_scale(scale, cap, biased(row));
 }
 
 static const float LOG2_E = 0x1.715476p0f;
@@ -218,6 +218,38 @@ static inline __attribute__((always_inline)) vf exponentiate_scores(vf x, vf tim
                                                                     bool large)
 {
     return vf_exp2(large ? vf_mul(vf_sub(x, origin), times) : vf_fma(x, times, origin));
+}
+
+/* Returns the factor that converts sums relative to max `old` to sums relative to max `new`: 2 to
+   the power of the difference of their origins. An origin is rounded unless it is large. */
+static vf rescaled(vf old, vf new, vf times)
+{
+    vf limit = vf_splat(LARGE), from = vf_mul(old, times), to = vf_mul(new, times);
+    vm large_from = vf_less(limit, vf_abs(from)), large_to = vf_less(limit, vf_abs(to));
+    vf both = vf_mul(vf_sub(old, new), times), none = vf_sub(from, to);
+    vf one =
+        vf_select(large_to, vf_fnma(new, times, from), vf_fma(old, times, vf_sub(vf_zero(), to)));
+    vf x = vf_select(vm_or(large_from, large_to), one, none);
+    return vf_exp2(vf_select(vm_and(large_from, large_to), both, x));
+}
+
+/* ---- sinks ---- */
+
+/* Adds sinks to statistics, as keys that come last. Returns the factors that convert weights
+   relative to the previous maxima. Fully masked rows do not change. */
+static __attribute__((noinline)) vf add_sinks(vf sinks, vf times, vf *max, vf *l)
+{
+    vf top = vf_max(sinks, *max), keep = rescaled(*max, top, times);
+    vf all = vf_fma(*l, keep, rescaled(sinks, top, times));
+    vm none = vf_equal(*l, vf_zero());
+    *max = vf_select(none, *max, top), *l = vf_select(none, *l, all);
+    return vf_select(none, vf_splat(1), keep);
+}
+
+/* Returns the weights of sinks that add_sinks has added to these statistics. */
+static __attribute__((noinline)) vf sink_weights(vf sinks, vf times, vf max, vf l)
+{
+    return vf_div(rescaled(sinks, max, times), l);
 }
 
 /* The visible keys of each row of a tile in each panel of a block, one bit per key. */

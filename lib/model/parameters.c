@@ -113,8 +113,8 @@ static void lay_out_once(struct layout_pass *w, const rapt_config *c)
 }
 
 static const enum initial learned_initial[] = {
-#define ATTENTION_PARAMETER(enumerator, name, scores, localities, need, gradient, rows, columns,   \
-                            initial)                                                               \
+#define ATTENTION_PARAMETER(enumerator, name, scores, localities, normalizers, need, gradient,     \
+                            rows, columns, initial)                                                \
     [enumerator] = INITIAL_##initial,
 #include "attention/learned.def"
 };

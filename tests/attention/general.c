@@ -27,7 +27,9 @@ static struct trial make_general(const struct choice *c, uint64_t seed)
     return x;
 }
 
-/* Varies everything but score, locality and normalizer from case to case. */
+/* Varies everything but score, locality and normalizer from case to case. Errors of location-aware
+   scores grow from query to query: with wide rows, rounding would decide where windows of local-p
+   end. */
 static struct choice choose(int turn)
 {
     int n = turn;
@@ -37,7 +39,8 @@ static struct choice choose(int turn)
     c.score = scores[n / RAPT_LOCALITY_COUNT];
     c.batch = 3, c.heads = 2, c.key_heads = turn % 2 ? 2 : 1;
     c.queries = 9, c.keys = turn % 3 ? 21 : 37;
-    c.key_width = c.hidden = turn % 5 ? 5 : 34, c.value_width = turn % 4 ? 3 : 70;
+    bool grows = c.score == RAPT_SCORE_LOCATION_AWARE && c.locality == RAPT_LOCALITY_LOCAL_P;
+    c.key_width = c.hidden = turn % 5 || grows ? 5 : 34, c.value_width = turn % 4 ? 3 : 70;
     c.learned = true, c.previous = turn % 3 == 2;
     c.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, c.causal = turn % 4 == 3;
     c.ragged = turn % 2, c.counts = true, c.allowed = PER_ROW;

@@ -201,11 +201,13 @@ static void test_too_large(void **state)
 
 /* ---- learned arrays ---- */
 
-static rapt_attention learner(rapt_score score, rapt_locality locality)
+/* Returns a problem of that score, locality and normalizer. */
+static rapt_attention learner(int score, int locality, int normalizer)
 {
     rapt_attention a;
     assert_int_equal(rapt_attention_init_rows(&a, sizeof a, B, H, T, S, W), RAPT_OK);
-    a.score = score, a.locality = locality, a.radius = 2;
+    a.score = (rapt_score)score, a.locality = (rapt_locality)locality, a.radius = 2;
+    a.normalizer = (rapt_normalizer)normalizer;
     a.key_heads = 2, a.k = a.v = (rapt_stride){(ptrdiff_t)S * 2 * W, W, 2 * W};
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.parameters.hidden = 6, a.parameters.positions = S + 1, a.parameters.channels = 2;
@@ -218,9 +220,36 @@ static void shape_of(rapt_score score, int array, int shape[2])
 {
     const int query_rows = score == RAPT_SCORE_GENERAL ? H * W : H * 6;
     const int all[RAPT_ATTENTION_PARAMETER_COUNT][2] = {
-        {query_rows, W},  {2 * 6, W}, {H, 6},     {H, 6},     {1, H},
-        {2 * (S + 1), W}, {H * 2, 5}, {H * 6, 2}, {H * 7, W}, {H, 7}};
+        {query_rows, W}, {2 * 6, W}, {H, 6},     {H, 6}, {1, H}, {2 * (S + 1), W},
+        {H * 2, 5},      {H * 6, 2}, {H * 7, W}, {H, 7}, {1, H}};
     shape[0] = all[array][0], shape[1] = all[array][1];
+}
+
+static void try_learner(rapt_attention a, int seen[RAPT_ATTENTION_PARAMETER_COUNT])
+{
+    static struct arrays x;
+    rapt_attention_parameters_layout layout = {.size = sizeof layout};
+    rapt_message why = {""};
+    size_t end = 0;
+    if (rapt_attention_parameters_lay_out(&a, &layout, &why)) fail_msg("%s", why.text);
+    float *block = calloc(layout.floats + 1, sizeof *block);
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) {
+        if (!layout.rows[i]) continue;
+        int shape[2];
+        shape_of(a.score, i, shape);
+        assert_true(layout.rows[i] == shape[0] && layout.columns[i] == shape[1]);
+        assert_true(layout.offset[i] == end && end % 16 == 0);
+        end += (size_t)(shape[0] * shape[1] + 15) / 16 * 16;
+        a.parameters.array[i] = block + layout.offset[i];
+        seen[i]++;
+    }
+    assert_true(layout.floats == end);
+    for (int i = RAPT_ATTENTION_PARAMETER_COUNT; i < RAPT_ATTENTION_PARAMETER_CAPACITY; i++)
+        assert_int_equal(layout.rows[i], 0);
+    if (rapt_attention_check(&a, &why)) fail_msg("%s", why.text);
+    for (int i = 0; i < CAPACITY; i++) x.q[i] = x.k[i] = x.v[i] = x.dout[i] = some_float();
+    if (a.normalizer == RAPT_NORMALIZER_SOFTMAX) compute(&a, &x);
+    free(block);
 }
 
 static void test_learned(void **state)
@@ -228,32 +257,8 @@ static void test_learned(void **state)
     (void)state;
     int seen[RAPT_ATTENTION_PARAMETER_COUNT] = {0};
     for (int s = 0; s < RAPT_SCORE_COUNT; s++)
-        for (int l = 0; l < RAPT_LOCALITY_COUNT; l++) {
-            rapt_attention a = learner((rapt_score)s, (rapt_locality)l);
-            rapt_attention_parameters_layout layout = {.size = sizeof layout};
-            rapt_message why = {""};
-            size_t end = 0;
-            if (rapt_attention_parameters_lay_out(&a, &layout, &why)) fail_msg("%s", why.text);
-            float *block = calloc(layout.floats + 1, sizeof *block);
-            for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) {
-                if (!layout.rows[i]) continue;
-                int shape[2];
-                shape_of(a.score, i, shape);
-                assert_true(layout.rows[i] == shape[0] && layout.columns[i] == shape[1]);
-                assert_true(layout.offset[i] == end && end % 16 == 0);
-                end += (size_t)(shape[0] * shape[1] + 15) / 16 * 16;
-                a.parameters.array[i] = block + layout.offset[i];
-                seen[i]++;
-            }
-            assert_true(layout.floats == end);
-            for (int i = RAPT_ATTENTION_PARAMETER_COUNT; i < RAPT_ATTENTION_PARAMETER_CAPACITY; i++)
-                assert_int_equal(layout.rows[i], 0);
-            if (rapt_attention_check(&a, &why)) fail_msg("%s", why.text);
-            static struct arrays x;
-            for (int i = 0; i < CAPACITY; i++) x.q[i] = x.k[i] = x.v[i] = x.dout[i] = some_float();
-            compute(&a, &x);
-            free(block);
-        }
+        for (int l = 0; l < RAPT_LOCALITY_COUNT; l++)
+            for (int n = 0; n < RAPT_NORMALIZER_COUNT; n++) try_learner(learner(s, l, n), seen);
     for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) assert_true(seen[i] > 0);
 }
 
@@ -262,8 +267,11 @@ static void test_learned_refusals(void **state)
     (void)state;
     rapt_attention_parameters_layout layout = {.size = sizeof layout, .floats = 3};
     rapt_message why = {""};
-    rapt_attention a = learner(RAPT_SCORE_ADDITIVE, RAPT_LOCALITY_GLOBAL);
-    a.parameters.hidden = 0;
+    rapt_attention a = learner(RAPT_SCORE_ADDITIVE, RAPT_LOCALITY_GLOBAL, RAPT_NORMALIZER_SOFTMAX);
+    a.normalizer = RAPT_NORMALIZER_COUNT;
+    assert_int_equal(rapt_attention_parameters_lay_out(&a, &layout, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "normalizer"));
+    a.normalizer = RAPT_NORMALIZER_SOFTMAX, a.parameters.hidden = 0;
     assert_int_equal(rapt_attention_parameters_lay_out(&a, &layout, &why), RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "parameters.hidden"));
     a.parameters.hidden = 65536, a.heads = a.key_heads = INT32_MAX;

@@ -67,7 +67,8 @@ static inline void take_batch(struct feed *in, struct small_batch *b, int vocab,
 
 static inline bool hard_or_drawn(rapt_normalizer n)
 {
-    return n != RAPT_NORMALIZER_SOFTMAX && n != RAPT_NORMALIZER_GUMBEL_SOFTMAX;
+    return n == RAPT_NORMALIZER_ARGMAX || n == RAPT_NORMALIZER_SAMPLE ||
+           n == RAPT_NORMALIZER_STRAIGHT_THROUGH;
 }
 
 /* Creates a session for batches of MODEL_BATCH sequences of MODEL_POSITIONS. */

@@ -95,14 +95,18 @@ static double scores_of(const struct oracle_row *r, double *x)
     return worst;
 }
 
-/* Computes p = softmax(x), all 0 if fully masked. Returns the logarithm of the denominator. */
-static double softmax(const double *x, int n, double *p)
+/* Computes p[s] = exp x[s] / (exp sink + sum of exp x), where -infinity means no sink. All p are 0
+   if the query is fully masked. Returns the logarithm of the denominator. */
+static double softmax(const double *x, int n, double sink, double *p)
 {
     double max = -INFINITY, sum = 0;
-    for (int s = 0; s < n; s++) max = fmax(max, x[s]);
-    for (int s = 0; s < n; s++) sum += p[s] = x[s] == -INFINITY ? 0 : exp(x[s] - max);
-    for (int s = 0; s < n && sum > 0; s++) p[s] /= sum;
-    return sum > 0 ? max + log(sum) : -INFINITY;
+    for (int s = 0; s < n; s++) max = fmax(max, x[s]), p[s] = 0;
+    if (max == -INFINITY) return -INFINITY;
+    max = fmax(max, sink);
+    for (int s = 0; s < n; s++) sum += p[s] = exp(x[s] - max);
+    sum += exp(sink - max);
+    for (int s = 0; s < n; s++) p[s] /= sum;
+    return max + log(sum);
 }
 
 static double reward_of(const struct oracle_inputs *in, size_t at)
@@ -165,7 +169,7 @@ static double normalize(const struct evaluation *e, struct oracle_row *r, size_t
     if (r->a->normalizer == RAPT_NORMALIZER_GUMBEL_SOFTMAX && r->a->temperature != 0)
         size /= (double)r->a->temperature;
     size += oracle_noise(r, e->x);
-    log_sum = softmax(e->x, r->keys, weights);
+    log_sum = softmax(e->x, r->keys, oracle_sink(r, &size), weights);
     if (oracle_is_hard(r->a) && !oracle_expects(r))
         more = choose(e, r, at, log_sum, weights);
     else if (e->hold)

@@ -43,6 +43,8 @@ double oracle_noise(const struct oracle_row *r, double *x);
 /* Returns the key that a hard normalizer chooses, the lowest of those with maximal decides[s], or
    -1 if there is none. */
 int oracle_choose(const struct oracle_row *r, const double *x, double *decides);
+/* Returns the logit of the sink, or -infinity if there is none. Raises *size to its error. */
+double oracle_sink(const struct oracle_row *r, double *size);
 int oracle_is_hard(const rapt_attention *a);
 int oracle_expects(const struct oracle_row *r); /* the softmax instead of a sampled key */
 

@@ -1,4 +1,4 @@
-/* attention_normalize.c - how scores become weights, apart from the softmax: noise, choice,
+/* attention_normalize.c - how scores become weights, apart from the softmax: noise, sinks, choice,
    dropout. */
 #include "attention_axes.h"
 
@@ -50,6 +50,16 @@ double oracle_noise(const struct oracle_row *r, double *x)
         worst = fmax(worst, fabs(x[s]));
     }
     return 4 * worst;
+}
+
+/* Xiao et al. 2023, section 3.3, with a learned logit for each head as in gpt-oss. */
+double oracle_sink(const struct oracle_row *r, double *size)
+{
+    const double *sinks = r->in->learned[RAPT_ATTENTION_PARAMETER_SINK];
+    if (r->a->normalizer != RAPT_NORMALIZER_SINK_SOFTMAX) return -INFINITY;
+    double sink = sinks ? sinks[r->h] : 0;
+    *size = fmax(*size, 2 * fabs(sink));
+    return sink;
 }
 
 int oracle_choose(const struct oracle_row *r, const double *x, double *decides)

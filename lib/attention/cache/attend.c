@@ -8,8 +8,9 @@ struct cache_reader {
     const struct cache *cache;
     const struct cached_queries *q;
     const struct kernels *kernels;
-    float scale, *workspace; /* workspace of this member for the kernel */
-    int group, rows;         /* query heads per key head, and rows per item */
+    const struct projected *projected;
+    float *workspace; /* workspace of this member for the kernel */
+    int group, rows;  /* query heads per key head, and rows per item */
 };
 
 int64_t rapt__cached_position(const struct cache *c, const struct cached_queries *q, int i, int r)
@@ -47,6 +48,7 @@ static struct attend_row cached_row_of(const struct cache_reader *x, int i, int 
     struct attend_row row = rapt__cached_visible(x->cache, q, i, r);
     row.q = q->q + r * q->q_row + (ptrdiff_t)h * x->cache->key_width;
     row.relative = rapt__cached_relative(x->cache, q, i, h, r);
+    row.sink = rapt__sink_of(x->projected, h);
     row.out = q->out + r * q->out_row + (ptrdiff_t)h * x->cache->value_width;
     ptrdiff_t at = (ptrdiff_t)h * q->starts[q->count] + r;
     if (q->lse) row.lse = q->lse + at;
@@ -78,7 +80,7 @@ static void attend_cached_tiles(const struct cache_reader *x, int i, int end, in
     const struct attend attend = {.keys = &keys,
                                   .row = row,
                                   .rows = rows,
-                                  .scale = x->scale,
+                                  .scale = x->projected->scale,
                                   .cap = x->q->spec->cap,
                                   .workspace = x->workspace};
     x->kernels->attend(&attend);
@@ -114,7 +116,7 @@ static void attend_flash(struct team *team, const struct projected *c, const str
 {
     const rapt_attention *a = q->spec;
     const struct bounds b = rapt__cached_bounds(c, 0, team->size);
-    struct cache_reader x = {.cache = cache, .q = q, .kernels = rapt__kernels(), .scale = c->scale};
+    struct cache_reader x = {.cache = cache, .q = q, .kernels = rapt__kernels(), .projected = c};
     rapt__arena_parts(arena, b.team, lay_out_kernel, &b, &x.workspace, NULL);
     rapt__workspace_begin(team);
     x.group = a->heads / cache->key_heads;

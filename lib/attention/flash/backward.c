@@ -224,4 +224,5 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
     if (d->relative)
         rapt__relative_sums_add(team, c->a, relative, c->relative_row, c->relative_zero,
                                 d->relative);
+    if (d->sinks) rapt__flash_sink_gradients(team, &f);
 }

@@ -96,6 +96,10 @@ void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
 /* Adds this member's dk and dv of keys [key, key + keys) to the caller's arrays. */
 void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 
+/* ---- sinks.c ---- */
+/* Adds the gradients of the logits of sinks. */
+void rapt__flash_sink_gradients(struct team *team, const struct flash_backward *f);
+
 /* ---- backward_heads.c ---- */
 /* Computes the gradients of a pair of few queries and few keys if q, k and dout are finite.
    Otherwise does nothing and returns false. */

@@ -192,6 +192,7 @@ static bool visible_rows(const struct backward_pair *p, const struct query_block
         rapt__mask_row(a, &p->b, q->head, q->first + r, row + r);
         if (a->dropout > 0) row[r].drop_key = rapt__attention_drop_key(a, &p->b, q->head);
         row[r].dbias = rapt__flash_bias_gradients(f, row[r].bias);
+        row[r].sink = rapt__sink_of(f->c, q->head);
         if (f->c->relative)
             row[r].relative = rapt__relative_row(f->c, &p->b, q->head, q->first + r);
         row[r].drelative = rapt__relative_sums_row(a, f->relative, &p->b, q->head, q->first + r);

@@ -16,7 +16,7 @@ enum { ITEMS_EACH = 4 };
 bool rapt__flash_supports(const struct projected *c)
 {
     const rapt_attention *a = c->a;
-    return a->normalizer == RAPT_NORMALIZER_SOFTMAX && !rapt__locality_centered(a) && !c->additive;
+    return rapt__normalizer_is_tiled(a->normalizer) && !rapt__locality_centered(a) && !c->additive;
 }
 
 static void lay_out_pair(struct arena *part, const void *what, void *to)

@@ -74,6 +74,7 @@ void rapt__flash_head_queries(const struct projected *c, const struct sequence *
         head->bias = row.bias, head->allowed = row.allowed;
     }
     if (c->relative) head->relative = rapt__relative_row(c, b, h, first);
+    head->sink = rapt__sink_of(c, h);
     head->drop_row = (uint64_t)first;
     if (head->drop_below) head->drop_key = rapt__attention_drop_key(c->a, b, h);
 }

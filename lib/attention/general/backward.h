@@ -7,13 +7,13 @@
 
 /* Gradients that sequences share, summed over the rows of one head and sequence. */
 struct head_sums {
-    float *vector, *filters, *feature_weight;
+    float *vector, *filters, *feature_weight, *sink;
     float *relative; /* sums for all heads and sequences (see rapt__relative_sums); NULL if there is
                         no relative bias */
 };
-struct head_sum_sizes { /* sizes of the first three arrays in floats, rounded up to whole vectors; 0
+struct head_sum_sizes { /* sizes of the first four arrays in floats, rounded up to whole vectors; 0
                            if not used */
-    size_t vector, filters, feature_weight;
+    size_t vector, filters, feature_weight, sink;
 };
 
 struct backward_rows { /* workspace of one member */
@@ -39,7 +39,7 @@ struct general_backward {
     const float *v, *dout;
     const struct projected_gradients *d;
     int key_heads, group;  /* group: number of query heads per key head */
-    struct head_sums sums; /* sums of all members; the first three are [heads][batch] */
+    struct head_sums sums; /* sums of all members; the first four are [heads][batch] */
     struct head_sum_sizes sizes;
     struct backward_rows mine;
 };

@@ -10,6 +10,8 @@
                                                      Courville 2013
    GUMBEL_SOFTMAX     y = (x + g) / temperature      dy = z (dz - z.dz): Jang, Gu and Poole 2017
                       z = softmax(y)                 dx = dy / temperature
+   SINK_SOFTMAX       z = e^x / (e^b + sum of e^x)   dx = z (dz - z.dz), db = -r z.dz, where
+                                                     r = 1 - sum of z: Xiao et al. 2023
 
    g is Gumbel noise: argmax(x + g) is distributed as p (Gumbel 1954; Maddison, Tarlow and Minka
    2014, "A* sampling", section 2). Without noise it is 0. g[s] is column s of the query's row of
@@ -57,6 +59,23 @@ static float exponentiate(struct row *r)
     return (float)((double)max + (double)log);
 }
 
+/* Does the same with a sink. Keeps the weight of the sink in r->sink_weight. */
+static float exponentiate_with_sink(struct row *r)
+{
+    const struct kernels *k = r->head->kernels;
+    float *p = r->space.p, sink = *r->head->sink, max, sum;
+    k->softmax_row(p + r->first, r->end - r->first, &max, &sum);
+    if (sum == 0) return -INFINITY;
+    float top = fmaxf(max, sink), factors[] = {max - top, sink - top};
+    k->exp_row(factors, 2);
+    float keep = factors[0], own = factors[1], all = sum * keep + own, log = all;
+    for (int s = r->first; s < r->end; s++) p[s] = p[s] * keep / all;
+    if (isnan(all)) hide(r, p);
+    r->sink_weight = own / all;
+    k->log_row(&log, 1);
+    return (float)((double)top + (double)log);
+}
+
 /* Sets `to` to x + g. */
 static void add_noise(const struct row *r, float *to)
 {
@@ -68,7 +87,7 @@ static void add_noise(const struct row *r, float *to)
 /* Sets weights to the softmax of p. */
 static void softmax_rows(struct row *r)
 {
-    r->lse = exponentiate(r);
+    r->lse = r->head->sink ? exponentiate_with_sink(r) : exponentiate(r);
     r->fully_masked = r->lse == -INFINITY;
     memcpy(r->space.weights + r->first, r->space.p + r->first, length_of(r) * sizeof(float));
 }
@@ -138,10 +157,11 @@ static void normalize_sample(struct row *r)
 }
 
 /* Replaces dz with p (dz - p.dz) / by. */
-static void softmax_gradient(const struct row *r, float *dz, float by)
+static void softmax_gradient(struct row *r, float *dz, float by)
 {
     const float *p = r->space.p;
     float sum = r->head->kernels->dot(p + r->first, dz + r->first, r->end - r->first);
+    r->dsink = r->head->sink ? -r->sink_weight * sum : 0;
     for (int s = r->first; s < r->end; s++)
         dz[s] = r->space.x[s] == -INFINITY ? 0 : p[s] * (dz[s] - sum);
     for (int s = r->first; s < r->end && by != 1; s++) dz[s] /= by;
@@ -199,16 +219,34 @@ static void sample_backward(struct row *r, float *dz, struct gain gain)
 
 static const struct normalizer {
     const char *name;
-    bool hard;
+    bool hard, tiled, sinks;
     void (*forward)(struct row *r);
     void (*backward)(struct row *r, float *dz, struct gain gain);
 } normalizers[RAPT_NORMALIZER_COUNT] = {
-    [RAPT_NORMALIZER_SOFTMAX] = {"softmax", false, normalize_softmax, softmax_backward},
-    [RAPT_NORMALIZER_ARGMAX] = {"argmax", true, normalize_argmax, nothing_backward},
-    [RAPT_NORMALIZER_SAMPLE] = {"sample", true, normalize_sample, sample_backward},
-    [RAPT_NORMALIZER_STRAIGHT_THROUGH] = {"straight-through", true, normalize_argmax,
-                                          straight_through_backward},
-    [RAPT_NORMALIZER_GUMBEL_SOFTMAX] = {"gumbel-softmax", false, normalize_gumbel, gumbel_backward},
+    [RAPT_NORMALIZER_SOFTMAX] = {.name = "softmax",
+                                 .tiled = true,
+                                 .forward = normalize_softmax,
+                                 .backward = softmax_backward},
+    [RAPT_NORMALIZER_ARGMAX] = {.name = "argmax",
+                                .hard = true,
+                                .forward = normalize_argmax,
+                                .backward = nothing_backward},
+    [RAPT_NORMALIZER_SAMPLE] = {.name = "sample",
+                                .hard = true,
+                                .forward = normalize_sample,
+                                .backward = sample_backward},
+    [RAPT_NORMALIZER_STRAIGHT_THROUGH] = {.name = "straight-through",
+                                          .hard = true,
+                                          .forward = normalize_argmax,
+                                          .backward = straight_through_backward},
+    [RAPT_NORMALIZER_GUMBEL_SOFTMAX] = {.name = "gumbel-softmax",
+                                        .forward = normalize_gumbel,
+                                        .backward = gumbel_backward},
+    [RAPT_NORMALIZER_SINK_SOFTMAX] = {.name = "sink-softmax",
+                                      .tiled = true,
+                                      .sinks = true,
+                                      .forward = normalize_softmax,
+                                      .backward = softmax_backward},
 };
 
 const char *rapt_normalizer_name(rapt_normalizer normalizer)
@@ -219,6 +257,16 @@ const char *rapt_normalizer_name(rapt_normalizer normalizer)
 bool rapt__normalizer_is_hard(rapt_normalizer normalizer)
 {
     return normalizers[normalizer].hard;
+}
+
+bool rapt__normalizer_is_tiled(rapt_normalizer normalizer)
+{
+    return normalizers[normalizer].tiled;
+}
+
+bool rapt__normalizer_has_sinks(rapt_normalizer normalizer)
+{
+    return normalizers[normalizer].sinks;
 }
 
 void rapt__normalize(struct row *r)

@@ -46,6 +46,7 @@ struct row_head { /* what all rows of one query head of a sequence have in commo
     rapt_normalizer normalizer;
     float temperature;
     bool noiseless;
+    const float *sink; /* logit of the sink; NULL if there is none */
     struct dropout drop;
     uint64_t noise; /* random key of the Gumbel noise (distribution.c) */
 };
@@ -89,6 +90,8 @@ struct row {
                                   earlier call */
     int chosen;                /* output unless `decided`; -1 if there is no visible key */
     float lse;                 /* output */
+    float sink_weight;         /* output, with a sink: its weight */
+    float dsink;               /* output of backward, with a sink: gradient of its logit */
     bool fully_masked;         /* output: there is no visible key, and no array is written */
     int first, end;            /* output: visible.low .. visible.high - 1, extended to whole
                                   panels */
@@ -154,13 +157,13 @@ void rapt__block_dots(const struct row_block *block, const struct kernels *kerne
                       ptrdiff_t a_row, float factor, const float *panels, int width, float *to);
 
 /* ---- distribution.c ---- */
-/* Computes weights (without gauss), lse, chosen and fully_masked from x. */
+/* Computes weights (without gauss), lse, sink_weight, chosen and fully_masked from x. */
 void rapt__normalize(struct row *r);
 struct gain {      /* for sampled keys: factors of the gradient */
     float reward;  /* reward minus baseline */
     float entropy; /* weight of the gradient of -H(p) */
 };
-/* Turns dz, which must be 0 at hidden keys, into dx. */
+/* Turns dz, which must be 0 at hidden keys, into dx. Sets dsink if there is a sink. */
 void rapt__normalize_backward(struct row *r, float *dz, struct gain gain);
 
 /* Returns the number of keys of the longest sequence, rounded up to whole panels; at least one

@@ -64,7 +64,9 @@ struct projected rapt__projected(const rapt_attention *a, const float *q, const 
         .scale = rapt__score_scale(a->score, a->scale, a->key_width),
         .additive = s->additive,
         .recurrent = s->recurrent,
-        .vector = s->additive ? a->parameters.array[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] : NULL};
+        .vector = s->additive ? a->parameters.array[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] : NULL,
+        .has_sinks = rapt__normalizer_has_sinks(a->normalizer),
+        .sinks = a->parameters.array[RAPT_ATTENTION_PARAMETER_SINK]};
     if (rapt__relative_wanted(a)) {
         bool left = a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
         c.relative_row = a->queries + a->keys;
@@ -182,7 +184,8 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         .relative = p->drelative,
         .centers = p->dcenters,
         .filters = aware ? d->parameters[RAPT_ATTENTION_PARAMETER_FILTERS] : NULL,
-        .feature_weight = aware ? d->parameters[RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT] : NULL};
+        .feature_weight = aware ? d->parameters[RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT] : NULL,
+        .sinks = p->projected.has_sinks ? d->parameters[RAPT_ATTENTION_PARAMETER_SINK] : NULL};
 }
 
 /* Propagates the gradient of the projected side, r.y, to the learned arrays and to the caller's dx,
