@@ -113,9 +113,9 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why);
 rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why);
 
 /* ---- distribution.c ---- */
-bool rapt__normalizer_is_hard(rapt_normalizer normalizer);   /* gives all weight to one key */
-bool rapt__normalizer_is_tiled(rapt_normalizer normalizer);  /* the flash path computes it */
-bool rapt__normalizer_has_sinks(rapt_normalizer normalizer); /* a sink takes part of the weight */
+bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* gives all weight to one key */
+/* Returns the index of the learned array with a number for each head, or -1 if there is none. */
+int rapt__normalizer_number(rapt_normalizer normalizer);
 
 /* ---- bias.c ---- */
 /* Expands slopes and table to one row of biases per head: to[H][row], where element s - position +

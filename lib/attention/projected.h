@@ -23,8 +23,8 @@ struct projected {
     bool recurrent;                 /* additive with L f, which reads the weights of the previous
                                        query */
     const float *vector;            /* [H][width], for additive scores */
-    bool has_sinks;                 /* the normalizer is a softmax with a sink for each head */
-    const float *sinks;             /* [H] logits of the sinks; NULL means 0 */
+    enum attend_kind kind;          /* how the flash path computes the normalizer */
+    const float *numbers;           /* [H] numbers that the normalizer learns; NULL means 0 */
     const float *relative; /* [H][relative_row]: element s - position + relative_zero is added to
                               x[t][s]; NULL if none */
     int relative_row, relative_zero;
@@ -40,7 +40,7 @@ struct projected {
 /* The arrays to which gradients are added, each in the layout of the array it belongs to; NULL if
    not wanted. */
 struct projected_gradients {
-    float *q, *k, *v, *bias, *vector, *relative, *centers, *filters, *feature_weight, *sinks;
+    float *q, *k, *v, *bias, *vector, *relative, *centers, *filters, *feature_weight, *numbers;
 };
 
 /* The sizes of a problem that determine its workspace, or their maxima over several problems. */
@@ -57,16 +57,17 @@ struct bounds {
     size_t team;                          /* number of members */
 };
 
-/* Returns the logit of the sink of query head h, or NULL if there is no sink. */
-static inline const float *rapt__sink_of(const struct projected *c, int h)
+/* Returns the number that the normalizer has learned for query head h. */
+static inline float rapt__number_of(const struct projected *c, int h)
 {
-    static const float zero = 0;
-    if (!c->has_sinks) return NULL;
-    return c->sinks ? c->sinks + h : &zero;
+    return c->numbers ? c->numbers[h] : 0;
 }
 
 /* ---- problem.c ---- */
 struct bounds rapt__bounds(const struct projected *c, int team_size);
+
+/* ---- distribution.c ---- */
+enum attend_kind rapt__normalizer_kind(rapt_normalizer normalizer);
 
 /* ---- relative_sums.c ---- */
 /* Lays out the sums for gradients of relative biases (problem.h). Returns NULL without a relative

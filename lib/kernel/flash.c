@@ -10,7 +10,8 @@
    the sums of a block are chains of fma in the order of elements and keys, and l is sixteen sums. A
    hidden key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o unless its
    value is not finite, so only panels with such values are summed row by row. A sink is one more
-   key with the value 0: it is added to m and l at the end. */
+   key with the value 0: it is added to m and l at the end. Sigmoids use the same blocks, with m and
+   l only to tell which rows are fully masked. */
 #include "kernel/flash.h"
 
 #include <assert.h>
@@ -181,12 +182,28 @@ static void score_block(struct attend_tile *t, int block, float *lanes)
     raise_max(&t->state, t->rows, lanes, LOG2_E * masked_scale_of(t), t->base, t->rescale);
 }
 
+/* Turns scores into sigmoids, which need no maximum, and adds them to the sums, which only tell
+   fully masked rows apart. */
+static void apply_sigmoid(struct attend_tile *t)
+{
+    vf times = vf_splat(LOG2_E * masked_scale_of(t));
+    for (int r = 0; r < t->rows; r++) {
+        float *s = t->scores + r * ATTEND_BLOCK, *sums = t->state.sums + r * LANES;
+        t->rescale[r] = 1;
+        vf_store(sums, vf_add(vf_load(sums), sigmoid_row(s, t->panels, times,
+                                                         vf_splat(LOG2_E * t->row[r].number))));
+    }
+}
+
 static void exponentiate_block(struct attend_tile *t)
 {
     const struct attend *a = t->a;
     if (t->keys == 0) return;
-    exponentiate(&t->state, t->rows, t->scores, t->panels, LOG2_E * masked_scale_of(t), t->base,
-                 t->rescale, !t->seen.all);
+    if (a->kind == ATTEND_SIGMOID)
+        apply_sigmoid(t);
+    else
+        exponentiate(&t->state, t->rows, t->scores, t->panels, LOG2_E * masked_scale_of(t), t->base,
+                     t->rescale, !t->seen.all);
     if (a->drop_below)
         drop_tile(t->row, t->rows, a->drop_below, a->drop_scale, t->key, t->panels, t->scores);
 }
@@ -219,9 +236,14 @@ static vf finish_sums(const struct attend_tile *t, float sums[LANES], float keep
     float scale = masked_scale_of(t), sinks[LANES] = {0};
     for (int r = 0; r < t->rows; r++) sums[r] = vf_sum(vf_load(s->sums + r * LANES));
     vf l = vf_load_n(sums, t->rows, 1), max = vf_load_n(s->max, t->rows, 0), factors = vf_splat(1);
-    if (t->row->sink) {
-        for (int r = 0; r < t->rows; r++) sinks[r] = rapt__sink_score(*t->row[r].sink, scale);
+    if (t->a->kind == ATTEND_SINK) {
+        for (int r = 0; r < t->rows; r++) sinks[r] = rapt__sink_score(t->row[r].number, scale);
         factors = add_sinks(vf_load(sinks), vf_splat(LOG2_E * scale), &max, &l);
+    } else if (t->a->kind == ATTEND_SIGMOID) {
+        vm none = vm_and(vf_equal(max, vf_splat(-INFINITY)), vf_equal(l, vf_zero()));
+        max = vf_zero(), l = vf_select(none, vf_zero(), vf_splat(1));
+    }
+    if (t->a->kind != ATTEND_SOFTMAX) {
         vf_store_n(s->max, max, t->rows);
         vf_store(sums, l);
     }

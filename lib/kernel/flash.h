@@ -44,6 +44,15 @@ static inline float rapt__score_factor(float scale)
     return scale / rapt__query_factor(scale);
 }
 
+/* How scores x become weights in tiles. Each head may have a learned number b. */
+enum attend_kind {
+    ATTEND_NOTHING, /* the normalizer has no form in tiles */
+    ATTEND_SOFTMAX, /* e^x / sum of e^x */
+    ATTEND_SINK, /* e^x / (e^b + sum of e^x): the sink is a key that every query sees after its own
+                    keys, with the score b and the value 0 */
+    ATTEND_SIGMOID /* 1 / (1 + e^-(x + b)) */
+};
+
 /* One query. The bits of its results depend only on this struct and on its visible keys. */
 struct attend_row {
     const float *q;         /* [key width] */
@@ -56,9 +65,10 @@ struct attend_row {
                                  0 */
     float *dbias, *drelative; /* [key] arrays to which the gradients are added; NULL if not
                                  wanted */
+    float *dnumber; /* with ATTEND_SIGMOID, 1 float to which the gradient of `number` is added; NULL
+                       if not wanted */
     uint64_t drop_key, drop_row; /* key and row as in struct dropout; columns are keys */
-    const float *sink; /* logit of the sink: a key that every query sees after its own keys
-                          and that has the value 0; NULL in all rows if there is none */
+    float number;                /* b, the number that the head has learned; 0 if it learns none */
 };
 
 /* The softmax statistics of a query: m, the maximum of its scores q.k (after cap and bias, if any),
@@ -66,7 +76,7 @@ struct attend_row {
    with the score that scaling turns into its logit. The weights are e^(x - m) / l; l
    = 0 means that the query is fully masked, whether there is a sink or not. Unlike lse, m and l
    remain precise even if m is so large that log l is lost when m + log l is rounded (Milakov and
-   Gimelshein 2018). If l is NaN, m may be anything. */
+   Gimelshein 2018). If l is NaN, m may be anything. With ATTEND_SIGMOID, m is 0 and l is 1. */
 enum { STATISTICS = 2 };
 
 /* Returns the scale of the scores to which statistics refer: biases are added to scaled scores, and
@@ -110,9 +120,10 @@ struct attend {
     const struct attend_row *row; /* either all rows have a bias or none; the same applies to
                                      relative */
     int rows;                     /* 1 .. ATTEND_ROWS */
-    float scale;                  /* scale of scores; not 0 */
-    float cap;                    /* if above 0, the scaled score x becomes cap tanh(x / cap) */
-    uint32_t drop_below;          /* 0 means no dropout */
+    enum attend_kind kind;
+    float scale;         /* scale of scores; not 0 */
+    float cap;           /* if above 0, the scaled score x becomes cap tanh(x / cap) */
+    uint32_t drop_below; /* 0 means no dropout */
     float drop_scale;
     float *workspace;         /* rapt__attend_workspace floats */
     struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
@@ -174,7 +185,8 @@ struct attend_head {
     ptrdiff_t bias_row, allowed_row;
     float scale, cap;              /* as in attend */
     float *out, *lse, *statistics; /* one row per query; NULL if not wanted */
-    const float *sink;             /* as in attend_row; all queries have the same */
+    enum attend_kind kind;         /* ATTEND_SOFTMAX or ATTEND_SINK */
+    float number;                  /* as in attend_row; all queries have the same */
     uint64_t drop_key, drop_row;   /* drop_row is the row of query 0; columns are keys */
     uint32_t drop_below;           /* 0 means no dropout */
     float drop_scale;
@@ -205,7 +217,7 @@ struct attend_head_gradients {
 
    With a cap, scale becomes scale (1 - tanh^2). If a block has all keys, delta is the sum of p dp,
    to which a sink adds nothing. The gradient of its logit is computed elsewhere, from delta
-   (attention/flash/sinks.c).
+   (attention/flash/numbers.c). With ATTEND_SIGMOID, p is the sigmoid and ds = p (1 - p) dp.
 
    p and ds of hidden keys are exactly 0. There are five kernels. attend_pack and, unless a block
    has all keys, attend_delta run once for each block of queries. Then, for each block of keys,
@@ -225,6 +237,7 @@ struct attend_weights {
     const float *q_slots;    /* written by attend_pack */
     const float *key_panels; /* [panels][key_width][16] */
     const float *statistics; /* [rows][STATISTICS] */
+    enum attend_kind kind;
     float scale, cap;
     float *weights; /* [rows][ATTEND_BLOCK] p; after attend_dkv with dropout, the weights by which
                        values were multiplied */

@@ -93,7 +93,9 @@ static void rebuild(const struct attend_block *b, const struct attend_weights *d
               ATTEND_BLOCK, &seen);
     float times = LOG2_E * masked_scale(row, d->scale, d->cap);
     for (int r = 0; r < s->rows; r++, w += ATTEND_BLOCK, statistics += STATISTICS)
-        if (large_origin(statistics[0], times))
+        if (d->kind == ATTEND_SIGMOID)
+            sigmoid_row(w, s->panels, vf_splat(times), vf_splat(LOG2_E * row[r].number));
+        else if (large_origin(statistics[0], times))
             normalize_row(w, s->panels, times, statistics, true);
         else
             normalize_row(w, s->panels, times, statistics, false);
@@ -148,11 +150,11 @@ static vf delta_left(const struct attend_weights *from, const struct attend_row 
                      int panels, float center, const float *w, const float *dp)
 {
     vf left = vf_splat(delta_of(panels, center, w, dp));
-    if (!row->sink) return left;
+    if (from->kind != ATTEND_SINK) return left;
     const float *statistics = from->statistics + r * STATISTICS;
     float scale = masked_scale(row, from->scale, from->cap);
     vf weight =
-        sink_weights(vf_splat(rapt__sink_score(*row->sink, scale)), vf_splat(LOG2_E * scale),
+        sink_weights(vf_splat(rapt__sink_score(row->number, scale)), vf_splat(LOG2_E * scale),
                      vf_splat(statistics[0]), vf_splat(statistics[1]));
     return vf_fnma(weight, vf_splat(center), left);
 }
@@ -186,6 +188,30 @@ score_gradient(const struct attend_block *b, const struct attend_weights *from,
     }
 }
 
+/* Does the same for sigmoids p, where ds = p (1 - p) dp. */
+static void sigmoid_gradient(const struct attend_block *b, const struct attend_weights *from,
+                             const struct attend_dkv *d, const struct span *s, int r,
+                             const float *slopes, float *w, float *ds)
+{
+    const struct attend_row *row = b->row + s->row + r;
+    float factor[ATTEND_BLOCK];
+    vf scaled = vf_splat(from->scale), sum = vf_zero();
+    if (d->drop_below) drop_row(row, d, s->key, s->panels, ds, factor);
+    for (int p = 0; p < s->panels; p++) {
+        int key = s->key + p * LANES, left = b->key + b->keys - key;
+        vf weight = vf_load(w + p * LANES), slope = vf_fnma(weight, weight, weight);
+        vm none = vf_equal(weight, vf_zero());
+        vf g = vf_select(none, vf_zero(), vf_mul(slope, vf_load(ds + p * LANES)));
+        sum = vf_add(sum, g);
+        if (row->dbias) add_bias(row->dbias + key, left, g);
+        if (row->drelative) add_bias(row->drelative + key, left, g);
+        if (slopes) g = vf_select(none, vf_zero(), vf_mul(g, vf_load(slopes + p * LANES)));
+        vf_store(ds + p * LANES, vf_mul(g, scaled));
+        if (d->drop_below) vf_store(w + p * LANES, vf_mul(weight, vf_load(factor + p * LANES)));
+    }
+    if (row->dnumber) *row->dnumber += vf_sum(sum);
+}
+
 static void score_gradients(const struct attend_block *b, const struct attend_weights *from,
                             const struct attend_dkv *d, const struct span *s, const float *slopes)
 {
@@ -198,7 +224,9 @@ static void score_gradients(const struct attend_block *b, const struct attend_we
                d->value_panels + (ptrdiff_t)(s->key - b->key) * d->value_width, d->value_width,
                s->panels, ds, NULL);
     for (int r = 0, at = 0; r < s->rows; r++, at += ATTEND_BLOCK)
-        if (slopes)
+        if (from->kind == ATTEND_SIGMOID)
+            sigmoid_gradient(b, from, d, s, r, slopes ? slopes + at : NULL, w + at, ds + at);
+        else if (slopes)
             score_gradient(b, from, d, s, r, true, slopes + at, w + at, ds + at);
         else
             score_gradient(b, from, d, s, r, false, NULL, w + at, ds + at);

@@ -81,8 +81,8 @@ static void head_softmax(struct head_block *h, int p)
     else
         head_weights(scores, keys, base, times, large, false, false, sums);
     vf l = head_sum(sums), keep = vf_splat(1);
-    if (a->sink)
-        keep = add_sinks(vf_splat(rapt__sink_score(*a->sink, scale)), vf_splat(times), &max, &l);
+    if (a->kind == ATTEND_SINK)
+        keep = add_sinks(vf_splat(rapt__sink_score(a->number, scale)), vf_splat(times), &max, &l);
     vf_store(h->max + p * LANES, max);
     vf_store(h->total + p * LANES, l);
     vf_store(h->inverse + p * LANES, vf_div(keep, l));

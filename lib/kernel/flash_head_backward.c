@@ -60,10 +60,10 @@ static vf head_delta(const struct head_gradient *h, vf center)
 static vf head_delta_left(const struct head_gradient *h, vf center)
 {
     vf left = head_delta(h, center), m, l;
-    if (!h->a->sink) return left;
+    if (h->a->kind != ATTEND_SINK) return left;
     float scale = head_scale(h->a);
     head_statistics(h, &m, &l);
-    vf weight = sink_weights(vf_splat(rapt__sink_score(*h->a->sink, scale)),
+    vf weight = sink_weights(vf_splat(rapt__sink_score(h->a->number, scale)),
                              vf_splat(LOG2_E * scale), m, l);
     return vf_fnma(weight, center, left);
 }

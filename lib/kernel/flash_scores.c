@@ -233,6 +233,22 @@ static vf rescaled(vf old, vf new, vf times)
     return vf_exp2(vf_select(vm_and(large_from, large_to), both, x));
 }
 
+/* Replaces the scores of a row by 1 / (1 + 2^-(times x + shift)), or 0 for hidden keys, and returns
+   their sums, lane by lane. Below 2^-100, they become 0. */
+static vf sigmoid_row(float *s, int panels, vf times, vf shift)
+{
+    vf sum = vf_zero(), one = vf_splat(1), min = vf_splat(-INFINITY);
+    for (int p = 0; p < panels; p++, s += LANES) {
+        vf x = vf_load(s), y = vf_fma(x, times, shift);
+        vf e = vf_exp2(vf_sub(vf_zero(), vf_abs(y)));
+        vf w = vf_div(vf_select(vf_less(y, vf_zero()), e, one), vf_add(one, e));
+        w = vf_select(vf_equal(x, min), vf_zero(), w);
+        vf_store(s, w);
+        sum = vf_add(sum, w);
+    }
+    return sum;
+}
+
 /* ---- sinks ---- */
 
 /* Adds sinks to statistics, as keys that come last. Returns the factors that convert weights

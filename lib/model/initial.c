@@ -5,8 +5,9 @@
    1/sqrt 2. Tables are normal with standard deviation width^-1/2, so that a token has unit variance
    after multiplication by sqrt(width). The learned arrays of scores and localities are drawn like a
    table, so that scores are initially about as large as scaled dot products. Inverse temperatures
-   of cosines start at 8, sinks at 0, slopes at those of ALiBi. Each number depends only on seed,
-   parameter and element. */
+   of cosines start at 8, sinks at 0, biases of sigmoids at -log 32, so that the weights of a
+   sentence of 32 tokens sum to about 1, and slopes at those of ALiBi. Each number depends only on
+   seed, parameter and element. */
 #include "model/model.h"
 
 #include <math.h>
@@ -26,6 +27,8 @@ static double initial_draw(enum initial initial, const struct parameter *p, uint
         return (2 * rapt__uniform(key, index) - 1) * sqrt(1.5 / in);
     case INITIAL_INVERSE_TEMPERATURE:
         return 8;
+    case INITIAL_SIGMOID_BIAS:
+        return -rapt__log(32);
     case INITIAL_SLOPES:
         return rapt__slope(p->columns, (int)index);
     case INITIAL_TABLE:

@@ -79,7 +79,8 @@ enum initial {
     INITIAL_ATTENTION,
     INITIAL_TABLE,
     INITIAL_SLOPES,
-    INITIAL_INVERSE_TEMPERATURE
+    INITIAL_INVERSE_TEMPERATURE,
+    INITIAL_SIGMOID_BIAS
 };
 struct parameter {
     char name[64];

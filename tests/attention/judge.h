@@ -29,6 +29,7 @@ struct judge {
     struct oracle_fixed fixed;
     struct oracle_results r;
     double *dout, magnitude, largest; /* the greatest r.size; the greatest visible |v| */
+    double total;                     /* the greatest sum of the weights of a query, at least 1 */
 };
 
 /* Shortens the steps, since a cosine divides by the norms of its vectors and a step has to be small
@@ -52,7 +53,7 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
     static const char *const names[] = {"q", "k", "v", "bias", "previous"};
     const float *dx[] = {x->dq, x->dk, x->dv, x->dbias, NULL};
     double *copy[5] = {0};
-    *j = (struct judge){.trial = x, .text = text, .fixed = oracle_fixed_make(a)};
+    *j = (struct judge){.trial = x, .text = text, .fixed = oracle_fixed_make(a), .total = 1};
     for (int i = 0; i < 5; i++) {
         if (from[i]) copy[i] = doubles(from[i], sizes[i]);
         j->inputs[i] = (struct input){names[i], copy[i], dx[i], copy[i] ? sizes[i] : 0, STEP};
@@ -85,7 +86,12 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
     shorten_steps(j);
     for (size_t i = 0; i < x->nv; i++)
         if (!isnan(x->v[i])) j->largest = fmax(j->largest, fabs((double)x->v[i]));
-    for (size_t i = 0; i < x->nlse; i++) j->magnitude = fmax(j->magnitude, j->r.size[i]);
+    for (size_t i = 0; i < x->nlse; i++) {
+        double sum = 0;
+        for (int s = 0; s < a->keys; s++) sum += j->r.weights[i * (size_t)a->keys + (size_t)s];
+        j->magnitude = fmax(j->magnitude, j->r.size[i]);
+        j->total = fmax(j->total, sum);
+    }
     for (size_t i = 0; i < x->nlse; i++)
         if (j->r.edge[i] < ROUNDING * 16 * (1 + j->magnitude)) return false;
     return true;
@@ -154,7 +160,7 @@ static inline void judge_forward(const struct judge *j)
 {
     const struct trial *x = j->trial;
     double roundings = ROUNDING * (8 + 2 * j->magnitude);
-    double allowed = roundings * j->largest / (1 - (double)x->a.dropout);
+    double allowed = roundings * j->largest * j->total / (1 - (double)x->a.dropout);
     judge_choices(j);
     for (size_t i = 0; i < x->no; i++)
         if (!(fabs((double)x->out[i] - j->r.out[i]) <= allowed))

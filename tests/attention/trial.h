@@ -58,7 +58,8 @@ struct choice {
     ROW(FEATURE_WEIGHT, H, hidden, channels)                                                       \
     ROW(CENTER_WEIGHT, H, center_hidden, Q)                                                        \
     ROW(CENTER_VECTOR, H, 1, center_hidden)                                                        \
-    ROW(SINK, 1, 1, H)
+    ROW(SINK, 1, 1, H)                                                                             \
+    ROW(SIGMOID_BIAS, 1, 1, H)
 
 /* Offsets of the learned arrays in a problem, in its gradients and in the oracle's inputs. */
 struct learned {

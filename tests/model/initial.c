@@ -53,6 +53,7 @@ static struct distribution distribution_of(const rapt_tensor *t)
     const double in = t->columns, out = t->rows;
     if (ends(t->name, "norm.weight")) return (struct distribution){CONSTANT, 1};
     if (ends(t->name, "bias")) return (struct distribution){CONSTANT, 0};
+    if (ends(t->name, "sigmoid_bias")) return (struct distribution){CONSTANT, -log(32)};
     if (ends(t->name, "score.sink")) return (struct distribution){CONSTANT, 0};
     if (ends(t->name, "inverse_temperature")) return (struct distribution){CONSTANT, 8};
     if (ends(t->name, "qkv.weight") || ends(t->name, "cross_attn.q.weight") ||

@@ -169,7 +169,10 @@ static double normalize(const struct evaluation *e, struct oracle_row *r, size_t
     if (r->a->normalizer == RAPT_NORMALIZER_GUMBEL_SOFTMAX && r->a->temperature != 0)
         size /= (double)r->a->temperature;
     size += oracle_noise(r, e->x);
-    log_sum = softmax(e->x, r->keys, oracle_sink(r, &size), weights);
+    if (r->a->normalizer == RAPT_NORMALIZER_SIGMOID)
+        log_sum = oracle_sigmoid(r, e->x, weights, &size);
+    else
+        log_sum = softmax(e->x, r->keys, oracle_sink(r, &size), weights);
     if (oracle_is_hard(r->a) && !oracle_expects(r))
         more = choose(e, r, at, log_sum, weights);
     else if (e->hold)

@@ -45,6 +45,8 @@ double oracle_noise(const struct oracle_row *r, double *x);
 int oracle_choose(const struct oracle_row *r, const double *x, double *decides);
 /* Returns the logit of the sink, or -infinity if there is none. Raises *size to its error. */
 double oracle_sink(const struct oracle_row *r, double *size);
+/* Computes p[s] = sigmoid(x[s] + b). Returns 0, or -infinity if the query is fully masked. */
+double oracle_sigmoid(const struct oracle_row *r, const double *x, double *p, double *size);
 int oracle_is_hard(const rapt_attention *a);
 int oracle_expects(const struct oracle_row *r); /* the softmax instead of a sampled key */
 

@@ -1,5 +1,5 @@
-/* attention_normalize.c - how scores become weights, apart from the softmax: noise, sinks, choice,
-   dropout. */
+/* attention_normalize.c - how scores become weights, apart from the softmax: noise, sinks,
+   sigmoids, choice, dropout. */
 #include "attention_axes.h"
 
 #include "random.h"
@@ -60,6 +60,19 @@ double oracle_sink(const struct oracle_row *r, double *size)
     double sink = sinks ? sinks[r->h] : 0;
     *size = fmax(*size, 2 * fabs(sink));
     return sink;
+}
+
+/* Ramapuram et al. 2024, equation 3. */
+double oracle_sigmoid(const struct oracle_row *r, const double *x, double *p, double *size)
+{
+    const double *biases = r->in->learned[RAPT_ATTENTION_PARAMETER_SIGMOID_BIAS];
+    double bias = biases ? biases[r->h] : 0, log_sum = -INFINITY;
+    for (int s = 0; s < r->keys; s++) {
+        p[s] = x[s] == -INFINITY ? 0 : 1 / (1 + exp(-(x[s] + bias)));
+        if (x[s] != -INFINITY) log_sum = 0;
+    }
+    *size += 2 * fabs(bias);
+    return log_sum;
 }
 
 int oracle_choose(const struct oracle_row *r, const double *x, double *decides)

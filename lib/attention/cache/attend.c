@@ -48,7 +48,7 @@ static struct attend_row cached_row_of(const struct cache_reader *x, int i, int 
     struct attend_row row = rapt__cached_visible(x->cache, q, i, r);
     row.q = q->q + r * q->q_row + (ptrdiff_t)h * x->cache->key_width;
     row.relative = rapt__cached_relative(x->cache, q, i, h, r);
-    row.sink = rapt__sink_of(x->projected, h);
+    row.number = rapt__number_of(x->projected, h);
     row.out = q->out + r * q->out_row + (ptrdiff_t)h * x->cache->value_width;
     ptrdiff_t at = (ptrdiff_t)h * q->starts[q->count] + r;
     if (q->lse) row.lse = q->lse + at;
@@ -80,6 +80,7 @@ static void attend_cached_tiles(const struct cache_reader *x, int i, int end, in
     const struct attend attend = {.keys = &keys,
                                   .row = row,
                                   .rows = rows,
+                                  .kind = x->projected->kind,
                                   .scale = x->projected->scale,
                                   .cap = x->q->spec->cap,
                                   .workspace = x->workspace};

@@ -15,6 +15,7 @@
 
 struct backward_workspace {
     float *relative;            /* sums of the gradients of the relative bias, or NULL */
+    float *numbers;             /* sums of the gradients of learned numbers, or NULL */
     struct query_blocks shared; /* if `many`: the blocks of a pair with more than OWN_BLOCKS */
     bool many;
     struct backward_part mine;
@@ -25,6 +26,7 @@ static void lay_out_backward(struct arena *arena, const struct bounds *b,
                              struct backward_workspace *w, struct backward_part *first)
 {
     w->relative = rapt__relative_sums_layout(arena, b);
+    w->numbers = rapt__flash_numbers_layout(arena, b);
     w->many = rapt__flash_shared_blocks(arena, b, &w->shared);
     rapt__arena_parts(arena, b->team, rapt__flash_backward_part, b, &w->mine, first);
 }
@@ -179,6 +181,16 @@ static void backward_together(struct team *team, const struct flash_backward *f,
     rapt__team_barrier(team);
 }
 
+/* Zeroes n floats with the whole team. */
+static float *zeroed(struct team *team, float *x, size_t n)
+{
+    size_t begin, end;
+    rapt__team_share(team, n, LANES, &begin, &end);
+    if (begin < end) memset(x + begin, 0, (end - begin) * sizeof *x);
+    rapt__team_barrier(team);
+    return x;
+}
+
 void rapt__flash_backward(struct team *team, const struct projected *c, const float *v,
                           const float *out, const float *statistics, const float *dout,
                           const struct projected_gradients *d, struct arena *arena)
@@ -199,13 +211,8 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
     lay_out_backward(arena, &b, &w, &first);
     float *relative = w.relative;
     rapt__workspace_begin(team);
-    if (d->relative) {
-        size_t begin, end;
-        f.relative = relative;
-        rapt__team_share(team, b.heads * (b.query_rows + b.key_rows), LANES, &begin, &end);
-        if (begin < end) memset(relative + begin, 0, (end - begin) * sizeof(float));
-        rapt__team_barrier(team);
-    }
+    if (d->relative) f.relative = zeroed(team, relative, b.heads * (b.query_rows + b.key_rows));
+    if (d->numbers && w.numbers) f.numbers = zeroed(team, w.numbers, b.heads * b.query_rows);
     const struct pair_groups groups = pair_groups_of(&f);
     bool alone = team->size == 1 || f.relative || whole_groups(&f, &groups, team->size);
     bool pairs_alone = groups.sequences == c->a->batch && groups.heads == f.key_heads;
@@ -224,5 +231,5 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
     if (d->relative)
         rapt__relative_sums_add(team, c->a, relative, c->relative_row, c->relative_zero,
                                 d->relative);
-    if (d->sinks) rapt__flash_sink_gradients(team, &f);
+    if (d->numbers) rapt__flash_add_numbers(team, &f);
 }

@@ -82,13 +82,13 @@ static struct query_block block_of(const struct backward_pair *p, int i)
     return q;
 }
 
-/* Returns true if a single block has all keys. attend_dkv can then compute delta as the sum of p
-   dp. If one key has nearly all the weight, its dp - delta is a small difference of two sums.
-   Computing delta as out.dout instead, which rounds differently from dp, would make that difference
-   less accurate. */
-static bool one_block(const struct backward_pair *p)
+/* Returns true if attend_dkv needs delta. If a block has all keys, it can sum delta from p and dp:
+   if one key has nearly all the weight, its dp - delta is a small difference of two sums. Computing
+   delta as out.dout instead, which rounds differently from dp, would make that difference less
+   accurate. Sigmoids have no delta. */
+static bool reads_delta(const struct backward_pair *p)
 {
-    return p->b.existing <= ATTEND_BLOCK;
+    return p->b.existing > ATTEND_BLOCK && p->f->c->kind != ATTEND_SIGMOID;
 }
 
 void rapt__flash_pack_queries(const struct backward_pair *p, int i)
@@ -111,7 +111,7 @@ void rapt__flash_pack_queries(const struct backward_pair *p, int i)
     f->kernels->attend_pack(q.q_rows, q.rows, f->c->width, rapt__query_factor(f->c->scale),
                             q.q_slots);
     f->kernels->attend_pack(q.dout_rows, q.rows, a->value_width, 1, q.dout_slots);
-    if (!one_block(p))
+    if (reads_delta(p))
         f->kernels->attend_delta(q.dout_slots, out, a->out.row, q.rows, a->value_width, q.delta);
 }
 
@@ -192,7 +192,7 @@ static bool visible_rows(const struct backward_pair *p, const struct query_block
         rapt__mask_row(a, &p->b, q->head, q->first + r, row + r);
         if (a->dropout > 0) row[r].drop_key = rapt__attention_drop_key(a, &p->b, q->head);
         row[r].dbias = rapt__flash_bias_gradients(f, row[r].bias);
-        row[r].sink = rapt__sink_of(f->c, q->head);
+        row[r].number = rapt__number_of(f->c, q->head);
         if (f->c->relative)
             row[r].relative = rapt__relative_row(f->c, &p->b, q->head, q->first + r);
         row[r].drelative = rapt__relative_sums_row(a, f->relative, &p->b, q->head, q->first + r);
@@ -217,6 +217,7 @@ static void add_dkv(const struct backward_pair *p, const struct attend_block *bl
     const struct attend_weights weights = {.q_slots = q->q_slots,
                                            .key_panels = s->key_panels,
                                            .statistics = q->statistics,
+                                           .kind = f->c->kind,
                                            .scale = f->c->scale,
                                            .cap = f->a->cap,
                                            .weights = s->weights};
@@ -225,7 +226,7 @@ static void add_dkv(const struct backward_pair *p, const struct attend_block *bl
                                    .value_panels = s->value_panels,
                                    .q_rows = q->q_rows,
                                    .dout_rows = q->dout_rows,
-                                   .delta = one_block(p) ? NULL : q->delta,
+                                   .delta = reads_delta(p) ? q->delta : NULL,
                                    .drop_below = drop.below,
                                    .drop_scale = drop.scale,
                                    .dscores = s->dscores,
@@ -239,8 +240,11 @@ static void backward_block(const struct backward_pair *p, int i, int j, const st
 {
     const struct flash_backward *f = p->f;
     struct attend_row row[ATTEND_ROWS];
+    float dnumbers[ATTEND_ROWS] = {0};
     struct query_block q = block_of(p, i);
     bool any = visible_rows(p, &q, s, row);
+    float *to = rapt__flash_number_sums(f, &p->b, q.head, q.first);
+    for (int r = 0; r < q.rows && to; r++) row[r].dnumber = dnumbers + r;
     const struct attend_block block = {.row = row,
                                        .rows = q.rows,
                                        .key = s->key,
@@ -252,6 +256,7 @@ static void backward_block(const struct backward_pair *p, int i, int j, const st
     if (any) add_dkv(p, &block, &q, s);
     wait_until(&q.state->done, j);
     if (any && f->d->q) f->kernels->attend_dq(&block, &dq);
+    for (int r = 0; r < q.rows && any && to; r++) to[r] += dnumbers[r];
     atomic_store_explicit(&q.state->done, j + 1, memory_order_release);
 }
 

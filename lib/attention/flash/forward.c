@@ -15,8 +15,7 @@ enum { ITEMS_EACH = 4 };
 
 bool rapt__flash_supports(const struct projected *c)
 {
-    const rapt_attention *a = c->a;
-    return rapt__normalizer_is_tiled(a->normalizer) && !rapt__locality_centered(a) && !c->additive;
+    return c->kind != ATTEND_NOTHING && !rapt__locality_centered(c->a) && !c->additive;
 }
 
 static void lay_out_pair(struct arena *part, const void *what, void *to)

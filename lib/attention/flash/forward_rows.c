@@ -51,7 +51,7 @@ static void fill_rows(const struct flash_forward *f, const struct sequence *b, i
         if (a->dropout > 0) row[r].drop_key = rapt__attention_drop_key(a, b, h);
         rapt__mask_row(a, b, h, t, row + r);
         if (f->c->relative) row[r].relative = rapt__relative_row(f->c, b, h, t);
-        row[r].sink = rapt__sink_of(f->c, h);
+        row[r].number = rapt__number_of(f->c, h);
     }
 }
 
@@ -72,6 +72,7 @@ static struct attend call_of(const struct flash_forward *f, const struct attend_
     return (struct attend){.keys = keys,
                            .row = row,
                            .rows = rows,
+                           .kind = f->c->kind,
                            .scale = f->c->scale,
                            .cap = f->a->cap,
                            .drop_below = drop.below,

@@ -34,6 +34,7 @@ bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g
     const rapt_attention *a = c->a;
     const struct dropout drop = rapt__dropout(a->dropout, 0);
     if (b->queries < LANES / 2 || b->existing == 0 || b->existing > ATTEND_BLOCK) return false;
+    if (c->kind == ATTEND_SIGMOID) return false;
     bool masked = visible_ranges(a, b, low, high);
     *head = (struct attend_head){.k = c->k + rapt__key_at(&c->k_stride, b, g, 0),
                                  .q_row = c->q_stride.row,
@@ -48,6 +49,7 @@ bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g
                                  .high = high,
                                  .bias_row = a->mask.bias_stride.row,
                                  .allowed_row = a->mask.allowed_stride.row,
+                                 .kind = c->kind,
                                  .scale = c->scale,
                                  .cap = a->cap,
                                  .drop_below = drop.below,
@@ -74,7 +76,7 @@ void rapt__flash_head_queries(const struct projected *c, const struct sequence *
         head->bias = row.bias, head->allowed = row.allowed;
     }
     if (c->relative) head->relative = rapt__relative_row(c, b, h, first);
-    head->sink = rapt__sink_of(c, h);
+    head->number = rapt__number_of(c, h);
     head->drop_row = (uint64_t)first;
     if (head->drop_below) head->drop_key = rapt__attention_drop_key(c->a, b, h);
 }

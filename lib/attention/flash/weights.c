@@ -58,6 +58,7 @@ static void rebuild_rows(const struct flash_weights *w, int first, int rows,
     const struct attend_weights task = {.q_slots = p->q_slots,
                                         .key_panels = p->key_panels,
                                         .statistics = w->statistics + (ptrdiff_t)first * STATISTICS,
+                                        .kind = c->kind,
                                         .scale = c->scale,
                                         .cap = c->a->cap,
                                         .weights = p->weights};
@@ -67,6 +68,7 @@ static void rebuild_rows(const struct flash_weights *w, int first, int rows,
     memset(row, 0, sizeof row);
     for (int r = 0; r < rows; r++) {
         rapt__mask_row(c->a, &w->b, w->head, first + r, row + r);
+        row[r].number = rapt__number_of(c, w->head);
         if (c->relative) row[r].relative = rapt__relative_row(c, &w->b, w->head, first + r);
     }
     size_t keys = (size_t)w->b.keys;

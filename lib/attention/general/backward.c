@@ -18,7 +18,7 @@ static struct head_sum_sizes sizes_of(const struct bounds *b)
     if (b->additive) s.vector = rapt__round_up_size(b->width, LANES);
     s.filters = rapt__round_up_size(b->channels * b->filter_width, LANES);
     s.feature_weight = rapt__round_up_size(b->channels * b->width, LANES);
-    if (rapt__normalizer_has_sinks(b->a->normalizer)) s.sink = LANES;
+    if (rapt__normalizer_number(b->a->normalizer) >= 0) s.number = LANES;
     return s;
 }
 
@@ -61,7 +61,7 @@ static struct head_sums lay_out_backward_rows(struct arena *arena, const struct 
     sums.relative = rapt__relative_sums_layout(arena, b);
     sums.filters = rapt__arena_floats(arena, n, size.filters);
     sums.feature_weight = rapt__arena_floats(arena, n, size.feature_weight);
-    sums.sink = rapt__arena_floats(arena, n, size.sink);
+    sums.number = rapt__arena_floats(arena, n, size.number);
     rapt__arena_parts(arena, b->team, lay_out_rows, b, mine, NULL);
     return sums;
 }
@@ -92,7 +92,7 @@ static struct head_sums sums_of(const struct backward_keys *p, int h)
                               .filters = zeroed(all->filters, n, size->filters),
                               .feature_weight =
                                   zeroed(all->feature_weight, n, size->feature_weight),
-                              .sink = zeroed(all->sink, n, size->sink)};
+                              .number = zeroed(all->number, n, size->number)};
 }
 
 /* ---- rows ---- */
@@ -279,7 +279,7 @@ static void add_all_sums(struct team *team, const struct general_backward *f)
                  f->sizes.filters);
         add_sums(f, h, d->feature_weight, channels * width, f->sums.feature_weight,
                  f->sizes.feature_weight);
-        add_sums(f, h, d->sinks, 1, f->sums.sink, f->sizes.sink);
+        add_sums(f, h, d->numbers, 1, f->sums.number, f->sizes.number);
     }
     rapt__team_barrier(team);
     if (d->relative)

@@ -7,13 +7,13 @@
 
 /* Gradients that sequences share, summed over the rows of one head and sequence. */
 struct head_sums {
-    float *vector, *filters, *feature_weight, *sink;
+    float *vector, *filters, *feature_weight, *number;
     float *relative; /* sums for all heads and sequences (see rapt__relative_sums); NULL if there is
                         no relative bias */
 };
 struct head_sum_sizes { /* sizes of the first four arrays in floats, rounded up to whole vectors; 0
                            if not used */
-    size_t vector, filters, feature_weight, sink;
+    size_t vector, filters, feature_weight, number;
 };
 
 struct backward_rows { /* workspace of one member */

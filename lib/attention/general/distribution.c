@@ -12,6 +12,8 @@
                       z = softmax(y)                 dx = dy / temperature
    SINK_SOFTMAX       z = e^x / (e^b + sum of e^x)   dx = z (dz - z.dz), db = -r z.dz, where
                                                      r = 1 - sum of z: Xiao et al. 2023
+   SIGMOID            z = 1 / (1 + e^-(x + b))       dx = z (1 - z) dz, db = sum of dx:
+                                                     Ramapuram et al. 2024
 
    g is Gumbel noise: argmax(x + g) is distributed as p (Gumbel 1954; Maddison, Tarlow and Minka
    2014, "A* sampling", section 2). Without noise it is 0. g[s] is column s of the query's row of
@@ -63,7 +65,7 @@ static float exponentiate(struct row *r)
 static float exponentiate_with_sink(struct row *r)
 {
     const struct kernels *k = r->head->kernels;
-    float *p = r->space.p, sink = *r->head->sink, max, sum;
+    float *p = r->space.p, sink = r->head->number, max, sum;
     k->softmax_row(p + r->first, r->end - r->first, &max, &sum);
     if (sum == 0) return -INFINITY;
     float top = fmaxf(max, sink), factors[] = {max - top, sink - top};
@@ -84,18 +86,40 @@ static void add_noise(const struct row *r, float *to)
                            r->end - r->first);
 }
 
-/* Sets weights to the softmax of p. */
-static void softmax_rows(struct row *r)
+/* Sets weights to p, and lse. */
+static void take_weights(struct row *r, float lse)
 {
-    r->lse = r->head->sink ? exponentiate_with_sink(r) : exponentiate(r);
-    r->fully_masked = r->lse == -INFINITY;
+    r->lse = lse;
+    r->fully_masked = lse == -INFINITY;
     memcpy(r->space.weights + r->first, r->space.p + r->first, length_of(r) * sizeof(float));
 }
 
 static void normalize_softmax(struct row *r)
 {
     copy_scores(r, r->space.p);
-    softmax_rows(r);
+    take_weights(r, exponentiate(r));
+}
+
+static void normalize_sink(struct row *r)
+{
+    copy_scores(r, r->space.p);
+    take_weights(r, exponentiate_with_sink(r));
+}
+
+/* Hidden keys have x = -infinity, and z = 0. */
+static void normalize_sigmoid(struct row *r)
+{
+    const float *x = r->space.x, number = r->head->number;
+    float *p = r->space.p, *e = r->space.more;
+    bool any = false;
+    for (int s = r->first; s < r->end; s++) e[s] = -fabsf(x[s] + number);
+    r->head->kernels->exp_row(e + r->first, length_of(r));
+    for (int s = r->first; s < r->end; s++) {
+        bool hidden = x[s] == -INFINITY;
+        p[s] = hidden ? 0 : (x[s] + number < 0 ? e[s] : 1) / (1 + e[s]);
+        any |= !hidden;
+    }
+    take_weights(r, any ? 0 : -INFINITY);
 }
 
 /* Returns the maximum over whole panels, ignoring NaN. */
@@ -120,7 +144,7 @@ static void normalize_gumbel(struct row *r)
     bool low = isfinite(max) && !isfinite(max / temperature);
     for (int s = r->first; s < r->end && temperature != 1; s++)
         p[s] = (low ? p[s] - max : p[s]) / temperature;
-    softmax_rows(r);
+    take_weights(r, exponentiate(r));
     if (low && !r->fully_masked) r->lse = copysignf(FLT_MAX, max);
 }
 
@@ -156,21 +180,39 @@ static void normalize_sample(struct row *r)
     choose_key(r, draw ? r->space.p : r->space.x);
 }
 
-/* Replaces dz with p (dz - p.dz) / by. */
-static void softmax_gradient(struct row *r, float *dz, float by)
+/* Replaces dz with p (dz - p.dz) / by. Returns p.dz. */
+static float softmax_gradient(const struct row *r, float *dz, float by)
 {
     const float *p = r->space.p;
     float sum = r->head->kernels->dot(p + r->first, dz + r->first, r->end - r->first);
-    r->dsink = r->head->sink ? -r->sink_weight * sum : 0;
     for (int s = r->first; s < r->end; s++)
         dz[s] = r->space.x[s] == -INFINITY ? 0 : p[s] * (dz[s] - sum);
     for (int s = r->first; s < r->end && by != 1; s++) dz[s] /= by;
+    return sum;
 }
 
 static void softmax_backward(struct row *r, float *dz, struct gain gain)
 {
     (void)gain;
     softmax_gradient(r, dz, 1);
+}
+
+static void sink_backward(struct row *r, float *dz, struct gain gain)
+{
+    (void)gain;
+    r->dnumber = -r->sink_weight * softmax_gradient(r, dz, 1);
+}
+
+static void sigmoid_backward(struct row *r, float *dz, struct gain gain)
+{
+    const float *p = r->space.p;
+    double sum = 0;
+    (void)gain;
+    for (int s = r->first; s < r->end; s++) {
+        dz[s] = r->space.x[s] == -INFINITY ? 0 : p[s] * (1 - p[s]) * dz[s];
+        sum += (double)dz[s];
+    }
+    r->dnumber = (float)sum;
 }
 
 static void nothing_backward(struct row *r, float *dz, struct gain gain)
@@ -219,12 +261,14 @@ static void sample_backward(struct row *r, float *dz, struct gain gain)
 
 static const struct normalizer {
     const char *name;
-    bool hard, tiled, sinks;
+    bool hard;
+    enum attend_kind kind; /* 0: only the general path */
+    int number;            /* the learned array with a number for each head; 0: none */
     void (*forward)(struct row *r);
     void (*backward)(struct row *r, float *dz, struct gain gain);
 } normalizers[RAPT_NORMALIZER_COUNT] = {
     [RAPT_NORMALIZER_SOFTMAX] = {.name = "softmax",
-                                 .tiled = true,
+                                 .kind = ATTEND_SOFTMAX,
                                  .forward = normalize_softmax,
                                  .backward = softmax_backward},
     [RAPT_NORMALIZER_ARGMAX] = {.name = "argmax",
@@ -243,10 +287,15 @@ static const struct normalizer {
                                         .forward = normalize_gumbel,
                                         .backward = gumbel_backward},
     [RAPT_NORMALIZER_SINK_SOFTMAX] = {.name = "sink-softmax",
-                                      .tiled = true,
-                                      .sinks = true,
-                                      .forward = normalize_softmax,
-                                      .backward = softmax_backward},
+                                      .kind = ATTEND_SINK,
+                                      .number = RAPT_ATTENTION_PARAMETER_SINK,
+                                      .forward = normalize_sink,
+                                      .backward = sink_backward},
+    [RAPT_NORMALIZER_SIGMOID] = {.name = "sigmoid",
+                                 .kind = ATTEND_SIGMOID,
+                                 .number = RAPT_ATTENTION_PARAMETER_SIGMOID_BIAS,
+                                 .forward = normalize_sigmoid,
+                                 .backward = sigmoid_backward},
 };
 
 const char *rapt_normalizer_name(rapt_normalizer normalizer)
@@ -259,14 +308,14 @@ bool rapt__normalizer_is_hard(rapt_normalizer normalizer)
     return normalizers[normalizer].hard;
 }
 
-bool rapt__normalizer_is_tiled(rapt_normalizer normalizer)
+enum attend_kind rapt__normalizer_kind(rapt_normalizer normalizer)
 {
-    return normalizers[normalizer].tiled;
+    return normalizers[normalizer].kind;
 }
 
-bool rapt__normalizer_has_sinks(rapt_normalizer normalizer)
+int rapt__normalizer_number(rapt_normalizer normalizer)
 {
-    return normalizers[normalizer].sinks;
+    return normalizers[normalizer].number ? normalizers[normalizer].number : -1;
 }
 
 void rapt__normalize(struct row *r)

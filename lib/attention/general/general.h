@@ -46,7 +46,7 @@ struct row_head { /* what all rows of one query head of a sequence have in commo
     rapt_normalizer normalizer;
     float temperature;
     bool noiseless;
-    const float *sink; /* logit of the sink; NULL if there is none */
+    float number; /* number that the normalizer has learned for the head */
     struct dropout drop;
     uint64_t noise; /* random key of the Gumbel noise (distribution.c) */
 };
@@ -91,7 +91,7 @@ struct row {
     int chosen;                /* output unless `decided`; -1 if there is no visible key */
     float lse;                 /* output */
     float sink_weight;         /* output, with a sink: its weight */
-    float dsink;               /* output of backward, with a sink: gradient of its logit */
+    float dnumber;             /* output of backward: gradient of head->number, if it is learned */
     bool fully_masked;         /* output: there is no visible key, and no array is written */
     int first, end;            /* output: visible.low .. visible.high - 1, extended to whole
                                   panels */
@@ -163,7 +163,7 @@ struct gain {      /* for sampled keys: factors of the gradient */
     float reward;  /* reward minus baseline */
     float entropy; /* weight of the gradient of -H(p) */
 };
-/* Turns dz, which must be 0 at hidden keys, into dx. Sets dsink if there is a sink. */
+/* Turns dz, which must be 0 at hidden keys, into dx. Sets dnumber if the normalizer learns. */
 void rapt__normalize_backward(struct row *r, float *dz, struct gain gain);
 
 /* Returns the number of keys of the longest sequence, rounded up to whole panels; at least one

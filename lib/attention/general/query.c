@@ -23,7 +23,7 @@ struct row_head rapt__row_head(const struct projected *c, const struct sequence 
                             .normalizer = a->normalizer,
                             .temperature = a->temperature != 0 ? a->temperature : 1,
                             .noiseless = a->noiseless != 0,
-                            .sink = rapt__sink_of(c, h),
+                            .number = rapt__number_of(c, h),
                             .drop = rapt__dropout(a->dropout, key),
                             .noise = rapt__mix(key, NOISE)};
     if (rapt__normalizer_is_hard(a->normalizer)) head.drop.below = 0;

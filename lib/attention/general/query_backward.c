@@ -189,7 +189,7 @@ void rapt__row_backward(const struct backward_row *l)
     value_gradients(l);
     if (r->center) center_gradient(l);
     rapt__normalize_backward(r, l->dz, gain_of(c, at));
-    if (l->sums.sink) *l->sums.sink += r->dsink;
+    if (l->sums.number) *l->sums.number += r->dnumber;
     bias_gradients(l);
     for (int s = r->first; s < r->end && r->head->cap != 0; s++)
         if (r->space.x[s] != -INFINITY) l->dz[s] *= r->space.slope[s];

@@ -65,8 +65,9 @@ struct projected rapt__projected(const rapt_attention *a, const float *q, const 
         .additive = s->additive,
         .recurrent = s->recurrent,
         .vector = s->additive ? a->parameters.array[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] : NULL,
-        .has_sinks = rapt__normalizer_has_sinks(a->normalizer),
-        .sinks = a->parameters.array[RAPT_ATTENTION_PARAMETER_SINK]};
+        .kind = rapt__normalizer_kind(a->normalizer)};
+    int number = rapt__normalizer_number(a->normalizer);
+    if (number >= 0) c.numbers = a->parameters.array[number];
     if (rapt__relative_wanted(a)) {
         bool left = a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
         c.relative_row = a->queries + a->keys;
@@ -173,6 +174,7 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         zeroed(team, d->slopes || d->table, p->drelative, H, (size_t)p->projected.relative_row);
     p->dcenters = zeroed(team, centers, p->dcenters, H, T);
     bool aware = rapt__score_recurrent(a);
+    int number = rapt__normalizer_number(a->normalizer);
     bool any = p->dqueries || p->dkeys || p->drelative || p->dcenters;
     if (any) rapt__team_barrier(team);
     return (struct projected_gradients){
@@ -185,7 +187,7 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         .centers = p->dcenters,
         .filters = aware ? d->parameters[RAPT_ATTENTION_PARAMETER_FILTERS] : NULL,
         .feature_weight = aware ? d->parameters[RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT] : NULL,
-        .sinks = p->projected.has_sinks ? d->parameters[RAPT_ATTENTION_PARAMETER_SINK] : NULL};
+        .numbers = number >= 0 ? d->parameters[number] : NULL};
 }
 
 /* Propagates the gradient of the projected side, r.y, to the learned arrays and to the caller's dx,
