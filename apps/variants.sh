@@ -56,7 +56,7 @@ for locality in local-m local-p; do
     row "self-attention: $locality" --self-locality "$locality"
     row "cross-attention: $locality" --cross-locality "$locality"
 done
-for normalizer in sink-softmax sigmoid argmax sample straight-through gumbel-softmax; do
+for normalizer in sink-softmax sigmoid sparsemax entmax-1.5 entmax argmax sample straight-through gumbel-softmax; do
     row "cross-attention: $normalizer" --cross-normalizer "$normalizer"
 done
 row "cross-attention: argmax, annealed" --cross-normalizer argmax --anneal 10 --anneal-steps "$steps"

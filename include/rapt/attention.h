@@ -80,8 +80,15 @@ typedef enum rapt_normalizer {
     RAPT_NORMALIZER_SINK_SOFTMAX, /* exp x[s] / (exp b + sum over keys of exp x), where the sink b
                                      is learned: a key without a value that takes the weight that
                                      no key deserves (Xiao et al. 2023, section 3.3; gpt-oss) */
-    RAPT_NORMALIZER_SIGMOID, /* 1 / (1 + exp -(x + b)), where the bias b is learned. The weights
-                                of a query do not sum to 1 (Ramapuram et al. 2024) */
+    RAPT_NORMALIZER_SIGMOID,    /* 1 / (1 + exp -(x + b)), where the bias b is learned. The weights
+                                   of a query do not sum to 1 (Ramapuram et al. 2024) */
+    RAPT_NORMALIZER_SPARSEMAX,  /* the point of the simplex nearest to x: keys far below the largest
+                                   x  get exactly 0 (Martins and Astudillo 2016) */
+    RAPT_NORMALIZER_ENTMAX_1_5, /* max(0, x/2 - tau)^2, with tau such that the sum is 1: between
+                                   softmax and sparsemax (Peters, Niculae and Martins 2019) */
+    RAPT_NORMALIZER_ENTMAX,     /* max(0, (alpha - 1) x - tau)^(1 / (alpha - 1)), where alpha = 1 +
+                                   sigmoid a is from 1, softmax, to 2, sparsemax, and a is learned
+                                   (Correia, Niculae and Martins 2019) */
     RAPT_NORMALIZER_COUNT
 } rapt_normalizer;
 /* Returns the name of a normalizer, such as "straight-through", or NULL for an unknown value. The
@@ -151,6 +158,7 @@ typedef enum rapt_attention_parameter {
     RAPT_ATTENTION_PARAMETER_SINK,           /* b [1][H]: sink-softmax; NULL means 0 */
     RAPT_ATTENTION_PARAMETER_SIGMOID_BIAS,   /* b [1][H]: sigmoid; NULL means 0. Ramapuram et al.
                                                 start at -log of the number of keys */
+    RAPT_ATTENTION_PARAMETER_ENTMAX_ALPHA, /* a [1][H]: entmax; NULL means 0, which is alpha 1.5 */
     RAPT_ATTENTION_PARAMETER_COUNT
 } rapt_attention_parameter;
 /* Length of arrays indexed by rapt_attention_parameter. The entries from
@@ -347,8 +355,8 @@ RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
    they compute all scores once more. */
 typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
-    float *lse;        /* log of the softmax denominator, which includes a sink; 0 for sigmoids; may
-                          be NULL */
+    float *lse;        /* log of the softmax denominator, which includes a sink; 0 for sigmoids,
+                          sparsemax and entmax; may be NULL */
     int *chosen;       /* hard normalizers: the key of each query, or -1 if the query is fully
                           masked. With soft normalizers it is not used and may be NULL */
     float *statistics; /* two floats per query: the largest score or sink, and the sum of

@@ -170,6 +170,10 @@ struct kernels {
        x are -infinity, x and the sum become 0. */
     void (*softmax_row)(float *x, int n, float *max, float *sum);
     float (*log_sum_row)(const float *x, int n); /* returns log sum exp x[i]; writes nothing */
+    /* simplex.c: replaces x by sparsemax (power 1) or 1.5-entmax (power 2) of x. Returns false if
+       all x are -infinity, and then x is 0. If one x is NaN or +infinity, all but those of
+       -infinity become NaN. */
+    bool (*simplex_row)(float *x, int n, int power);
     /* Replaces logits by the gradient of the loss times scale: p - (1-s) [i == label] - s/n. */
     void (*loss_row)(float *x, int n, int label, float smoothing, float scale,
                      struct loss_sums *sums);

@@ -24,6 +24,8 @@
 #include "recurrent.c"
 #include "softmax.c"
 
+#include "simplex.c"
+
 #include "dropout.c"
 #include "flash_head_scores.c"
 #include "flash_scores.c"
@@ -69,6 +71,7 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .gumbel_row = gumbel_row,
     .softmax_row = softmax_row,
     .log_sum_row = log_sum_row,
+    .simplex_row = simplex_row,
     .loss_row = loss_row,
     .top_row = top_row,
     .top_more = top_more,

@@ -43,7 +43,8 @@ static inline void shorten_steps(struct judge *j)
 }
 
 /* Runs the oracle with the keys that the trial has chosen, if any. Returns false if a window of
-   local-p ends so near a key that rounding may decide; try another trial then. */
+   local-p ends so near a key, or a score is so near the threshold of a sparse normalizer, that
+   rounding or a step may decide; try another trial then. */
 static inline bool make_judge(struct judge *j, const struct trial *x, const char *text)
 {
     const rapt_attention *a = &x->a;
@@ -80,6 +81,7 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
                                    .size = calloc(x->nlse + 1, sizeof(double)),
                                    .margin = calloc(x->nlse + 1, sizeof(double)),
                                    .edge = calloc(x->nlse + 1, sizeof(double)),
+                                   .kink = calloc(x->nlse + 1, sizeof(double)),
                                    .query_norm = calloc(x->nlse + 1, sizeof(double)),
                                    .key_norm = calloc(x->nlse + 1, sizeof(double))};
     oracle_attention(a, &j->in, j->dout, &j->fixed, 1, &j->r);
@@ -93,7 +95,8 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
         j->total = fmax(j->total, sum);
     }
     for (size_t i = 0; i < x->nlse; i++)
-        if (j->r.edge[i] < ROUNDING * 16 * (1 + j->magnitude)) return false;
+        if (j->r.edge[i] < ROUNDING * 16 * (1 + j->magnitude) || j->r.kink[i] < 8 * STEP)
+            return false;
     return true;
 }
 
@@ -102,7 +105,7 @@ static inline void drop_judge(struct judge *j)
     for (int i = 0; i < INPUTS; i++) free(j->inputs[i].x);
     oracle_fixed_free(&j->fixed);
     free(j->dout), free(j->r.out), free(j->r.lse), free(j->r.weights), free(j->r.size);
-    free(j->r.margin), free(j->r.edge), free(j->r.query_norm), free(j->r.key_norm);
+    free(j->r.margin), free(j->r.edge), free(j->r.kink), free(j->r.query_norm), free(j->r.key_norm);
 }
 
 static inline void judge_choices(const struct judge *j)
@@ -115,16 +118,17 @@ static inline void judge_choices(const struct judge *j)
 }
 
 /* Judges the weights of one query, [keys]; at: its index among all queries. Those below 2^-100 of
-   the greatest may be 0. */
+   the greatest may be 0. Near a threshold, an error of a score is an absolute error of its
+   weight. */
 static inline void judge_weight_row(const struct judge *j, size_t at, int keys, const float *got)
 {
     const double *wanted = j->r.weights + at * (size_t)j->trial->a.keys;
-    double greatest = 0;
+    double greatest = 0, least = is_sparse(j->trial->a.normalizer) ? 1 : FLT_MIN;
     for (int s = 0; s < keys; s++) greatest = fmax(greatest, wanted[s]);
     for (int s = 0; s < keys; s++)
         if (!(got[s] == 0 && wanted[s] < 0x1.001p-100 * greatest) &&
             !within_roundings((double)got[s], wanted[s], 8 + 4 * j->r.size[at],
-                              fmax(wanted[s], FLT_MIN)))
+                              fmax(wanted[s], least)))
             fail_msg("%s: weight %d of query %zu is %.9g, not %.9g", j->text, s, at, (double)got[s],
                      wanted[s]);
 }

@@ -1,7 +1,8 @@
 /* normalizers.c - normalizers that learn a number for each head, sinks and biases of sigmoids: long
    and short sequences by the definition, with the same bits for any number of threads, every
    instruction set and either kind of statistics; numbers of any size; a sink is the same as one
-   more key with the value 0; fully masked rows; missing arrays. */
+   more key with the value 0; fully masked rows; missing arrays. Also normalizers that give exact
+   zeros: long rows, scores of any size, and scores that are not numbers. */
 #include "judge.h"
 #include "skips.h"
 
@@ -234,12 +235,120 @@ static void no_array(void **state)
     }
 }
 
+/* ---- exact zeros ---- */
+
+static const rapt_normalizer sparse[] = {RAPT_NORMALIZER_SPARSEMAX, RAPT_NORMALIZER_ENTMAX_1_5,
+                                         RAPT_NORMALIZER_ENTMAX};
+enum { SPARSE = sizeof sparse / sizeof *sparse, LONG = 700 };
+
+/* Returns the number of weights that are 0, after checking that the sum is 1. */
+static int zero_weights(const float *weights)
+{
+    int none = 0;
+    double sum = 0;
+    for (int s = 0; s < LONG; s++) none += weights[s] == 0, sum += (double)weights[s];
+    assert_true(within_roundings(sum, 1, 8, 1));
+    return none;
+}
+
+/* Long rows of scores of about `size` have the weights of the definition, some of which are 0. */
+static void try_long(rapt_normalizer normalizer, float size, uint64_t seed)
+{
+    const struct choice c = {.batch = 1,
+                             .heads = 1,
+                             .queries = 5,
+                             .keys = LONG,
+                             .key_width = 16,
+                             .value_width = 3,
+                             .query_size = size,
+                             .normalizer = normalizer,
+                             .learned = true};
+    struct judge j;
+    struct trial x = make_trial(&c, seed);
+    float *weights = zeros((size_t)c.queries * LONG);
+    run_forward(&x);
+    make_judge(&j, &x, choice_text(&c));
+    judge_forward(&j);
+    judge_weights(&j);
+    void *workspace = make_workspace(&x.a);
+    assert_int_equal(rapt_attention_weights(&x.a, x.q, x.k, &x.saved, 0, 0, 0, c.queries, weights,
+                                            workspace, NULL),
+                     RAPT_OK);
+    for (int t = 0; t < c.queries; t++) {
+        int none = zero_weights(weights + t * LONG);
+        assert_true(size < 10 || none > LONG / 2);
+    }
+    free(workspace), free(weights);
+    drop_judge(&j);
+    drop_trial(&x);
+}
+
+static void long_rows(void **state)
+{
+    (void)state;
+    static const float sizes[] = {1e-6f, 0.01f, 1, 10, 1e4f, 1e15f};
+    for (int i = 0; i < SPARSE; i++)
+        for (int s = 0; s < 6; s++) try_long(sparse[i], sizes[s], (uint64_t)s);
+}
+
+/* Computes the weights of one query for the scores x. */
+static void weights_of(rapt_normalizer normalizer, const float *order, const float x[3],
+                       const uint8_t allowed[3], float weights[3])
+{
+    rapt_attention a;
+    float lse, one = 1, out, v[3] = {0};
+    const rapt_attention_saved saved = {.size = sizeof saved, .lse = &lse};
+    rapt_attention_init(&a, sizeof a, 1, 1, 1, 3, 1);
+    a.normalizer = normalizer, a.mask.allowed = allowed;
+    a.parameters.array[RAPT_ATTENTION_PARAMETER_ENTMAX_ALPHA] = order;
+    void *workspace = make_workspace(&a);
+    assert_int_equal(rapt_attention_forward(&a, &one, x, v, &out, &saved, workspace, NULL),
+                     RAPT_OK);
+    assert_int_equal(
+        rapt_attention_weights(&a, &one, x, &saved, 0, 0, 0, 1, weights, workspace, NULL), RAPT_OK);
+    free(workspace);
+}
+
+/* If a visible score is NaN or +infinity, visible weights are NaN, and hidden ones are 0. */
+static void not_numbers(void **state)
+{
+    (void)state;
+    static const uint8_t allowed[] = {1, 0, 1};
+    const float rows[][3] = {{NAN, 1, 2}, {2, 1, NAN}, {NAN, 1, NAN}, {INFINITY, 1, 2}};
+    for (int i = 0; i < SPARSE; i++)
+        for (int n = 0; n < 4; n++) {
+            float w[3];
+            weights_of(sparse[i], NULL, rows[n], allowed, w);
+            assert_true(isnan(w[0]) && w[1] == 0 && isnan(w[2]));
+        }
+}
+
+/* At the ends of its range, the learned order gives sparsemax and, nearly, softmax. */
+static void any_order(void **state)
+{
+    (void)state;
+    static const float x[] = {0.3f, 1, 0.6f}, low = -1e30f, high = 1e30f;
+    static const uint8_t allowed[] = {1, 1, 1};
+    float w[3], other[3];
+    weights_of(RAPT_NORMALIZER_ENTMAX, &high, x, allowed, w);
+    weights_of(RAPT_NORMALIZER_SPARSEMAX, NULL, x, allowed, other);
+    for (int s = 0; s < 3; s++) assert_true(within_roundings((double)w[s], (double)other[s], 4, 1));
+    weights_of(RAPT_NORMALIZER_ENTMAX, &low, x, allowed, w);
+    weights_of(RAPT_NORMALIZER_SOFTMAX, NULL, x, allowed, other);
+    for (int s = 0; s < 3; s++) assert_true(fabsf(w[s] - other[s]) < 1e-5f);
+    weights_of(RAPT_NORMALIZER_ENTMAX, NULL, x, allowed, w);
+    weights_of(RAPT_NORMALIZER_ENTMAX_1_5, NULL, x, allowed, other);
+    for (int s = 0; s < 3; s++) assert_true(within_roundings((double)w[s], (double)other[s], 4, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_definition), cmocka_unit_test(same_bits_everywhere),
         cmocka_unit_test(any_size),      cmocka_unit_test(one_more_key),
         cmocka_unit_test(fully_masked),  cmocka_unit_test(no_array),
+        cmocka_unit_test(long_rows),     cmocka_unit_test(not_numbers),
+        cmocka_unit_test(any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,8 @@ struct choice {
     ROW(CENTER_WEIGHT, H, center_hidden, Q)                                                        \
     ROW(CENTER_VECTOR, H, 1, center_hidden)                                                        \
     ROW(SINK, 1, 1, H)                                                                             \
-    ROW(SIGMOID_BIAS, 1, 1, H)
+    ROW(SIGMOID_BIAS, 1, 1, H)                                                                     \
+    ROW(ENTMAX_ALPHA, 1, 1, H)
 
 /* Offsets of the learned arrays in a problem, in its gradients and in the oracle's inputs. */
 struct learned {
@@ -207,6 +208,13 @@ static inline bool is_hard(rapt_normalizer normalizer)
 {
     return normalizer == RAPT_NORMALIZER_ARGMAX || normalizer == RAPT_NORMALIZER_SAMPLE ||
            normalizer == RAPT_NORMALIZER_STRAIGHT_THROUGH;
+}
+
+/* Whether weights below a threshold are exactly 0. */
+static inline bool is_sparse(rapt_normalizer normalizer)
+{
+    return normalizer == RAPT_NORMALIZER_SPARSEMAX || normalizer == RAPT_NORMALIZER_ENTMAX_1_5 ||
+           normalizer == RAPT_NORMALIZER_ENTMAX;
 }
 
 static inline void set_pointer(void *base, size_t offset, const void *to)

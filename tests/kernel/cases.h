@@ -158,6 +158,14 @@ static void case_softmax_wide(const struct kernels *k, int n, struct case_data *
         d->out[0][i] = 30 * d->in[0][i]; /* down to denormal results and zeros */
     k->softmax_row(d->out[0], n, d->number, d->number + 1);
 }
+static void case_sparsemax_row(const struct kernels *k, int n, struct case_data *d)
+{
+    d->index[0] = k->simplex_row(d->out[0], n, 1);
+}
+static void case_entmax_row(const struct kernels *k, int n, struct case_data *d)
+{
+    d->index[0] = k->simplex_row(d->out[0], n, 2);
+}
 static void case_log_sum_row(const struct kernels *k, int n, struct case_data *d)
 {
     d->number[0] = k->log_sum_row(d->in[0], n);
@@ -287,6 +295,8 @@ static const struct kernel_case kernel_cases[] = {
     {"gumbel_row", 1, 1, 1, 0, case_gumbel, 1, 1, 2 * CASE_LOG + 35},
     {"softmax_row", 0, 1, 1, 0, case_softmax_row, 1, 1, CASE_EXP + 3},
     {"softmax_wide", 1, 1, 1, 0, case_softmax_wide, 2, 1, CASE_EXP + 4},
+    {"sparsemax_row", 0, 1, 1, 0, case_sparsemax_row, 1, 1, 24},
+    {"entmax_row", 0, 1, 1, 0, case_entmax_row, 1, 1, 32},
     {"log_sum_row", 1, 0, 1, 0, case_log_sum_row, 1, 0, CASE_EXP + 3},
     {"loss_row", 0, 1, 1, 1, case_loss_row, 1, 1, CASE_EXP + 8},
     {"top_row", 1, 0, 1, 0, case_top_row, 1, 0, 1},

@@ -115,6 +115,59 @@ static void log_sums(void **state)
         }
 }
 
+/* Judges sparsemax (power 1) or 1.5-entmax (power 2) in y of the scores in x: a threshold explains
+   all of them, and they sum to 1. */
+static void check_simplex(const struct kernels *k, int n, int power)
+{
+    double max = max_of(x, n), low = -1, high = 0, sum = 0, error = slack(k) * 16 * EPSILON;
+    for (int i = 0; i < 60; i++) {
+        double tau = (low + high) / 2;
+        sum = 0;
+        for (int j = 0; j < n; j++) sum += pow(fmax(0, ((double)x[j] - max) / power - tau), power);
+        *(sum < 1 ? &high : &low) = tau;
+    }
+    for (int j = 0; j < n; j++)
+        close_to((double)y[j], pow(fmax(0, ((double)x[j] - max) / power - low), power), error);
+}
+
+static void simplex_rows(void **state)
+{
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int j = 0; j < 4 * LENGTHS; j++) {
+            int n = lengths[j / 4], power = 1 + j % 2;
+            fill(x, (size_t)n, j / 2 % 2 ? -0.01f : -5, j / 2 % 2 ? 0.01f : 5, (uint64_t)j);
+            if (n > 2) x[1] = -INFINITY;
+            memcpy(y, x, sizeof x);
+            assert_true(k->simplex_row(y, n, power));
+            check_simplex(k, n, power);
+        }
+}
+
+static void simplex_limits(void **state)
+{
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int n = 0; n < 40; n++)
+            for (int power = 1; power <= 2; power++) {
+                float row[40];
+                for (int i = 0; i < n; i++) row[i] = -INFINITY;
+                assert_false(k->simplex_row(row, n, power));
+                for (int i = 0; i < n; i++) assert_true(row[i] == 0);
+                for (int i = 0; i < n; i++) row[i] = i % 2 ? NAN : -INFINITY;
+                assert_true(k->simplex_row(row, n, power) == (n > 1));
+                for (int i = 0; i < n; i++) assert_true(i % 2 ? isnan(row[i]) : row[i] == 0);
+                for (int i = 0; i < n; i++) row[i] = i % 2 ? 1 : -INFINITY;
+                if (n > 1) row[1] = INFINITY, k->simplex_row(row, n, power);
+                for (int i = 0; i < n && n > 1; i++)
+                    assert_true(i % 2 ? isnan(row[i]) : row[i] == 0);
+            }
+}
+
 static void check_loss(const struct kernels *k, int n, int label, float smoothing)
 {
     const float scale = 0.125f;
@@ -237,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exponentials), cmocka_unit_test(exponential),
         cmocka_unit_test(empty_rows),   cmocka_unit_test(not_numbers),
+        cmocka_unit_test(simplex_rows), cmocka_unit_test(simplex_limits),
         cmocka_unit_test(log_sums),     cmocka_unit_test(losses),
         cmocka_unit_test(best_of_rows), cmocka_unit_test(best_of_pieces),
     };

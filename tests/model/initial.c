@@ -54,7 +54,8 @@ static struct distribution distribution_of(const rapt_tensor *t)
     if (ends(t->name, "norm.weight")) return (struct distribution){CONSTANT, 1};
     if (ends(t->name, "bias")) return (struct distribution){CONSTANT, 0};
     if (ends(t->name, "sigmoid_bias")) return (struct distribution){CONSTANT, -log(32)};
-    if (ends(t->name, "score.sink")) return (struct distribution){CONSTANT, 0};
+    if (ends(t->name, "score.sink") || ends(t->name, "entmax_alpha"))
+        return (struct distribution){CONSTANT, 0};
     if (ends(t->name, "inverse_temperature")) return (struct distribution){CONSTANT, 8};
     if (ends(t->name, "qkv.weight") || ends(t->name, "cross_attn.q.weight") ||
         ends(t->name, "cross_attn.kv.weight"))

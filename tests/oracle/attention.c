@@ -169,8 +169,11 @@ static double normalize(const struct evaluation *e, struct oracle_row *r, size_t
     if (r->a->normalizer == RAPT_NORMALIZER_GUMBEL_SOFTMAX && r->a->temperature != 0)
         size /= (double)r->a->temperature;
     size += oracle_noise(r, e->x);
+    double kink = INFINITY;
     if (r->a->normalizer == RAPT_NORMALIZER_SIGMOID)
         log_sum = oracle_sigmoid(r, e->x, weights, &size);
+    else if (r->a->normalizer >= RAPT_NORMALIZER_SPARSEMAX)
+        log_sum = oracle_entmax(r, e->x, weights, &kink);
     else
         log_sum = softmax(e->x, r->keys, oracle_sink(r, &size), weights);
     if (oracle_is_hard(r->a) && !oracle_expects(r))
@@ -186,6 +189,7 @@ static double normalize(const struct evaluation *e, struct oracle_row *r, size_t
     if (e->r->lse) e->r->lse[at] = log_sum;
     if (e->r->size) e->r->size[at] = size + worst;
     if (e->r->edge) e->r->edge[at] = oracle_edge(r);
+    if (e->r->kink) e->r->kink[at] = kink;
     if (e->r->query_norm) oracle_norms(r, e->x, e->r->query_norm + at, e->r->key_norm + at);
     for (int s = 0; s < r->keys && e->r->weights; s++)
         e->r->weights[at * (size_t)r->a->keys + (size_t)s] = weights[s];

@@ -53,9 +53,10 @@ void oracle_fixed_free(struct oracle_fixed *fixed);
 /* Arrays for the results; NULL: not wanted; rows as above. weights are those before dropout. */
 struct oracle_results {
     double *out, *lse, *weights;
-    double *size;                  /* the error of a score is about this many roundings of 1 */
-    double *margin;                /* hard normalizers: how far the chosen key is below the best */
-    double *edge;                  /* distance of local-p's window from gaining or losing a key */
+    double *size;   /* the error of a score is about this many roundings of 1 */
+    double *margin; /* hard normalizers: how far the chosen key is below the best */
+    double *edge;   /* distance of local-p's window from gaining or losing a key */
+    double *kink;   /* distance of a score from the threshold of a sparse normalizer */
     double *query_norm, *key_norm; /* cosine: norm of the query, and the smallest of the keys it
                                       sees */
 };

@@ -47,6 +47,9 @@ int oracle_choose(const struct oracle_row *r, const double *x, double *decides);
 double oracle_sink(const struct oracle_row *r, double *size);
 /* Computes p[s] = sigmoid(x[s] + b). Returns 0, or -infinity if the query is fully masked. */
 double oracle_sigmoid(const struct oracle_row *r, const double *x, double *p, double *size);
+/* Computes the weights p of sparsemax and entmax, and the distance of the scores from the
+   threshold, infinity if there is none. Returns what oracle_sigmoid does. */
+double oracle_entmax(const struct oracle_row *r, const double *x, double *p, double *kink);
 int oracle_is_hard(const rapt_attention *a);
 int oracle_expects(const struct oracle_row *r); /* the softmax instead of a sampled key */
 

@@ -1,5 +1,5 @@
 /* attention_normalize.c - how scores become weights, apart from the softmax: noise, sinks,
-   sigmoids, choice, dropout. */
+   sigmoids, entmax, choice, dropout. */
 #include "attention_axes.h"
 
 #include "random.h"
@@ -73,6 +73,41 @@ double oracle_sigmoid(const struct oracle_row *r, const double *x, double *p, do
     }
     *size += 2 * fabs(bias);
     return log_sum;
+}
+
+/* Returns alpha: Correia et al. 2019, section 4, if it is learned. */
+static double alpha_of(const struct oracle_row *r)
+{
+    const double *learned = r->in->learned[RAPT_ATTENTION_PARAMETER_ENTMAX_ALPHA];
+    if (r->a->normalizer == RAPT_NORMALIZER_SPARSEMAX) return 2;
+    if (r->a->normalizer == RAPT_NORMALIZER_ENTMAX_1_5) return 1.5;
+    return 1 + 1 / (1 + exp(-(learned ? learned[r->h] : 0)));
+}
+
+/* Peters et al. 2019, equation 10, with the threshold, relative to the greatest score, found by
+   bisection as in algorithm 1. */
+double oracle_entmax(const struct oracle_row *r, const double *x, double *p, double *kink)
+{
+    double alpha = alpha_of(r), max = -INFINITY, low = -1, high = 0, sum;
+    for (int s = 0; s < r->keys; s++) max = fmax(max, x[s]), p[s] = 0;
+    if (max == -INFINITY) return -INFINITY;
+    for (int n = 0; n < 100; n++) {
+        double tau = (low + high) / 2;
+        sum = 0;
+        for (int s = 0; s < r->keys; s++) {
+            p[s] = pow(fmax(0, (alpha - 1) * (x[s] - max) - tau), 1 / (alpha - 1));
+            sum += p[s];
+        }
+        if (sum < 1)
+            high = tau;
+        else
+            low = tau;
+    }
+    for (int s = 0; s < r->keys; s++) {
+        p[s] /= sum;
+        *kink = fmin(*kink, fabs(x[s] - max - low / (alpha - 1)));
+    }
+    return 0;
 }
 
 int oracle_choose(const struct oracle_row *r, const double *x, double *decides)

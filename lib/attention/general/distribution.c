@@ -14,6 +14,7 @@
                                                      r = 1 - sum of z: Xiao et al. 2023
    SIGMOID            z = 1 / (1 + e^-(x + b))       dx = z (1 - z) dz, db = sum of dx:
                                                      Ramapuram et al. 2024
+   SPARSEMAX, ENTMAX_1_5, ENTMAX                     entmax.c
 
    g is Gumbel noise: argmax(x + g) is distributed as p (Gumbel 1954; Maddison, Tarlow and Minka
    2014, "A* sampling", section 2). Without noise it is 0. g[s] is column s of the query's row of
@@ -180,6 +181,11 @@ static void normalize_sample(struct row *r)
     choose_key(r, draw ? r->space.p : r->space.x);
 }
 
+static void normalize_entmax(struct row *r)
+{
+    rapt__entmax(r, max_of(r->space.x, r->first, r->end));
+}
+
 /* Replaces dz with p (dz - p.dz) / by. Returns p.dz. */
 static float softmax_gradient(const struct row *r, float *dz, float by)
 {
@@ -213,6 +219,12 @@ static void sigmoid_backward(struct row *r, float *dz, struct gain gain)
         sum += (double)dz[s];
     }
     r->dnumber = (float)sum;
+}
+
+static void entmax_backward(struct row *r, float *dz, struct gain gain)
+{
+    (void)gain;
+    rapt__entmax_backward(r, dz);
 }
 
 static void nothing_backward(struct row *r, float *dz, struct gain gain)
@@ -296,6 +308,16 @@ static const struct normalizer {
                                  .number = RAPT_ATTENTION_PARAMETER_SIGMOID_BIAS,
                                  .forward = normalize_sigmoid,
                                  .backward = sigmoid_backward},
+    [RAPT_NORMALIZER_SPARSEMAX] = {.name = "sparsemax",
+                                   .forward = normalize_entmax,
+                                   .backward = entmax_backward},
+    [RAPT_NORMALIZER_ENTMAX_1_5] = {.name = "entmax-1.5",
+                                    .forward = normalize_entmax,
+                                    .backward = entmax_backward},
+    [RAPT_NORMALIZER_ENTMAX] = {.name = "entmax",
+                                .number = RAPT_ATTENTION_PARAMETER_ENTMAX_ALPHA,
+                                .forward = normalize_entmax,
+                                .backward = entmax_backward},
 };
 
 const char *rapt_normalizer_name(rapt_normalizer normalizer)
