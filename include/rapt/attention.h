@@ -83,7 +83,7 @@ typedef enum rapt_normalizer {
     RAPT_NORMALIZER_SIGMOID,    /* 1 / (1 + exp -(x + b)), where the bias b is learned. The weights
                                    of a query do not sum to 1 (Ramapuram et al. 2024) */
     RAPT_NORMALIZER_SPARSEMAX,  /* the point of the simplex nearest to x: keys far below the largest
-                                   x  get exactly 0 (Martins and Astudillo 2016) */
+                                   x get exactly 0 (Martins and Astudillo 2016) */
     RAPT_NORMALIZER_ENTMAX_1_5, /* max(0, x/2 - tau)^2, with tau such that the sum is 1: between
                                    softmax and sparsemax (Peters, Niculae and Martins 2019) */
     RAPT_NORMALIZER_ENTMAX,     /* max(0, (alpha - 1) x - tau)^(1 / (alpha - 1)), where alpha = 1 +
