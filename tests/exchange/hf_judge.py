@@ -58,6 +58,36 @@ def beams(search, inputs, forbidden, limit, count, penalty, first=None):
     return search.best(inputs, count, penalty, limit, process)
 
 
+def spelled(tokenizer, ids, hidden):
+    """Returns the text of generated ids, without those of hidden tokens, as toy_translate writes it."""
+    tokens = tokenizer.convert_ids_to_tokens([i for i in ids.tolist() if i not in hidden])
+    return "".join(tokens).replace("\u2581", " ").lstrip()
+
+
+def translations(program, name, search, inputs, spell, forbidden, limit, first=None, options=()):
+    """Compares translations of the file lines by greedy and by beam search, and returns the ids of the greedy ones. search: a
+    model in the class of hf_search.py; spell: turns ids into text; options: those of toy_translate."""
+    for count, penalty in ((1, 1.0), (4, 1.0), (3, 0.5)):
+        if count == 1:
+            scores, ids = greedy(search.model, inputs, forbidden, limit, first)
+            best = ids
+        else:
+            scores, ids = beams(search, inputs, forbidden, limit, count, penalty, first)
+        ours = kit.translations(program, name, "lines", count, "--length-penalty", penalty, *options)
+        kit.agree(f"{name}, {count} beams, penalty {penalty}", [(score, text.lstrip()) for score, text in ours],
+                  [(float(score), spell(row)) for score, row in zip(scores, ids)], 5e-6 * limit ** (1 - penalty))
+    return best
+
+
+def judge(programs, name, search, inputs, *more, **options):
+    """Compares translations, as translations() does, and logits for the first of them. programs: toy_translate and that of
+    logits.c."""
+    config = search.config
+    ids = translations(programs[0], name, search, inputs, *more, **options)
+    layers = config.num_hidden_layers + getattr(config, "num_decoder_layers", getattr(config, "decoder_layers", 0))
+    logits(programs[1], name, search.model, {key: value[:20] for key, value in inputs.items()}, ids[:20], layers)
+
+
 def token_ids(program, folder, lines, wanted):
     """Compares ids of lines with [lines][ids]."""
     ours = kit.run(program, "tokenize", "-m", folder, "--ids", given="".join(line + "\n" for line in lines)).split("\n")[:-1]

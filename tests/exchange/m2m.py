@@ -53,45 +53,28 @@ def write_tokenizer(name):
     return tokenizer
 
 
-def spelled(tokenizer, ids):
-    """Returns the text of generated ids without special tokens."""
-    specials = set(tokenizer.all_special_tokens) - {"<mask>"}
-    tokens = [token for token in tokenizer.convert_ids_to_tokens(ids.tolist()) if token not in specials]
-    return "".join(tokens).replace("\u2581", " ").lstrip()
-
-
 def judge(name, lines):
-    options, languages, (_, target) = KINDS[name]
+    changes, languages, (_, target) = KINDS[name]
     torch.set_default_dtype(torch.float32)
     torch.manual_seed(1)
     tokenizer = write_tokenizer(name)
     first = tokenizer.get_lang_id(target) if name == "m2m" else tokenizer.convert_tokens_to_ids(target)
     named = len(tokenizer.encoder) + 100 if name == "m2m" else len(tokenizer)  # rows with a name
-    config = transformers.M2M100Config(vocab_size=named + 5, **{**SIZES, **options})
+    config = transformers.M2M100Config(vocab_size=named + 5, **{**SIZES, **changes})
     model = hf_judge.shaken(transformers.M2M100ForConditionalGeneration(config)).eval()
     model.generation_config.update(max_length=LIMIT, no_repeat_ngram_size=2, forced_eos_token_id=2)
     model.save_pretrained(name)
     torch.set_default_dtype(torch.float64)  # masks of double have no place in float
     model, forbidden = model.double(), [1, *range(named, named + 5)]
     inputs = tokenizer(lines, return_tensors="pt", padding=True)
-    scores, ids = hf_judge.greedy(model, inputs, forbidden, LIMIT, first)
-    hf_judge.logits(logits, name, model, {key: value[:20] for key, value in inputs.items()}, ids[:20],
-                    config.encoder_layers + config.decoder_layers)
-    compare(name, tokenizer, scores, ids, 1, 1.0, languages)
-    for count, penalty in ((4, 1.0), (3, 0.5)):
-        scores, ids = hf_judge.beams(Search(model), inputs, forbidden, LIMIT, count, penalty, first)
-        compare(name, tokenizer, scores, ids, count, penalty, languages)
-    kit.agree(f"{name}, given", kit.scores(program, name, "pairs.tsv", "--source-lang", languages[0], "--target-lang", languages[1]),
+    hidden = set(tokenizer.all_special_ids) - {tokenizer.mask_token_id}
+    options = ("--source-lang", languages[0], "--target-lang", languages[1])
+    hf_judge.judge((program, logits), name, Search(model), inputs, lambda ids: hf_judge.spelled(tokenizer, ids, hidden), forbidden,
+                   LIMIT, first, options)
+    kit.agree(f"{name}, given", kit.scores(program, name, "pairs.tsv", *options),
               given(model, tokenizer, first), 5e-5)
     texts = TEXTS + real_lines()
     hf_judge.token_ids(program, name, texts, tokenizer(texts, add_special_tokens=False)["input_ids"])
-
-
-def compare(name, tokenizer, scores, ids, count, penalty, languages):
-    ours = kit.translations(program, name, "lines", count, "--length-penalty", penalty, "--source-lang", languages[0],
-                            "--target-lang", languages[1])
-    kit.agree(f"{name}, {count} beams, penalty {penalty}", [(score, text.lstrip()) for score, text in ours],
-              [(float(score), spelled(tokenizer, row)) for score, row in zip(scores, ids)], 5e-6 * LIMIT ** (1 - penalty))
 
 
 def given(model, tokenizer, first):

@@ -55,29 +55,12 @@ def make(name, tokenizer):
     return model.double()
 
 
-def spelled(tokenizer, ids):
-    """Returns the text of generated ids, without special tokens but with extra ids, as toy_translate writes it."""
-    tokens = tokenizer.convert_ids_to_tokens([i for i in ids.tolist() if i > 2])
-    return "".join(tokens).replace("\u2581", " ").lstrip()
-
-
 def judge(name, tokenizer, lines):
     model = make(name, tokenizer)
     inputs = tokenizer(lines, return_tensors="pt", padding=True)
     forbidden = [tokenizer.pad_token_id, *range(len(tokenizer), model.config.vocab_size)]
-    scores, ids = hf_judge.greedy(model, inputs, forbidden, LIMIT)
-    hf_judge.logits(logits, name, model, {key: value[:20] for key, value in inputs.items()}, ids[:20],
-                    model.config.num_layers + model.config.num_decoder_layers)
-    compare(name, tokenizer, scores, ids, 1, 1.0)
-    for count, penalty in ((4, 1.0), (3, 0.5)):
-        scores, ids = hf_judge.beams(Search(model), inputs, forbidden, LIMIT, count, penalty)
-        compare(name, tokenizer, scores, ids, count, penalty)
-
-
-def compare(name, tokenizer, scores, ids, count, penalty):
-    ours = kit.translations(program, name, "lines", count, "--length-penalty", penalty)
-    kit.agree(f"{name}, {count} beams, penalty {penalty}", [(score, text.lstrip()) for score, text in ours],
-              [(float(score), spelled(tokenizer, row)) for score, row in zip(scores, ids)], 5e-6 * LIMIT ** (1 - penalty))
+    hf_judge.judge((program, logits), name, Search(model), inputs, lambda ids: hf_judge.spelled(tokenizer, ids, {0, 1, 2}), forbidden,
+                   LIMIT)
 
 
 def refused(name, reason, **options):
