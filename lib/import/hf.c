@@ -104,24 +104,27 @@ static rapt_status read_ties(struct import *i, const struct import_settings *s)
                                "share_encoder_decoder_embeddings is true");
 }
 
-rapt_status rapt__hf_read_activation(struct import *i, const struct import_settings *s,
-                                     const char *key)
+rapt_status rapt__hf_set_activation(struct import *i, const char *key, const char *value,
+                                    const char *name)
 {
-    const char *name = rapt__import_setting(s, key);
-    if (!name) name = "gelu";
     for (int n = 0; n < HF_ACTIVATIONS; n++)
         if (strcmp(rapt__hf_activations[n].name, name) == 0) {
             i->config.activation = rapt__hf_activations[n].activation;
             return RAPT_OK;
         }
-    return rapt__import_bad(i, "config.json: %s is %.60s, which is not supported", key, name);
+    return rapt__import_bad(i, "config.json: %s is %.60s, which is not supported", key, value);
 }
 
-struct ids { /* ids of special tokens in config.json */
-    int pad, end, start;
-};
+rapt_status rapt__hf_read_activation(struct import *i, const struct import_settings *s,
+                                     const char *key)
+{
+    const char *name = rapt__import_setting(s, key);
+    if (!name) name = "gelu";
+    return rapt__hf_set_activation(i, key, name, name);
+}
 
-static rapt_status read_config(struct import *i, const struct import_settings *s, struct ids *ids)
+static rapt_status read_config(struct import *i, const struct import_settings *s,
+                               struct hf_ids *ids)
 {
     rapt_config *c = &i->config;
     rapt_status status = rapt__hf_read_sizes(i, s, rapt__hf_sizes, HF_SIZES);
@@ -129,9 +132,7 @@ static rapt_status read_config(struct import *i, const struct import_settings *s
     if (!status) status = rapt__hf_check_flags(i, s, rapt__hf_flags, HF_FLAGS);
     if (!status) status = read_ties(i, s);
     if (!status) status = rapt__hf_read_activation(i, s, "activation_function");
-    if (!status) status = rapt__import_id(i, s, "pad_token_id", 58100, &ids->pad);
-    if (!status) status = rapt__import_id(i, s, "eos_token_id", 0, &ids->end);
-    if (!status) status = rapt__import_id(i, s, "decoder_start_token_id", ids->pad, &ids->start);
+    if (!status) status = rapt__hf_read_ids(i, s, (struct hf_ids){58100, 0, -1}, ids);
     if (status) return status;
     c->decoder_start = ids->start == ids->pad   ? RAPT_DECODER_START_PAD
                        : ids->start == ids->end ? RAPT_DECODER_START_END
@@ -139,6 +140,41 @@ static rapt_status read_config(struct import *i, const struct import_settings *s
     c->output_bias = 1;
     c->norm_epsilon = 1e-5f;
     return RAPT_OK;
+}
+
+/* ---- special tokens ---- */
+
+rapt_status rapt__hf_read_ids(struct import *i, const struct import_settings *s,
+                              struct hf_ids otherwise, struct hf_ids *ids)
+{
+    rapt_status status = rapt__import_id(i, s, "pad_token_id", otherwise.pad, &ids->pad);
+    if (!status) status = rapt__import_id(i, s, "eos_token_id", otherwise.end, &ids->end);
+    if (status) return status;
+    const int start = otherwise.start < 0 ? ids->pad : otherwise.start;
+    return rapt__import_id(i, s, "decoder_start_token_id", start, &ids->start);
+}
+
+rapt_status rapt__hf_check_start(struct import *i, const struct hf_ids *ids, const char *key,
+                                 int id)
+{
+    if (ids->start == id) return RAPT_OK;
+    return rapt__import_bad(i, "config.json: decoder_start_token_id is %d, not %s %d", ids->start,
+                            key, id);
+}
+
+rapt_status rapt__hf_check_id(struct import *i, const rapt_tokenizer *t, int which, const char *key,
+                              int id)
+{
+    const int32_t own = rapt_tokenizer_special(t, which);
+    if (own == id) return RAPT_OK;
+    return rapt__import_bad(i, "config.json: %s is %d, but %d in the vocabulary", key, id,
+                            (int)own);
+}
+
+rapt_status rapt__hf_check_ids(struct import *i, const rapt_tokenizer *t, const struct hf_ids *ids)
+{
+    rapt_status status = rapt__hf_check_id(i, t, RAPT_TOKEN_END, "eos_token_id", ids->end);
+    return status ? status : rapt__hf_check_id(i, t, RAPT_TOKEN_PAD, "pad_token_id", ids->pad);
 }
 
 /* ---- the vocabularies ---- */
@@ -153,15 +189,6 @@ static rapt_status read_side(struct import *i, const char *names, const char *mo
     return status;
 }
 
-static rapt_status check_id(struct import *i, const rapt_tokenizer *t, int which, const char *key,
-                            int id)
-{
-    int32_t own = rapt_tokenizer_special(t, which);
-    if (own == id) return RAPT_OK;
-    return rapt__import_bad(i, "config.json: %s is %d, but %d in the vocabulary", key, id,
-                            (int)own);
-}
-
 /* Excludes the pad token from translations. The logit of its row of zeros would be 0, which is
    often the largest. Its bias is therefore set so low that its probability becomes 0. */
 static void exclude_pad(struct import *i, int pad)
@@ -173,23 +200,23 @@ static void exclude_pad(struct import *i, int pad)
             rapt__parameter_set(&l->parameters[n], i->model->block, (size_t)pad, 1, &never);
 }
 
-static rapt_status read_vocabularies(struct import *i, const struct ids *ids)
+static rapt_status read_vocabularies(struct import *i, const struct hf_ids *ids)
 {
     const rapt_config *c = &i->config;
     const char *other =
         rapt__import_has(i, "target_vocab.json") ? "target_vocab.json" : "vocab.json";
     rapt_status status = read_side(i, "vocab.json", "source.spm", c->source_vocab, &i->source);
     if (!status) status = read_side(i, other, "target.spm", c->target_vocab, &i->target);
-    if (!status) status = check_id(i, i->target, RAPT_TOKEN_END, "eos_token_id", ids->end);
-    if (!status) status = check_id(i, i->target, RAPT_TOKEN_PAD, "pad_token_id", ids->pad);
+    if (!status) status = rapt__hf_check_ids(i, i->target, ids);
     if (!status && c->decoder_start == RAPT_DECODER_START_BEGIN)
-        status = check_id(i, i->target, RAPT_TOKEN_BEGIN, "decoder_start_token_id", ids->start);
+        status =
+            rapt__hf_check_id(i, i->target, RAPT_TOKEN_BEGIN, "decoder_start_token_id", ids->start);
     return status;
 }
 
 static rapt_status import_marianmt(struct import *i, const struct import_settings *s)
 {
-    struct ids ids = {0, 0, 0};
+    struct hf_ids ids = {0, 0, 0};
     rapt_status status = read_config(i, s, &ids);
     if (!status) status = rapt__import_hf_decoding(i, s, ids.pad, ids.end);
     snprintf(i->origin, sizeof i->origin, "MarianMT (Hugging Face), %s",

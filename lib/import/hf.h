@@ -52,9 +52,31 @@ rapt_status rapt__hf_read_sizes(struct import *i, const struct import_settings *
                                 const struct hf_size *sizes, int count);
 rapt_status rapt__hf_check_flags(struct import *i, const struct import_settings *s,
                                  const struct hf_flag *flags, int count);
+/* Sets the activation from its name, which is the value of a key or a part of it. */
+rapt_status rapt__hf_set_activation(struct import *i, const char *key, const char *value,
+                                    const char *name);
 /* Reads the activation, "gelu" if the key is missing. */
 rapt_status rapt__hf_read_activation(struct import *i, const struct import_settings *s,
                                      const char *key);
+
+/* ---- hf.c: special tokens ---- */
+struct hf_ids { /* ids in config.json */
+    int pad, end;
+    int start; /* the first input of the decoder */
+};
+/* Reads the ids. `otherwise` has their values if a key is missing; a negative start stands for the
+   pad token. */
+rapt_status rapt__hf_read_ids(struct import *i, const struct import_settings *s,
+                              struct hf_ids otherwise, struct hf_ids *ids);
+/* Checks that the decoder starts with the token that a key of config.json names. */
+rapt_status rapt__hf_check_start(struct import *i, const struct hf_ids *ids, const char *key,
+                                 int id);
+/* Checks that a special token, named by its key in config.json, has the same id in the
+   vocabulary. */
+rapt_status rapt__hf_check_id(struct import *i, const rapt_tokenizer *t, int which, const char *key,
+                              int id);
+/* Checks the ids of the pad and the end token. */
+rapt_status rapt__hf_check_ids(struct import *i, const rapt_tokenizer *t, const struct hf_ids *ids);
 
 /* ---- hf_encoder.c: BERT and its relatives ---- */
 rapt_status rapt__import_encoder(struct import *i, const struct import_settings *s);

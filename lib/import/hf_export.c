@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-struct hf_ids {
+struct written_ids {
     bool added; /* pad is an extra row at the end of the tables */
     int32_t pad, end, start;
 };
@@ -31,7 +31,7 @@ static void check_hf_config(const struct exporting *e)
 
 /* Finds the ids of the special tokens. MarianMT has one id for the pad token of both sides, and
    masks the padding of shorter sources. */
-static void find_ids(const struct exporting *e, struct hf_ids *ids)
+static void find_ids(const struct exporting *e, struct written_ids *ids)
 {
     const rapt_tokenizer *t = e->target;
     rapt_decoder_start start = e->config->decoder_start;
@@ -62,7 +62,7 @@ static void check_names(const struct exporting *e, const rapt_tokenizer *t)
 
 /* ---- the text files ---- */
 
-static void write_ids(struct composer *c, const struct hf_ids *ids, int length)
+static void write_ids(struct composer *c, const struct written_ids *ids, int length)
 {
     rapt__compose(c,
                   "  \"bad_words_ids\": [[%d]],\n  \"decoder_start_token_id\": %d,\n"
@@ -72,7 +72,7 @@ static void write_ids(struct composer *c, const struct hf_ids *ids, int length)
                   (int)ids->pad);
 }
 
-static rapt_status write_config(const struct exporting *e, const struct hf_ids *ids)
+static rapt_status write_config(const struct exporting *e, const struct written_ids *ids)
 {
     const rapt_config *c = e->config;
     struct composer text = {.allocator = e->model->allocator};
@@ -103,7 +103,7 @@ static rapt_status write_config(const struct exporting *e, const struct hf_ids *
     return rapt__compose_write(e, &text, "config.json");
 }
 
-static rapt_status write_generation(const struct exporting *e, const struct hf_ids *ids)
+static rapt_status write_generation(const struct exporting *e, const struct written_ids *ids)
 {
     struct composer text = {.allocator = e->model->allocator};
     rapt__compose(&text, "{\n");
@@ -125,7 +125,7 @@ static rapt_status write_tokenizer(const struct exporting *e, bool separate)
 }
 
 static rapt_status write_names(const struct exporting *e, const rapt_tokenizer *t,
-                               const struct hf_ids *ids, const char *name)
+                               const struct written_ids *ids, const char *name)
 {
     struct composer text = {.allocator = e->model->allocator};
     int vocab = rapt_tokenizer_vocab(t);
@@ -142,7 +142,7 @@ static rapt_status write_names(const struct exporting *e, const rapt_tokenizer *
     return rapt__compose_write(e, &text, name);
 }
 
-static rapt_status write_vocabularies(const struct exporting *e, const struct hf_ids *ids)
+static rapt_status write_vocabularies(const struct exporting *e, const struct written_ids *ids)
 {
     bool separate = !rapt__same_names(e->source, e->target);
     rapt_status status = rapt__export_pieces(e, e->source, "source.spm");
@@ -155,7 +155,7 @@ static rapt_status write_vocabularies(const struct exporting *e, const struct hf
 /* ---- the tensors ---- */
 
 /* Writes the tensors. Biases that the model does not have are written as zeros. */
-static rapt_status write_model(struct exporting *e, const struct hf_ids *ids)
+static rapt_status write_model(struct exporting *e, const struct written_ids *ids)
 {
     static const char *const tables[] = {"model.shared.weight", "model.encoder.embed_tokens.weight",
                                          "model.decoder.embed_tokens.weight", "lm_head.weight",
@@ -180,7 +180,7 @@ static rapt_status write_model(struct exporting *e, const struct hf_ids *ids)
 
 rapt_status rapt__export_hf(struct exporting *e)
 {
-    struct hf_ids ids = {0};
+    struct written_ids ids = {0};
     check_hf_config(e);
     check_names(e, e->source);
     check_names(e, e->target);

@@ -14,14 +14,10 @@ static const struct import_row norm_rows[] = {
     HF_LINEAR("decoder.norm", "model.decoder.layer_norm"),
 };
 
-struct m2m_ids { /* ids of special tokens in config.json */
-    int pad, end, start;
-};
-
 /* ---- the configuration ---- */
 
 static rapt_status read_m2m_config(struct import *i, const struct import_settings *s,
-                                   struct m2m_ids *ids)
+                                   struct hf_ids *ids)
 {
     rapt_config *c = &i->config;
     bool tied, scaled;
@@ -31,13 +27,9 @@ static rapt_status read_m2m_config(struct import *i, const struct import_setting
         status = rapt__hf_read_activation(i, s, "activation_function");
     if (!status) status = rapt__import_flag(i, s, "tie_word_embeddings", true, &tied);
     if (!status) status = rapt__import_flag(i, s, "scale_embedding", true, &scaled);
-    if (!status) status = rapt__import_id(i, s, "pad_token_id", 1, &ids->pad);
-    if (!status) status = rapt__import_id(i, s, "eos_token_id", 2, &ids->end);
-    if (!status) status = rapt__import_id(i, s, "decoder_start_token_id", ids->end, &ids->start);
+    if (!status) status = rapt__hf_read_ids(i, s, (struct hf_ids){1, 2, 2}, ids);
+    if (!status) status = rapt__hf_check_start(i, ids, "eos_token_id", ids->end);
     if (status) return status;
-    if (ids->start != ids->end)
-        return rapt__import_bad(i, "config.json: decoder_start_token_id is %d, not eos_token_id %d",
-                                ids->start, ids->end);
     c->target_vocab = c->source_vocab;
     c->tie = tied ? RAPT_TIE_ALL : RAPT_TIE_NONE;
     c->plain_embedding = !scaled;
@@ -159,7 +151,7 @@ static rapt_status name_rows(struct import *i, const rapt_tokenizer *pieces, rap
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
-static rapt_status read_m2m_vocabulary(struct import *i, const struct m2m_ids *ids)
+static rapt_status read_m2m_vocabulary(struct import *i, const struct hf_ids *ids)
 {
     const size_t bytes = (size_t)i->config.source_vocab * (sizeof(rapt_text) + LANGUAGE_NAME);
     rapt_tokenizer *pieces = NULL;
@@ -170,19 +162,12 @@ static rapt_status read_m2m_vocabulary(struct import *i, const struct m2m_ids *i
                    : rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for a vocabulary");
     rapt__free(&i->allocator, names, bytes);
     rapt_tokenizer_free(pieces);
-    if (status) return status;
-    const int pad = rapt_tokenizer_special(i->source, RAPT_TOKEN_PAD),
-              end = rapt_tokenizer_special(i->source, RAPT_TOKEN_END);
-    if (pad == ids->pad && end == ids->end) return RAPT_OK;
-    return rapt__import_bad(i,
-                            "config.json: pad_token_id is %d and eos_token_id %d, but %d and %d in "
-                            "the vocabulary",
-                            ids->pad, ids->end, pad, end);
+    return status ? status : rapt__hf_check_ids(i, i->source, ids);
 }
 
 rapt_status rapt__import_m2m(struct import *i, const struct import_settings *s)
 {
-    struct m2m_ids ids = {0, 0, 0};
+    struct hf_ids ids = {0, 0, 0};
     snprintf(i->origin, sizeof i->origin, "M2M-100 (Hugging Face), %s",
              rapt__container_name(rapt__tensors_container(i->file)));
     rapt_status status = read_m2m_config(i, s, &ids);

@@ -38,14 +38,15 @@
     }
 
 static const struct import_row rows[] = {
-    /* tied tables may be stored under any of their names */
+    /* shared tables may be stored under any of their names */
     HF_WHOLE("embedding.weight", "shared.weight"),
     HF_WHOLE("embedding.weight", "encoder.embed_tokens.weight"),
     HF_WHOLE("embedding.weight", "decoder.embed_tokens.weight"),
-    HF_WHOLE("embedding.weight", "lm_head.weight"),
     HF_WHOLE("encoder.embedding.weight", "shared.weight"),
     HF_WHOLE("encoder.embedding.weight", "encoder.embed_tokens.weight"),
+    HF_WHOLE("encoder.embedding.weight", "decoder.embed_tokens.weight"),
     HF_WHOLE("decoder.embedding.weight", "shared.weight"),
+    HF_WHOLE("decoder.embedding.weight", "encoder.embed_tokens.weight"),
     HF_WHOLE("decoder.embedding.weight", "decoder.embed_tokens.weight"),
     HF_WHOLE("output.weight", "lm_head.weight"),
     BIASES("encoder"),
@@ -62,6 +63,10 @@ static const struct import_row rows[] = {
              "decoder.block.#.layer.1.layer_norm.weight"),
     FEEDFORWARD("decoder", "2"),
     HF_WHOLE("decoder.norm.weight", "decoder.final_layer_norm.weight"),
+};
+/* For files that have the tied table only as the output matrix. */
+static const struct import_row output_rows[] = {
+    HF_WHOLE("embedding.weight", "lm_head.weight"),
 };
 /* Gated layers: the half that is activated comes first. */
 static const struct import_row gated_rows[] = {
@@ -96,13 +101,7 @@ static rapt_status read_feedforward(struct import *i, const struct import_settin
     i->config.ffn_gated = strncmp(name, gated, sizeof gated - 1) == 0;
     const char *activation = name + (i->config.ffn_gated ? sizeof gated - 1 : 0);
     if (strcmp(name, "gated-gelu") == 0) activation = "gelu_new";
-    for (int n = 0; n < HF_ACTIVATIONS; n++)
-        if (strcmp(rapt__hf_activations[n].name, activation) == 0) {
-            i->config.activation = rapt__hf_activations[n].activation;
-            return RAPT_OK;
-        }
-    return rapt__import_bad(i, "config.json: feed_forward_proj is %.60s, which is not supported",
-                            name);
+    return rapt__hf_set_activation(i, "feed_forward_proj", name, activation);
 }
 
 static rapt_status read_heads(struct import *i, const struct import_settings *s)
@@ -115,9 +114,10 @@ static rapt_status read_heads(struct import *i, const struct import_settings *s)
     return status;
 }
 
-struct t5_settings {     /* what config.json has beside i->config */
-    int pad, end, start; /* ids of tokens */
-    bool scaled;         /* the decoder's output is multiplied by width^-0.5 */
+struct t5_settings { /* what config.json has beside i->config */
+    struct hf_ids ids;
+    bool scaled;      /* the decoder's output is multiplied by width^-0.5 */
+    bool only_output; /* the file has the tied table only under the name of the output matrix */
 };
 
 static rapt_status read_t5_config(struct import *i, const struct import_settings *s,
@@ -131,13 +131,8 @@ static rapt_status read_t5_config(struct import *i, const struct import_settings
     if (!status) status = read_feedforward(i, s);
     if (!status) status = read_heads(i, s);
     if (!status) status = rapt__import_float(i, s, "layer_norm_epsilon", 1e-6f, &c->norm_epsilon);
-    if (!status) status = rapt__import_id(i, s, "pad_token_id", 0, &own->pad);
-    if (!status) status = rapt__import_id(i, s, "eos_token_id", 1, &own->end);
-    if (!status) status = rapt__import_id(i, s, "decoder_start_token_id", own->pad, &own->start);
-    if (!status && own->start != own->pad)
-        status =
-            rapt__import_bad(i, "config.json: decoder_start_token_id is %d, not pad_token_id %d",
-                             own->start, own->pad);
+    if (!status) status = rapt__hf_read_ids(i, s, (struct hf_ids){0, 1, -1}, &own->ids);
+    if (!status) status = rapt__hf_check_start(i, &own->ids, "pad_token_id", own->ids.pad);
     c->self_score = c->cross_score = RAPT_SCORE_DOT;
     c->norm_order = RAPT_NORM_ORDER_PRE, c->norm_type = RAPT_NORM_TYPE_RMS;
     c->position = RAPT_POSITION_NONE, c->relative_bias = RAPT_RELATIVE_BIAS_T5;
@@ -148,13 +143,13 @@ static rapt_status read_t5_config(struct import *i, const struct import_settings
 
 /* ---- the output matrix ---- */
 
-/* Compares two tensors of the same shape. */
+/* Stores in *equal whether two tensors have the same shape and values. */
 static rapt_status compare_tensors(struct import *i, const struct tensor_entry *a,
                                    const struct tensor_entry *b, bool *equal)
 {
     float x[1024], y[1024];
     rapt_status status = RAPT_OK;
-    *equal = a->count == b->count;
+    *equal = a->rank == b->rank && a->count == b->count && a->shape[0] == b->shape[0];
     for (size_t at = 0; at < a->count && *equal && !status; at += 1024) {
         const size_t count = rapt__min_size(a->count - at, 1024);
         status = rapt__tensors_read(i->file, a, at, count, x, i->why);
@@ -164,16 +159,28 @@ static rapt_status compare_tensors(struct import *i, const struct tensor_entry *
     return status;
 }
 
+/* Returns the table of the embeddings, under the first of its names that the file has, or NULL. */
+static const struct tensor_entry *find_table(const struct import *i)
+{
+    static const char *const names[] = {"shared.weight", "encoder.embed_tokens.weight",
+                                        "decoder.embed_tokens.weight"};
+    const struct tensor_entry *e = NULL;
+    for (int n = 0; n < 3 && !e; n++) e = rapt__import_find(i, names[n], 0);
+    return e;
+}
+
 /* Sets config.tie. The tensors decide, because transformers 5 writes tie_word_embeddings: true also
    for models that have an output matrix of their own. The same holds for the factor of the output,
-   unless the settings name it. */
+   unless the settings name it. An output matrix that is equal to the table is not read again. */
 static rapt_status read_output(struct import *i, const struct import_settings *s,
                                struct t5_settings *own)
 {
     const struct tensor_entry *matrix = rapt__import_find(i, "lm_head.weight", 0),
-                              *shared = rapt__import_find(i, "shared.weight", 0);
+                              *table = find_table(i);
     bool equal = true, tied = true;
-    rapt_status status = matrix && shared ? compare_tensors(i, matrix, shared, &equal) : RAPT_OK;
+    rapt_status status = matrix && table ? compare_tensors(i, matrix, table, &equal) : RAPT_OK;
+    own->only_output = !table;
+    if (table && equal) rapt__import_use(i, matrix);
     i->config.tie = equal ? RAPT_TIE_ALL : RAPT_TIE_NONE;
     if (!status) status = rapt__import_flag(i, s, "tie_word_embeddings", true, &tied);
     if (status) return status;
@@ -247,14 +254,7 @@ static rapt_status read_t5_vocabulary(struct import *i, const struct t5_settings
     if (!status) status = rapt__import_pieces(i, "spiece.model", &pieces);
     if (!status) status = make_vocabulary(i, pieces, extra);
     rapt_tokenizer_free(pieces);
-    if (status) return status;
-    const int pad = rapt_tokenizer_special(i->source, RAPT_TOKEN_PAD),
-              end = rapt_tokenizer_special(i->source, RAPT_TOKEN_END);
-    if (pad == own->pad && end == own->end) return RAPT_OK;
-    return rapt__import_bad(i,
-                            "config.json: pad_token_id is %d and eos_token_id %d, but %d and %d in "
-                            "the vocabulary",
-                            own->pad, own->end, pad, end);
+    return status ? status : rapt__hf_check_ids(i, i->source, &own->ids);
 }
 
 /* Ignores a table that old files contain although cross-attention has no biases. */
@@ -271,10 +271,11 @@ rapt_status rapt__import_t5(struct import *i, const struct import_settings *s)
     snprintf(i->origin, sizeof i->origin, "T5 (Hugging Face), %s",
              rapt__container_name(rapt__tensors_container(i->file)));
     rapt_status status = read_t5_config(i, s, &own);
-    if (!status) status = rapt__import_hf_decoding(i, s, own.pad, own.end);
+    if (!status) status = rapt__import_hf_decoding(i, s, own.ids.pad, own.ids.end);
     if (!status) status = read_output(i, s, &own);
     const struct import_table tables[] = {
         {rows, sizeof rows / sizeof *rows, 0},
+        {output_rows, own.only_output, 0},
         {gated_rows, i->config.ffn_gated ? (int)(sizeof gated_rows / sizeof *gated_rows) : 0, 0},
     };
     const int count = sizeof tables / sizeof *tables;

@@ -76,6 +76,21 @@ static void test_other_files(void **state)
     judge_changed(&family, "tied", changes, COUNT(changes));
 }
 
+/* A table may have another name, as in MADLAD-400, even beside an output matrix of its own. */
+static void test_other_table(void **state)
+{
+    (void)state;
+    static const struct change changes[] = {
+        {.shared = "decoder.embed_tokens.weight 14 8",
+         .table = "shared.weight",
+         .without = "shared.weight"},
+        {.shared = "encoder.embed_tokens.weight 14 8",
+         .table = "shared.weight",
+         .without = "shared.weight"},
+    };
+    judge_changed(&family, "v1_1", changes, COUNT(changes));
+}
+
 /* The output is scaled unless one of two settings says otherwise. */
 static void test_scaling(void **state)
 {
@@ -135,7 +150,7 @@ static void test_refused(void **state)
         {{.setting = "\"tie_word_embeddings\":1"}, "tie_word_embeddings is 1"},
         {{.setting = "\"scale_decoder_outputs\":1"}, "scale_decoder_outputs is 1"},
         {{.setting = "\"decoder_start_token_id\":1"}, "decoder_start_token_id is 1"},
-        {{.setting = "\"eos_token_id\":2"}, "eos_token_id 2"},
+        {{.setting = "\"eos_token_id\":2"}, "eos_token_id is 2, but 1 in the vocabulary"},
         {{.setting = "\"pad_token_id\":\"x\""}, "pad_token_id"},
         {{.without = "decoder.final_layer_norm.weight"}, "decoder.norm.weight is missing"},
         {{.without = "shared.weight"}, "missing"},
@@ -165,9 +180,13 @@ static void test_vocabulary_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_logits),    cmocka_unit_test(test_other_files),
-        cmocka_unit_test(test_tokenizer), cmocka_unit_test(test_scaling),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_vocabulary_refused),
+        cmocka_unit_test(test_logits),
+        cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_tokenizer),
+        cmocka_unit_test(test_scaling),
+        cmocka_unit_test(test_other_table),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_vocabulary_refused),
     };
     return cmocka_run_group_tests(tests, read_all, free_records);
 }
