@@ -77,8 +77,9 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
    is a SentencePiece tokenizer, which is copied. It splits text into pieces, which are looked up in
    the list. A language tag at the beginning of the text, such as ">>deu<<", is one token if it is
    in the list. The same holds, anywhere in the text, for T5's sentinels, such as "<extra_id_0>",
-   and for languages of NLLB-200 and M2M-100, such as "eng_Latn" and "__en__". Languages decode to
-   nothing. Names that are not
+   and for languages of NLLB-200, M2M-100 and mBART-50, such as "eng_Latn", "__en__" and "en_XX".
+   Those of mBART-50 are recognized in lists that have "en_XX". Languages decode to nothing. Names
+   that are not
    found become the unknown token. Special tokens are recognized by their names: <unk>, <pad> or
    <blank>, <s>, </s>. An empty name is a token without text. The caller must free *tokenizer.
 

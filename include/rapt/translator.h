@@ -54,12 +54,13 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     float max_length_factor;
     rapt_precision precision; /* precision of the model that rapt_translator_load opens */
     int reserved;             /* must be 0 */
-    /* The language of the source for a multilingual model such as NLLB-200 or M2M-100: its token,
-       code or English name, for example eng_Latn, en or English. The case of letters does not
-       matter. Such a model needs both languages to translate or score. Must be NULL for models of
-       one pair of languages. */
+    /* The language of the source for a multilingual model such as NLLB-200, M2M-100 or mBART-50:
+       its token, code or English name, for example eng_Latn, en or English. The case of letters
+       does not matter. Such a model needs both languages to translate or score. Must be NULL for
+       models of one pair of languages. */
     const char *source_language;
-    const char *target_language; /* likewise, the language of the target */
+    const char *target_language; /* likewise, the language of the target. NULL also for models that
+                                    force one, see "rapt.first_token" of rapt_model_import */
     int max_length;              /* maximum number of target tokens, counting the end; 0 means that
                                     only max_length_factor and the model's positions limit it */
     /* Above 0, translations are sampled at this temperature instead of searched for. beams is not
@@ -91,16 +92,18 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                        source.spm, target.spm, and weights in model.safetensors or
                        pytorch_model.bin (any version of PyTorch), possibly in shards.
                        T5 and mT5: config.json, weights, spiece.model, and tokenizer_config.json
-                       if it exists. NLLB-200 and M2M-100: config.json, weights,
-                       sentencepiece.bpe.model, vocab.json (M2M-100 only), tokenizer_config.json if
-                       it exists. BERT and DistilBERT, with or without a classifier: config.json,
-                       weights, vocab.txt, and the files that sentence-transformers adds
-                       (modules.json, 1_Pooling/config.json, sentence_bert_config.json)
+                       if it exists. NLLB-200, M2M-100 and mBART-50: config.json,
+                       weights, sentencepiece.bpe.model, vocab.json (M2M-100 only),
+                       tokenizer_config.json if it exists. BERT and DistilBERT, with or without a
+                       classifier: config.json, weights, vocab.txt, and the files that
+                       sentence-transformers adds (modules.json, 1_Pooling/config.json,
+                       sentence_bert_config.json)
 
    Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:
    "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",
-   "rapt.no_repeat_ngram", "rapt.max_length_factor" and "rapt.suppressed". "rapt.ignored_settings"
-   lists the settings that would change translations but are not supported.
+   "rapt.no_repeat_ngram", "rapt.max_length_factor", "rapt.suppressed", and "rapt.first_token", with
+   which every translation begins. "rapt.ignored_settings" lists the settings that would change
+   translations but are not supported.
 
    If a file of CTranslate2, Marian or Firefox stores the matrices of its layers as 8-bit integers,
    the model has RAPT_PRECISION_INT8 and the same integers. In RAPT_PRECISION_F32, which

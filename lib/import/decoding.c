@@ -117,6 +117,17 @@ static void suppress(struct import *i, const struct import_settings *s, int pad)
     if (*text) keep(i, SUPPRESSED_KEY, text);
 }
 
+/* Keeps the token that is forced at the beginning of a translation. */
+static void force_first(struct import *i, const struct import_settings *s)
+{
+    const char *name = "forced_bos_token_id", *text = rapt__import_setting(s, name);
+    int id;
+    if (text && read_count(text, i->config.target_vocab - 1, &id))
+        keep(i, FIRST_KEY, text);
+    else if (text)
+        add_ignored(i, name, text);
+}
+
 static void read_hf(struct import *i, const struct import_settings *s, int pad, int end)
 {
     static const struct followed followed[] = {
@@ -138,7 +149,6 @@ static void read_hf(struct import *i, const struct import_settings *s, int pad, 
         {"encoder_no_repeat_ngram_size", "0"},
         {"penalty_alpha", "0"},
         {"guidance_scale", "1"},
-        {"forced_bos_token_id", "null"},
     };
     char ends[16];
     keep(i, BEAMS_KEY, "1"); /* transformers omits settings that have their default values */
@@ -154,6 +164,7 @@ static void read_hf(struct import *i, const struct import_settings *s, int pad, 
     snprintf(ends, sizeof ends, "%d", end);
     const char *forced = rapt__import_setting(s, "forced_eos_token_id");
     if (forced && strcmp(forced, ends) != 0) add_ignored(i, "forced_eos_token_id", forced);
+    force_first(i, s);
     suppress(i, s, pad);
 }
 

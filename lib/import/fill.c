@@ -60,15 +60,17 @@ static struct target target_of(const struct parameter *p, const struct import_ro
     return (struct target){p, rows, columns, (size_t)row->part * rows * columns};
 }
 
-static bool fits(const struct tensor_entry *e, const struct target *t, bool transposed)
+static bool fits(const struct tensor_entry *e, const struct target *t, int flags)
 {
+    const bool transposed = flags & IMPORT_TRANSPOSED;
+    const size_t more = flags & IMPORT_OFFSET ? IMPORT_OFFSET_ROWS : 0;
     if (t->p->rows == 1) { /* a vector may be stored as a matrix of one row or column */
         size_t longest = 1;
         for (int d = 0; d < e->rank; d++) longest = rapt__max_size(longest, e->shape[d]);
         return e->count == t->columns && longest == e->count;
     }
     size_t rows = transposed ? t->columns : t->rows, columns = transposed ? t->rows : t->columns;
-    return e->rank == 2 && e->shape[0] == rows && e->shape[1] == columns;
+    return e->rank == 2 && e->shape[0] == rows + more && e->shape[1] == columns;
 }
 
 /* Transposes x[rows][columns] to y[columns][rows]. */
@@ -176,7 +178,7 @@ static rapt_status match_part(struct import *i, const struct import_row *row,
     const struct target t = target_of(p, row);
     rapt__import_use(i, e);
     if (p->kind == IN_PANELS && strstr(p->name, ".layers.") && !in_bytes(e)) i->floats = true;
-    if (fits(e, &t, row->flags & IMPORT_TRANSPOSED)) return RAPT_OK;
+    if (fits(e, &t, row->flags)) return RAPT_OK;
     return rapt__import_bad(i, "tensor %s does not have the shape of %s, %zu x %zu", e->name,
                             p->name, t.rows, t.columns);
 }
@@ -201,11 +203,12 @@ static rapt_status fill_piecewise(struct import *i, const struct tensor_entry *e
     enum { PIECE = 8192 };
     float own[PIECE], *data = own;
     size_t piece = PIECE;
+    const size_t all = t->rows * t->columns, skipped = e->count - all; /* IMPORT_OFFSET */
     if (t->p->kind == IN_BYTES) data = i->converting.rows, piece = LANES * t->columns;
-    for (size_t first = 0; first < e->count; first += piece) {
-        size_t count = rapt__min_size(e->count - first, piece);
-        rapt_status status = rapt__tensors_read(i->file, e, first, count, data, i->why);
-        if (!status) status = check_finite(i, e, data, first, count);
+    for (size_t first = 0; first < all; first += piece) {
+        size_t count = rapt__min_size(all - first, piece);
+        rapt_status status = rapt__tensors_read(i->file, e, skipped + first, count, data, i->why);
+        if (!status) status = check_finite(i, e, data, skipped + first, count);
         if (!status) status = take(i, e, t, first, count, data, again);
         if (status) return status;
     }

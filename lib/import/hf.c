@@ -1,8 +1,8 @@
 /* hf.c - imports a folder in the format of Hugging Face Transformers. The model_type in its
    config.json decides how: MarianMT is imported here (config.json, the weights, vocab.json and the
-   SentencePiece models of both languages), T5 in hf_t5.c, NLLB-200 and M2M-100 in hf_m2m.c, BERT
-   and its relatives in hf_encoder.c. Source: transformers 4.57, modeling_marian.py,
-   tokenization_marian.py. */
+   SentencePiece models of both languages), T5 in hf_t5.c, NLLB-200 and M2M-100 in hf_m2m.c, mBART-50
+   in hf_bart.c, BERT and its relatives in hf_encoder.c. Source: transformers 4.57,
+   modeling_marian.py, tokenization_marian.py. */
 #include "import/hf.h"
 
 #include <math.h>
@@ -224,6 +224,7 @@ static rapt_status import_marianmt(struct import *i, const struct import_setting
     if (!status) status = choose_positions(i);
     const struct import_table tables[] = {
         {rapt__hf_rows, rapt__hf_row_count, 0},
+        {rapt__hf_position_rows, HF_POSITION_ROWS, 0},
         {rapt__hf_tied_rows, i->config.tie == RAPT_TIE_OUTPUT, 0},
     };
     const int count = sizeof tables / sizeof *tables;
@@ -248,6 +249,8 @@ rapt_status rapt__import_hf(struct import *i)
         status = rapt__import_t5(i, &s);
     else if (strcmp(type, "m2m_100") == 0)
         status = rapt__import_m2m(i, &s);
+    else if (strcmp(type, "mbart") == 0)
+        status = rapt__import_bart(i, &s);
     else if (rapt__import_is_encoder(type))
         status = rapt__import_encoder(i, &s);
     else

@@ -11,6 +11,9 @@
 
 extern const struct import_row rapt__hf_rows[]; /* [rapt__hf_row_count] */
 extern const int rapt__hf_row_count;
+enum { HF_POSITION_ROWS = 2, HF_NORM_ROWS = 4 };
+extern const struct import_row rapt__hf_position_rows[HF_POSITION_ROWS]; /* of MarianMT */
+extern const struct import_row rapt__hf_norm_rows[HF_NORM_ROWS]; /* the last norm of each side */
 extern const struct import_row rapt__hf_tied_rows[1]; /* also used with RAPT_TIE_OUTPUT */
 
 /* Rows of a table of names: a whole parameter, or part `part` of `parts` of its rows. LINEAR stands
@@ -88,6 +91,19 @@ rapt_status rapt__import_t5(struct import *i, const struct import_settings *s);
 
 /* ---- hf_m2m.c ---- */
 rapt_status rapt__import_m2m(struct import *i, const struct import_settings *s);
+
+/* ---- hf_bart.c ---- */
+rapt_status rapt__import_bart(struct import *i, const struct import_settings *s);
+
+/* ---- hf_languages.c: vocabularies of translators between many languages ---- */
+enum hf_languages {
+    HF_LANGUAGES_M2M, /* M2M-100, whose names are in vocab.json, or NLLB-200 */
+    HF_LANGUAGES_MBART
+};
+/* Makes i->source from sentencepiece.bpe.model and the tokens of languages, and checks the ids of
+   special tokens. */
+rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
+                               const struct hf_ids *ids);
 
 /* ---- sentence.c: what sentence-transformers adds to an encoder ---- */
 /* Sets i->config.pooling, i->normalize and i->max_tokens as the files of the folder request. */

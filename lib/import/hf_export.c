@@ -161,11 +161,12 @@ static rapt_status write_model(struct exporting *e, const struct written_ids *id
                                          "model.decoder.embed_tokens.weight", "lm_head.weight",
                                          "final_logits_bias"};
     const struct tensor_metadata format = {"format", "pt"};
-    const struct import_table table = {rapt__hf_rows, rapt__hf_row_count, 0};
+    const struct import_table all[] = {{rapt__hf_rows, rapt__hf_row_count, 0},
+                                       {rapt__hf_position_rows, HF_POSITION_ROWS, 0}};
     char path[2 * IMPORT_PATH];
     if (rapt__export_plans(e, "model.safetensors")) return RAPT_OK;
-    rapt_status status = rapt__export_tensors(
-        e, &(struct export_rows){&table, 1, NULL, .vector_rank = 1, .more = 1});
+    rapt_status status =
+        rapt__export_tensors(e, &(struct export_rows){all, 2, NULL, .vector_rank = 1, .more = 1});
     if (status) return status;
     struct tensor_source *bias = rapt__export_find(e, tables[4]);
     if (bias)

@@ -1,18 +1,9 @@
 /* hf_m2m.c - imports M2M-100 (Fan et al. 2021) and NLLB-200 (Costa-jussa et al. 2022), which is the
    same architecture, from a folder of Hugging Face's transformers: config.json, the weights,
-   sentencepiece.bpe.model and, for M2M-100, vocab.json. Tokens of languages have no names in these
-   files: their ids follow the pieces. Source: transformers 4.57, modeling_m2m_100.py,
-   tokenization_m2m_100.py, tokenization_nllb.py. */
+   and the files that hf_languages.c reads. Source: transformers 4.57, modeling_m2m_100.py. */
 #include "import/hf.h"
-#include "text/text.h"
 
 #include <stdio.h>
-#include <string.h>
-
-static const struct import_row norm_rows[] = {
-    HF_LINEAR("encoder.norm", "model.encoder.layer_norm"),
-    HF_LINEAR("decoder.norm", "model.decoder.layer_norm"),
-};
 
 /* ---- the configuration ---- */
 
@@ -49,122 +40,6 @@ static void ignore_positions(struct import *i)
     for (int n = 0; n < 2; n++) rapt__import_use(i, rapt__import_find(i, names[n], 0));
 }
 
-/* ---- the vocabulary ---- */
-
-enum { LANGUAGE_NAME = 16 }; /* bytes for "__en__" */
-
-/* The languages of M2M-100 and of the translators of WMT 2021, in the order of their tokens. */
-static const char m2m_languages[] =
-    "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu "
-    "ha he hi hr ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms "
-    "my ne nl no ns oc or pa pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur "
-    "uz vi wo xh yi yo zh zu";
-static const char wmt21_languages[] = "en ha is ja cs ru zh de";
-
-static rapt_text text_of(const char *string)
-{
-    return (rapt_text){string, strlen(string)};
-}
-
-/* Names the rows of NLLB: those of fairseq's special tokens, the pieces after the first three, each
-   one id later than in the SentencePiece model, the languages, and the mask. */
-static rapt_status name_nllb(struct import *i, const rapt_tokenizer *pieces, rapt_text *names)
-{
-    static const char *const specials[] = {"<s>", "<pad>", "</s>", "<unk>"};
-    const int known = rapt_tokenizer_vocab(pieces), vocab = i->config.source_vocab;
-    if (known < 3 || (long long)known + 2 + NLLB_LANGUAGES > vocab)
-        return rapt__import_bad(
-            i,
-            "sentencepiece.bpe.model has %d pieces, which with %d languages need %d rows, but "
-            "the model's table has %d rows",
-            known, NLLB_LANGUAGES, known + 2 + NLLB_LANGUAGES, vocab);
-    for (int id = 0; id < 4; id++) names[id] = text_of(specials[id]);
-    for (int id = 4; id <= known; id++) names[id] = rapt_tokenizer_name(pieces, id - 1);
-    for (int n = 0; n < NLLB_LANGUAGES; n++)
-        names[known + 1 + n] = text_of(rapt__language_table[n].code);
-    names[known + 1 + NLLB_LANGUAGES] = text_of("<mask>");
-    return RAPT_OK;
-}
-
-/* Names the rows of M2M-100: those in vocab.json, then the languages. `spelled` has LANGUAGE_NAME
-   bytes for each row. */
-static rapt_status name_m2m(struct import *i, const struct vocabulary *v, const char *languages,
-                            rapt_text *names, char *spelled)
-{
-    const int known = rapt__vocabulary_count(v), vocab = i->config.source_vocab;
-    int id = 0;
-    for (; id < known && id < vocab; id++) names[id] = text_of(rapt__vocabulary_token(v, id));
-    for (const char *at = languages; *at && id < vocab; id++, spelled += LANGUAGE_NAME) {
-        const int size = (int)strcspn(at, " ");
-        snprintf(spelled, LANGUAGE_NAME, "__%.*s__", size, at);
-        names[id] = text_of(spelled);
-        at += size + (at[size] == ' ');
-        if (!*at) return RAPT_OK;
-    }
-    return rapt__import_bad(i, "vocab.json has %d names, which leaves no row for each language",
-                            known);
-}
-
-/* Reads what tokenizer_config.json says about languages. */
-static rapt_status read_languages(struct import *i, const char **languages)
-{
-    static const char file[] = "tokenizer_config.json";
-    struct import_settings s = {0};
-    rapt_status status = RAPT_OK;
-    *languages = m2m_languages;
-    if (rapt__import_has(i, file)) status = rapt__import_settings(i, file, &s);
-    if (status) return status;
-    const char *set = rapt__import_setting(&s, "language_codes");
-    if (set && strcmp(set, "wmt21") == 0)
-        *languages = wmt21_languages;
-    else if (set && strcmp(set, "m2m100") != 0)
-        status =
-            rapt__import_bad(i, "%s: language_codes is %.60s, which is not supported", file, set);
-    if (!status)
-        status = rapt__import_flag(i, &s, "legacy_behaviour", false, &i->source_language_last);
-    rapt__import_settings_free(i, &s);
-    return status;
-}
-
-static rapt_status name_rows(struct import *i, const rapt_tokenizer *pieces, rapt_text *names,
-                             char *spelled)
-{
-    static const char file[] = "vocab.json";
-    char path[2 * IMPORT_PATH];
-    struct vocabulary *v = NULL;
-    const char *languages;
-    const int vocab = i->config.source_vocab;
-    rapt_status status = read_languages(i, &languages);
-    for (int id = 0; id < vocab; id++) names[id] = (rapt_text){"", 0};
-    if (!status && !rapt__import_has(i, file)) {
-        status = name_nllb(i, pieces, names);
-    } else if (!status) {
-        snprintf(path, sizeof path, "%s%s", i->folder, file);
-        status = rapt__vocabulary_open(&v, path, &i->allocator, i->why);
-        if (!status) rapt__import_record(i, file, RAPT_FILE_USE_VOCABULARY);
-        if (!status) status = name_m2m(i, v, languages, names, spelled);
-    }
-    if (!status)
-        status =
-            rapt_tokenizer_create_list(&i->source, names, vocab, pieces, &i->allocator, i->why);
-    rapt__vocabulary_close(v);
-    return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
-}
-
-static rapt_status read_m2m_vocabulary(struct import *i, const struct hf_ids *ids)
-{
-    const size_t bytes = (size_t)i->config.source_vocab * (sizeof(rapt_text) + LANGUAGE_NAME);
-    rapt_tokenizer *pieces = NULL;
-    rapt_status status = rapt__import_pieces(i, "sentencepiece.bpe.model", &pieces);
-    if (status) return status;
-    rapt_text *names = rapt__alloc(&i->allocator, bytes);
-    status = names ? name_rows(i, pieces, names, (char *)(names + i->config.source_vocab))
-                   : rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for a vocabulary");
-    rapt__free(&i->allocator, names, bytes);
-    rapt_tokenizer_free(pieces);
-    return status ? status : rapt__hf_check_ids(i, i->source, ids);
-}
-
 rapt_status rapt__import_m2m(struct import *i, const struct import_settings *s)
 {
     struct hf_ids ids = {0, 0, 0};
@@ -174,11 +49,11 @@ rapt_status rapt__import_m2m(struct import *i, const struct import_settings *s)
     if (!status) status = rapt__import_hf_decoding(i, s, ids.pad, ids.end);
     const struct import_table tables[] = {
         {rapt__hf_rows, rapt__hf_row_count, 0},
-        {norm_rows, sizeof norm_rows / sizeof *norm_rows, 0},
+        {rapt__hf_norm_rows, HF_NORM_ROWS, 0},
     };
     const int count = sizeof tables / sizeof *tables;
     ignore_positions(i);
     if (!status) status = rapt__import_match(i, tables, count);
-    if (!status) status = read_m2m_vocabulary(i, &ids);
+    if (!status) status = rapt__hf_languages(i, HF_LANGUAGES_M2M, &ids);
     return status ? status : rapt__import_fill(i, tables, count);
 }

@@ -25,8 +25,6 @@ const struct import_row rapt__hf_rows[] = {
     HF_WHOLE("embedding.weight", "lm_head.weight"),
     HF_WHOLE("encoder.embedding.weight", "model.encoder.embed_tokens.weight"),
     HF_WHOLE("decoder.embedding.weight", "model.decoder.embed_tokens.weight"),
-    HF_WHOLE("encoder.positions.weight", HF_ENCODER_POSITIONS),
-    HF_WHOLE("decoder.positions.weight", HF_DECODER_POSITIONS),
     HF_WHOLE("output.weight", "lm_head.weight"),
     HF_WHOLE("output.bias", "final_logits_bias"),
     LAYER("encoder"),
@@ -40,6 +38,16 @@ const struct import_row rapt__hf_rows[] = {
     HF_LINEAR("decoder.layers.#.cross_attn.norm", "model.decoder.layers.#.encoder_attn_layer_norm"),
 };
 const int rapt__hf_row_count = sizeof rapt__hf_rows / sizeof *rapt__hf_rows;
+
+const struct import_row rapt__hf_position_rows[] = {
+    HF_WHOLE("encoder.positions.weight", HF_ENCODER_POSITIONS),
+    HF_WHOLE("decoder.positions.weight", HF_DECODER_POSITIONS),
+};
+
+const struct import_row rapt__hf_norm_rows[] = {
+    HF_LINEAR("encoder.norm", "model.encoder.layer_norm"),
+    HF_LINEAR("decoder.norm", "model.decoder.layer_norm"),
+};
 
 const struct import_row rapt__hf_tied_rows[] = {
     HF_WHOLE("decoder.embedding.weight", "lm_head.weight"),

@@ -17,7 +17,7 @@ struct import_read_file { /* a file that was read */
 };
 
 /* The settings for decoding in a model folder; see decoding.c. */
-enum { IMPORT_DECODING = 6, IMPORT_IDS = 16 };
+enum { IMPORT_DECODING = 7, IMPORT_IDS = 16 };
 struct import_decoding {
     struct {
         const char *key; /* key in the metadata */
@@ -73,9 +73,11 @@ struct import {
 
 /* ---- fill.c: reads tensors by name; '#' in a name stands for the number of a layer ---- */
 enum import_flags {
-    IMPORT_OPTIONAL = 1,  /* filled with 0 if missing */
-    IMPORT_TRANSPOSED = 2 /* stored as [columns][rows] */
+    IMPORT_OPTIONAL = 1,   /* filled with 0 if missing */
+    IMPORT_TRANSPOSED = 2, /* stored as [columns][rows] */
+    IMPORT_OFFSET = 4      /* preceded by IMPORT_OFFSET_ROWS rows that are not used */
 };
+enum { IMPORT_OFFSET_ROWS = 2 };
 struct import_row { /* names of one parameter, or of part `part` of `parts` parts of its rows */
     const char *ours, *theirs;
     int part, parts, flags;

@@ -431,7 +431,8 @@ void rapt__scales_free(rapt_model *model); /* frees the index */
 #define LENGTH_KEY "rapt.max_length_factor"
 /* Keys for other settings of an imported model. The first four are defaults of a translator (see
    rapt_translator_options_default). LIMIT_KEY is the maximum number of target tokens, the end
-   included. SUPPRESSED_KEY lists tokens that are never produced, separated by spaces. IGNORED_KEY
+   included. SUPPRESSED_KEY lists tokens that are never produced, separated by spaces. FIRST_KEY is
+   the first token of every translation, unless the caller names a target language. IGNORED_KEY
    lists, for human readers, the settings that are not followed. */
 #define BEAMS_KEY      "rapt.beams"
 #define PENALTY_KEY    "rapt.length_penalty"
@@ -439,8 +440,10 @@ void rapt__scales_free(rapt_model *model); /* frees the index */
 #define NGRAM_KEY      "rapt.no_repeat_ngram"
 #define LIMIT_KEY      "rapt.max_length"
 #define SUPPRESSED_KEY "rapt.suppressed"
+#define FIRST_KEY      "rapt.first_token"
 #define IGNORED_KEY    "rapt.ignored_settings"
-/* Keys in the metadata of a text encoder. BEGIN_KEY means that the begin token precedes a text.
+/* Keys in the metadata of a text encoder. BEGIN_KEY, which translators follow too, means that the
+   begin token precedes a text.
    TOKENS_KEY is the maximum number of tokens that are read of a text, special tokens included.
    NORMALIZE_KEY means that embeddings are divided by their L2 norm. */
 #define BEGIN_KEY     "rapt.source_begin"

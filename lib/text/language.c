@@ -1,6 +1,7 @@
 /* language.c - the languages of multilingual translators: their tokens, the names by which a user
    may call them, and names that are similar to a mistyped one. Tokens are those of NLLB, such as
-   eng_Latn (FLORES-200), and of M2M-100, such as __en__. */
+   eng_Latn (FLORES-200), of M2M-100, such as __en__, and of mBART-50, such as en_XX. */
+#include "text/list.h"
 #include "text/text.h"
 
 #include <stdio.h>
@@ -216,6 +217,15 @@ const struct language_names rapt__language_table[LANGUAGES] = {
 };
 /* clang-format on */
 
+const char *const rapt__mbart_languages[MBART_LANGUAGES] = {
+    "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN",
+    "hi_IN", "it_IT", "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP",
+    "nl_XX", "ro_RO", "ru_RU", "si_LK", "tr_TR", "vi_VN", "zh_CN", "af_ZA", "az_AZ",
+    "bn_IN", "fa_IR", "he_IL", "hr_HR", "id_ID", "ka_GE", "km_KH", "mk_MK", "ml_IN",
+    "mn_MN", "mr_IN", "pl_PL", "ps_AF", "pt_XX", "sv_SE", "sw_KE", "ta_IN", "te_IN",
+    "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI",
+};
+
 static bool is_lower(char c)
 {
     return c >= 'a' && c <= 'z';
@@ -226,13 +236,35 @@ static bool is_upper(char c)
     return c >= 'A' && c <= 'Z';
 }
 
-size_t rapt__language_token(rapt_text text)
+static char lower_of(char c)
+{
+    return is_upper(c) ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Returns the token of mBART-50 that `text` begins with if `size` is MBART_TOKEN, or the one for a
+   brief code if `size` is 2, or NULL. The case of letters is ignored. */
+static const char *mbart_token(const char *text, size_t size)
+{
+    for (int n = 0; n < MBART_LANGUAGES; n++) {
+        const char *token = rapt__mbart_languages[n];
+        size_t at = 0;
+        while (at < size && lower_of(text[at]) == lower_of(token[at])) at++;
+        if (at == size) return token;
+    }
+    return NULL;
+}
+
+size_t rapt__language_token(rapt_text text, bool mbart)
 {
     const char *at = text.bytes;
     size_t size = 2;
     if (text.size >= 8 && is_lower(at[0]) && is_lower(at[1]) && is_lower(at[2]) && at[3] == '_' &&
         is_upper(at[4]) && is_lower(at[5]) && is_lower(at[6]) && is_lower(at[7]))
         return 8;
+    if (mbart && text.size >= MBART_TOKEN) {
+        const char *token = mbart_token(at, MBART_TOKEN);
+        if (token && memcmp(at, token, MBART_TOKEN) == 0) return MBART_TOKEN;
+    }
     if (text.size < 6 || memcmp(at, "__", 2) != 0) return 0;
     while (size < 5 && size < text.size && is_lower(at[size])) size++;
     const bool good = size >= 4 && text.size - size >= 2 && memcmp(at + size, "__", 2) == 0;
@@ -255,14 +287,17 @@ static int32_t token_of(const rapt_tokenizer *t, const struct language_names *l)
     int32_t id = *l->code ? find(t, l->code) : -1;
     if (id >= 0 || !*l->brief) return id;
     snprintf(name, sizeof name, "__%s__", l->brief);
-    return find(t, name);
+    id = find(t, name);
+    const char *token = id < 0 && t->list && t->list->mbart && strlen(l->brief) == 2
+                            ? mbart_token(l->brief, 2)
+                            : NULL;
+    return token ? find(t, token) : id;
 }
 
 static void lower(const char *from, char to[WORD])
 {
     size_t size = 0;
-    for (; from[size] && size + 1 < WORD; size++)
-        to[size] = is_upper(from[size]) ? (char)(from[size] - 'A' + 'a') : from[size];
+    for (; from[size] && size + 1 < WORD; size++) to[size] = lower_of(from[size]);
     to[size] = 0;
 }
 
@@ -276,10 +311,13 @@ static bool same(const char *a, const char *b)
 int32_t rapt__language_find(const rapt_tokenizer *t, const char *word)
 {
     const size_t size = strlen(word);
-    if (size && rapt__language_token((rapt_text){word, size}) == size) {
+    const bool mbart = t->list && t->list->mbart;
+    if (size && rapt__language_token((rapt_text){word, size}, mbart) == size) {
         const int32_t id = find(t, word);
         if (id >= 0) return id;
     }
+    if (mbart && size == MBART_TOKEN && mbart_token(word, size))
+        return find(t, mbart_token(word, size));
     for (int n = 0; n < LANGUAGES && size; n++) {
         const struct language_names *l = &rapt__language_table[n];
         if (!same(word, l->code) && !same(word, l->brief) && !same(word, l->name)) continue;

@@ -92,7 +92,7 @@ static size_t put_surface(struct list *l, int32_t id, char *to)
     bool unknown = id == l->special[0];
     l->byte[id] = false;
     if (is_special(l, id) && (l->spm || !unknown)) return 0;
-    if (l->spm && name.size && rapt__language_token(name) == name.size) return 0;
+    if (l->spm && name.size && rapt__language_token(name, l->mbart) == name.size) return 0;
     int32_t piece = byte_piece(l, id);
     l->byte[id] = piece >= 0;
     if (piece >= 0) {
@@ -151,6 +151,7 @@ static rapt_status fill_list(struct list *l, const char *names, size_t size, rap
     status = enter_names(l, why);
     if (status) return status;
     find_specials(l);
+    l->mbart = l->spm && rapt__list_find(l, (rapt_text){"en_XX", MBART_TOKEN}) >= 0;
     for (int32_t id = 0, to = 0; id <= l->count; id++) {
         l->surface[id] = (uint32_t)to;
         if (id == l->count) break;
@@ -330,7 +331,7 @@ static size_t extra_at(rapt_text text, size_t at)
 static size_t mark_at(const struct list *l, rapt_text text, size_t at, int32_t *id)
 {
     size_t size = extra_at(text, at);
-    if (!size) size = rapt__language_token((rapt_text){text.bytes + at, text.size - at});
+    if (!size) size = rapt__language_token((rapt_text){text.bytes + at, text.size - at}, l->mbart);
     *id = rapt__list_find(l, (rapt_text){text.bytes + at, size});
     return *id < 0 ? 0 : size;
 }

@@ -12,6 +12,7 @@ struct list {
     rapt_allocator allocator;
     struct spm *spm; /* NULL if there is none */
     struct wordpiece wordpiece;
+    bool mbart;         /* it has the languages of mBART-50 */
     struct arena arena; /* holds the arrays below */
     int count;
     char *joined; /* [joined_size] the names, each terminated by a zero byte */

@@ -25,9 +25,13 @@ struct language_names { /* "" if there is none */
     const char *name;   /* in English */
 };
 extern const struct language_names rapt__language_table[LANGUAGES];
-/* If the text begins with something that has the form of a language's token, eng_Latn or __en__,
-   returns its size in bytes. Otherwise returns 0. */
-size_t rapt__language_token(rapt_text text);
+/* The tokens of languages in mBART-50, in the order of their ids. They begin with a brief code. */
+enum { MBART_LANGUAGES = 52, MBART_TOKEN = 5 /* bytes */ };
+extern const char *const rapt__mbart_languages[MBART_LANGUAGES];
+/* If the text begins with something that has the form of a language's token, eng_Latn or __en__, or
+   in a vocabulary of mBART-50 with one of its tokens, returns its size in bytes. Otherwise
+   returns 0. */
+size_t rapt__language_token(rapt_text text, bool mbart);
 /* Returns the token of the language that a user calls by its token, code or name. The case of
    letters is ignored. Returns -1 if the tokenizer has no such language. */
 int32_t rapt__language_find(const rapt_tokenizer *t, const char *word);

@@ -1,5 +1,5 @@
-/* languages.c - the languages of a translator between many. The source has a token that names its
-   language, and the target begins with one, which is given. */
+/* languages.c - the tokens with which sources and targets begin. In a translator between many
+   languages they name the language. */
 #include "translate/translate.h"
 
 #include <stdio.h>
@@ -23,6 +23,19 @@ static rapt_status find_language(const rapt_tokenizer *t, const char *option, co
                       option, language, *near ? "; similar: " : "", near);
 }
 
+/* Sets t->source_first, and t->target_first unless the options name a language. Metadata that are
+   not usable are ignored. */
+static void find_first(rapt_translator *t)
+{
+    int begins = 0;
+    const int32_t first = rapt__read_token(t->model, FIRST_KEY);
+    rapt__read_count(t->model, BEGIN_KEY, 1, &begins);
+    t->source_first = begins ? rapt_tokenizer_special(t->source, RAPT_TOKEN_BEGIN) : -1;
+    if (t->source_language >= 0) t->source_first = t->source_language;
+    if (t->source_language >= 0 && t->source_language_last) t->source_first = -1;
+    if (t->target_first < 0 && first != t->end) t->target_first = first;
+}
+
 rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why)
 {
     rapt_translator_options *o = &t->options;
@@ -30,42 +43,43 @@ rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why)
     rapt_status status =
         find_language(t->source, "source_language", o->source_language, &t->source_language, why);
     if (!status)
-        status = find_language(t->target, "target_language", o->target_language,
-                               &t->target_language, why);
+        status =
+            find_language(t->target, "target_language", o->target_language, &t->target_first, why);
     t->multilingual = rapt__language_any(t->target);
     rapt__read_count(t->model, LANGUAGE_LAST_KEY, 1, &last);
     t->source_language_last = last;
+    find_first(t);
     o->source_language = o->target_language = NULL; /* the strings belong to the caller */
     return status;
 }
 
-/* Returns whether the source begins with its language. */
-static bool leads(const rapt_translator *t)
+/* Returns the token after the end of a source, its language, or -1. */
+static int32_t source_last(const rapt_translator *t)
 {
-    return t->source_language >= 0 && !t->source_language_last;
+    return t->source_language_last ? t->source_language : -1;
 }
 
 size_t rapt__source_front(const rapt_translator *t)
 {
-    return leads(t);
+    return t->source_first >= 0;
 }
 
 size_t rapt__source_more(const rapt_translator *t)
 {
-    return (size_t)(t->source_end >= 0) + (size_t)(t->source_language >= 0);
+    return rapt__source_front(t) + (size_t)(t->source_end >= 0) + (size_t)(source_last(t) >= 0);
 }
 
 size_t rapt__source_frame(const rapt_translator *t, int32_t *ids, size_t count)
 {
-    if (leads(t)) ids[0] = t->source_language, count++;
+    if (t->source_first >= 0) ids[0] = t->source_first, count++;
     if (t->source_end >= 0) ids[count++] = t->source_end;
-    if (t->source_language >= 0 && !leads(t)) ids[count++] = t->source_language;
+    if (source_last(t) >= 0) ids[count++] = source_last(t);
     return count;
 }
 
 rapt_status rapt__languages_given(const rapt_translator *t, rapt_message *why)
 {
-    const bool both = t->source_language >= 0 && t->target_language >= 0;
+    const bool both = t->source_language >= 0 && t->target_first >= 0;
     if (both || !t->multilingual) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
                       "%s is not set, but the model translates between many languages",

@@ -60,7 +60,7 @@ static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer 
 static rapt_status tokenize(struct text_pairs *p)
 {
     const rapt_translator *t = p->t;
-    const bool named = t->target_language >= 0;
+    const bool named = t->target_first >= 0;
     size_t at = 0;
     rapt_status status = RAPT_OK;
     for (int i = 0; !status && i < p->count; i++) {
@@ -78,7 +78,7 @@ static rapt_status tokenize(struct text_pairs *p)
         status = encode_text(p, t->target, p->targets[i], 1 + named, p->ids + at + named,
                              &pair->target_count);
         if (status || pair->target_count < 0) continue;
-        if (named) p->ids[at] = t->target_language;
+        if (named) p->ids[at] = t->target_first;
         pair->target_count += named;
         at += (size_t)pair->target_count;
     }
@@ -136,7 +136,7 @@ struct text_score_receiver {
 static void fill_score(const struct text_pairs *p, const struct text_pair *pair, int i,
                        rapt_text_score *score)
 {
-    const bool named = p->t->target_language >= 0;
+    const bool named = p->t->target_first >= 0;
     const float *logs = p->log_probabilities + p->target_starts[i] + i;
     score->sum = p->sums[i] - (named ? (double)logs[0] : 0);
     score->target = p->ids + pair->target + named;

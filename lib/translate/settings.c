@@ -13,11 +13,9 @@ static rapt_search_rules origin_of(const rapt_model *model)
     static const struct {
         const char *begin;
         rapt_search_rules search_rules;
-    } origins[] = {{"MarianMT", RAPT_SEARCH_RULES_HF},
-                   {"T5", RAPT_SEARCH_RULES_HF},
-                   {"M2M-100", RAPT_SEARCH_RULES_HF},
-                   {"Marian", RAPT_SEARCH_RULES_MARIAN},
-                   {"CTranslate2", RAPT_SEARCH_RULES_CT2}};
+    } origins[] = {{"MarianMT", RAPT_SEARCH_RULES_HF},   {"T5", RAPT_SEARCH_RULES_HF},
+                   {"M2M-100", RAPT_SEARCH_RULES_HF},    {"BART", RAPT_SEARCH_RULES_HF},
+                   {"Marian", RAPT_SEARCH_RULES_MARIAN}, {"CTranslate2", RAPT_SEARCH_RULES_CT2}};
     const char *text = rapt_model_metadata(model, "rapt.origin");
     for (size_t i = 0; text && i < sizeof origins / sizeof *origins; i++)
         if (strncmp(text, origins[i].begin, strlen(origins[i].begin)) == 0)
@@ -38,6 +36,13 @@ void rapt__read_count(const rapt_model *model, const char *key, int max, int *co
     float x = 0;
     read_number(model, key, 1, (float)max, &x);
     if (x > 0) *count = (int)x;
+}
+
+int32_t rapt__read_token(const rapt_model *model, const char *key)
+{
+    float x = -1;
+    read_number(model, key, 0, (float)(model->config.target_vocab - 1), &x);
+    return (int32_t)x;
 }
 
 void rapt_translator_options_default(rapt_translator_options *options, size_t size,

@@ -27,10 +27,12 @@ struct rapt_translator {
     /* The next three are NULL if the caller owns model and tokenizers. */
     rapt_model *own_model;
     rapt_tokenizer *own_source, *own_target;
-    int32_t source_end;                       /* token after a source; -1 if there is none */
-    int32_t begin, end;                       /* tokens around a target */
-    int32_t source_language, target_language; /* tokens of languages, -1 if there is none */
-    bool multilingual;                        /* the target has tokens of languages */
+    int32_t source_end;      /* token after a source; -1 if there is none */
+    int32_t begin, end;      /* tokens around a target */
+    int32_t source_language; /* -1 if there is none */
+    int32_t source_first;    /* token before a source: its language, or the begin; or -1 */
+    int32_t target_first;    /* token with which every target begins, such as its language; or -1 */
+    bool multilingual;       /* the target has tokens of languages */
     bool source_language_last; /* the language follows the end of a source, and does not precede its
                                   first token */
     int32_t *suppressed; /* [suppressed_count] tokens that are never generated: special tokens,
@@ -71,13 +73,14 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
                                rapt_translator_options *own, rapt_message *why);
 
 /* ---- languages.c ---- */
-/* Finds the tokens of the languages that the options name. Returns RAPT_BAD_ARGUMENT if the model
-   does not have them; *why lists similar names. */
+/* Finds the tokens of the languages that the options name, and other tokens with which the model's
+   sources and targets begin. Returns RAPT_BAD_ARGUMENT if the model does not have the languages;
+   *why lists similar names. */
 rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why);
 /* A source has tokens of its own before and after those of its text: its language, if the options
-   name one, and the end, if the model wants it. The first returns the number of those before the
-   text, the second that of all. The third writes them to ids, in which `count` tokens of a text
-   begin after the first ones, and returns the number of all tokens. */
+   name one, or the begin, and the end, if the model wants it. The first returns the number of those
+   before the text, the second that of all. The third writes them to ids, in which `count` tokens of
+   a text begin after the first ones, and returns the number of all tokens. */
 size_t rapt__source_front(const rapt_translator *t);
 size_t rapt__source_more(const rapt_translator *t);
 size_t rapt__source_frame(const rapt_translator *t, int32_t *ids, size_t count);
@@ -88,6 +91,8 @@ rapt_status rapt__languages_given(const rapt_translator *t, rapt_message *why);
 /* Sets *count to the value of `key` in the metadata, rounded down, if that is a number from 1 to
    `max`. */
 void rapt__read_count(const rapt_model *model, const char *key, int max, int *count);
+/* Returns the token that is the value of `key` in the metadata, or -1 if there is none. */
+int32_t rapt__read_token(const rapt_model *model, const char *key);
 /* Adopts the search rules and target limits of the project that the model comes from. */
 void rapt__follow_project(rapt_translator *t);
 /* Lists in t->suppressed the tokens that the translator never produces. */

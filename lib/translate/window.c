@@ -49,7 +49,7 @@ static void lay_out_texts(struct window *w, struct arena *arena)
     for (int i = 0; i < w->count; i++) {
         tokens += rapt__token_capacity(w->t, w->t->source, w->texts[i]) + 2;
         if (w->prefixes) given += rapt__token_capacity(w->t, w->t->target, w->prefixes[i]);
-        given += w->t->target_language >= 0;
+        given += w->t->target_first >= 0;
     }
     w->ids = rapt__arena_take(arena, tokens, sizeof *w->ids);
     w->ends = rapt__arena_take(arena, w->job->call.alignments ? tokens : 0, sizeof *w->ends);
@@ -109,16 +109,17 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
     return RAPT_OK;
 }
 
-/* Writes the language of the target and the tokens of a prefix to w->given + s->prefix. Spaces at
-   the end of the prefix belong to the next word. If all that is too long, sets s->count to -1. */
+/* Writes the first token of the target and the tokens of a prefix to w->given + s->prefix. Spaces
+   at the end of the prefix belong to the next word. If all that is too long, sets s->count to -1.
+ */
 static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sentence *s)
 {
     size_t count = 0;
-    const bool named = w->t->target_language >= 0;
+    const bool named = w->t->target_first >= 0;
     rapt_status status = RAPT_OK;
     while (text.size > 0 && text.bytes[text.size - 1] == ' ') text.size--;
     if ((text.size == 0 && !named) || s->count <= 0) return RAPT_OK;
-    if (named) w->given[s->prefix] = w->t->target_language;
+    if (named) w->given[s->prefix] = w->t->target_first;
     if (text.size)
         status =
             rapt_tokenizer_encode(w->t->target, text, w->given + s->prefix + named, NULL,
@@ -412,7 +413,7 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
     const struct search_batch *b = &w->batch;
     const bool sampled = options->temperature > 0;
     int longest = w->order[first]->limit;
-    const bool named = t->target_language >= 0; /* as transformers forces the first token */
+    const bool named = t->target_first >= 0; /* as transformers forces it */
     fill_batch(w, first, n);
     const struct target_limit rule = rule_of(w);
     const rapt_tokens given = {.batch = n, .ids = b->given, .starts = b->given_starts};

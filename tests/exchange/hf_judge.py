@@ -1,9 +1,13 @@
 """hf_judge.py - compares random encoder-decoders of transformers, in double precision, with toy_translate: logits, greedy
 translations and beam search; shared by the scripts beside it."""
+import os
+
 import kit
+import sentencepiece
 import torch
 import transformers
 
+DATA = os.environ.get("RAPT_DATA", "/nowhere")
 EPSILON = 2.0 ** -23
 
 
@@ -86,6 +90,34 @@ def judge(programs, name, search, inputs, *more, **options):
     ids = translations(programs[0], name, search, inputs, *more, **options)
     layers = config.num_hidden_layers + getattr(config, "num_decoder_layers", getattr(config, "decoder_layers", 0))
     logits(programs[1], name, search.model, {key: value[:20] for key, value in inputs.items()}, ids[:20], layers)
+
+
+def scores(program, name, model, tokenizer, first, options):
+    """Compares the log-probabilities of the targets of pairs.tsv after the token `first`, which is given."""
+    found, end = [], model.config.eos_token_id
+    for line in open("pairs.tsv", encoding="utf-8").read().splitlines():
+        source, target = line.split("\t")
+        ids = tokenizer(target, add_special_tokens=False)["input_ids"]
+        steps = model(**tokenizer(source, return_tensors="pt"), decoder_input_ids=torch.tensor([[end, first, *ids]])).logits[0, 1:]
+        found.append((float(steps.log_softmax(-1).gather(1, torch.tensor([*ids, end])[:, None]).sum()), None))
+    kit.agree(f"{name}, given", kit.scores(program, name, "pairs.tsv", *options), found, 5e-5)
+
+
+def real_lines():
+    """Returns lines of English and German, if RAPT_DATA has them."""
+    lines = []
+    for name in ("multi30k/test_2016_flickr.en", "multi30k/test_2016_flickr.de"):
+        if os.path.exists(f"{DATA}/{name}"):
+            lines += open(f"{DATA}/{name}", encoding="utf-8").read().split("\n")[:1000]
+    return lines
+
+
+def write_pieces(path, options=""):
+    """Trains a SentencePiece model of 150 pieces on both languages of the corpus."""
+    open("both", "w", encoding="utf-8").write(open("train.src", encoding="utf-8").read() + open("train.trg", encoding="utf-8").read())
+    sentencepiece.SentencePieceTrainer.Train("--input=both --model_prefix=both --vocab_size=150 --minloglevel=2" + options)
+    os.rename("both.model", path)
+    return path
 
 
 def token_ids(program, folder, lines, wanted):

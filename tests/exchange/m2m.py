@@ -16,7 +16,6 @@ from transformers.models.m2m_100 import tokenization_m2m_100
 from transformers.models.nllb import tokenization_nllb
 
 program, folder, logits = sys.argv[1:4]
-DATA = os.environ.get("RAPT_DATA", "/nowhere")
 Search = hf_search.search_class(folder, True)
 LIMIT = 24
 SIZES = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
@@ -32,10 +31,7 @@ TEXTS = ["", "  two  blanks ", "\u00dcber 12.5%", "zz", "a deu_Latn b", "eng_Lat
 def write_tokenizer(name):
     """Returns a tokenizer, which is saved with 150 pieces."""
     os.mkdir(name)
-    pieces = f"{name}/sentencepiece.bpe.model"
-    open("both", "w", encoding="utf-8").write(open("train.src", encoding="utf-8").read() + open("train.trg", encoding="utf-8").read())
-    sentencepiece.SentencePieceTrainer.Train("--input=both --model_prefix=both --vocab_size=150 --minloglevel=2")
-    os.rename("both.model", pieces)
+    pieces = hf_judge.write_pieces(f"{name}/sentencepiece.bpe.model")
     source, target = KINDS[name][2]
     if name == "m2m":
         model = sentencepiece.SentencePieceProcessor(model_file=pieces)
@@ -71,28 +67,9 @@ def judge(name, lines):
     options = ("--source-lang", languages[0], "--target-lang", languages[1])
     hf_judge.judge((program, logits), name, Search(model), inputs, lambda ids: hf_judge.spelled(tokenizer, ids, hidden), forbidden,
                    LIMIT, first, options)
-    kit.agree(f"{name}, given", kit.scores(program, name, "pairs.tsv", *options),
-              given(model, tokenizer, first), 5e-5)
-    texts = TEXTS + real_lines()
+    hf_judge.scores(program, name, model, tokenizer, first, options)
+    texts = TEXTS + hf_judge.real_lines()
     hf_judge.token_ids(program, name, texts, tokenizer(texts, add_special_tokens=False)["input_ids"])
-
-
-def given(model, tokenizer, first):
-    """Returns (log-probability of the target after its language, None) for each pair."""
-    found, end = [], model.config.eos_token_id
-    for source, target in (line.split("\t") for line in open("pairs.tsv", encoding="utf-8").read().splitlines()):
-        ids = tokenizer(target, add_special_tokens=False)["input_ids"]
-        steps = model(**tokenizer(source, return_tensors="pt"), decoder_input_ids=torch.tensor([[end, first, *ids]])).logits[0, 1:]
-        found.append((float(steps.log_softmax(-1).gather(1, torch.tensor([*ids, end])[:, None]).sum()), None))
-    return found
-
-
-def real_lines():
-    lines = []
-    for name in ("multi30k/test_2016_flickr.en", "multi30k/test_2016_flickr.de"):
-        if os.path.exists(f"{DATA}/{name}"):
-            lines += open(f"{DATA}/{name}", encoding="utf-8").read().split("\n")[:1000]
-    return lines
 
 
 transformers.logging.set_verbosity_error()

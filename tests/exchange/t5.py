@@ -11,7 +11,6 @@ import hf_judge
 import hf_search
 import kit
 import marian
-import sentencepiece
 import torch
 import transformers
 
@@ -33,11 +32,8 @@ TEXTS = ["translate English to German: the house", "", "  two  blanks ", "\u00dc
 
 def write_tokenizer(folder):
     """T5's ids: <pad> 0, </s> 1, <unk> 2, pieces, then the extra ids."""
-    open("both", "w", encoding="utf-8").write(open("train.src", encoding="utf-8").read() + open("train.trg", encoding="utf-8").read())
-    sentencepiece.SentencePieceTrainer.Train("--input=both --model_prefix=spiece --vocab_size=150 --minloglevel=2 --pad_id=0 --eos_id=1 "
-                                             "--unk_id=2 --bos_id=-1")
     os.mkdir(folder)
-    shutil.move("spiece.model", f"{folder}/spiece.model")
+    hf_judge.write_pieces(f"{folder}/spiece.model", " --pad_id=0 --eos_id=1 --unk_id=2 --bos_id=-1")
     return transformers.T5Tokenizer(vocab_file=f"{folder}/spiece.model", extra_ids=EXTRA, legacy=True)
 
 

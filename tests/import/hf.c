@@ -417,7 +417,7 @@ static void test_refusals(void **state)
     static const struct {
         const char *line, *phrase;
     } all[] = {
-        {"\"model_type\": \"bart\"", "model_type is bart"},
+        {"\"model_type\": \"pegasus\"", "model_type is pegasus"},
         {"\"model_type\": null", "model_type is missing or not a string"},
         {"\"model_type\": [\"marian\"]", "model_type is missing or not a string"},
         {"\"normalize_before\": true", "normalize_before"},

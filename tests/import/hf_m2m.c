@@ -2,9 +2,9 @@
    settings are listed in golden/m2m.txt with the logits of transformers, which the imported models
    must give. Also tests the ids of both tokenizers, languages by token, code and name, and what is
    refused. exchange/m2m.py compares with larger models. */
-#include "import/recorded.h"
+#include "import/languages.h"
 
-enum { VOCAB = 213, PIECES = 8, FIRST = PIECES + 1 }; /* FIRST: id of NLLB's first language */
+enum { VOCAB = 213, FIRST = PIECES + 1 }; /* FIRST: id of NLLB's first language */
 
 static const char vocab_json[] =
     "{\"<s>\": 0, \"<pad>\": 1, \"</s>\": 2, \"<unk>\": 3, \"\\u2581\": 4, \"\\u2581a\": 5, "
@@ -14,23 +14,6 @@ static int read_all(void **state)
 {
     (void)state;
     return read_records(RAPT_TESTS_DIR "/golden/m2m.txt", note) ? 0 : -1;
-}
-
-static void write_pieces(const char *folder, int count)
-{
-    static const struct {
-        const char *text;
-        int type;
-    } pieces[PIECES] = {{"<unk>", 2},   {"<s>", 3}, {"</s>", 3}, {"\u2581", 1},
-                        {"\u2581a", 1}, {"a", 1},   {"b", 1},    {"ab", 1}};
-    static struct bytes b;
-    b.size = 0;
-    for (int i = 0; i < count; i++) {
-        char text[16];
-        snprintf(text, sizeof text, "c%d", i);
-        put_piece(&b, i < PIECES ? pieces[i].text : text, i < PIECES ? pieces[i].type : 1);
-    }
-    folder_write(folder, "sentencepiece.bpe.model", &b);
 }
 
 static void write_folder(char folder[256], const struct model *m, const struct change *c)
@@ -76,23 +59,6 @@ static void test_other_files(void **state)
 
 /* ---- tokenizers and languages ---- */
 
-static rapt_translator *load(const char *folder, const char *from, const char *to)
-{
-    const rapt_translator_options o = {
-        .size = sizeof o, .beams = 1, .source_language = from, .target_language = to};
-    rapt_translator *t = NULL;
-    rapt_message why = {""};
-    if (rapt_translator_load(&t, folder, &o, NULL, &why)) fail_msg("%s", why.text);
-    return t;
-}
-
-/* Checks a token's name and the size of its text. */
-static void check_token(const rapt_tokenizer *t, int32_t id, const char *name, size_t size)
-{
-    check_name(t, id, name);
-    assert_int_equal(rapt_tokenizer_token(t, id).size, size);
-}
-
 static void test_nllb_tokenizer(void **state)
 {
     (void)state;
@@ -136,21 +102,6 @@ static void test_m2m_tokenizer(void **state)
     rapt_translator_free(translator);
     folder_without_memory(folder);
     clear(folder);
-}
-
-struct seen { /* ids of a translation */
-    int32_t source[16], target[16];
-    int source_count, target_count;
-};
-
-static int see(void *user, const rapt_translation *t)
-{
-    struct seen *s = user;
-    s->source_count = t->source_count, s->target_count = t->target_count;
-    assert_true(t->source_count <= 16);
-    memcpy(s->source, t->source, sizeof *t->source * (size_t)t->source_count);
-    for (int i = 0; i < t->target_count && i < 16; i++) s->target[i] = t->target[i];
-    return 0;
 }
 
 /* The language of the source precedes its tokens, or follows its end in models that say so; that of
@@ -286,19 +237,6 @@ static void test_scores(void **state)
     folder_text(folder, "tokenizer_config.json", "{\"legacy_behaviour\": true}");
     check_scores(folder, true);
     clear(folder);
-}
-
-/* Checks that the languages are refused and that the message contains this text. */
-static void languages_refused(const char *folder, const char *from, const char *to,
-                              const char *phrase)
-{
-    const rapt_translator_options o = {
-        .size = sizeof o, .source_language = from, .target_language = to};
-    rapt_translator *t = NULL;
-    rapt_message why = {""};
-    assert_int_equal(rapt_translator_load(&t, folder, &o, NULL, &why), RAPT_BAD_ARGUMENT);
-    if (!strstr(why.text, phrase)) fail_msg("\"%s\" does not say %s", why.text, phrase);
-    assert_null(t);
 }
 
 static int none(void *user, const rapt_translation *t)

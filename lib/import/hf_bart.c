@@ -1,0 +1,101 @@
+/* hf_bart.c - imports BART (Lewis et al. 2020) and mBART-50 (Tang et al. 2020) from a folder of
+   Hugging Face's transformers: config.json, the weights and a vocabulary. Both have learned
+   positions, whose tables begin with two rows that are not used, and a norm after the embeddings.
+   mBART normalizes before sublayers. Source: transformers 4.57, modeling_bart.py,
+   modeling_mbart.py. */
+#include "import/hf.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- names ---- */
+
+#define POSITIONS(side, theirs)                                                                    \
+    {                                                                                              \
+        side ".positions.weight", theirs, 0, 1, IMPORT_OFFSET                                      \
+    }
+static const struct import_row embedding_rows[] = {
+    POSITIONS("encoder", HF_ENCODER_POSITIONS),
+    POSITIONS("decoder", HF_DECODER_POSITIONS),
+    HF_LINEAR("encoder.embedding_norm", "model.encoder.layernorm_embedding"),
+    HF_LINEAR("decoder.embedding_norm", "model.decoder.layernorm_embedding"),
+};
+
+/* Removes "model.", which names in files without an output do not have. */
+static void spell_without_model(char name[IMPORT_NAME])
+{
+    static const char model[] = "model.";
+    const size_t size = sizeof model - 1;
+    if (strncmp(name, model, size) == 0) memmove(name, name + size, strlen(name + size) + 1);
+}
+
+static void choose_bart_spelling(struct import *i)
+{
+    if (!rapt__tensors_find(i->file, HF_ENCODER_POSITIONS)) i->spell = spell_without_model;
+}
+
+/* Ignores numbers that old files contain. */
+static void ignore_versions(struct import *i)
+{
+    static const char *const names[] = {"model.encoder.version", "model.decoder.version"};
+    for (int n = 0; n < 2; n++) rapt__import_use(i, rapt__import_find(i, names[n], 0));
+}
+
+/* ---- the configuration ---- */
+
+/* Checks the flags of old configurations, which describe what all models of a family do. */
+static rapt_status check_kind(struct import *i, const struct import_settings *s, bool mbart)
+{
+    const struct hf_flag flags[] = {{"normalize_before", mbart},
+                                    {"add_final_layer_norm", mbart},
+                                    {"normalize_embedding", true},
+                                    {"static_position_embeddings", false}};
+    return rapt__hf_check_flags(i, s, flags, sizeof flags / sizeof *flags);
+}
+
+static rapt_status read_bart_config(struct import *i, const struct import_settings *s, bool mbart,
+                                    struct hf_ids *ids)
+{
+    rapt_config *c = &i->config;
+    bool tied, scaled;
+    rapt_status status = rapt__hf_read_sizes(i, s, rapt__hf_sizes, HF_SIZES);
+    if (!status) status = rapt__import_whole(i, s, "vocab_size", 50265, &c->source_vocab);
+    if (!status) status = check_kind(i, s, mbart);
+    if (!status) status = rapt__hf_read_activation(i, s, "activation_function");
+    if (!status) status = rapt__import_flag(i, s, "tie_word_embeddings", true, &tied);
+    if (!status) status = rapt__import_flag(i, s, "scale_embedding", false, &scaled);
+    if (!status) status = rapt__hf_read_ids(i, s, (struct hf_ids){1, 2, 2}, ids);
+    if (!status) status = rapt__hf_check_start(i, ids, "eos_token_id", ids->end);
+    if (status) return status;
+    c->target_vocab = c->source_vocab;
+    c->tie = tied ? RAPT_TIE_ALL : RAPT_TIE_NONE;
+    c->plain_embedding = !scaled;
+    c->output_bias = rapt__import_find(i, "final_logits_bias", 0) != NULL;
+    c->norm_order = mbart ? RAPT_NORM_ORDER_PRE : RAPT_NORM_ORDER_POST;
+    c->position = RAPT_POSITION_LEARNED;
+    c->embedding_norm = 1;
+    c->decoder_start = RAPT_DECODER_START_END;
+    c->norm_epsilon = 1e-5f;
+    return RAPT_OK;
+}
+
+rapt_status rapt__import_bart(struct import *i, const struct import_settings *s)
+{
+    struct hf_ids ids = {0, 0, 0};
+    const bool mbart = strcmp(rapt__import_setting(s, "model_type"), "mbart") == 0;
+    const struct import_table tables[] = {
+        {rapt__hf_rows, rapt__hf_row_count, 0},
+        {embedding_rows, sizeof embedding_rows / sizeof *embedding_rows, 0},
+        {rapt__hf_norm_rows, mbart ? HF_NORM_ROWS : 0, 0},
+    };
+    const int count = sizeof tables / sizeof *tables;
+    snprintf(i->origin, sizeof i->origin, "BART (Hugging Face), %s",
+             rapt__container_name(rapt__tensors_container(i->file)));
+    choose_bart_spelling(i);
+    rapt_status status = read_bart_config(i, s, mbart, &ids);
+    if (!status) status = rapt__import_hf_decoding(i, s, ids.pad, ids.end);
+    ignore_versions(i);
+    if (!status) status = rapt__import_match(i, tables, count);
+    if (!status) status = rapt__hf_languages(i, HF_LANGUAGES_MBART, &ids);
+    return status ? status : rapt__import_fill(i, tables, count);
+}
