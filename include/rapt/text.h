@@ -1,6 +1,6 @@
 /* text.h - tokenizers, which turn text into token ids and back. The library supports byte-level
    byte-pair encodings (whose vocabularies it can also learn), SentencePiece models, lists of names,
-   and WordPiece. */
+   WordPiece, and the byte pairs of GPT-2. */
 #ifndef RAPT_TEXT_H
 #define RAPT_TEXT_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* There are four kinds of tokenizers.
+/* There are five kinds of tokenizers.
 
    rapt_tokenizer_learn makes a byte-pair vocabulary (Sennrich, Haddow and Birch 2016) over bytes.
    The encoding is lossless: decoding restores any bytes, valid UTF-8 or not. Ids 0 to 2 are the
@@ -28,6 +28,11 @@ extern "C" {
    SentencePiece model.
 
    rapt_tokenizer_create_wordpiece takes the vocabulary of a BERT model.
+
+   rapt_model_import makes the tokenizer of a BART model, whose byte pairs are those of GPT-2
+   (Radford et al. 2019). Its words are found with the classes of characters of Unicode, for which
+   the library needs utf8proc; they depend on the version of Unicode that utf8proc knows. Decoding
+   restores any bytes. The names <s>, <pad>, </s>, <unk> and <mask> in a text become these tokens.
 
    A tokenizer is immutable: any number of threads may share one. */
 typedef struct rapt_tokenizer rapt_tokenizer;
@@ -150,8 +155,8 @@ RAPT_API int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int whi
 RAPT_API rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id);
 
 /* Returns the name of a token, which belongs to the tokenizer. It is spelled as in the
-   SentencePiece model or list (U+2581 for a space, <s>, <0x0A>). In a byte-pair vocabulary, it is
-   the text of the token. */
+   SentencePiece model or list (U+2581 for a space, or U+0120 in GPT-2, <s>, <0x0A>). In a byte-pair
+   vocabulary, it is the text of the token. */
 RAPT_API rapt_text rapt_tokenizer_name(const rapt_tokenizer *tokenizer, int32_t id);
 /* Returns the token with this name, or -1 if the name is unknown or an argument is NULL. */
 RAPT_API int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, rapt_text name);
@@ -166,9 +171,9 @@ RAPT_API size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t byt
    previous token end. Spaces that SentencePiece drops at the beginning belong to the first token;
    spaces at the end belong to no token.
 
-   Byte-pair encoding allocates nothing. SentencePiece allocates memory in proportion to the text
-   for the duration of the call. Encoding n bytes takes O(L n log n) time, where L is the length of
-   the longest token.
+   Byte-pair encoding allocates nothing. SentencePiece and the byte pairs of GPT-2 allocate memory
+   in proportion to the text for the duration of the call. Encoding n bytes takes O(L n log n) time,
+   where L is the length of the longest token.
 
    Returns RAPT_BAD_ARGUMENT if capacity is less than *count. Also returns RAPT_BAD_ARGUMENT,
    without setting *count, if text for SentencePiece has more than 2^30 bytes, or if a word is

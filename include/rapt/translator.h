@@ -94,8 +94,9 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                        T5 and mT5: config.json, weights, spiece.model, and tokenizer_config.json
                        if it exists. NLLB-200, M2M-100 and mBART-50: config.json,
                        weights, sentencepiece.bpe.model, vocab.json (M2M-100 only),
-                       tokenizer_config.json if it exists. BERT and DistilBERT, with or without a
-                       classifier: config.json, weights, vocab.txt, and the files that
+                       tokenizer_config.json if it exists. BART: config.json, weights, vocab.json,
+                       merges.txt, tokenizer_config.json if it exists. BERT and DistilBERT, with or
+                       without a classifier: config.json, weights, vocab.txt, and the files that
                        sentence-transformers adds (modules.json, 1_Pooling/config.json,
                        sentence_bert_config.json)
 

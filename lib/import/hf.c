@@ -1,7 +1,7 @@
 /* hf.c - imports a folder in the format of Hugging Face Transformers. The model_type in its
    config.json decides how: MarianMT is imported here (config.json, the weights, vocab.json and the
-   SentencePiece models of both languages), T5 in hf_t5.c, NLLB-200 and M2M-100 in hf_m2m.c, mBART-50
-   in hf_bart.c, BERT and its relatives in hf_encoder.c. Source: transformers 4.57,
+   SentencePiece models of both languages), T5 in hf_t5.c, NLLB-200 and M2M-100 in hf_m2m.c, BART
+   and mBART-50 in hf_bart.c, BERT and its relatives in hf_encoder.c. Source: transformers 4.57,
    modeling_marian.py, tokenization_marian.py. */
 #include "import/hf.h"
 
@@ -249,7 +249,7 @@ rapt_status rapt__import_hf(struct import *i)
         status = rapt__import_t5(i, &s);
     else if (strcmp(type, "m2m_100") == 0)
         status = rapt__import_m2m(i, &s);
-    else if (strcmp(type, "mbart") == 0)
+    else if (strcmp(type, "bart") == 0 || strcmp(type, "mbart") == 0)
         status = rapt__import_bart(i, &s);
     else if (rapt__import_is_encoder(type))
         status = rapt__import_encoder(i, &s);

@@ -95,6 +95,12 @@ rapt_status rapt__import_m2m(struct import *i, const struct import_settings *s);
 /* ---- hf_bart.c ---- */
 rapt_status rapt__import_bart(struct import *i, const struct import_settings *s);
 
+/* ---- hf_merges.c ---- */
+/* Makes i->source from the names in vocab.json and the byte-level merges in merges.txt, as in
+   GPT-2, RoBERTa and BART. Names beyond the table are dropped, and rows without a name are never
+   produced. */
+rapt_status rapt__hf_merges(struct import *i);
+
 /* ---- hf_languages.c: vocabularies of translators between many languages ---- */
 enum hf_languages {
     HF_LANGUAGES_M2M, /* M2M-100, whose names are in vocab.json, or NLLB-200 */

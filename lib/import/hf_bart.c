@@ -79,6 +79,14 @@ static rapt_status read_bart_config(struct import *i, const struct import_settin
     return RAPT_OK;
 }
 
+static rapt_status read_bart_vocabulary(struct import *i, bool mbart, const struct hf_ids *ids)
+{
+    if (mbart) return rapt__hf_languages(i, HF_LANGUAGES_MBART, ids);
+    i->source_begin = true;
+    rapt_status status = rapt__hf_merges(i);
+    return status ? status : rapt__hf_check_ids(i, i->source, ids);
+}
+
 rapt_status rapt__import_bart(struct import *i, const struct import_settings *s)
 {
     struct hf_ids ids = {0, 0, 0};
@@ -96,6 +104,6 @@ rapt_status rapt__import_bart(struct import *i, const struct import_settings *s)
     if (!status) status = rapt__import_hf_decoding(i, s, ids.pad, ids.end);
     ignore_versions(i);
     if (!status) status = rapt__import_match(i, tables, count);
-    if (!status) status = rapt__hf_languages(i, HF_LANGUAGES_MBART, &ids);
+    if (!status) status = read_bart_vocabulary(i, mbart, &ids);
     return status ? status : rapt__import_fill(i, tables, count);
 }

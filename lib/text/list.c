@@ -1,6 +1,6 @@
 /* list.c - a vocabulary given as a list of names, one per id. Text consists of names separated by
-   spaces, or is split by a SentencePiece model or by WordPiece (list_words.c). Names are found
-   through a hash table with linear probing. */
+   spaces, or is split by a SentencePiece model, by WordPiece (list_words.c) or by byte pairs
+   (list_bytes.c). Names are found through a hash table with linear probing. */
 #include "text/list.h"
 
 #include <string.h>
@@ -58,6 +58,10 @@ static void take_arrays(struct list *l, size_t bytes, struct arena *arena)
     l->table = rapt__arena_take(arena, l->slots, sizeof *l->table);
     l->joined = rapt__arena_take(arena, bytes, 1);
     l->surfaces = rapt__arena_take(arena, bytes, 1);
+    const size_t merges = (size_t)l->bytes.merges;
+    l->bytes.pairs = rapt__arena_take(arena, 2 * merges, sizeof *l->bytes.pairs);
+    l->bytes.made = rapt__arena_take(arena, merges, sizeof *l->bytes.made);
+    l->bytes.sorted = rapt__arena_take(arena, merges, sizeof *l->bytes.sorted);
 }
 
 static bool is_special(const struct list *l, int32_t id)
@@ -83,15 +87,16 @@ static bool continues(const struct list *l, int32_t id)
 }
 
 /* Writes a token as it appears in text and sets byte[id]. Special tokens become nothing, except the
-   unknown token if there is no SentencePiece model. With one, U+2581 becomes a space, a byte piece
-   becomes its byte, and a language becomes nothing. */
+   unknown token in lists that are split at spaces and in WordPiece. With a SentencePiece model,
+   U+2581 becomes a space, a byte piece becomes its byte, and a language becomes nothing. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);
     size_t size = 0;
     bool unknown = id == l->special[0];
     l->byte[id] = false;
-    if (is_special(l, id) && (l->spm || !unknown)) return 0;
+    if (is_special(l, id) && (l->spm || l->bytes.used || !unknown)) return 0;
+    if (l->bytes.used) return rapt__bytelevel_bytes(name, to);
     if (l->spm && name.size && rapt__language_token(name, l->mbart) == name.size) return 0;
     int32_t piece = byte_piece(l, id);
     l->byte[id] = piece >= 0;
@@ -137,8 +142,10 @@ static void find_specials(struct list *l)
 }
 
 /* Fills a list from consecutive 0-terminated names. */
-static rapt_status fill_list(struct list *l, const char *names, size_t size, rapt_message *why)
+static rapt_status fill_list(struct list *l, const struct list_source *source, rapt_message *why)
 {
+    const char *names = source->names;
+    const size_t size = source->size;
     take_arrays(l, size, &l->arena);
     rapt_status status = rapt__arena_reserve(&l->arena, &l->allocator);
     if (status) return rapt__fail(why, status, "no memory for %d names", l->count);
@@ -149,6 +156,8 @@ static rapt_status fill_list(struct list *l, const char *names, size_t size, rap
     for (int32_t id = 0; id < l->count; id++)
         l->start[id + 1] = l->start[id] + (uint32_t)strlen(names + l->start[id]) + 1;
     status = enter_names(l, why);
+    if (status) return status;
+    if (l->bytes.used) status = rapt__list_index_merges(l, source->merges.pairs, why);
     if (status) return status;
     find_specials(l);
     l->mbart = l->spm && rapt__list_find(l, (rapt_text){"en_XX", MBART_TOKEN}) >= 0;
@@ -165,13 +174,16 @@ static rapt_status fill_list(struct list *l, const char *names, size_t size, rap
     return RAPT_OK;
 }
 
-static rapt_status check_wordpiece(const struct list *l, rapt_message *why)
+static rapt_status check_kind(const struct list *l, rapt_message *why)
 {
-    if (!l->wordpiece.used) return RAPT_OK;
-    if (l->special[0] < 0)
+    if (l->wordpiece.used && l->special[0] < 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "a WordPiece vocabulary must contain [UNK]");
-    if (rapt__wordpiece_available()) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_FILE, "WordPiece needs utf8proc, which rapt was built without");
+    if (l->wordpiece.used && !rapt__wordpiece_available())
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "WordPiece needs utf8proc, which rapt was built without");
+    if (!l->bytes.used || rapt__bytelevel_available()) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_FILE,
+                      "byte pairs of GPT-2 need utf8proc, which rapt was built without");
 }
 
 rapt_status rapt__list_create(struct list **list, const struct list_source *source,
@@ -182,13 +194,16 @@ rapt_status rapt__list_create(struct list **list, const struct list_source *sour
     *l = (struct list){.allocator = *allocator,
                        .count = source->count,
                        .wordpiece = source->wordpiece,
+                       .bytes = {.used = source->merges.used,
+                                 .space_first = source->merges.space_first,
+                                 .merges = source->merges.count},
                        .slots = 16};
     while (l->slots < 2 * (size_t)l->count) l->slots *= 2;
     const rapt_text pieces = source->pieces;
     rapt_status status = RAPT_OK;
     if (pieces.bytes) status = rapt__spm_create(&l->spm, pieces.bytes, pieces.size, allocator, why);
-    if (!status) status = fill_list(l, source->names, source->size, why);
-    if (!status) status = check_wordpiece(l, why);
+    if (!status) status = fill_list(l, source, why);
+    if (!status) status = check_kind(l, why);
     if (status)
         rapt__list_free(l);
     else
@@ -362,6 +377,8 @@ rapt_status rapt__list_encode(const struct list *l, rapt_text text, int32_t *ids
     rapt_status status = RAPT_OK;
     if (l->wordpiece.used)
         rapt__list_encode_words(l, text, &out);
+    else if (l->bytes.used)
+        status = rapt__list_encode_bytes(l, text, &out, why);
     else if (text.size)
         status = (l->spm ? encode_pieces : encode_names)(l, text, &out, why);
     if (status) return status;
@@ -390,7 +407,7 @@ rapt_status rapt__list_decode(const struct list *l, const int32_t *ids, size_t c
     for (size_t i = 0; i < count;) {
         char character[CHARACTER_BYTES];
         rapt_text text;
-        bool byte = l->byte[ids[i]], joined = l->spm || continues(l, ids[i]);
+        bool byte = l->byte[ids[i]], joined = l->spm || l->bytes.used || continues(l, ids[i]);
         i += token_text(l, ids + i, count - i, character, &text);
         bool front = l->spm && !byte && at == 0;
         if (front && text.size && text.bytes[0] == ' ') text.bytes++, text.size--;

@@ -1,8 +1,10 @@
 /* list.h - a vocabulary that is a list of names, as in other projects. Text is split into names by
-   a SentencePiece model, by WordPiece, or at spaces. A list is constant after creation. */
+   a SentencePiece model, by WordPiece, by byte pairs, or at spaces. A list is constant after
+   creation. */
 #ifndef RAPT_LIB_TEXT_LIST_H
 #define RAPT_LIB_TEXT_LIST_H
 
+#include "text/bytelevel.h"
 #include "text/sentencepiece/sentencepiece.h"
 #include "text/wordpiece.h"
 
@@ -12,6 +14,7 @@ struct list {
     rapt_allocator allocator;
     struct spm *spm; /* NULL if there is none */
     struct wordpiece wordpiece;
+    struct bytelevel bytes;
     bool mbart;         /* it has the languages of mBART-50 */
     struct arena arena; /* holds the arrays below */
     int count;
@@ -55,5 +58,13 @@ void rapt__list_put(struct list_output *out, int32_t id, size_t end);
 
 /* ---- list_words.c ---- */
 void rapt__list_encode_words(const struct list *l, rapt_text text, struct list_output *out);
+
+/* ---- list_bytes.c ---- */
+/* Sets up the arrays of l->bytes for pairs [2 * l->bytes.merges]. Returns RAPT_BAD_ARGUMENT if a
+   byte has no name or a merge is wrong. */
+rapt_status rapt__list_index_merges(struct list *l, const int32_t *pairs, rapt_message *why);
+/* Returns RAPT_BAD_ARGUMENT if the text is too long, and RAPT_NO_MEMORY if an allocation fails. */
+rapt_status rapt__list_encode_bytes(const struct list *l, rapt_text text, struct list_output *out,
+                                    rapt_message *why);
 
 #endif

@@ -143,6 +143,12 @@ struct list_source {
     int count;
     rapt_text pieces; /* the bytes of a SentencePiece model that splits text, or NULL */
     struct wordpiece wordpiece;
+    struct list_merges { /* see bytelevel.h */
+        bool used;       /* byte pairs split text into names */
+        bool space_first;
+        const int32_t *pairs; /* [2 * count] ids, earliest merge first */
+        int count;
+    } merges;
 };
 rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const struct list_source *source,
                                  const rapt_allocator *allocator, rapt_message *why);

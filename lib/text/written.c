@@ -4,20 +4,22 @@
        rapt-spm 1 SIZE BASE64 #SUM
        rapt-list 1 COUNT SIZE BASE64 SIZE BASE64 #SUM
        rapt-wordpiece 1 COUNT SIZE BASE64 KEEP #SUM
+       rapt-bytelevel 1 COUNT SIZE BASE64 SPACE MERGES LEFT RIGHT LEFT RIGHT ... #SUM
 
    that is, the merges of a byte-pair vocabulary, the bytes of a SentencePiece file, COUNT
-   0-terminated names and their SentencePiece file (SIZE 0 if there is none), or COUNT names for
-   WordPiece and what it keeps: KEEP is the sum of 1 for case, 2 for accents and 4 for words of
-   Chinese characters. Numbers are decimal without leading zeros, separated by one space. SUM is the
-   hash (rapt__hash) of everything before '#' in eight lower-case hex digits, and detects any change
-   of a single byte. The string is untrusted input. */
+   0-terminated names and their SentencePiece file (SIZE 0 if there is none), COUNT names for
+   WordPiece and what it keeps, or COUNT names and their byte-level merges. KEEP is the sum of 1 for
+   case, 2 for accents and 4 for words of Chinese characters. SPACE is 1 if a space precedes text.
+   Numbers are decimal without leading zeros, separated by one space. SUM is the hash (rapt__hash)
+   of everything before '#' in eight lower-case hex digits, and detects any change of a single byte.
+   The string is untrusted input. */
 #include "text/list.h"
 #include "text/text.h"
 #include <stdio.h>
 #include <string.h>
 
 static const char head[] = "rapt-bpe 1 ", spm_head[] = "rapt-spm 1 ", list_head[] = "rapt-list 1 ",
-                  wordpiece_head[] = "rapt-wordpiece 1 ";
+                  wordpiece_head[] = "rapt-wordpiece 1 ", bytes_head[] = "rapt-bytelevel 1 ";
 enum { HEAD_SIZE = sizeof head - 1, SUM_SIZE = 8, SHORTEST_MERGE = 4 /* "3 3 " */ };
 
 static size_t put_text(char *text, size_t at, const char *bytes)
@@ -58,12 +60,24 @@ static size_t put_spm(const struct spm *spm, char *text)
     return put_bytes(text, put_text(text, 0, spm_head), spm->file, spm->file_size);
 }
 
+static size_t put_merges(const struct bytelevel *b, char *text, size_t at)
+{
+    at = put_decimal(text, at, b->space_first);
+    at = put_decimal(text, at, b->merges);
+    for (int i = 0; i < 2 * b->merges; i++) at = put_decimal(text, at, b->pairs[i]);
+    return at;
+}
+
 static size_t put_list(const struct list *list, char *text)
 {
     const struct wordpiece *w = &list->wordpiece;
-    size_t at = put_text(text, 0, w->used ? wordpiece_head : list_head);
+    size_t at = put_text(text, 0,
+                         w->used            ? wordpiece_head
+                         : list->bytes.used ? bytes_head
+                                            : list_head);
     at = put_decimal(text, at, list->count);
     at = put_bytes(text, at, list->joined, list->joined_size);
+    if (list->bytes.used) return put_merges(&list->bytes, text, at);
     if (w->used) return put_decimal(text, at, w->keep_case + 2 * w->keep_accents + 4 * w->keep_han);
     return list->spm ? put_bytes(text, at, list->spm->file, list->spm->file_size)
                      : put_bytes(text, at, "", 0);
@@ -224,38 +238,74 @@ static rapt_status take_keep(const char *text, size_t body, size_t *at, struct w
     return RAPT_OK;
 }
 
+/* Reads the merges of names into a new array of *size bytes, which the caller frees even after a
+   failure. */
+static rapt_status take_merges(const char *text, size_t body, size_t *at, struct list_merges *m,
+                               char **pairs, size_t *size, const rapt_allocator *allocator,
+                               rapt_message *why)
+{
+    enum { SHORTEST = 4 }; /* "0 0 " */
+    int32_t space, count;
+    if (!take_number(text, body, at, 1, &space) || !take_number(text, body, at, 1 << 24, &count) ||
+        (body - *at) / SHORTEST < (size_t)count)
+        return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's number of merges is wrong");
+    *size = 2 * (size_t)count * sizeof(int32_t);
+    *pairs = rapt__alloc(allocator, *size);
+    if (!*pairs && *size) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a tokenizer");
+    int32_t *ids = (int32_t *)(void *)*pairs;
+    for (int32_t i = 0; i < 2 * count; i++)
+        if (!take_number(text, body, at, 1 << 24, &ids[i]))
+            return rapt__fail(why, RAPT_BAD_FILE, "merge %d of the tokenizer cannot be read",
+                              (int)(i / 2));
+    *m = (struct list_merges){true, space, ids, count};
+    return RAPT_OK;
+}
+
+/* What follows the names of a list. */
+enum names_kind { NAMES_PIECES, NAMES_WORDPIECE, NAMES_MERGES };
+
 /* Creates a list whose names begin at `at`. */
 static rapt_status create_names(rapt_tokenizer **tokenizer, const char *text, size_t body,
-                                size_t at, bool wordpiece, const rapt_allocator *allocator,
+                                size_t at, enum names_kind kind, const rapt_allocator *allocator,
                                 rapt_message *why)
 {
     struct list_source source = {.count = 0};
-    char *names = NULL, *pieces = NULL;
-    size_t pieces_size = 0;
+    char *names = NULL, *rest = NULL; /* pieces or merges */
+    size_t size = 0;
     rapt_status status = take_names(text, body, &at, &source, &names, allocator, why);
-    if (!status)
-        status = wordpiece ? take_keep(text, body, &at, &source.wordpiece, why)
-                           : take_bytes(text, body, &at, &pieces, &pieces_size, allocator, why);
+    if (!status && kind == NAMES_WORDPIECE)
+        status = take_keep(text, body, &at, &source.wordpiece, why);
+    if (!status && kind == NAMES_PIECES)
+        status = take_bytes(text, body, &at, &rest, &size, allocator, why);
+    if (!status && kind == NAMES_MERGES)
+        status = take_merges(text, body, &at, &source.merges, &rest, &size, allocator, why);
     if (!status && at != body)
         status = rapt__fail(why, RAPT_BAD_FILE, "the tokenizer does not end after its %d names",
                             source.count);
-    if (pieces_size) source.pieces = (rapt_text){pieces, pieces_size};
+    if (kind == NAMES_PIECES && size) source.pieces = (rapt_text){rest, size};
     if (!status) status = rapt__tokenizer_list(tokenizer, &source, allocator, why);
     if (names) rapt__free(allocator, names, source.size + 1);
-    if (pieces) rapt__free(allocator, pieces, pieces_size + 1);
+    if (rest) rapt__free(allocator, rest, kind == NAMES_PIECES ? size + 1 : size);
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
 static rapt_status create_list(rapt_tokenizer **tokenizer, const char *text, size_t body,
                                const rapt_allocator *allocator, rapt_message *why)
 {
-    return create_names(tokenizer, text, body, sizeof list_head - 1, false, allocator, why);
+    return create_names(tokenizer, text, body, sizeof list_head - 1, NAMES_PIECES, allocator, why);
 }
 
 static rapt_status create_wordpiece(rapt_tokenizer **tokenizer, const char *text, size_t body,
                                     const rapt_allocator *allocator, rapt_message *why)
 {
-    return create_names(tokenizer, text, body, sizeof wordpiece_head - 1, true, allocator, why);
+    return create_names(tokenizer, text, body, sizeof wordpiece_head - 1, NAMES_WORDPIECE,
+                        allocator, why);
+}
+
+static rapt_status create_bytelevel(rapt_tokenizer **tokenizer, const char *text, size_t body,
+                                    const rapt_allocator *allocator, rapt_message *why)
+{
+    return create_names(tokenizer, text, body, sizeof bytes_head - 1, NAMES_MERGES, allocator, why);
 }
 
 typedef rapt_status create_fn(rapt_tokenizer **tokenizer, const char *text, size_t body,
@@ -277,13 +327,15 @@ rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text, 
     } kinds[] = {{head, create_pairs},
                  {spm_head, create_spm},
                  {list_head, create_list},
-                 {wordpiece_head, create_wordpiece}};
+                 {wordpiece_head, create_wordpiece},
+                 {bytes_head, create_bytelevel}};
     size_t body, kind = 0, count = sizeof kinds / sizeof *kinds;
     while (kind < count && !begins_with(text, size, kinds[kind].head)) kind++;
     if (kind == count)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "the tokenizer begins with none of \"%s\", \"%s\", \"%s\" and \"%s\"",
-                          head, spm_head, list_head, wordpiece_head);
+                          "the tokenizer begins with none of \"%s\", \"%s\", \"%s\", \"%s\" and "
+                          "\"%s\"",
+                          head, spm_head, list_head, wordpiece_head, bytes_head);
     if (!sum_is_right(text, size, &body))
         return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is damaged: its checksum is wrong");
     struct budget budget;

@@ -93,12 +93,13 @@ def judge(programs, name, search, inputs, *more, **options):
 
 
 def scores(program, name, model, tokenizer, first, options):
-    """Compares the log-probabilities of the targets of pairs.tsv after the token `first`, which is given."""
+    """Compares the log-probabilities of the targets of pairs.tsv after the token `first`, which is given unless it is None."""
+    given = [] if first is None else [first]
     found, end = [], model.config.eos_token_id
     for line in open("pairs.tsv", encoding="utf-8").read().splitlines():
         source, target = line.split("\t")
         ids = tokenizer(target, add_special_tokens=False)["input_ids"]
-        steps = model(**tokenizer(source, return_tensors="pt"), decoder_input_ids=torch.tensor([[end, first, *ids]])).logits[0, 1:]
+        steps = model(**tokenizer(source, return_tensors="pt"), decoder_input_ids=torch.tensor([[end, *given, *ids]])).logits[0, len(given):]
         found.append((float(steps.log_softmax(-1).gather(1, torch.tensor([*ids, end])[:, None]).sum()), None))
     kit.agree(f"{name}, given", kit.scores(program, name, "pairs.tsv", *options), found, 5e-5)
 

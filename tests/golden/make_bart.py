@@ -19,8 +19,8 @@ SIZES = {"vocab_size": 64, "d_model": 8, "encoder_layers": 1, "decoder_layers": 
 MODELS = {
     "mbart": {"scale_embedding": True, "encoder_layers": 2, "decoder_layers": 2},
     "mbart_relu": {"activation_function": "relu"},
-    "bart": {"encoder_layers": 2, "decoder_layers": 2},
-    "bart_scaled": {"scale_embedding": True, "activation_function": "gelu_new"},
+    "bart": {"vocab_size": 280, "encoder_layers": 2, "decoder_layers": 2},
+    "bart_scaled": {"vocab_size": 280, "scale_embedding": True, "activation_function": "gelu_new"},
 }
 SOURCES = [[9, 5, 3, 7, 2], [2], [number % 58 + 4 for number in range(0, 90, 3)]]
 TARGETS = [[2, 10], [2], [2, 9, 3]]

@@ -1,10 +1,10 @@
-/* hf_bart.c - folders of mBART-50 as Hugging Face lays them out. Their tensors and settings are
-   listed in golden/bart.txt with the logits of transformers, which the imported models must give.
-   Also tests the ids of the tokenizer, languages, tokens that are forced at the beginning, and what
-   is refused. exchange/bart.py compares with larger models. */
+/* hf_bart.c - folders of BART as Hugging Face lays them out. Their tensors and settings are listed
+   in golden/bart.txt with the logits of transformers, which the imported models must give. Also
+   tests the ids of the tokenizer, the tokens around sources and before targets, and what is
+   refused. exchange/bart.py compares with larger models. */
 #include "import/languages.h"
 
-enum { VOCAB = 64, FIRST = PIECES + 1 }; /* FIRST: id of the first language */
+enum { VOCAB = 280, BYTE = 4 }; /* BYTE: id of the first byte */
 
 static int read_all(void **state)
 {
@@ -12,19 +12,41 @@ static int read_all(void **state)
     return read_records(RAPT_TESTS_DIR "/golden/bart.txt", note) ? 0 : -1;
 }
 
+static const char merges[] = "#version: 0.2\n\u0120 a\na b\n\u0120a b\nab \u0120\n";
+
+/* Writes the names of bytes as GPT-2 spells them, in JSON. */
+static void put_byte_names(struct bytes *b)
+{
+    char line[32];
+    for (int byte = 0, other = 256; byte < 256; byte++) {
+        const bool same = (byte > 32 && byte < 127) || (byte > 160 && byte != 173);
+        snprintf(line, sizeof line, ", \"\\u%04x\": %d", same ? byte : other++, BYTE + byte);
+        put_text(b, line);
+    }
+}
+
+/* Writes a folder of BART, whose tokenizer has all bytes and four merges. */
 static void write_folder(char folder[256], const struct model *m, const struct change *c)
 {
     static const struct change none;
+    static struct bytes b;
+    b.size = 0;
     folder_make(folder, "bart");
     write_tensors(folder, m, c ? c : &none);
-    write_pieces(folder, PIECES);
     write_settings(folder, m, c ? c->setting : NULL);
+    put_text(&b, "{\"<s>\": 0, \"<pad>\": 1, \"</s>\": 2, \"<unk>\": 3");
+    put_byte_names(&b);
+    put_text(&b, ", \"ab\": 260, \"\\u0120a\": 261, \"\\u0120ab\": 262, \"ab\\u0120\": 263, "
+                 "\"<mask>\": 264}");
+    folder_write(folder, "vocab.json", &b);
+    folder_text(folder, "merges.txt", merges);
 }
 
 static void clear(const char *folder)
 {
-    static const char *const files[] = {"model.safetensors", "config.json",
-                                        "sentencepiece.bpe.model", "generation_config.json"};
+    static const char *const files[] = {
+        "model.safetensors",      "config.json",           "vocab.json",       "merges.txt",
+        "generation_config.json", "tokenizer_config.json", "added_tokens.json"};
     folder_remove(folder, files, COUNT(files));
 }
 
@@ -34,110 +56,70 @@ static void test_logits(void **state)
 {
     (void)state;
     static const struct change none = {.more = NULL};
-    judge_changed(&family, "mbart", &none, 1);
-    judge_changed(&family, "mbart_relu", &none, 1);
+    judge_changed(&family, "bart", &none, 1);
+    judge_changed(&family, "bart_scaled", &none, 1);
 }
-
-/* Other names of the tied table, numbers of old files and flags of old configurations change
-   nothing. */
-static void test_other_files(void **state)
-{
-    (void)state;
-    static const char table[] = "model.shared.weight";
-    static const struct change changes[] = {
-        {.shared = "model.encoder.embed_tokens.weight 64 8", .table = table, .without = table},
-        {.shared = "lm_head.weight 64 8", .table = table},
-        {.more = "model.encoder.version 1"},
-        {.more = "model.decoder.version 1"},
-        {.setting = "\"normalize_before\":true"},
-        {.setting = "\"add_final_layer_norm\":true"},
-        {.setting = "\"normalize_embedding\":true"},
-        {.setting = "\"static_position_embeddings\":false"},
-    };
-    judge_changed(&family, "mbart", changes, COUNT(changes));
-}
-
-/* ---- the tokenizer and languages ---- */
 
 static void test_tokenizer(void **state)
 {
     (void)state;
     char folder[256];
-    write_folder(folder, find_model("mbart"), NULL);
+    write_folder(folder, find_model("bart"), NULL);
     rapt_translator *translator = load(folder, NULL, NULL);
     const rapt_tokenizer *t = rapt_translator_source(translator);
-    check_ids(t, "ab  a", (const int32_t[]){4, 8, 5}, 3);
-    check_ids(t, "ar_ARa sl_SI", (const int32_t[]){FIRST, 5, FIRST + 51}, 3);
-    check_ids(t, "en_xx", (const int32_t[]){4, 3}, 2);
-    check_token(t, 1, "<pad>", 0);
+    check_ids(t, "ab ab a b", (const int32_t[]){260, 262, 261, BYTE + ' ', BYTE + 'b'}, 5);
+    check_ids(t, "ab  <mask>\xC3", (const int32_t[]){260, 264, BYTE + 0xC3}, 3);
+    check_token(t, 0, "<s>", 0);
     check_token(t, 3, "<unk>", 0);
-    check_token(t, FIRST + 3, "en_XX", 0);
-    check_token(t, FIRST + 52, "<mask>", 6);
-    check_token(t, FIRST + 53, "", 0);
+    check_token(t, BYTE + ' ', "\u0120", 1);
+    check_token(t, BYTE + 0xAD, "\u0143", 1);
+    check_token(t, 262, "\u0120ab", 3);
+    check_token(t, 264, "<mask>", 6);
+    check_token(t, 265, "", 0);
+    rapt_translator_free(translator);
+    folder_text(folder, "tokenizer_config.json", "{\"add_prefix_space\": true}");
+    translator = load(folder, NULL, NULL);
+    t = rapt_translator_source(translator);
+    check_ids(t, "ab a", (const int32_t[]){262, 261}, 2);
+    check_ids(t, " ab", (const int32_t[]){262}, 1);
     rapt_translator_free(translator);
     folder_without_memory(folder);
     clear(folder);
 }
 
-static struct seen translate(rapt_translator *t, const char *text)
-{
-    struct seen seen = {.source_count = 0};
-    const rapt_text one = {text, strlen(text)};
-    rapt_message why = {""};
-    if (rapt_translate_many(t, &one, 1, 0, see, &seen, &why)) fail_msg("%s", why.text);
-    return seen;
-}
-
-/* The language of the source precedes its tokens, and that of the target is its first token. */
-static void test_languages(void **state)
+/* The begin precedes a source. A forced token begins a translation, unless it is the end. */
+static void test_frame(void **state)
 {
     (void)state;
-    static const char *const names[][2] = {
-        {"en_XX", "de_DE"}, {"English", "de"}, {"EN_xx", "GERMAN"}};
-    const int32_t wanted[] = {FIRST + 3, 4, 8, 5};
+    const int32_t wanted[] = {0, 260, 261, 2};
     char folder[256];
-    write_folder(folder, find_model("mbart"), NULL);
-    for (int i = 0; i < COUNT(names); i++) {
-        rapt_translator *t = load(folder, names[i][0], names[i][1]);
-        const struct seen seen = translate(t, "ab a");
-        assert_int_equal(seen.source_count, COUNT(wanted));
-        assert_memory_equal(seen.source, wanted, sizeof wanted);
-        assert_true(seen.target_count >= 1);
-        assert_int_equal(seen.target[0], FIRST + 2);
+    struct seen seen;
+    write_folder(folder, find_model("bart"), NULL);
+    for (int forced = 0; forced < 4; forced++) {
+        char text[64];
+        snprintf(text, sizeof text, "{\"forced_bos_token_id\": %d}", forced);
+        folder_text(folder, "generation_config.json", text);
+        rapt_translator *t = load(folder, NULL, NULL);
+        seen = translate(t, "ab a");
+        assert_int_equal(seen.source_count, 3);
+        assert_memory_equal(seen.source, wanted, 3 * sizeof *wanted);
+        assert_int_equal(seen.target_count > 0 && seen.target[0] == forced, forced != 2);
         rapt_translator_free(t);
     }
-    languages_refused(folder, "Chin", "en", "similar: Chinese (zh), ");
-    languages_refused(folder, "en_YY", "en",
-                      "source_language is en_YY, which the model does not have");
-    languages_refused(folder, "Breton", "en", "source_language is Breton");
     clear(folder);
 }
 
-/* Models into one language force its token, unless the caller names another. */
-static void test_forced(void **state)
+/* Files without an output name their tensors without "model.". */
+static void test_without_prefix(void **state)
 {
     (void)state;
-    static const struct {
-        const char *settings, *language;
-        int32_t first;
-    } cases[] = {{"{\"forced_bos_token_id\": 11}", NULL, 11},
-                 {"{\"forced_bos_token_id\": 11}", "en", FIRST + 3},
-                 {"{\"forced_bos_token_id\": 0}", NULL, 0}};
+    static struct model bare;
+    const struct change none = {.more = NULL};
+    bare = *find_model("bart");
+    bare.bare = true;
     char folder[256];
-    rapt_translator *t;
-    rapt_message why = {""};
-    write_folder(folder, find_model("mbart"), NULL);
-    for (int i = 0; i < COUNT(cases); i++) {
-        folder_text(folder, "generation_config.json", cases[i].settings);
-        t = load(folder, "en", cases[i].language);
-        assert_int_equal(translate(t, "ab").target[0], cases[i].first);
-        rapt_translator_free(t);
-    }
-    folder_text(folder, "generation_config.json", "{\"forced_bos_token_id\": 64}");
-    if (rapt_translator_load(&t, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
-    assert_non_null(strstr(rapt_model_metadata(rapt_translator_model(t), "rapt.ignored_settings"),
-                           "forced_bos_token_id 64"));
-    rapt_translator_free(t);
+    write_folder(folder, &bare, &none);
+    judge(folder, &bare, VOCAB);
     clear(folder);
 }
 
@@ -145,37 +127,47 @@ static void test_refused(void **state)
 {
     (void)state;
     static const struct refusal all[] = {
-        {{.setting = "\"activation_function\":\"tanh\""}, "activation_function is tanh"},
-        {{.setting = "\"decoder_attention_heads\":4"}, "they must be equal"},
-        {{.setting = "\"decoder_start_token_id\":0"}, "decoder_start_token_id is 0"},
-        {{.setting = "\"scale_embedding\":1"}, "scale_embedding is 1"},
-        {{.setting = "\"tie_word_embeddings\":0"}, "tie_word_embeddings is 0"},
-        {{.setting = "\"pad_token_id\":3"}, "pad_token_id is 3"},
-        {{.setting = "\"vocab_size\":\"x\""}, "vocab_size is x"},
-        {{.setting = "\"normalize_before\":false"}, "normalize_before is false"},
-        {{.setting = "\"normalize_embedding\":false"}, "normalize_embedding is false"},
-        {{.setting = "\"static_position_embeddings\":true"}, "static_position_embeddings is true"},
-        {{.setting = "\"max_position_embeddings\":42"}, "embed_positions.weight does not have"},
-        {{.setting = "\"max_position_embeddings\":39"}, "embed_positions.weight does not have"},
-        {{.without = "model.decoder.layernorm_embedding.bias"},
-         "decoder.embedding_norm.bias is missing"},
-        {{.without = "model.encoder.layer_norm.weight"}, "encoder.norm.weight is missing"},
-        {{.more = "classification_head.dense.weight 8 8"}, "classification_head.dense.weight"},
+        {{.setting = "\"normalize_before\":true"}, "normalize_before is true"},
+        {{.setting = "\"add_final_layer_norm\":true"}, "add_final_layer_norm is true"},
+        {{.more = "model.encoder.layer_norm.weight 8"}, "model.encoder.layer_norm.weight belongs"},
+        {{.setting = "\"eos_token_id\":0"}, "decoder_start_token_id is 2, not eos_token_id 0"},
+        {{.setting = "\"pad_token_id\":4"}, "pad_token_id is 4, but 1 in the vocabulary"},
+    };
+    static const char *const wrong[][2] = {
+        {"a b\nab\n", "merges.txt: line 2 does not have two names"},
+        {"a b\n b\n", "merges.txt: line 2 does not have two names"},
+        {"a b c\n", "merges.txt: line 1 does not have two names"},
+        {"a b\r\n\na c\n", "merge 1 makes \"ac\", which is not in the vocabulary"},
+        {"a ba\n", "merges.txt: line 1: \"ba\" is not in vocab.json"},
+        {"a b\n\u0120 a\na b\n", "is listed twice"},
     };
     char folder[256];
-    refuse_changed(&family, "mbart", all, COUNT(all));
-    write_folder(folder, find_model("mbart"), NULL);
-    write_pieces(folder, PIECES + 3);
-    folder_refused(folder, "need 65 rows, but the model's table has 64 rows");
+    refuse_changed(&family, "bart", all, COUNT(all));
+    write_folder(folder, find_model("bart"), NULL);
+    for (int i = 0; i < COUNT(wrong); i++) {
+        folder_text(folder, "merges.txt", wrong[i][0]);
+        folder_refused(folder, wrong[i][1]);
+    }
+    folder_write(folder, "merges.txt", &(struct bytes){.data = {'a', 0, 'b'}, .size = 3});
+    folder_refused(folder, "merges.txt contains a zero byte");
+    folder_text(folder, "merges.txt", merges);
+    folder_text(folder, "vocab.json", "{\"<s>\": 0, \"<pad>\": 1, \"</s>\": 2, \"a\": 3}");
+    folder_refused(folder, "is not in vocab.json");
+    folder_text(folder, "merges.txt", "");
+    folder_refused(folder, "the vocabulary lacks \"\u0100\", which stands for byte 0");
+    folder_text(folder, "tokenizer_config.json", "{\"add_prefix_space\": 1}");
+    folder_refused(folder, "add_prefix_space is 1");
+    folder_text(folder, "added_tokens.json", "{}");
+    folder_refused(folder, "added_tokens.json: added tokens are not supported");
     clear(folder);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_logits),    cmocka_unit_test(test_other_files),
-        cmocka_unit_test(test_tokenizer), cmocka_unit_test(test_languages),
-        cmocka_unit_test(test_forced),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_logits),         cmocka_unit_test(test_tokenizer),
+        cmocka_unit_test(test_frame),          cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_without_prefix),
     };
     return cmocka_run_group_tests(tests, read_all, free_records);
 }

@@ -57,6 +57,15 @@ static inline int see(void *user, const rapt_translation *t)
     return 0;
 }
 
+static inline struct seen translate(rapt_translator *t, const char *text)
+{
+    struct seen seen = {.source_count = 0};
+    const rapt_text one = {text, strlen(text)};
+    rapt_message why = {""};
+    if (rapt_translate_many(t, &one, 1, 0, see, &seen, &why)) fail_msg("%s", why.text);
+    return seen;
+}
+
 /* Checks that the languages are refused and that the message contains this text. */
 static inline void languages_refused(const char *folder, const char *from, const char *to,
                                      const char *phrase)

@@ -12,6 +12,7 @@ enum { MODELS = 8, TENSORS = 120 };
 /* Its config.json, and its tensors as "NAME SIZES". */
 struct model {
     char name[32], settings[480];
+    bool bare; /* names of tensors do not begin with "model." */
     int count;
     char tensors[TENSORS][112];
 };
@@ -49,7 +50,7 @@ struct tensors {
 /* drawn: the name from which the values are drawn. */
 static inline void put_tensor(struct tensors *t, const char *line, const char *drawn)
 {
-    enum { MOST = 2048 };
+    enum { MOST = 2560 };
     static float values[MOST];
     char name[112], shape[32], entry[300];
     int rows = 1, columns = 1;
@@ -73,8 +74,10 @@ static inline void write_tensors(const char *folder, const struct model *m, cons
     char name[112];
     t.header.size = t.data.size = file.size = 0;
     for (int i = 0; i < m->count; i++) {
-        assert_int_equal(sscanf(m->tensors[i], "%111s", name), 1);
-        if (!c->without || strcmp(name, c->without) != 0) put_tensor(&t, m->tensors[i], name);
+        const char *line = m->tensors[i];
+        assert_int_equal(sscanf(line, "%111s", name), 1);
+        if (m->bare && strncmp(line, "model.", 6) == 0) line += 6;
+        if (!c->without || strcmp(name, c->without) != 0) put_tensor(&t, line, name);
     }
     if (c->shared) put_tensor(&t, c->shared, c->table);
     if (c->more) put_tensor(&t, c->more, "more");
