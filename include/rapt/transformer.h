@@ -76,11 +76,12 @@ typedef enum rapt_pooling {
 } rapt_pooling;
 /* The first input of the decoder. */
 typedef enum rapt_decoder_start {
-    RAPT_DECODER_START_BEGIN, /* RAPT_TOKEN_BEGIN of the tokenizer */
-    RAPT_DECODER_START_END,   /* RAPT_TOKEN_END of the tokenizer: fairseq */
-    RAPT_DECODER_START_PAD,   /* RAPT_TOKEN_PAD of the tokenizer: Hugging Face's MarianMT */
-    RAPT_DECODER_START_ZERO   /* any token, with zeros instead of its embedding; the positional
-                                 embedding is still added: Marian, CTranslate2 */
+    RAPT_DECODER_START_BEGIN,  /* RAPT_TOKEN_BEGIN of the tokenizer */
+    RAPT_DECODER_START_END,    /* RAPT_TOKEN_END of the tokenizer: fairseq */
+    RAPT_DECODER_START_PAD,    /* RAPT_TOKEN_PAD of the tokenizer: Hugging Face's MarianMT */
+    RAPT_DECODER_START_ZERO,   /* any token, with zeros instead of its embedding; the positional
+                                  embedding is still added: Marian, CTranslate2 */
+    RAPT_DECODER_START_UNKNOWN /* RAPT_TOKEN_UNKNOWN of the tokenizer: MADLAD-400 */
 } rapt_decoder_start;
 /* The recurrent unit that replaces self-attention in a decoder. */
 typedef enum rapt_recurrence {

@@ -91,14 +91,14 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
        Hugging Face    MarianMT: config.json, vocab.json, added_tokens.json if it exists,
                        source.spm, target.spm, and weights in model.safetensors or
                        pytorch_model.bin (any version of PyTorch), possibly in shards.
-                       T5 and mT5: config.json, weights, spiece.model, and tokenizer_config.json
-                       if it exists. NLLB-200, M2M-100 and mBART-50: config.json,
-                       weights, sentencepiece.bpe.model, vocab.json (M2M-100 only),
-                       tokenizer_config.json if it exists. BART: config.json, weights, vocab.json,
-                       merges.txt, tokenizer_config.json if it exists. BERT and DistilBERT, with or
-                       without a classifier: config.json, weights, vocab.txt, and the files that
-                       sentence-transformers adds (modules.json, 1_Pooling/config.json,
-                       sentence_bert_config.json)
+                       T5, mT5, ByT5 and MADLAD-400: config.json, weights, spiece.model (not
+                       ByT5), and tokenizer_config.json if it exists. NLLB-200, M2M-100 and
+                       mBART-50: config.json, weights, sentencepiece.bpe.model, vocab.json
+                       (M2M-100 only), tokenizer_config.json if it exists. BART: config.json,
+                       weights, vocab.json, merges.txt, tokenizer_config.json if it exists. BERT
+                       and DistilBERT, with or without a classifier: config.json, weights,
+                       vocab.txt, and the files that sentence-transformers adds (modules.json,
+                       1_Pooling/config.json, sentence_bert_config.json)
 
    Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:
    "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",

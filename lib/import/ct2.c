@@ -267,6 +267,8 @@ static rapt_status use_start(struct import *i, const char *start)
         c->decoder_start = RAPT_DECODER_START_END;
     else if (strcmp(start, "<pad>") == 0 || strcmp(start, "<blank>") == 0)
         c->decoder_start = RAPT_DECODER_START_PAD;
+    else if (strcmp(start, "<unk>") == 0)
+        c->decoder_start = RAPT_DECODER_START_UNKNOWN;
     else if (strcmp(start, "<s>") != 0)
         return rapt__import_bad(i, "config.json: decoder_start_token \"%.60s\" is not supported",
                                 start);

@@ -117,6 +117,7 @@ static const char *start_of(const struct exporting *e)
     if (e->config->decoder_start == RAPT_DECODER_START_ZERO)
         return e->config->no_source_end ? "<unk>" : "</s>";
     if (e->config->decoder_start == RAPT_DECODER_START_PAD) return "<pad>";
+    if (e->config->decoder_start == RAPT_DECODER_START_UNKNOWN) return "<unk>";
     return begins(e) ? "<s>" : "</s>";
 }
 

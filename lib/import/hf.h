@@ -95,6 +95,14 @@ rapt_status rapt__import_m2m(struct import *i, const struct import_settings *s);
 /* ---- hf_bart.c ---- */
 rapt_status rapt__import_bart(struct import *i, const struct import_settings *s);
 
+/* ---- hf_t5_pieces.c: the pieces of T5's vocabulary ---- */
+enum { HF_BYTE_EXTRA = 125 }; /* extra ids of ByT5 */
+/* Makes a SentencePiece tokenizer from spiece.model or, for ByT5, of <pad>, </s>, <unk> and the
+   bytes. *extra receives the number of extra ids after the pieces, and *ascending whether they are
+   in ascending order. */
+rapt_status rapt__hf_t5_pieces(struct import *i, const struct import_settings *config,
+                               rapt_tokenizer **pieces, int *extra, bool *ascending);
+
 /* ---- hf_merges.c ---- */
 /* Makes i->source from the names in vocab.json and the byte-level merges in merges.txt, as in
    GPT-2, RoBERTa and BART. Names beyond the table are dropped, and rows without a name are never

@@ -46,6 +46,8 @@ static void find_ids(const struct exporting *e, struct written_ids *ids)
         rapt__export_refuse(e, "the pad token's id", "the same in both vocabularies");
     if (start == RAPT_DECODER_START_ZERO && !ids->added)
         rapt__export_refuse(e, "decoder_start", "pad, because the vocabulary has <pad>");
+    if (start == RAPT_DECODER_START_UNKNOWN)
+        rapt__export_refuse(e, "decoder_start", "begin, end, pad or zero");
     ids->start = start == RAPT_DECODER_START_BEGIN ? rapt_tokenizer_special(t, RAPT_TOKEN_BEGIN)
                  : start == RAPT_DECODER_START_END ? ids->end
                                                    : ids->pad;

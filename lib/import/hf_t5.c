@@ -1,7 +1,8 @@
-/* hf_t5.c - imports T5 (Raffel et al. 2020) from a folder of Hugging Face's transformers:
-   config.json, the weights and spiece.model. Models of version 1.0, whose output matrix is tied to
-   the embeddings, multiply the decoder's output by width^-0.5. This factor becomes part of the gain
-   of the decoder's last norm. Source: transformers 4.57, modeling_t5.py, tokenization_t5.py.
+/* hf_t5.c - imports T5 (Raffel et al. 2020), ByT5 (Xue et al. 2022) and MADLAD-400 (Kudugunta et
+   al. 2023) from a folder of Hugging Face's transformers: config.json, the weights and the
+   vocabulary that hf_t5_pieces.c reads. Models of version 1.0, whose output matrix is tied to the
+   embeddings, multiply the decoder's output by width^-0.5. This factor becomes part of the gain of
+   the decoder's last norm. Source: transformers 4.57, modeling_t5.py, tokenization_t5.py.
  */
 #include "import/hf.h"
 
@@ -132,11 +133,12 @@ static rapt_status read_t5_config(struct import *i, const struct import_settings
     if (!status) status = read_heads(i, s);
     if (!status) status = rapt__import_float(i, s, "layer_norm_epsilon", 1e-6f, &c->norm_epsilon);
     if (!status) status = rapt__hf_read_ids(i, s, (struct hf_ids){0, 1, -1}, &own->ids);
-    if (!status) status = rapt__hf_check_start(i, &own->ids, "pad_token_id", own->ids.pad);
     c->self_score = c->cross_score = RAPT_SCORE_DOT;
     c->norm_order = RAPT_NORM_ORDER_PRE, c->norm_type = RAPT_NORM_TYPE_RMS;
     c->position = RAPT_POSITION_NONE, c->relative_bias = RAPT_RELATIVE_BIAS_T5;
-    c->decoder_start = RAPT_DECODER_START_PAD;
+    if (status) return status;
+    c->decoder_start =
+        own->ids.start == own->ids.pad ? RAPT_DECODER_START_PAD : RAPT_DECODER_START_UNKNOWN;
     c->plain_embedding = 1;
     return status;
 }
@@ -200,61 +202,64 @@ static void scale_output(struct import *i)
 
 enum { EXTRA_NAME = 24 }; /* bytes for "<extra_id_N>" */
 
-/* Sets *extra to the number of ids that the tokenizer adds to the pieces. */
-static rapt_status count_extra(struct import *i, int *extra)
-{
-    static const char file[] = "tokenizer_config.json";
-    struct import_settings s = {0};
-    rapt_status status = RAPT_OK;
-    if (rapt__import_has(i, file)) status = rapt__import_settings(i, file, &s);
-    if (status) return status;
-    status = rapt__import_whole(i, &s, "extra_ids", 100, extra);
-    rapt__import_settings_free(i, &s);
-    return status;
-}
-
-/* Names the rows of the table: the pieces, then the extra ids in descending order. Further rows
-   have no name. `spelled` has EXTRA_NAME bytes for each row. */
-static void name_rows(const rapt_tokenizer *pieces, int extra, rapt_text *names, int count,
-                      char *spelled)
+/* Names the rows of the table: the pieces, then the extra ids. Further rows have no name. `spelled`
+   has EXTRA_NAME bytes for each row. */
+static void name_rows(const rapt_tokenizer *pieces, int extra, bool ascending, rapt_text *names,
+                      int count, char *spelled)
 {
     const int known = rapt_tokenizer_vocab(pieces);
     for (int id = 0; id < count; id++, spelled += EXTRA_NAME) {
-        const int number = extra - 1 - (id - known);
+        const int place = id - known, number = ascending ? place : extra - 1 - place;
         names[id] = (rapt_text){"", 0};
         if (id < known)
             names[id] = rapt_tokenizer_name(pieces, id);
-        else if (number >= 0)
+        else if (place < extra)
             names[id] = (rapt_text){spelled,
                                     (size_t)snprintf(spelled, EXTRA_NAME, "<extra_id_%d>", number)};
     }
 }
 
-static rapt_status make_vocabulary(struct import *i, const rapt_tokenizer *pieces, int extra)
+static rapt_status make_vocabulary(struct import *i, const rapt_tokenizer *pieces, int extra,
+                                   bool ascending)
 {
     const int count = i->config.source_vocab;
     const size_t bytes = (size_t)count * (sizeof(rapt_text) + EXTRA_NAME);
     if (rapt_tokenizer_vocab(pieces) > count)
-        return rapt__import_bad(i, "spiece.model has %d pieces, but the model's table has %d rows",
+        return rapt__import_bad(i,
+                                "the vocabulary has %d pieces, but the model's table has %d rows",
                                 rapt_tokenizer_vocab(pieces), count);
     rapt_text *names = rapt__alloc(&i->allocator, bytes);
     if (!names) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for a vocabulary");
-    name_rows(pieces, extra, names, count, (char *)(names + count));
+    name_rows(pieces, extra, ascending, names, count, (char *)(names + count));
     rapt_status status =
         rapt_tokenizer_create_list(&i->source, names, count, pieces, &i->allocator, i->why);
     rapt__free(&i->allocator, names, bytes);
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
-static rapt_status read_t5_vocabulary(struct import *i, const struct t5_settings *own)
+/* Checks the ids of special tokens. The pad token, which is never read, may be another in
+   vocabularies without <pad>. */
+static rapt_status check_t5_ids(struct import *i, const struct hf_ids *ids)
+{
+    if (i->config.decoder_start == RAPT_DECODER_START_PAD ||
+        rapt_tokenizer_special(i->source, RAPT_TOKEN_PAD) >= 0)
+        return rapt__hf_check_ids(i, i->source, ids);
+    return rapt__hf_check_id(i, i->source, RAPT_TOKEN_END, "eos_token_id", ids->end);
+}
+
+static rapt_status read_t5_vocabulary(struct import *i, const struct import_settings *s,
+                                      const struct t5_settings *own)
 {
     rapt_tokenizer *pieces = NULL;
     int extra;
-    rapt_status status = count_extra(i, &extra);
-    if (!status) status = rapt__import_pieces(i, "spiece.model", &pieces);
-    if (!status) status = make_vocabulary(i, pieces, extra);
+    bool ascending;
+    rapt_status status = rapt__hf_t5_pieces(i, s, &pieces, &extra, &ascending);
+    if (!status) status = make_vocabulary(i, pieces, extra, ascending);
     rapt_tokenizer_free(pieces);
-    return status ? status : rapt__hf_check_ids(i, i->source, &own->ids);
+    if (!status) status = check_t5_ids(i, &own->ids);
+    if (status || i->config.decoder_start == RAPT_DECODER_START_PAD) return status;
+    return rapt__hf_check_id(i, i->source, RAPT_TOKEN_UNKNOWN, "decoder_start_token_id",
+                             own->ids.start);
 }
 
 /* Ignores a table that old files contain although cross-attention has no biases. */
@@ -281,7 +286,7 @@ rapt_status rapt__import_t5(struct import *i, const struct import_settings *s)
     const int count = sizeof tables / sizeof *tables;
     ignore_unused(i);
     if (!status) status = rapt__import_match(i, tables, count);
-    if (!status) status = read_t5_vocabulary(i, &own);
+    if (!status) status = read_t5_vocabulary(i, s, &own);
     if (!status) status = rapt__import_fill(i, tables, count);
     if (!status && own.scaled) scale_output(i);
     return status;

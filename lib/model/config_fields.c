@@ -67,7 +67,7 @@ static const char *word_rapt_pooling(int value)
 
 static const char *word_rapt_decoder_start(int value)
 {
-    static words all = {"begin", "end", "pad", "zero"};
+    static words all = {"begin", "end", "pad", "zero", "unknown"};
     return WORD(value);
 }
 

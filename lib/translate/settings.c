@@ -110,7 +110,7 @@ rapt_status rapt__suppress(rapt_translator *t, rapt_message *why)
     suppress_listed(t);
     if (rules == RAPT_SEARCH_RULES_CT2) return RAPT_OK;
     suppress(t, rapt_tokenizer_special(t->target, RAPT_TOKEN_PAD));
-    suppress(t, t->begin);
+    if (t->model->config.decoder_start != RAPT_DECODER_START_UNKNOWN) suppress(t, t->begin);
     if (rules == RAPT_SEARCH_RULES_MARIAN)
         suppress(t, rapt_tokenizer_special(t->target, RAPT_TOKEN_UNKNOWN));
     return RAPT_OK;

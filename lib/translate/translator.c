@@ -155,7 +155,8 @@ int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target)
     static const int specials[] = {[RAPT_DECODER_START_BEGIN] = RAPT_TOKEN_BEGIN,
                                    [RAPT_DECODER_START_END] = RAPT_TOKEN_END,
                                    [RAPT_DECODER_START_PAD] = RAPT_TOKEN_PAD,
-                                   [RAPT_DECODER_START_ZERO] = RAPT_TOKEN_END};
+                                   [RAPT_DECODER_START_ZERO] = RAPT_TOKEN_END,
+                                   [RAPT_DECODER_START_UNKNOWN] = RAPT_TOKEN_UNKNOWN};
     return model ? rapt_tokenizer_special(target, specials[model->config.decoder_start]) : -1;
 }
 

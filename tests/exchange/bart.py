@@ -3,9 +3,7 @@ and beam search in double precision, and token ids. LOGITS is the program of log
 hf_search.py."""
 import json
 import os
-import random
 import sys
-import unicodedata
 
 import hf_judge
 import hf_search
@@ -59,21 +57,11 @@ def write_merges(name):
 
 
 def spelled(tokenizer, ids, hidden):
-    """Returns the text of generated ids without special tokens, as toy_translate writes it in a line: with spaces for control
-    characters and U+FFFD for bytes that are not UTF-8."""
+    """Returns the text of generated ids without special tokens."""
     if not isinstance(tokenizer, transformers.BartTokenizerFast):
         return hf_judge.spelled(tokenizer, ids, hidden)
     names = "".join(tokenizer.convert_ids_to_tokens([i for i in ids.tolist() if i not in hidden]))
-    text = bytes(BYTE_OF[name] for name in names).decode("utf-8", "surrogateescape")
-    return "".join(" " if ord(c) < 32 or ord(c) == 127 else "\ufffd" if 0xDC80 <= ord(c) < 0xDD00 else c for c in text).lstrip(" ")
-
-
-def character(dice):
-    """Returns a random character of Unicode 14, the version that all compared libraries know."""
-    kind = dice.random()
-    code = dice.randrange(32, 127) if kind < 0.4 else dice.randrange(0x600) if kind < 0.6 else dice.randrange(0x10000) if kind < 0.9 \
-        else dice.randrange(0x110000)
-    return "-" if code in (10, 13) or unicodedata.category(chr(code)) in ("Cs", "Cn") else chr(code)
+    return hf_judge.shown(bytes(BYTE_OF[name] for name in names))
 
 
 def judge(name, lines):
@@ -98,8 +86,7 @@ def judge(name, lines):
     hf_judge.scores(program, name, model, tokenizer, first, options)
     texts = TEXTS + hf_judge.real_lines()
     if not source:
-        dice = random.Random(1)
-        texts += BYTES + ["".join(character(dice) for _ in range(dice.randrange(1, 40))) for _ in range(20000)]
+        texts += BYTES + hf_judge.random_lines(20000)
     hf_judge.token_ids(program, name, texts, tokenizer(texts, add_special_tokens=False)["input_ids"])
 
 

@@ -1,6 +1,8 @@
 """hf_judge.py - compares random encoder-decoders of transformers, in double precision, with toy_translate: logits, greedy
 translations and beam search; shared by the scripts beside it."""
 import os
+import random
+import unicodedata
 
 import kit
 import sentencepiece
@@ -66,6 +68,26 @@ def spelled(tokenizer, ids, hidden):
     """Returns the text of generated ids, without those of hidden tokens, as toy_translate writes it."""
     tokens = tokenizer.convert_ids_to_tokens([i for i in ids.tolist() if i not in hidden])
     return "".join(tokens).replace("\u2581", " ").lstrip()
+
+
+def shown(text):
+    """Returns the bytes of a text as toy_translate writes them in a line: with spaces for controls below 32 and U+FFFD for bytes
+    that are not UTF-8."""
+    text = text.decode("utf-8", "surrogateescape")
+    return "".join(" " if ord(c) < 32 else "\ufffd" if 0xDC80 <= ord(c) < 0xDD00 else c for c in text).lstrip(" ")
+
+
+def character(dice):
+    """Returns a random character of Unicode 14, the version that all compared libraries know."""
+    kind = dice.random()
+    code = dice.randrange(32, 127) if kind < 0.4 else dice.randrange(0x600) if kind < 0.6 else \
+        dice.randrange(0x10000 if kind < 0.9 else 0x110000)
+    return "-" if code in (10, 13) or unicodedata.category(chr(code)) in ("Cs", "Cn") else chr(code)
+
+
+def random_lines(count):
+    dice = random.Random(1)
+    return ["".join(character(dice) for _ in range(dice.randrange(1, 40))) for _ in range(count)]
 
 
 def translations(program, name, search, inputs, spell, forbidden, limit, first=None, options=()):

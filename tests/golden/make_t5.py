@@ -23,6 +23,10 @@ MODELS = {
     "gated": {"tie_word_embeddings": False, "feed_forward_proj": "gated-silu", "num_decoder_layers": 1},
     "v1_1": {"tie_word_embeddings": False, "feed_forward_proj": "gated-gelu", "d_kv": 3, "num_decoder_layers": 2},
     "wide": {"d_kv": 7, "num_heads": 3, "num_layers": 1, "num_decoder_layers": 1, "feed_forward_proj": "gelu"},
+    "madlad": {"tie_word_embeddings": False, "feed_forward_proj": "gated-gelu", "num_layers": 1, "num_decoder_layers": 1,
+               "pad_token_id": 1, "eos_token_id": 2},
+    "byt5": {"vocab_size": 262, "tie_word_embeddings": False, "feed_forward_proj": "gated-gelu", "num_layers": 1,
+             "num_decoder_layers": 1},
 }
 SOURCES = [[5, 3, 7, 1], [1], [number % 10 + 2 for number in range(0, 90, 3)]]
 TARGETS = [[0, 6, 4], [0], [0, 9, 3, 3, 8, 2, 4, 5, 6, 7, 11, 10]]

@@ -210,12 +210,14 @@ static void test_positions(void **state)
     (void)state;
     static const rapt_position positions[] = {RAPT_POSITION_INTERLEAVED, RAPT_POSITION_CONCATENATED,
                                               RAPT_POSITION_CONCATENATED_N1};
+    static const rapt_decoder_start starts[] = {RAPT_DECODER_START_BEGIN,
+                                                RAPT_DECODER_START_UNKNOWN, RAPT_DECODER_START_PAD};
     char folder[256];
     for (int i = 0; i < COUNT(positions); i++) {
         rapt_config c = ct2_configs[1];
         c.position = positions[i];
         c.first_position = i == 1 ? 4 : 0;
-        c.decoder_start = i == 2 ? RAPT_DECODER_START_PAD : RAPT_DECODER_START_BEGIN;
+        c.decoder_start = starts[i];
         rapt_model *model = pieces_model(&c, 5, PIECES_BEGIN | PIECES_PAD);
         export_to(folder_make(folder, "ct2-positions"), model);
         judge_logits(model, folder);

@@ -298,6 +298,7 @@ static void test_refusals(void **state)
     REFUSE(self_score, RAPT_SCORE_COSINE);
     REFUSE(decoder_recurrence, RAPT_RECURRENCE_SSRU);
     REFUSE(decoder_start, RAPT_DECODER_START_ZERO);
+    REFUSE(decoder_start, RAPT_DECODER_START_UNKNOWN);
 #undef REFUSE
     rapt_config c = configs[1];
     c.source_vocab = 9;

@@ -1,10 +1,10 @@
 /* hf_t5.c - folders of T5 as Hugging Face lays them out. Their tensors and settings are listed in
    golden/t5.txt with the logits of transformers, which the imported models must give. Also tests
-   the tokenizer with its extra ids, the choice between a tied output matrix and one of its own, and
-   what is refused. exchange/t5.py compares with larger models. */
+   the tokenizer with its extra ids, those of MADLAD-400 and ByT5, the choice between a tied output
+   matrix and one of its own, and what is refused. exchange/t5.py compares with larger models. */
 #include "import/recorded.h"
 
-enum { VOCAB = 14 };
+enum { VOCAB = 14, BYTES_VOCAB = 262 };
 
 static int read_all(void **state)
 {
@@ -12,18 +12,23 @@ static int read_all(void **state)
     return read_records(RAPT_TESTS_DIR "/golden/t5.txt", note) ? 0 : -1;
 }
 
-/* Writes a SentencePiece model of 8 pieces and `more` others. All have the same score, so that as
-   few as possible make up a text. */
-static void write_pieces(const char *folder, int more)
+/* Writes a SentencePiece model of 8 pieces, with the special ones of MADLAD-400 or T5, and `more`
+   others. All have the same score, so that as few as possible make up a text. */
+static void write_pieces(const char *folder, bool madlad, int more)
 {
     static const struct {
         const char *text;
         int type;
     } pieces[] = {{"<pad>", 3},   {"</s>", 3}, {"<unk>", 2}, {"\u2581", 1},
                   {"\u2581a", 1}, {"a", 1},    {"b", 1},     {"ab", 1}};
+    static const char *const others[] = {"<unk>", "<s>", "</s>"};
     static struct bytes b;
     b.size = 0;
-    for (int i = 0; i < COUNT(pieces); i++) put_piece(&b, pieces[i].text, pieces[i].type);
+    for (int i = 0; i < COUNT(pieces); i++)
+        if (madlad && i < 3)
+            put_piece(&b, others[i], i ? 3 : 2);
+        else
+            put_piece(&b, pieces[i].text, pieces[i].type);
     for (int i = 0; i < more; i++) put_piece(&b, (const char[]){'c', (char)('a' + i), 0}, 1);
     folder_write(folder, "spiece.model", &b);
 }
@@ -33,9 +38,12 @@ static void write_folder(char folder[256], const struct model *m, const struct c
     static const struct change none;
     folder_make(folder, "t5");
     write_tensors(folder, m, c ? c : &none);
-    write_pieces(folder, 0);
+    if (strcmp(m->name, "byt5") != 0) write_pieces(folder, strcmp(m->name, "madlad") == 0, 0);
     write_settings(folder, m, c ? c->setting : NULL);
-    folder_text(folder, "tokenizer_config.json", "{\"extra_ids\": 4}");
+    folder_text(folder, "tokenizer_config.json",
+                strcmp(m->name, "byt5") == 0
+                    ? "{\"extra_ids\": 2, \"tokenizer_class\": \"ByT5Tokenizer\"}"
+                    : "{\"extra_ids\": 4}");
 }
 
 static void clear(const char *folder)
@@ -45,14 +53,19 @@ static void clear(const char *folder)
     folder_remove(folder, files, COUNT(files));
 }
 
-static const struct family family = {VOCAB, write_folder, clear};
+static const struct family family = {VOCAB, write_folder, clear},
+                           bytes = {BYTES_VOCAB, write_folder, clear};
 
 /* ---- tests ---- */
 
 static void test_logits(void **state)
 {
     (void)state;
-    judge_all(&family, 6);
+    static const char *const names[] = {"tied", "untied", "unscaled", "gated",
+                                        "v1_1", "wide",   "madlad"};
+    static const struct change none = {.more = NULL};
+    for (int i = 0; i < COUNT(names); i++) judge_changed(&family, names[i], &none, 1);
+    judge_changed(&bytes, "byt5", &none, 1);
 }
 
 /* Every name of a tied table, an output matrix that is equal to it, and a table of old files that
@@ -131,6 +144,63 @@ static void test_tokenizer(void **state)
     clear(folder);
 }
 
+/* Bytes are tokens from 3 on, nothing is normalized, and extra ids ascend. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    char folder[256], text[16];
+    size_t size;
+    rapt_translator *translator;
+    rapt_message why = {""};
+    write_folder(folder, find_model("byt5"), NULL);
+    if (rapt_translator_load(&translator, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
+    const rapt_tokenizer *t = rapt_translator_source(translator);
+    const int32_t ids[] = {'a' + 3, ' ' + 3, ' ' + 3, 0xC3 + 3, 0xA9 + 3, 260, '\t' + 3};
+    check_ids(t, "a  \u00E9<extra_id_1>\t", ids, 7);
+    check_name(t, 258, "<0xFF>");
+    check_name(t, 259, "<extra_id_0>");
+    check_name(t, 261, "");
+    assert_int_equal(rapt_tokenizer_decode(t, ids, 5, text, sizeof text, &size, NULL), RAPT_OK);
+    assert_int_equal(size, 5);
+    assert_memory_equal(text, "a  \u00E9", 5);
+    rapt_translator_free(translator);
+    folder_text(folder, "tokenizer_config.json",
+                "{\"extra_ids\": 0, \"tokenizer_class\": \"ByT5Tokenizer\"}");
+    if (rapt_translator_load(&translator, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
+    check_name(rapt_translator_source(translator), 261, "<extra_id_2>");
+    rapt_translator_free(translator);
+    folder_without_memory(folder);
+    clear(folder);
+}
+
+/* The decoder starts with <unk>, and the pad token has another name. */
+static void test_madlad(void **state)
+{
+    (void)state;
+    char folder[256];
+    rapt_translator *translator;
+    rapt_message why = {""};
+    write_folder(folder, find_model("madlad"), NULL);
+    if (rapt_translator_load(&translator, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
+    const rapt_model *model = rapt_translator_model(translator);
+    assert_int_equal(rapt_model_config(model)->decoder_start, RAPT_DECODER_START_UNKNOWN);
+    assert_int_equal(rapt_target_begin(model, rapt_translator_target(translator)), 0);
+    rapt_translator_free(translator);
+    clear(folder);
+}
+
+static void test_madlad_refused(void **state)
+{
+    (void)state;
+    static const struct refusal all[] = {
+        {{.setting = "\"decoder_start_token_id\":2"},
+         "decoder_start_token_id is 2, but 0 in the vocabulary"},
+        {{.setting = "\"decoder_start_token_id\":1"}, "pad_token_id is 1, but -1 in"},
+        {{.setting = "\"eos_token_id\":1"}, "eos_token_id is 1, but 2 in the vocabulary"},
+    };
+    refuse_changed(&family, "madlad", all, COUNT(all));
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -172,21 +242,19 @@ static void test_vocabulary_refused(void **state)
     folder_text(folder, "tokenizer_config.json", "{");
     folder_refused(folder, "tokenizer_config.json is not a JSON object");
     folder_text(folder, "tokenizer_config.json", "{}");
-    write_pieces(folder, VOCAB - 7);
-    folder_refused(folder, "spiece.model has 15 pieces, but the model's table has 14 rows");
+    write_pieces(folder, false, VOCAB - 7);
+    folder_refused(folder, "the vocabulary has 15 pieces, but the model's table has 14 rows");
     clear(folder);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_logits),
-        cmocka_unit_test(test_other_files),
-        cmocka_unit_test(test_tokenizer),
-        cmocka_unit_test(test_scaling),
-        cmocka_unit_test(test_other_table),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_vocabulary_refused),
+        cmocka_unit_test(test_logits),      cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_tokenizer),   cmocka_unit_test(test_scaling),
+        cmocka_unit_test(test_other_table), cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_madlad),      cmocka_unit_test(test_madlad_refused),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_vocabulary_refused),
     };
     return cmocka_run_group_tests(tests, read_all, free_records);
 }
