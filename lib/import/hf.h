@@ -103,6 +103,28 @@ enum { HF_BYTE_EXTRA = 125 }; /* extra ids of ByT5 */
 rapt_status rapt__hf_t5_pieces(struct import *i, const struct import_settings *config,
                                rapt_tokenizer **pieces, int *extra, bool *ascending);
 
+/* ---- hf_pieces.c: writes SentencePiece models ---- */
+enum { PIECES_UNIGRAM = 1, PIECES_CHARACTER = 4 };
+enum { PIECE_NORMAL = 1, PIECE_UNKNOWN = 2, PIECE_CONTROL = 3, PIECE_BYTE = 6 };
+struct pieces_writer {
+    unsigned char *bytes; /* NULL to measure */
+    size_t size;          /* number of bytes so far */
+};
+struct pieces_options {
+    int kind;
+    bool byte_fallback, dummy_prefix, trim_spaces, escape_spaces;
+    rapt_text rules; /* a charsmap, or empty */
+};
+void rapt__pieces_put(struct pieces_writer *w, rapt_text text, float score, int type);
+void rapt__pieces_finish(struct pieces_writer *w, const struct pieces_options *options);
+
+/* ---- hf_json_make.c ---- */
+/* Returns true if a folder has tokenizer.json, but not the file that is usually read. */
+bool rapt__hf_only_json(const struct import *i, const char *usual);
+/* Makes i->source from tokenizer.json, whose model must be of this type: WordPiece, BPE (of bytes)
+   or Unigram. Names beyond the table are dropped, and rows without a name are never produced. */
+rapt_status rapt__hf_json(struct import *i, const char *type);
+
 /* ---- hf_merges.c ---- */
 /* Makes i->source from the names in vocab.json and the byte-level merges in merges.txt, as in
    GPT-2, RoBERTa and BART. Names beyond the table are dropped, and rows without a name are never

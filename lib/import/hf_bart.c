@@ -83,7 +83,8 @@ static rapt_status read_bart_vocabulary(struct import *i, bool mbart, const stru
 {
     if (mbart) return rapt__hf_languages(i, HF_LANGUAGES_MBART, ids);
     i->source_begin = true;
-    rapt_status status = rapt__hf_merges(i);
+    rapt_status status =
+        rapt__hf_only_json(i, "vocab.json") ? rapt__hf_json(i, "BPE") : rapt__hf_merges(i);
     return status ? status : rapt__hf_check_ids(i, i->source, ids);
 }
 

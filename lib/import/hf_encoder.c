@@ -228,6 +228,7 @@ rapt_status rapt__import_encoder(struct import *i, const struct import_settings 
     if (status) return status;
     ignore_heads(i);
     status = rapt__import_match(i, &table, 1);
-    if (!status) status = read_words(i);
+    if (!status)
+        status = rapt__hf_only_json(i, "vocab.txt") ? rapt__hf_json(i, "WordPiece") : read_words(i);
     return status ? status : rapt__import_fill(i, &table, 1);
 }

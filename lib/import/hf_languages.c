@@ -111,18 +111,28 @@ static rapt_status name_rows(struct import *i, bool mbart, const rapt_tokenizer 
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
-rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
-                               const struct hf_ids *ids)
+static const char pieces_name[] = "sentencepiece.bpe.model";
+
+static rapt_status read_pieces(struct import *i, bool mbart)
 {
-    const bool mbart = languages == HF_LANGUAGES_MBART;
     const size_t bytes = (size_t)i->config.source_vocab * (sizeof(rapt_text) + LANGUAGE_NAME);
     rapt_tokenizer *pieces = NULL;
-    rapt_status status = rapt__import_pieces(i, "sentencepiece.bpe.model", &pieces);
+    rapt_status status = rapt__import_pieces(i, pieces_name, &pieces);
     if (status) return status;
     rapt_text *names = rapt__alloc(&i->allocator, bytes);
     status = names ? name_rows(i, mbart, pieces, names, (char *)(names + i->config.source_vocab))
                    : rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for a vocabulary");
     rapt__free(&i->allocator, names, bytes);
     rapt_tokenizer_free(pieces);
+    return status;
+}
+
+rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
+                               const struct hf_ids *ids)
+{
+    const bool mbart = languages == HF_LANGUAGES_MBART;
+    rapt_status status = rapt__hf_only_json(i, pieces_name)
+                             ? rapt__hf_json(i, mbart ? "Unigram" : "BPE")
+                             : read_pieces(i, mbart);
     return status ? status : rapt__hf_check_ids(i, i->source, ids);
 }

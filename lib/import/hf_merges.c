@@ -100,7 +100,7 @@ static size_t join_names(const struct vocabulary *v, int rows, char *to)
 static rapt_status make_byte_pairs(struct import *i, const struct vocabulary *v, char *text,
                                    size_t text_size, bool space_first)
 {
-    const int rows = i->config.source_vocab, most = (int)rapt__min_size(text_size / 3, 1 << 24);
+    const int rows = i->config.source_vocab, most = (int)(text_size / 3);
     const size_t names_size = join_names(v, rows, NULL),
                  pairs_size = 2 * (size_t)most * sizeof(int32_t);
     struct list_source source = {.size = names_size, .count = rows};

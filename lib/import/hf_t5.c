@@ -251,10 +251,12 @@ static rapt_status read_t5_vocabulary(struct import *i, const struct import_sett
                                       const struct t5_settings *own)
 {
     rapt_tokenizer *pieces = NULL;
-    int extra;
-    bool ascending;
-    rapt_status status = rapt__hf_t5_pieces(i, s, &pieces, &extra, &ascending);
-    if (!status) status = make_vocabulary(i, pieces, extra, ascending);
+    int extra = 0;
+    bool ascending = false;
+    const bool json = rapt__hf_only_json(i, "spiece.model");
+    rapt_status status =
+        json ? rapt__hf_json(i, "Unigram") : rapt__hf_t5_pieces(i, s, &pieces, &extra, &ascending);
+    if (!status && !json) status = make_vocabulary(i, pieces, extra, ascending);
     rapt_tokenizer_free(pieces);
     if (!status) status = check_t5_ids(i, &own->ids);
     if (status || i->config.decoder_start == RAPT_DECODER_START_PAD) return status;

@@ -246,7 +246,7 @@ static rapt_status take_merges(const char *text, size_t body, size_t *at, struct
 {
     enum { SHORTEST = 4 }; /* "0 0 " */
     int32_t space, count;
-    if (!take_number(text, body, at, 1, &space) || !take_number(text, body, at, 1 << 24, &count) ||
+    if (!take_number(text, body, at, 1, &space) || !take_number(text, body, at, 1 << 28, &count) ||
         (body - *at) / SHORTEST < (size_t)count)
         return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer's number of merges is wrong");
     *size = 2 * (size_t)count * sizeof(int32_t);

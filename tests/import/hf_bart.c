@@ -14,17 +14,6 @@ static int read_all(void **state)
 
 static const char merges[] = "#version: 0.2\n\u0120 a\na b\n\u0120a b\nab \u0120\n";
 
-/* Writes the names of bytes as GPT-2 spells them, in JSON. */
-static void put_byte_names(struct bytes *b)
-{
-    char line[32];
-    for (int byte = 0, other = 256; byte < 256; byte++) {
-        const bool same = (byte > 32 && byte < 127) || (byte > 160 && byte != 173);
-        snprintf(line, sizeof line, ", \"\\u%04x\": %d", same ? byte : other++, BYTE + byte);
-        put_text(b, line);
-    }
-}
-
 /* Writes a folder of BART, whose tokenizer has all bytes and four merges. */
 static void write_folder(char folder[256], const struct model *m, const struct change *c)
 {
@@ -35,7 +24,7 @@ static void write_folder(char folder[256], const struct model *m, const struct c
     write_tensors(folder, m, c ? c : &none);
     write_settings(folder, m, c ? c->setting : NULL);
     put_text(&b, "{\"<s>\": 0, \"<pad>\": 1, \"</s>\": 2, \"<unk>\": 3");
-    put_byte_names(&b);
+    put_byte_names(&b, BYTE);
     put_text(&b, ", \"ab\": 260, \"\\u0120a\": 261, \"\\u0120ab\": 262, \"ab\\u0120\": 263, "
                  "\"<mask>\": 264}");
     folder_write(folder, "vocab.json", &b);

@@ -167,7 +167,8 @@ static void write_config(const char *folder, const struct kind *k, const char *l
 
 static const char *const files[] = {
     "model.safetensors",     "config.json",           "vocab.txt", "modules.json",
-    "tokenizer_config.json", "1_Pooling/config.json", "1_Pooling", "sentence_bert_config.json"};
+    "tokenizer_config.json", "1_Pooling/config.json", "1_Pooling", "sentence_bert_config.json",
+    "tokenizer.json"};
 
 static void clear(const char *folder)
 {
@@ -261,6 +262,54 @@ static void test_tokenizers(void **state)
     check_words(folder, "E \303\251", (const int32_t[]){6, 5}, 2);
     folder_text(folder, "tokenizer_config.json", "{\"strip_accents\": false}");
     check_words(folder, "E \303\211", (const int32_t[]){8, 5}, 2);
+    rapt_model_free(model);
+    clear(folder);
+}
+
+/* Replaces vocab.txt by a tokenizer.json with these steps and members of the model. */
+static void write_json(const char *folder, const char *normalizer, const char *splitter,
+                       const char *more)
+{
+    static struct bytes b;
+    b.size = 0;
+    folder_remove(folder, (const char *const[]){"vocab.txt"}, 1);
+    put_text(&b, "{\"added_tokens\": [{\"id\": 1, \"content\": \"[UNK]\"}], \"normalizer\": ");
+    put_text(&b, normalizer), put_text(&b, ", \"pre_tokenizer\": "), put_text(&b, splitter);
+    put_text(&b, ", \"model\": {\"type\": \"WordPiece\", \"unk_token\": \"[UNK]\", "
+                 "\"continuing_subword_prefix\": \"##\", \"max_input_chars_per_word\": 100, "
+                 "\"vocab\": {\"[PAD]\": 0, \"[UNK]\": 1, \"[CLS]\": 2, \"[SEP]\": 3, "
+                 "\"a\": 4, \"\\u00e9\": 5, \"E\": 6, \"##b\": 7, \"e\": 8}");
+    put_text(&b, more), put_text(&b, "}}");
+    folder_write(folder, "tokenizer.json", &b);
+}
+
+#define BERT_STEP(more) "{\"type\": \"BertNormalizer\"" more "}"
+
+/* A folder needs no vocab.txt if it has tokenizer.json. */
+static void test_json(void **state)
+{
+    (void)state;
+    static const char splitter[] = "{\"type\": \"BertPreTokenizer\"}";
+    const struct kind k = {.bare = true};
+    char folder[256];
+    rapt_model *model = write_folder(folder, &k);
+    write_json(folder, BERT_STEP(", \"lowercase\": true, \"strip_accents\": null"), splitter, "");
+    check_words(folder, "ab \303\211", (const int32_t[]){4, 7, 8}, 3);
+    folder_without_memory(folder);
+    write_json(folder, BERT_STEP(", \"lowercase\": false"), splitter, "");
+    check_words(folder, "E \303\251", (const int32_t[]){6, 5}, 2);
+    write_json(folder, BERT_STEP(", \"lowercase\": true, \"strip_accents\": false"), splitter, "");
+    check_words(folder, "E \303\211", (const int32_t[]){8, 5}, 2);
+    write_json(folder, BERT_STEP(", \"clean_text\": false"), splitter, "");
+    folder_refused(folder, "clean_text is false");
+    write_json(folder, "null", splitter, "");
+    folder_refused(folder, "there is no normalizer BertNormalizer");
+    write_json(folder, BERT_STEP(""), "{\"type\": \"Whitespace\"}", "");
+    folder_refused(folder, "pre_tokenizer Whitespace is not supported");
+    write_json(folder, BERT_STEP(""), splitter, ", \"max_input_chars_per_word\": 50");
+    folder_refused(folder, "max_input_chars_per_word is not that of BERT");
+    write_json(folder, BERT_STEP(""), splitter, ", \"type\": \"WordLevel\"");
+    folder_refused(folder, "the model is WordLevel, not WordPiece");
     rapt_model_free(model);
     clear(folder);
 }
@@ -372,9 +421,13 @@ static void test_sentences_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameters),       cmocka_unit_test(test_token_classes),
-        cmocka_unit_test(test_tokenizers),       cmocka_unit_test(test_sentences),
-        cmocka_unit_test(test_settings_refused), cmocka_unit_test(test_sentences_refused),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_token_classes),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_tokenizers),
+        cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_settings_refused),
+        cmocka_unit_test(test_sentences_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

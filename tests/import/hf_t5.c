@@ -49,7 +49,7 @@ static void write_folder(char folder[256], const struct model *m, const struct c
 static void clear(const char *folder)
 {
     static const char *const files[] = {"model.safetensors", "config.json", "spiece.model",
-                                        "tokenizer_config.json"};
+                                        "tokenizer_config.json", "tokenizer.json"};
     folder_remove(folder, files, COUNT(files));
 }
 
@@ -201,6 +201,33 @@ static void test_madlad_refused(void **state)
     refuse_changed(&family, "madlad", all, COUNT(all));
 }
 
+/* A folder needs no spiece.model if it has tokenizer.json. */
+static void test_json(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"added_tokens\": [{\"id\": 0, \"content\": \"<pad>\"}, {\"id\": 1, \"content\": "
+        "\"</s>\"}, {\"id\": 2, \"content\": \"<unk>\"}, {\"id\": 8, \"content\": "
+        "\"<extra_id_0>\"}], \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": "
+        "[{\"type\": \"WhitespaceSplit\"}, {\"type\": \"Metaspace\", \"replacement\": "
+        "\"\u2581\"}]}, \"model\": {\"type\": \"Unigram\", \"unk_id\": 2, \"vocab\": "
+        "[[\"<pad>\", 0], [\"</s>\", 0], [\"<unk>\", 0], [\"\u2581\", -1], [\"\u2581a\", -1], "
+        "[\"a\", -1], [\"b\", -1], [\"ab\", -1], [\"<extra_id_0>\", 0]]}}";
+    char folder[256];
+    rapt_translator *translator;
+    rapt_message why = {""};
+    write_folder(folder, find_model("untied"), NULL);
+    folder_remove(folder, (const char *const[]){"spiece.model"}, 1);
+    folder_text(folder, "tokenizer.json", json);
+    if (rapt_translator_load(&translator, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
+    const rapt_tokenizer *t = rapt_translator_source(translator);
+    check_ids(t, "ab  a", (const int32_t[]){3, 7, 4}, 3);
+    check_ids(t, "a<extra_id_0>b", (const int32_t[]){4, 8, 3, 6}, 4);
+    check_name(t, 9, "");
+    rapt_translator_free(translator);
+    clear(folder);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -250,11 +277,17 @@ static void test_vocabulary_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_logits),      cmocka_unit_test(test_other_files),
-        cmocka_unit_test(test_tokenizer),   cmocka_unit_test(test_scaling),
-        cmocka_unit_test(test_other_table), cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_madlad),      cmocka_unit_test(test_madlad_refused),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_vocabulary_refused),
+        cmocka_unit_test(test_logits),
+        cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_tokenizer),
+        cmocka_unit_test(test_scaling),
+        cmocka_unit_test(test_other_table),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_madlad),
+        cmocka_unit_test(test_madlad_refused),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_vocabulary_refused),
     };
     return cmocka_run_group_tests(tests, read_all, free_records);
 }

@@ -99,6 +99,17 @@ static inline void put_piece(struct bytes *b, const char *text, int type)
     put_number(b, 0x18, 1), put_number(b, (uint64_t)type, 1);
 }
 
+/* Writes the names of bytes as GPT-2 spells them, in JSON, with ids from `first` on. */
+static inline void put_byte_names(struct bytes *b, int first)
+{
+    char line[32];
+    for (int byte = 0, other = 256; byte < 256; byte++) {
+        const bool same = (byte > 32 && byte < 127) || (byte > 160 && byte != 173);
+        snprintf(line, sizeof line, ", \"\\u%04x\": %d", same ? byte : other++, first + byte);
+        put_text(b, line);
+    }
+}
+
 /* Writes config.json. change: a setting that replaces the one with its key, or is added; NULL:
    none. */
 static inline void write_settings(const char *folder, const struct model *m, const char *change)

@@ -129,6 +129,17 @@ static void test_known(void **state)
     }
 }
 
+/* Other characters in names stand for themselves. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    static const char name[] = "a\u4E2D\u0120\u0143\u0101";
+    char bytes[sizeof name];
+    const size_t size = rapt__bytelevel_bytes(text_of(name), bytes);
+    assert_int_equal(size, 7);
+    assert_memory_equal(bytes, "a\u4E2D \xAD\x01", 7);
+}
+
 /* Any bytes come back, unless they spell out special tokens. Words may be long. */
 static void test_decode(void **state)
 {
@@ -214,6 +225,12 @@ static void test_refused(void **state)
     refused(create(&t, false, unknown, 2, -1, NULL, &why), &why,
             "merge 1 makes \"tt\", which is not in the vocabulary");
     refused(create(&t, false, low, 1, -1, NULL, &why), &why, "merge 0 joins -1 and 4");
+    rapt_tokenizer *good = made(false);
+    size_t count;
+    refused(
+        rapt_tokenizer_encode(good, (rapt_text){"", (size_t)1 << 30}, NULL, NULL, 0, &count, &why),
+        &why, "the text has more than 2^30 bytes");
+    rapt_tokenizer_free(good);
     refused(create(&t, false, NULL, 0, 65, NULL, &why), &why,
             "the vocabulary lacks \"A\", which stands for byte 65");
     assert_null(t);
@@ -260,10 +277,10 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),   cmocka_unit_test(test_decode),
-        cmocka_unit_test(test_written), cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_long),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_known),   cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_decode),  cmocka_unit_test(test_written),
+        cmocka_unit_test(test_damaged), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_long),    cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,295 @@
+/* hf_json_make.c - makes tokenizers from what tokenizer.json says: WordPiece of BERT, byte pairs of
+   GPT-2, and Unigram, for which a SentencePiece model is written. A step that these do not have is
+   refused by its name. Source: tokenizers 0.23; convert_slow_tokenizer.py of transformers 4.57. */
+#include "import/hf_json.h"
+#include "text/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char file[] = "tokenizer.json";
+
+bool rapt__hf_only_json(const struct import *i, const char *usual)
+{
+    return !rapt__import_has(i, usual) && rapt__import_has(i, file);
+}
+
+static bool is(const char *text, const char *wanted)
+{
+    return text && strcmp(text, wanted) == 0;
+}
+
+static rapt_status no_memory(struct import *i)
+{
+    return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for a vocabulary");
+}
+
+/* Returns RAPT_BAD_FILE, naming a step that is not supported. */
+static rapt_status bad_step(struct import *i, const char *where, const struct hf_step *s)
+{
+    return rapt__import_bad(i, "%s: %s %.60s is not supported", file, where,
+                            s->type ? s->type : "without a type");
+}
+
+/* Checks that the only step, if any, has this type. */
+static rapt_status check_only(struct import *i, const char *where, const struct hf_steps *steps,
+                              const char *type)
+{
+    for (int n = 0; n < steps->count; n++)
+        if (n > 0 || !type || !is(steps->all[n].type, type))
+            return bad_step(i, where, &steps->all[n]);
+    if (type && steps->count == 0)
+        return rapt__import_bad(i, "%s: there is no %s %s", file, where, type);
+    return RAPT_OK;
+}
+
+/* Checks that all added tokens are among these names, and that only "<mask>" takes spaces, those
+   before it. */
+static rapt_status check_added(struct import *i, const struct hf_json *json,
+                               const char *const *names, int count)
+{
+    for (size_t n = 0; n < json->added_count; n++) {
+        const struct hf_added *a = &json->added[n];
+        const bool left = (a->left == HF_TRUE) == is(a->name, "<mask>");
+        bool known = left && a->right != HF_TRUE && a->single != HF_TRUE;
+        int at = 0;
+        while (at < count && !is(a->name, names[at])) at++;
+        if (!known || at == count)
+            return rapt__import_bad(i, "%s: the added token %.60s is not supported", file, a->name);
+    }
+    return RAPT_OK;
+}
+
+/* Returns whether a text that must be `wanted` or missing is something else. */
+static bool differs(const char *text, const char *wanted)
+{
+    return text && strcmp(text, wanted) != 0;
+}
+
+/* ---- WordPiece ---- */
+
+static rapt_status make_words(struct import *i, const struct hf_json *json)
+{
+    static const char *const added[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+    const struct hf_step *s = &json->normalizer.all[0];
+    rapt_wordpiece_options o = {.size = sizeof o};
+    rapt_status status = check_only(i, "normalizer", &json->normalizer, "BertNormalizer");
+    if (!status) status = check_only(i, "pre_tokenizer", &json->splitter, "BertPreTokenizer");
+    if (!status) status = check_added(i, json, added, sizeof added / sizeof *added);
+    if (status) return status;
+    if (s->clean == HF_FALSE) return rapt__import_bad(i, "%s: clean_text is false", file);
+    if (differs(json->unknown, "[UNK]") || differs(json->prefix, "##") ||
+        (json->longest >= 0 && json->longest != 100))
+        return rapt__import_bad(i,
+                                "%s: unk_token, continuing_subword_prefix or "
+                                "max_input_chars_per_word is not that of BERT",
+                                file);
+    o.keep_case = s->lowercase == HF_FALSE;
+    o.keep_accents = s->strip_accents == HF_MISSING ? o.keep_case : s->strip_accents == HF_FALSE;
+    o.keep_han = s->han == HF_FALSE;
+    return rapt_tokenizer_create_wordpiece(&i->source, json->names, json->rows, &o, &i->allocator,
+                                           i->why);
+}
+
+/* ---- byte pairs ---- */
+
+static rapt_status check_byte_pairs(struct import *i, const struct hf_json *json)
+{
+    static const char *const added[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
+    rapt_status status = check_only(i, "normalizer", &json->normalizer, NULL);
+    if (!status) status = check_only(i, "pre_tokenizer", &json->splitter, "ByteLevel");
+    if (!status) status = check_added(i, json, added, sizeof added / sizeof *added);
+    if (status) return status;
+    if (json->splitter.all[0].regex == HF_FALSE || differs(json->prefix, "") ||
+        differs(json->suffix, "") || json->byte_fallback == HF_TRUE)
+        return rapt__import_bad(i,
+                                "%s: use_regex, continuing_subword_prefix, end_of_word_suffix or "
+                                "byte_fallback is not that of GPT-2",
+                                file);
+    return RAPT_OK;
+}
+
+/* Stores the ids of merges in pairs [2 * count]. */
+static rapt_status find_pairs(struct import *i, const struct hf_json *json,
+                              const rapt_tokenizer *names, int32_t *pairs)
+{
+    for (size_t m = 0; m < json->merge_count; m++)
+        for (int n = 0; n < 2; n++) {
+            const char *name = n ? json->merges[m].right : json->merges[m].left;
+            const int32_t id = rapt_tokenizer_find(names, (rapt_text){name, strlen(name)});
+            if (id < 0)
+                return rapt__import_bad(i, "%s: merge %zu: \"%.60s\" is not in the vocabulary",
+                                        file, m, name);
+            pairs[2 * m + (size_t)n] = id;
+        }
+    return RAPT_OK;
+}
+
+/* Joins the names of the rows, each terminated by a zero byte. Only returns the size if `to` is
+   NULL. */
+static size_t join_rows(const struct hf_json *json, char *to)
+{
+    size_t at = 0;
+    for (int id = 0; id < json->rows; id++) {
+        const rapt_text name = json->names[id];
+        if (to && name.size) memcpy(to + at, name.bytes, name.size);
+        if (to) to[at + name.size] = 0;
+        at += name.size + 1;
+    }
+    return at;
+}
+
+static rapt_status make_byte_pairs(struct import *i, const struct hf_json *json)
+{
+    const size_t names_size = join_rows(json, NULL),
+                 pairs_size = 2 * json->merge_count * sizeof(int32_t);
+    rapt_tokenizer *known = NULL;
+    char *names = NULL;
+    int32_t *pairs = NULL;
+    rapt_status status = check_byte_pairs(i, json);
+    if (status) return status;
+    status =
+        rapt_tokenizer_create_list(&known, json->names, json->rows, NULL, &i->allocator, i->why);
+    if (!status) names = rapt__alloc(&i->allocator, names_size);
+    if (!status) pairs = rapt__alloc(&i->allocator, pairs_size);
+    if (!status && (!names || (!pairs && pairs_size))) status = no_memory(i);
+    if (!status) status = find_pairs(i, json, known, pairs);
+    rapt_tokenizer_free(known);
+    if (!status) {
+        const struct list_source source = {.names = names,
+                                           .size = join_rows(json, names),
+                                           .count = json->rows,
+                                           .merges = {true,
+                                                      json->splitter.all[0].space_first == HF_TRUE,
+                                                      pairs, (int)json->merge_count}};
+        status = rapt__tokenizer_list(&i->source, &source, &i->allocator, i->why);
+    }
+    rapt__free(&i->allocator, names, names_size);
+    rapt__free(&i->allocator, pairs, pairs_size);
+    return status;
+}
+
+/* ---- Unigram ---- */
+
+/* Reads the steps before the model. Spaces are trimmed either by Strip and Replace or by
+   WhitespaceSplit, as transformers writes them. *charsmap receives its base64. */
+static rapt_status read_unigram(struct import *i, const struct hf_json *json,
+                                struct pieces_options *o, const char **charsmap)
+{
+    bool stripped = false, replaced = false, split = false, joined = false;
+    *charsmap = "";
+    for (int n = 0; n < json->normalizer.count; n++) {
+        const struct hf_step *s = &json->normalizer.all[n];
+        if (is(s->type, "Precompiled") && n == 0 && s->charsmap)
+            *charsmap = s->charsmap;
+        else if (is(s->type, "Strip") && s->left == HF_FALSE)
+            stripped = true;
+        else if (is(s->type, "Replace") && is(s->pattern, " {2,}") &&
+                 (is(s->content, " ") || is(s->content, "\xE2\x96\x81")))
+            replaced = true;
+        else
+            return bad_step(i, "normalizer", s);
+    }
+    for (int n = 0; n < json->splitter.count; n++) {
+        const struct hf_step *s = &json->splitter.all[n];
+        const bool prefix = s->scheme ? is(s->scheme, "always") : s->space_first != HF_FALSE;
+        if (is(s->type, "WhitespaceSplit") && n == 0)
+            split = true;
+        else if (is(s->type, "Metaspace") && prefix && is(s->replacement, "\xE2\x96\x81"))
+            joined = true;
+        else
+            return bad_step(i, "pre_tokenizer", s);
+    }
+    if (!joined || !(split || stripped) || (stripped && !replaced))
+        return rapt__import_bad(i, "%s: spaces are not treated as SentencePiece does", file);
+    o->dummy_prefix = o->trim_spaces = o->escape_spaces = true;
+    return RAPT_OK;
+}
+
+static bool is_added(const struct hf_json *json, int id)
+{
+    for (size_t n = 0; n < json->added_count; n++)
+        if (json->added[n].id == id) return true;
+    return false;
+}
+
+static void write_unigram(const struct hf_json *json, const struct pieces_options *o,
+                          struct pieces_writer *w)
+{
+    w->size = 0;
+    for (int id = 0; id < json->rows; id++) {
+        const int type = id == json->unknown_id ? PIECE_UNKNOWN
+                         : is_added(json, id)   ? PIECE_CONTROL
+                                                : PIECE_NORMAL;
+        if (json->names[id].size) rapt__pieces_put(w, json->names[id], json->scores[id], type);
+    }
+    rapt__pieces_finish(w, o);
+}
+
+static rapt_status make_pieces(struct import *i, const struct hf_json *json,
+                               const struct pieces_options *o, rapt_tokenizer **pieces)
+{
+    struct pieces_writer w = {.bytes = NULL};
+    write_unigram(json, o, &w);
+    const size_t size = w.size;
+    w.bytes = rapt__alloc(&i->allocator, size);
+    if (!w.bytes) return no_memory(i);
+    write_unigram(json, o, &w);
+    rapt_status status = rapt_tokenizer_load_memory(pieces, w.bytes, size, &i->allocator, i->why);
+    rapt__free(&i->allocator, w.bytes, size);
+    return status;
+}
+
+/* Returns the number of bytes that base64 stands for, or -1 if its size or end is wrong. */
+static ptrdiff_t base64_bytes(const char *text)
+{
+    const size_t size = strlen(text);
+    if (size % 4) return -1;
+    if (size == 0) return 0;
+    return (ptrdiff_t)(size / 4 * 3) - (text[size - 1] == '=') - (text[size - 2] == '=');
+}
+
+static rapt_status make_unigram(struct import *i, const struct hf_json *json)
+{
+    struct pieces_options o = {.kind = PIECES_UNIGRAM};
+    rapt_tokenizer *pieces = NULL;
+    const char *charsmap;
+    rapt_status status = read_unigram(i, json, &o, &charsmap);
+    if (status) return status;
+    if (!json->listed || json->unknown_id < 0 || json->byte_fallback == HF_TRUE)
+        return rapt__import_bad(i, "%s: the model has no scores or unk_id, or it has byte_fallback",
+                                file);
+    const ptrdiff_t size = base64_bytes(charsmap);
+    char *rules = size > 0 ? rapt__alloc(&i->allocator, (size_t)size) : NULL;
+    if (size > 0 && !rules) return no_memory(i);
+    if (size < 0 || !rapt__base64_read(charsmap, (size_t)size, rules))
+        status = rapt__import_bad(i, "%s: precompiled_charsmap is not base64", file);
+    o.rules = (rapt_text){rules, size > 0 ? (size_t)size : 0};
+    if (!status) status = make_pieces(i, json, &o, &pieces);
+    if (rules) rapt__free(&i->allocator, rules, (size_t)size);
+    if (!status)
+        status = rapt_tokenizer_create_list(&i->source, json->names, json->rows, pieces,
+                                            &i->allocator, i->why);
+    rapt_tokenizer_free(pieces);
+    return status;
+}
+
+/* ---- all ---- */
+
+static rapt_status make(struct import *i, const struct hf_json *json, const char *type)
+{
+    if (!is(json->type, type))
+        return rapt__import_bad(i, "%s: the model is %.60s, not %s", file,
+                                json->type ? json->type : "of no type", type);
+    if (is(type, "WordPiece")) return make_words(i, json);
+    return is(type, "BPE") ? make_byte_pairs(i, json) : make_unigram(i, json);
+}
+
+rapt_status rapt__hf_json(struct import *i, const char *type)
+{
+    struct hf_json json;
+    rapt_status status = rapt__hf_json_read(i, &json);
+    if (!status) status = make(i, &json, type);
+    rapt__hf_json_free(i, &json);
+    return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
+}
