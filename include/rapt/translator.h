@@ -82,7 +82,8 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                                               const rapt_model *model);
 
 /* Imports a model, with its tokenizers as metadata. path is either a file that rapt_model_save
-   wrote, or a folder or file from another project:
+   wrote, or a folder or file from another project, or a folder of Hugging Face's cache, such as
+   models--facebook--bart-base, whose revision refs/main is opened:
 
        CTranslate2     model.bin and vocabularies
        Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or

@@ -186,6 +186,13 @@ static void test_order(void **state)
     move(folder, "vocab.de.yml", "vocab.de.trg.yml"); /* as its name says */
     folder_is(folder, model);
     move(folder, "vocab.de.trg.yml", "vocab.de.yml");
+    move(folder, "vocab.de.yml", "trgvocab.ende.yml"); /* Mozilla's names */
+    move(folder, "vocab.en.yml", "srcvocab.ende.yml");
+    move(folder, "model.intgemm.bin", "model.npz.best-chrf.npz"); /* HPLT's name */
+    folder_is(folder, model);
+    move(folder, "trgvocab.ende.yml", "vocab.de.yml");
+    move(folder, "srcvocab.ende.yml", "vocab.en.yml");
+    move(folder, "model.npz.best-chrf.npz", "model.intgemm.bin");
     for (int i = 0; i < COUNT(settings); i++) {
         folder_text(folder, settings[i], text);
         folder_is(folder, model);
