@@ -23,7 +23,7 @@ clang="libcmocka-dev clang-14/clang-14 libomp-14-dev libclang-rt-14-dev"
 full="-DRAPT_TESTS=ON -DRAPT_APPS=ON -DRAPT_PERF=ON -DRAPT_WERROR=ON"
 slow="-DRAPT_TESTS=ON -DRAPT_APPS=ON -DRAPT_PERF=OFF -DRAPT_WERROR=ON -DCMAKE_BUILD_TYPE=Debug"
 by_clang="$slow -DRAPT_OPENBLAS=OFF -DCMAKE_C_COMPILER=clang-14"
-alone="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -DRAPT_ICU=OFF" # MemorySanitizer does not see what uninstrumented libraries initialize
+alone="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -DRAPT_ZSTD=OFF -DRAPT_ICU=OFF" # MemorySanitizer does not see what uninstrumented libraries initialize
 
 modes() { # mode | folder | packages | options of CMake | of ctest | what runs
     cat <<END

@@ -65,10 +65,10 @@ RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt
                                           size_t count, int vocab, const rapt_allocator *allocator,
                                           rapt_message *why);
 
-/* Loads a SentencePiece model file (.model, .spm), which may be compressed with gzip. The file may
-   come from an untrusted source. The caller must free the tokenizer. Returns RAPT_NO_FILE if the
-   file cannot be read. Returns RAPT_BAD_FILE if it is not a SentencePiece model, is damaged, or has
-   an unsupported option that would change tokens; *why describes the problem. */
+/* Loads a SentencePiece model file (.model, .spm), which may be compressed with gzip or zstd. The
+   file may come from an untrusted source. The caller must free the tokenizer. Returns RAPT_NO_FILE
+   if the file cannot be read. Returns RAPT_BAD_FILE if it is not a SentencePiece model, is damaged,
+   or has an unsupported option that would change tokens; *why describes the problem. */
 RAPT_API rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
                                          const rapt_allocator *allocator, rapt_message *why);
 /* Loads a tokenizer as rapt_tokenizer_load does, from a file in memory: bytes [size], which are

@@ -88,7 +88,7 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
        CTranslate2     model.bin and vocabularies
        Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or
                        .spm files, or lists with "vocab" in their names. Each may be compressed
-                       with gzip. Includes OPUS-MT and the student models of Firefox
+                       with gzip or zstd. Includes OPUS-MT and the student models of Firefox
        Hugging Face    MarianMT: config.json, vocab.json, added_tokens.json if it exists,
                        source.spm, target.spm, and weights in model.safetensors or
                        pytorch_model.bin (any version of PyTorch), possibly in shards.

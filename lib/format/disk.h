@@ -34,8 +34,8 @@ struct disk_source {
 };
 rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why);
 /* Opens a file like rapt__disk_open and adds its size to the allocator's budget, but inflates a
-   gzip file into memory. Returns RAPT_BAD_FILE if it is damaged, or inflates to more than four
-   times the file's size plus 4 MB. Defined in inflate.c. */
+   file that gzip or zstd has compressed into memory. Returns RAPT_BAD_FILE if it is damaged, or
+   inflates to more than four times the file's size plus 4 MB. Defined in inflate.c. */
 rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 void rapt__disk_close(struct disk_source *source);

@@ -1,40 +1,61 @@
 /* inflate.c - inflates deflated members of zip files, and gzip files, with zlib and the caller's
-   allocator. */
+   allocator. Opens files that may be compressed. */
+#include "inflate.h"
 #include "zip.h"
 
+#include <stdalign.h>
+#include <stddef.h>
 #include <string.h>
 
-/* A gzip file may inflate to RATIO times its size plus GZIP_MORE bytes. Compression shrinks models
-   to about three quarters of their size, and vocabularies and shortlists to a half or a third. */
+/* A compressed file may inflate to RATIO times its size plus GZIP_MORE bytes. Compression shrinks
+   models to about three quarters of their size, and vocabularies and shortlists to a half or a
+   third. */
 enum { RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* size of header and trailer */ };
+
+void *rapt__sized_alloc(const rapt_allocator *allocator, size_t bytes)
+{
+    const size_t before = rapt__round_up_size(sizeof bytes, alignof(max_align_t));
+    if (!rapt__plus(bytes, before, &bytes)) return NULL;
+    char *memory = rapt__alloc(allocator, bytes);
+    if (!memory) return NULL;
+    *(size_t *)(void *)memory = bytes;
+    return memory + before;
+}
+
+void rapt__sized_free(const rapt_allocator *allocator, void *memory)
+{
+    if (!memory) return;
+    char *start = (char *)memory - rapt__round_up_size(sizeof(size_t), alignof(max_align_t));
+    rapt__free(allocator, start, *(size_t *)(void *)start);
+}
+
+rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size, rapt_message *why)
+{
+    if (size <= source->size * RATIO + GZIP_MORE && size < SIZE_MAX) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_FILE,
+                      "%s: %llu bytes inflate to %llu, more than any model needs; if you trust the "
+                      "file, decompress it first",
+                      source->label.text, (unsigned long long)source->size,
+                      (unsigned long long)size);
+}
 
 #ifdef RAPT_HAVE_ZLIB
 
 #include <limits.h>
-#include <stdalign.h>
-#include <stddef.h>
 #include <zlib.h>
 
 /* Maximum number of bytes of input and of output per call of zlib. */
 enum { AT_ONCE = 16384, INFLATED_MAX = 1 << 30 };
 
-/* Allocates memory for zlib. Because zlib does not pass the size when it frees memory, the size is
-   stored in front of the memory. */
 static void *zlib_allocate(void *user, unsigned items, unsigned size)
 {
     size_t bytes;
-    const size_t before = rapt__round_up_size(sizeof bytes, alignof(max_align_t));
-    if (!rapt__times(items, size, &bytes) || !rapt__plus(bytes, before, &bytes)) return Z_NULL;
-    char *memory = rapt__alloc(user, bytes);
-    if (!memory) return Z_NULL;
-    *(size_t *)(void *)memory = bytes;
-    return memory + before;
+    return rapt__times(items, size, &bytes) ? rapt__sized_alloc(user, bytes) : Z_NULL;
 }
 
 static void zlib_release(void *user, void *memory)
 {
-    char *start = (char *)memory - rapt__round_up_size(sizeof(size_t), alignof(max_align_t));
-    rapt__free(user, start, *(size_t *)(void *)start);
+    rapt__sized_free(user, memory);
 }
 
 /* Deflated bytes [begin, begin + stored) of a source, which declares that they inflate to `size`
@@ -190,27 +211,22 @@ static rapt_status gzip_size(const struct disk_source *source, uint64_t *size, r
     if (status != RAPT_OK) return status;
     *size = 0;
     for (int i = 4; i-- > 0;) *size = *size << 8 | last[i];
-    if (*size <= source->size * RATIO + GZIP_MORE && *size < SIZE_MAX) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_FILE,
-                      "%s: %llu bytes inflate to %llu, more than any model needs; if you trust the "
-                      "file, decompress it first",
-                      source->label.text, (unsigned long long)source->size,
-                      (unsigned long long)*size);
+    return rapt__inflated_check(source, *size, why);
 }
 
-static rapt_status replace_by_inflated(struct disk_source *source, const rapt_allocator *allocator,
-                                       rapt_message *why)
+static rapt_status replace_by_inflated(struct disk_source *source, bool zstd,
+                                       const rapt_allocator *allocator, rapt_message *why)
 {
-    uint64_t size;
-    rapt_status status = gzip_size(source, &size, why);
-    if (status != RAPT_OK) return status;
+    uint64_t size = 0;
     struct disk_source made = *source;
+    rapt_status status = zstd ? rapt__zstd_inflate(source, &made.memory, &size, allocator, why)
+                              : gzip_size(source, &size, why);
+    if (!status && !zstd) status = gunzip(source, size, &made.memory, allocator, why);
+    if (status != RAPT_OK) return status;
     made.file = -1;
     made.size = size;
     made.allocator = rapt__allocator(allocator);
     made.memory_size = rapt__max_size((size_t)size, 1);
-    status = gunzip(source, size, &made.memory, allocator, why);
-    if (status != RAPT_OK) return status;
     made.bytes = made.memory;
     rapt__disk_close(source);
     *source = made;
@@ -221,14 +237,15 @@ rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *pat
                                      const rapt_allocator *allocator, rapt_message *why)
 {
     static const unsigned char gzip[2] = {0x1F, 0x8B};
-    unsigned char first[2];
+    unsigned char first[4];
     rapt_status status = rapt__disk_open(source, path, why);
     if (status != RAPT_OK) return status;
     rapt__budget_add(allocator, source->size);
-    if (source->size < GZIP_MIN) return RAPT_OK;
+    if (source->size < sizeof first) return RAPT_OK;
     status = rapt__disk_read(source, 0, first, sizeof first, why);
-    if (status == RAPT_OK && memcmp(first, gzip, sizeof first) == 0)
-        status = replace_by_inflated(source, allocator, why);
+    const bool zstd = !status && rapt__is_zstd(first);
+    if (zstd || (!status && source->size >= GZIP_MIN && memcmp(first, gzip, sizeof gzip) == 0))
+        status = replace_by_inflated(source, zstd, allocator, why);
     if (status != RAPT_OK) rapt__disk_close(source);
     return status;
 }

@@ -325,11 +325,12 @@ static rapt_status open_source(struct vocabulary **vocabulary, const struct disk
     return status;
 }
 
-/* Returns whether a path ends with `end` or with `end` and ".gz". */
+/* Returns whether a path ends with `end`, or with `end` and ".gz" or ".zst". */
 static bool has_ending(const char *path, const char *end)
 {
     size_t length = strlen(path), tail = strlen(end);
     if (length > 3 && strcmp(path + length - 3, ".gz") == 0) length -= 3;
+    if (length > 4 && strcmp(path + length - 4, ".zst") == 0) length -= 4;
     return length >= tail && strncmp(path + length - tail, end, tail) == 0;
 }
 

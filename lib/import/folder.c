@@ -41,10 +41,22 @@ static size_t without(const char *name, const char *end)
     return size > tail && strcmp(name + size - tail, end) == 0 ? size - tail : 0;
 }
 
-/* Returns the length of a name without ".gz". */
+/* Endings of compressed files. */
+static const char *const packed[] = {".gz", ".zst"};
+enum { PACKED = sizeof packed / sizeof *packed, PACKED_SIZE = 4 };
+
+/* Returns the length of a name without the ending of a compressed file, or 0 if it has none. */
+static size_t packed_size(const char *name)
+{
+    size_t size = 0;
+    for (int n = 0; n < PACKED && !size; n++) size = without(name, packed[n]);
+    return size;
+}
+
+/* Returns the length of a name without the ending of a compressed file. */
 static size_t plain_size(const char *name)
 {
-    size_t size = without(name, ".gz");
+    size_t size = packed_size(name);
     return size ? size : strlen(name);
 }
 
@@ -117,7 +129,7 @@ static bool is_settings(const char *name)
 bool rapt__import_is_twin(const struct import *i, const char *name)
 {
     char plain[IMPORT_FILE];
-    size_t size = without(name, ".gz");
+    size_t size = packed_size(name);
     if (size == 0 || size >= sizeof plain) return false;
     snprintf(plain, sizeof plain, "%.*s", (int)size, name);
     return rapt__import_has(i, plain);
@@ -133,11 +145,14 @@ static const char *base_of(const char *path)
 bool rapt__import_locate(const struct import *i, const char *path, char found[IMPORT_FILE])
 {
     const char *base = base_of(path);
-    if (!base[0] || strlen(base) + sizeof ".gz" > IMPORT_FILE) return false;
+    if (!base[0] || strlen(base) + PACKED_SIZE >= IMPORT_FILE) return false;
     snprintf(found, IMPORT_FILE, "%s", base);
-    if (rapt__import_has(i, found)) return true;
-    snprintf(found, IMPORT_FILE, "%s.gz", base);
-    return rapt__import_has(i, found);
+    bool has = rapt__import_has(i, found);
+    for (int n = 0; n < PACKED && !has; n++) {
+        snprintf(found, IMPORT_FILE, "%s%s", base, packed[n]);
+        has = rapt__import_has(i, found);
+    }
+    return has;
 }
 
 static bool goes_before(const char *a, const char *b)
@@ -196,7 +211,7 @@ void rapt__import_survey_free(struct import *i)
 
 /* ---- settings ---- */
 
-/* Returns whether a path in settings ends with a file's name; either may end in ".gz". */
+/* Returns whether a path in settings ends with a file's name; either may be compressed. */
 static bool is_path_of(const char *path, const char *name)
 {
     const char *base = base_of(path);
@@ -300,7 +315,7 @@ static rapt_status pick(struct import *i, const char *name, const char *reason)
     return RAPT_OK;
 }
 
-/* Returns the length of a name without ".npz" or ".bin" (and ".gz"). */
+/* Returns the length of a name without ".npz" or ".bin" (and the ending of a compressed file). */
 static size_t stem_size(const char *name)
 {
     size_t size = plain_size(name);
@@ -422,7 +437,7 @@ static const char *reason_of(const struct report *r, const char *name, rapt_file
         }
     if (is_shard(r->i, name)) return *use = RAPT_FILE_USE_MODEL, "a part of the model";
     if (kind >= 0) return *use = known[kind].use, known[kind].what;
-    if (rapt__import_is_twin(r->i, name)) return "the same file exists without .gz";
+    if (rapt__import_is_twin(r->i, name)) return "the same file exists uncompressed";
     if (rapt__import_reads(name))
         return rapt__import_is_vocabulary(name) ? "another vocabulary" : "another model";
     return is_settings(name) ? "decoding settings of another model or program" : "not needed";

@@ -199,9 +199,9 @@ bool rapt__import_is_vocabulary(const char *name);
    listed. */
 rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_fn *visit,
                               void *user);
-/* Returns whether a name ends with `end` or with `end` and ".gz". */
+/* Returns whether a name ends with `end`, or with `end` and ".gz" or ".zst". */
 bool rapt__import_ends(const char *name, const char *end);
-/* Returns whether a name ends with ".gz" and the folder has the same file uncompressed. */
+/* Returns whether a file is compressed and the folder has it uncompressed, too. */
 bool rapt__import_is_twin(const struct import *i, const char *name);
 /* Finds the file that a path names in the model's folder, plain or compressed, and sets `found` to
    its name. Folders in the path, in the syntax of any operating system, are ignored. */

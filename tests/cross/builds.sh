@@ -16,7 +16,7 @@ cc=$compiler options= program=$root/tests/install/outside/outside.c linked="shar
 case $compiler in
 musl)
     cc=musl-gcc linked=archive flags=-static
-    options="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -DRAPT_ICU=OFF -DRAPT_OPENBLAS=OFF"
+    options="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -DRAPT_ZSTD=OFF -DRAPT_ICU=OFF -DRAPT_OPENBLAS=OFF"
     ;;
 scalar)
     cc=cc linked=shared program=$root/tests/cross/scalar.c
@@ -24,7 +24,7 @@ scalar)
     ;;
 arm64-library)
     cc=aarch64-linux-gnu-gcc linked=archive flags=-static emulator=qemu-aarch64 examples="attention ragged tagger memory"
-    options="-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -DRAPT_ICU=OFF -DRAPT_OPENBLAS=OFF"
+    options="-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -DRAPT_ZSTD=OFF -DRAPT_ICU=OFF -DRAPT_OPENBLAS=OFF"
     ;;
 plain-linker)
     cc=$scratch/cc

@@ -16,7 +16,7 @@ wine cmd /c exit >"$scratch/log" 2>&1 || { echo "skipped: cross/windows: wine do
 say() { "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }; }
 say cmake -S "$root" -B "$scratch/build" -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64 \
     -DCMAKE_C_COMPILER=$cc -DRAPT_WERROR=ON -DRAPT_APPS=OFF -DRAPT_TESTS=OFF -DRAPT_PERF=OFF -DRAPT_SLEEF=OFF \
-    -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -DRAPT_ICU=OFF -DCMAKE_INSTALL_PREFIX="$scratch/prefix"
+    -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -DRAPT_ZSTD=OFF -DRAPT_ICU=OFF -DCMAKE_INSTALL_PREFIX="$scratch/prefix"
 say cmake --build "$scratch/build" --parallel 2
 say cmake --install "$scratch/build"
 archive="$scratch/prefix/lib/librapt.a -static -lgomp -lm"

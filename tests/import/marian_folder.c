@@ -310,12 +310,61 @@ static void test_settings(void **state)
     rapt_model_free(model);
 }
 
-/* A file that also exists without ".gz" is not read. */
+/* Replaces a file by one that zstd could have made, with one block that is not compressed. */
+static void pack(const char *folder, const char *name)
+{
+    static struct bytes b;
+    static unsigned char data[1 << 16];
+    char path[600], to[300];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    const size_t size = fread(data, 1, sizeof data, f);
+    fclose(f);
+    assert_true(size < sizeof data);
+    b.size = 0;
+    put(&b, "\x28\xB5\x2F\xFD\xA0", 5);
+    put_number(&b, size, 4);
+    put_number(&b, 1 | size << 3, 3);
+    put(&b, data, size);
+    snprintf(to, sizeof to, "%s.zst", name);
+    folder_write(folder, to, &b);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* A folder of files that zstd has compressed is opened, or refused for that. */
+static void test_zstd(void **state)
+{
+    (void)state;
+    static struct reported r;
+    char folder[256];
+    rapt_model *model = small_model(&marian_configs[0], 1), *none = NULL;
+    rapt_message why = {""};
+    folder_make(folder, "marian-zstd");
+    write_folder(folder, model, F32, NULL, NULL);
+    pack(folder, "model.intgemm.bin");
+    pack(folder, "vocab.yml");
+    if (rapt_model_import(&none, folder, NULL, &why) != RAPT_OK) {
+        assert_non_null(strstr(why.text, "built without zstd"));
+        folder_remove(folder, (const char *const[]){"model.intgemm.bin.zst", "vocab.yml.zst"}, 2);
+    } else {
+        rapt_model_free(none);
+        check_choice(folder, "model.intgemm.bin.zst", "the only model");
+        folder_is(folder, model);
+        rapt_model_free(import_reported(folder, &r));
+        check_use(&r, "vocab.yml.zst", RAPT_FILE_USE_VOCABULARY, "");
+        remove_all(folder, &r);
+    }
+    rapt_model_free(model);
+}
+
+/* A compressed file that also exists uncompressed is not read. */
 static void test_twins(void **state)
 {
     (void)state;
     static struct reported r;
-    static const char *const twins[] = {"model.intgemm.bin.gz", "vocab.yml.gz"};
+    static const char *const twins[] = {"model.intgemm.bin.gz", "vocab.yml.gz",
+                                        "model.intgemm.bin.zst"};
     char folder[256];
     rapt_model *model = small_model(&marian_configs[0], 1);
     folder_make(folder, "marian-twins");
@@ -324,7 +373,7 @@ static void test_twins(void **state)
     check_choice(folder, "model.intgemm.bin", "the only model");
     rapt_model_free(import_reported(folder, &r));
     for (int i = 0; i < COUNT(twins); i++)
-        check_use(&r, twins[i], RAPT_FILE_USE_NONE, "the same file exists without .gz");
+        check_use(&r, twins[i], RAPT_FILE_USE_NONE, "the same file exists uncompressed");
     folder_is(folder, model);
     remove_all(folder, &r);
     rapt_model_free(model);
@@ -362,10 +411,11 @@ static void test_long_paths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choice),  cmocka_unit_test(test_alphas),
-        cmocka_unit_test(test_many),    cmocka_unit_test(test_order),
-        cmocka_unit_test(test_lengths), cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_twins),   cmocka_unit_test(test_long_paths),
+        cmocka_unit_test(test_choice),     cmocka_unit_test(test_alphas),
+        cmocka_unit_test(test_many),       cmocka_unit_test(test_order),
+        cmocka_unit_test(test_lengths),    cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_twins),      cmocka_unit_test(test_zstd),
+        cmocka_unit_test(test_long_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ trap 'rm -rf "$made"' EXIT
 cmake -D GIT= -D FOLDER="$made" -D OPENMP=OpenMP -D OUT="$made/commit.h" -P apps/kit/commit.cmake || exit 1
 folders="-Iinclude -Ilib -Iapps -I$made"
 for folder in toy_translate recurrent caption glimpse; do folders="$folders -Iapps/$folder"; done
-flags="-std=c11 -ffp-contract=off -DRAPT_HAVE_SCALAR -DRAPT_HAVE_UTF8PROC -DRAPT_HAVE_ZLIB -DRAPT_HAVE_ICU $folders"
+flags="-std=c11 -ffp-contract=off -DRAPT_HAVE_SCALAR -DRAPT_HAVE_UTF8PROC -DRAPT_HAVE_ZLIB -DRAPT_HAVE_ZSTD -DRAPT_HAVE_ICU $folders"
 kernels='-O3 -DRAPT_ISA=scalar -DRAPT_SIMD_HEADER="simd_scalar.h"'
 library=$(find lib -name '*.c' ! -path 'lib/kernel/*' ! -path 'lib/format/windows/*')
 programs=$(find apps -name '*.c' ! -path '*/ranks/mpi.c')

@@ -76,6 +76,7 @@ EXTERNAL = {  # headers of other projects: where they may be included, as a patt
     r"windows\.h|io\.h": r"format/windows/\w+\.[ch]",
     r"jansson\.h": r"nowhere",
     r"zlib\.h": r"format/inflate\.c",
+    r"zstd\.h": r"format/zstd\.c",
     r"utf8proc\.h": r"text/\w+\.[ch]",
     r"unicode/\w+\.h": r"document/breaks\.c",
 }

@@ -1,0 +1,25 @@
+/* inflate.h - shared by inflate.c and zstd.c, which inflate compressed files of models. */
+#ifndef RAPT_LIB_FORMAT_INFLATE_H
+#define RAPT_LIB_FORMAT_INFLATE_H
+
+#include "disk.h"
+
+/* Allocate and free memory for a library that does not pass the size when it frees memory. The size
+   is stored in front of the memory. Returns NULL if there is no memory. */
+void *rapt__sized_alloc(const rapt_allocator *allocator, size_t bytes);
+void rapt__sized_free(const rapt_allocator *allocator, void *memory); /* NULL is allowed */
+
+/* Returns RAPT_BAD_FILE if a file claims to inflate to more than four times its size plus 4 MB. */
+rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size,
+                                 rapt_message *why);
+
+/* ---- zstd.c ---- */
+/* Returns whether a source, of which the first bytes are given, is a frame of zstd. */
+bool rapt__is_zstd(const unsigned char first[4]);
+/* Decompresses a source to memory that the caller frees, *data [max(*size, 1)]. Returns
+   RAPT_BAD_FILE if it is damaged, does not say its size, has more than one frame, or the library
+   was built without zstd. */
+rapt_status rapt__zstd_inflate(const struct disk_source *source, unsigned char **data,
+                               uint64_t *size, const rapt_allocator *allocator, rapt_message *why);
+
+#endif
