@@ -304,7 +304,8 @@ static rapt_status read_settings(struct import *i)
 }
 
 /* Reads the vocabulary `name`, a JSON file or a list of lines. `spm` is the name of a SentencePiece
-   model that a converter may have copied to the same folder. */
+   model that a converter may have copied to the same folder; packages of Argos have one for both
+   sides. */
 static rapt_status read_vocabulary(struct import *i, const char *name, const char *spm, int vocab,
                                    rapt_tokenizer **tokenizer)
 {
@@ -312,6 +313,7 @@ static rapt_status read_vocabulary(struct import *i, const char *name, const cha
     rapt_tokenizer *pieces = NULL;
     snprintf(file, sizeof file, "%s.json", name);
     if (!rapt__import_has(i, file)) snprintf(file, sizeof file, "%s.txt", name);
+    if (i->package) spm = "../sentencepiece.model";
     rapt_status status = RAPT_OK;
     if (rapt__import_has(i, spm)) status = rapt__import_pieces(i, spm, &pieces);
     if (!status) status = rapt__import_names(i, file, vocab, pieces, tokenizer);

@@ -99,6 +99,16 @@ void rapt__import_marian_decoding(struct import *i)
     }
 }
 
+/* ---- Argos Translate ---- */
+
+/* Source: translate.py of Argos Translate. */
+void rapt__import_argos_decoding(struct import *i)
+{
+    keep(i, BEAMS_KEY, "4");
+    keep(i, PENALTY_KEY, "0.2");
+    add_ignored(i, "replace_unknowns", "true");
+}
+
 /* ---- Hugging Face ---- */
 
 /* Keeps the tokens that must not be generated. bad_words_ids is a list of lists. It is followed

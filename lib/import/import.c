@@ -28,7 +28,7 @@ bool rapt__import_has(const struct import *i, const char *name)
     return true;
 }
 
-static bool is_folder(const char *path)
+bool rapt__import_is_folder(const char *path)
 {
     struct stat found;
     return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
@@ -41,81 +41,12 @@ static rapt_status find_folder(struct import *i, const char *path)
     if (size + 2 > sizeof i->folder)
         return rapt__import_bad(i, "%.200s: the path is too long", path);
     memcpy(i->folder, path, size + 1);
-    if (is_folder(path)) {
+    if (rapt__import_is_folder(path)) {
         if (path[size - 1] != '/') memcpy(i->folder + size, "/", 2);
         return RAPT_OK;
     }
     char *slash = strrchr(i->folder, '/');
     *(slash ? slash + 1 : i->folder) = 0;
-    return RAPT_OK;
-}
-
-/* ---- folders of Hugging Face's cache: refs/main names the folder of a revision in snapshots ----
- */
-
-enum { REVISION = 64 }; /* maximum size of a revision's name, a hash in hex digits */
-
-struct found_snapshots {
-    int count;
-    char name[IMPORT_FILE]; /* of the last one */
-};
-
-static bool visit_snapshot(void *user, const char *name)
-{
-    struct found_snapshots *found = user;
-    found->count++;
-    snprintf(found->name, sizeof found->name, "%s", name);
-    return true;
-}
-
-/* Reads the revision that refs/main names. */
-static rapt_status read_revision(struct import *i, char name[IMPORT_FILE])
-{
-    char *bytes;
-    size_t size;
-    rapt_status status = rapt__import_read(i, "refs/main", &bytes, &size);
-    if (status) return status;
-    const size_t digits = strspn(bytes, "0123456789abcdef");
-    const bool good =
-        digits > 0 && digits <= REVISION && strspn(bytes + digits, "\r\n") == size - digits;
-    snprintf(name, IMPORT_FILE, "%.*s", REVISION, bytes);
-    name[digits < REVISION ? digits : REVISION] = 0;
-    rapt__free(&i->allocator, bytes, size + 1);
-    return good ? RAPT_OK : rapt__import_bad(i, "refs/main does not name a revision");
-}
-
-/* Chooses the revision of a folder of the cache, or sets name to "" if it is another folder. */
-static rapt_status choose_revision(struct import *i, char name[IMPORT_FILE])
-{
-    char snapshots[2 * IMPORT_PATH];
-    struct found_snapshots found = {.count = 0};
-    name[0] = 0;
-    snprintf(snapshots, sizeof snapshots, "%ssnapshots", i->folder);
-    if (!is_folder(snapshots)) return RAPT_OK;
-    if (rapt__import_has(i, "refs/main")) return read_revision(i, name);
-    rapt_status status = rapt__import_list(i, snapshots, visit_snapshot, &found);
-    if (!status && found.count != 1)
-        status =
-            rapt__import_bad(i,
-                             "snapshots has %d folders, and there is no refs/main that chooses "
-                             "one; give the path of a snapshot",
-                             found.count);
-    snprintf(name, IMPORT_FILE, "%s", found.name);
-    return status;
-}
-
-/* Continues in the snapshot of a folder of Hugging Face's cache. */
-static rapt_status enter_snapshot(struct import *i)
-{
-    char name[IMPORT_FILE], path[2 * IMPORT_PATH];
-    rapt_status status = choose_revision(i, name);
-    if (status || !name[0]) return status;
-    const int size = snprintf(path, sizeof path, "%ssnapshots/%s/", i->folder, name);
-    if ((size_t)size >= sizeof i->folder) return rapt__import_bad(i, "its path is too long");
-    if (!is_folder(path))
-        return rapt__import_bad(i, "refs/main names the revision %.60s, which snapshots lacks",
-                                name);
-    memcpy(i->folder, path, (size_t)size + 1);
     return RAPT_OK;
 }
 
@@ -136,7 +67,7 @@ static bool is_hf(const char *path, const rapt_allocator *allocator)
 
 bool rapt__import_wants(const char *path, const rapt_allocator *allocator)
 {
-    return is_folder(path) || rapt__tensors_other(path) || is_hf(path, allocator);
+    return rapt__import_is_folder(path) || rapt__tensors_other(path) || is_hf(path, allocator);
 }
 
 /* ---- the metadata of a model file ---- */
@@ -187,7 +118,12 @@ static rapt_status keep_tokenizers(struct import *i)
 static rapt_status open_tensors(struct import *i, const char *path)
 {
     char full[2 * IMPORT_PATH];
-    if (!is_folder(path)) {
+    if (!rapt__import_is_folder(path)) {
+        if (rapt__import_ends(path, ".argosmodel"))
+            return rapt__import_bad(i,
+                                    "%.200s: unpack this package of Argos with unzip, and give the "
+                                    "folder in it",
+                                    path);
         snprintf(i->model_name, sizeof i->model_name, "%.*s", IMPORT_FILE - 1,
                  path + strlen(i->folder));
         i->model_reason = "the file that you named";
@@ -246,7 +182,7 @@ rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision pr
     i->config.size = sizeof i->config;
     rapt_status status = find_folder(i, path);
     bool named = status; /* the message already names a file */
-    if (!status && is_folder(path)) status = enter_snapshot(i);
+    if (!status && rapt__import_is_folder(path)) status = rapt__import_enter(i);
     if (!status) status = open_tensors(i, path), named = status;
     if (!status) rapt__import_record(i, i->model_name, RAPT_FILE_USE_MODEL);
     if (!status) status = import_open(i), named = names_file(i, reason.text);

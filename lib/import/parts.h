@@ -59,6 +59,7 @@ struct import {
     char origin[160];                /* description of the original, for human readers */
     bool source_begin;               /* the begin token precedes a text */
     bool source_language_last;       /* the language follows the end of a source */
+    bool package;                    /* pieces are in ../sentencepiece.model */
     bool normalize;                  /* embeddings are divided by their L2 norm */
     int max_tokens;                  /* maximum number of tokens of a text, including special
                                         tokens; 0 if there is no limit */
@@ -165,6 +166,7 @@ const char *rapt__import_option(const struct yaml *y, const char *key);
 
 /* ---- decoding.c ---- */
 void rapt__import_marian_decoding(struct import *i);
+void rapt__import_argos_decoding(struct import *i); /* as Argos Translate calls CTranslate2 */
 /* Reads generation_config.json or, if it does not exist, the settings of config.json in `config`.
    `pad` and `end` are the ids of these tokens. Returns RAPT_BAD_FILE if generation_config.json is
    damaged. */
@@ -223,8 +225,13 @@ rapt_status rapt__import_report(struct import *i, rapt_file_fn *file, void *user
 /* Returns RAPT_BAD_FILE and sets the message, to which rapt__import adds the path. */
 rapt_status rapt__import_bad(struct import *i, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 2, 3)));
+bool rapt__import_is_folder(const char *path);
 /* Returns whether the folder has a file with this name. */
 bool rapt__import_has(const struct import *i, const char *name);
+
+/* ---- nested.c ---- */
+/* Continues in an inner folder, if that has the model. */
+rapt_status rapt__import_enter(struct import *i);
 
 /* ---- one function per project, which makes model and tokenizers from i->file ---- */
 rapt_status rapt__import_ct2(struct import *i);

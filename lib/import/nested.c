@@ -1,0 +1,121 @@
+/* nested.c - finds the model in folders whose inner folders have it: those of Hugging Face's cache,
+   and unpacked packages of Argos Translate. */
+#include "import/parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- folders of Hugging Face's cache: refs/main names the folder of a revision in snapshots ----
+ */
+
+enum { REVISION = 64 }; /* maximum size of a revision's name, a hash in hex digits */
+
+struct found_snapshots {
+    int count;
+    char name[IMPORT_FILE]; /* of the last one */
+};
+
+static bool visit_snapshot(void *user, const char *name)
+{
+    struct found_snapshots *found = user;
+    found->count++;
+    snprintf(found->name, sizeof found->name, "%s", name);
+    return true;
+}
+
+/* Reads the revision that refs/main names. */
+static rapt_status read_revision(struct import *i, char name[IMPORT_FILE])
+{
+    char *bytes;
+    size_t size;
+    rapt_status status = rapt__import_read(i, "refs/main", &bytes, &size);
+    if (status) return status;
+    const size_t digits = strspn(bytes, "0123456789abcdef");
+    const bool good =
+        digits > 0 && digits <= REVISION && strspn(bytes + digits, "\r\n") == size - digits;
+    snprintf(name, IMPORT_FILE, "%.*s", REVISION, bytes);
+    name[digits < REVISION ? digits : REVISION] = 0;
+    rapt__free(&i->allocator, bytes, size + 1);
+    return good ? RAPT_OK : rapt__import_bad(i, "refs/main does not name a revision");
+}
+
+/* Chooses the revision of a folder of the cache, or sets name to "" if it is another folder. */
+static rapt_status choose_revision(struct import *i, char name[IMPORT_FILE])
+{
+    char snapshots[2 * IMPORT_PATH];
+    struct found_snapshots found = {.count = 0};
+    name[0] = 0;
+    snprintf(snapshots, sizeof snapshots, "%ssnapshots", i->folder);
+    if (!rapt__import_is_folder(snapshots)) return RAPT_OK;
+    if (rapt__import_has(i, "refs/main")) return read_revision(i, name);
+    rapt_status status = rapt__import_list(i, snapshots, visit_snapshot, &found);
+    if (!status && found.count != 1)
+        status =
+            rapt__import_bad(i,
+                             "snapshots has %d folders, and there is no refs/main that chooses "
+                             "one; give the path of a snapshot",
+                             found.count);
+    snprintf(name, IMPORT_FILE, "%s", found.name);
+    return status;
+}
+
+/* Continues in the snapshot of a folder of Hugging Face's cache. */
+static rapt_status enter_snapshot(struct import *i)
+{
+    char name[IMPORT_FILE], path[2 * IMPORT_PATH];
+    rapt_status status = choose_revision(i, name);
+    if (status || !name[0]) return status;
+    const int size = snprintf(path, sizeof path, "%ssnapshots/%s/", i->folder, name);
+    if ((size_t)size >= sizeof i->folder) return rapt__import_bad(i, "its path is too long");
+    if (!rapt__import_is_folder(path))
+        return rapt__import_bad(i, "refs/main names the revision %.60s, which snapshots lacks",
+                                name);
+    memcpy(i->folder, path, (size_t)size + 1);
+    return RAPT_OK;
+}
+
+/* ---- packages of Argos: model is a folder of CTranslate2, beside sentencepiece.model ---- */
+
+/* Refuses packages that are more than a model and its pieces. */
+static rapt_status check_package(struct import *i)
+{
+    struct import_settings s;
+    rapt_status status = rapt__import_settings(i, "metadata.json", &s);
+    if (status) return status;
+    const char *prefix = rapt__import_setting(&s, "target_prefix"),
+               *type = rapt__import_setting(&s, "type");
+    if (prefix && *prefix)
+        status = rapt__import_bad(
+            i, "metadata.json: target_prefix is %.60s, which is not supported", prefix);
+    else if (type && strcmp(type, "translate") != 0)
+        status = rapt__import_bad(i, "metadata.json: type is %.60s, not translate", type);
+    rapt__import_settings_free(i, &s);
+    return status;
+}
+
+/* Continues in the folder of CTranslate2 of an unpacked package. */
+static rapt_status enter_package(struct import *i)
+{
+    if (rapt__import_has(i, "model.bin") || !rapt__import_has(i, "model/model.bin") ||
+        !rapt__import_has(i, "metadata.json"))
+        return RAPT_OK;
+    if (!rapt__import_has(i, "sentencepiece.model"))
+        return rapt__import_bad(i,
+                                "the package has no sentencepiece.model; other tokenizers of Argos "
+                                "are not supported");
+    rapt_status status = check_package(i);
+    const size_t size = strlen(i->folder);
+    if (!status && size + sizeof "model/" > sizeof i->folder)
+        status = rapt__import_bad(i, "its path is too long");
+    if (status) return status;
+    memcpy(i->folder + size, "model/", sizeof "model/");
+    i->package = true;
+    rapt__import_argos_decoding(i);
+    return RAPT_OK;
+}
+
+rapt_status rapt__import_enter(struct import *i)
+{
+    rapt_status status = enter_snapshot(i);
+    return status ? status : enter_package(i);
+}
