@@ -30,7 +30,13 @@ static const char *const names[] = {"model.bin",
                                     "vocab.trg.yml",
                                     "target_vocab.json",
                                     "model.safetensors.index.json",
-                                    "a.safetensors"};
+                                    "a.safetensors",
+                                    "tokenizer.json",
+                                    "merges.txt",
+                                    "spiece.model",
+                                    "sentencepiece.bpe.model",
+                                    "vocab.txt",
+                                    "vocab.yml.zst"};
 enum { NAMES = sizeof names / sizeof *names, LARGEST = 1 << 17 };
 
 /* ---- the folder; empty between inputs ---- */
