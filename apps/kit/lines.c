@@ -187,3 +187,11 @@ rapt_text lines_block(struct lines *lines, size_t max, bool paragraphs)
         lines->ended = !read_more(lines);
     }
 }
+
+rapt_text lines_rest(struct lines *lines)
+{
+    drop_block(lines);
+    while (!lines->ended) lines->ended = !read_more(lines);
+    lines->block = lines->size;
+    return (rapt_text){lines->bytes, lines->size};
+}

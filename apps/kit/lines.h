@@ -29,5 +29,7 @@ rapt_text lines_get(const struct lines *lines, size_t index);
    or a word if possible. Returns an empty text at the end or after an error. Valid until the next
    call. A file is read either in blocks or in lines. */
 rapt_text lines_block(struct lines *lines, size_t max, bool paragraphs);
+/* Waits for the end, then returns all that has not been returned yet. Valid until the next call. */
+rapt_text lines_rest(struct lines *lines);
 
 #endif

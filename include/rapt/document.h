@@ -9,12 +9,30 @@
 extern "C" {
 #endif
 
-/* The formats of documents.
+/* The formats of documents. In all of them, everything outside of sentences is kept byte for byte.
+   Tags and other marks within a sentence are put around the translations of the words that they
+   were around, by the alignment of the translation; without one, in proportion to the numbers of
+   words. None is lost or changed, and they remain properly nested.
 
    RAPT_DOCUMENT_FORMAT_TEXT is plain text. Sentences do not cross line breaks, unless unwrap is
    set, or tabs. Indentation, blanks between sentences, and quotation and list marks at the
-   beginning of a line (>, #, -, *, 1., a) and the like) are kept. So is whatever has no letters. */
-typedef enum rapt_document_format { RAPT_DOCUMENT_FORMAT_TEXT } rapt_document_format;
+   beginning of a line (>, #, -, *, 1., a) and the like) are kept. So is whatever has no letters.
+
+   RAPT_DOCUMENT_FORMAT_HTML is HTML in UTF-8, read as the HTML Standard says; any bytes are valid.
+   Sentences do not cross the tags of paragraphs and other blocks, nor <br>. Scripts, styles,
+   comments, attributes, <pre>, <svg>, <textarea> and elements with translate="no" or the class
+   notranslate are kept. So are <code>, <kbd>, <math>, <samp>, <tt> and <var>; the model sees their
+   contents if these have at most 124 bytes, and whatever it makes of them is replaced by the
+   element. After a tag or comment that the document does not close, all is kept. */
+typedef enum rapt_document_format {
+    RAPT_DOCUMENT_FORMAT_TEXT,
+    RAPT_DOCUMENT_FORMAT_HTML,
+    RAPT_DOCUMENT_FORMAT_LAST = RAPT_DOCUMENT_FORMAT_HTML
+} rapt_document_format;
+
+/* Returns the name of a format, such as "html" for RAPT_DOCUMENT_FORMAT_HTML, or NULL if there is
+   no such format. The name belongs to the library. Formats are numbered from 0 without gaps. */
+RAPT_API const char *rapt_document_format_name(int format);
 
 /* Options of the calls below. */
 typedef struct rapt_document_options { /* size-first, see base.h */
@@ -64,6 +82,9 @@ typedef struct rapt_document_piece {
        sentences that are not valid UTF-8, and if the engine gives none. */
     const rapt_translation *translation;
     int continued; /* 1 if the sentence was cut and this is not its first part */
+    /* The bytes of the document that the piece was made from; the same as source, unless the format
+       has a separate place for translations. */
+    rapt_span original;
 } rapt_document_piece;
 /* Receives a piece. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_document_fn(void *user, const rapt_document_piece *piece);

@@ -10,9 +10,12 @@ enum {
 };
 
 struct window_part {
-    struct passage part;
-    rapt_text text; /* what is translated; empty if it is not valid UTF-8 */
-    size_t joined;  /* where text is in document.joined, with options.unwrap */
+    rapt_span source; /* in the document */
+    bool continued;
+    rapt_text text;           /* what is translated; empty if it is not valid UTF-8 */
+    size_t held;              /* where text is in document.held, unless it is in the document */
+    size_t marks, mark_count; /* in document.marks */
+    struct elsewhere elsewhere;
 };
 
 /* One call. */
@@ -29,35 +32,27 @@ struct document {
     size_t done, written;      /* bytes of the document and of its translation, so far */
     uint32_t last;             /* last character of the last sentence's translation */
     bool ended, stopped;
-    char *joined; /* [joined_capacity] sentences without line breaks */
-    size_t joined_size, joined_capacity;
-    char *clean; /* [clean_capacity] a translation without line breaks */
-    size_t clean_capacity;
+    bool holds;         /* sentences are copied to `held` */
+    struct buffer held; /* sentences of the window without line breaks and markup */
+    struct mark *marks; /* [mark_count] of the sentences of the window */
+    size_t mark_count, mark_capacity;
+    struct buffer clean;    /* a translation without line breaks, then one with marks */
+    struct elsewhere entry; /* being written, if it is given */
+    size_t copied;          /* bytes of entry.original, so far */
 };
 
 /* ---- memory ---- */
-
-/* Makes *array [*capacity], which has `used` bytes, large enough for `size` bytes. */
-static rapt_status reserve(struct document *d, char **array, size_t *capacity, size_t used,
-                           size_t size)
-{
-    if (size <= *capacity) return RAPT_OK;
-    size_t larger = rapt__max_size(size, 2 * *capacity);
-    char *memory = rapt__alloc(&d->allocator, larger);
-    if (!memory) return RAPT_NO_MEMORY;
-    if (used) memcpy(memory, *array, used);
-    rapt__free(&d->allocator, *array, *capacity);
-    *array = memory, *capacity = larger;
-    return RAPT_OK;
-}
 
 static rapt_status open_document(struct document *d, bool rules, rapt_message *why)
 {
     struct sentence_splitter *s = &d->splitter;
     d->parts = rapt__alloc(&d->allocator, WINDOW_PARTS * sizeof *d->parts);
     d->texts = rapt__alloc(&d->allocator, WINDOW_PARTS * sizeof *d->texts);
-    if (s->options.unwrap) s->flat = rapt__alloc(&d->allocator, SPLITTER_BLOCK);
-    if (!d->parts || !d->texts || (s->options.unwrap && !s->flat))
+    const bool joins = s->options.unwrap && !s->format->next;
+    if (joins) s->flat = rapt__alloc(&d->allocator, SPLITTER_BLOCK);
+    d->holds = joins || s->format->next;
+    d->held.allocator = d->clean.allocator = s->reader.block.text.allocator = &d->allocator;
+    if (!d->parts || !d->texts || (joins && !s->flat))
         return rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate a document");
     s->languages = rapt__languages(s->options.language);
     return rapt__breaks_open(&s->breaks, rules, why);
@@ -69,21 +64,50 @@ static void close_document(struct document *d)
     rapt__free(&d->allocator, d->splitter.flat, SPLITTER_BLOCK);
     rapt__free(&d->allocator, d->parts, WINDOW_PARTS * sizeof *d->parts);
     rapt__free(&d->allocator, d->texts, WINDOW_PARTS * sizeof *d->texts);
-    rapt__free(&d->allocator, d->joined, d->joined_capacity);
-    rapt__free(&d->allocator, d->clean, d->clean_capacity);
+    rapt__free(&d->allocator, d->marks, d->mark_capacity * sizeof *d->marks);
+    rapt__buffer_free(&d->held);
+    rapt__buffer_free(&d->clean);
+    rapt__block_free(&d->splitter.reader.block);
 }
 
 /* ---- a window of sentences ---- */
 
-/* Appends text to d->joined without its line breaks. */
-static rapt_status join_lines(struct document *d, struct window_part *p)
+/* Copies the marks of a sentence, with places and partners relative to it. */
+static rapt_status hold_marks(struct document *d, struct window_part *p, rapt_span text,
+                              size_t first, size_t last)
 {
-    rapt_status status =
-        reserve(d, &d->joined, &d->joined_capacity, d->joined_size, d->joined_size + p->text.size);
-    if (status) return status;
-    p->joined = d->joined_size;
-    p->text.size = rapt__plain_join(p->text, d->joined + d->joined_size);
-    d->joined_size += p->text.size;
+    const struct text_block *b = &d->splitter.reader.block;
+    p->marks = d->mark_count;
+    p->mark_count = last - first;
+    for (size_t i = first; i < last; i++) {
+        struct mark m = b->marks[i];
+        if (d->mark_count == d->mark_capacity) {
+            void *grown = rapt__grown(&d->allocator, d->marks, &d->mark_capacity, sizeof *d->marks);
+            if (!grown) return RAPT_NO_MEMORY;
+            d->marks = grown;
+        }
+        m.partner = m.partner >= first && m.partner < last ? m.partner - first : NO_PARTNER;
+        m.text.begin = rapt__max_size(m.text.begin, text.begin) - text.begin;
+        m.text.end = rapt__max_size(m.text.end, text.begin) - text.begin;
+        d->marks[d->mark_count++] = m;
+    }
+    return RAPT_OK;
+}
+
+/* Appends the text of a sentence, of which `text` are the bytes in what is split, to d->held. */
+static rapt_status hold_text(struct document *d, struct window_part *p, rapt_span text)
+{
+    size_t first = 0, last = 0;
+    p->held = d->held.size;
+    rapt__buffer_add(&d->held, p->text);
+    if (d->held.failed) return RAPT_NO_MEMORY;
+    if (d->splitter.format->next) {
+        p->elsewhere = d->splitter.reader.block.elsewhere;
+        p->source = rapt__block_sentence(&d->splitter.reader.block, text, &first, &last);
+        return hold_marks(d, p, text, first, last);
+    }
+    p->text.size = rapt__plain_join(p->text, d->held.bytes + p->held);
+    d->held.size = p->held + p->text.size;
     return RAPT_OK;
 }
 
@@ -91,14 +115,13 @@ static rapt_status add_part(struct document *d, struct passage part, rapt_messag
 {
     struct window_part *p = &d->parts[d->count++];
     rapt_status status = RAPT_OK;
-    *p = (struct window_part){.part = part};
-    p->text.bytes = d->splitter.document.bytes + part.source.begin;
+    *p = (struct window_part){.source = part.source, .continued = part.continued};
+    p->text.bytes = d->splitter.text.bytes + part.source.begin;
     p->text.size = part.source.end - part.source.begin;
-    if (rapt_utf8_valid(p->text) < p->text.size)
-        p->text.size = 0;
-    else if (d->splitter.flat)
-        status = join_lines(d, p);
-    if (status) return rapt__fail(why, status, "no memory to join lines of a document");
+    const bool valid = rapt_utf8_valid(p->text) == p->text.size;
+    if (d->holds && (valid || d->splitter.format->next)) status = hold_text(d, p, part.source);
+    if (!valid) p->text.size = 0;
+    if (status) return rapt__fail(why, status, "no memory for the sentences of a document");
     return RAPT_OK;
 }
 
@@ -108,7 +131,7 @@ static void list_texts(struct document *d)
     d->given = 0;
     for (size_t i = 0; i < d->count; i++) {
         struct window_part *p = &d->parts[i];
-        if (d->splitter.flat && p->text.size > 0) p->text.bytes = d->joined + p->joined;
+        if (d->holds && p->text.size > 0) p->text.bytes = d->held.bytes + p->held;
         if (p->text.size > 0) d->texts[d->given++] = p->text;
     }
 }
@@ -116,7 +139,7 @@ static void list_texts(struct document *d)
 static rapt_status fill_window(struct document *d, rapt_message *why)
 {
     rapt_status status = RAPT_OK;
-    d->count = d->emitted = d->joined_size = 0;
+    d->count = d->emitted = d->held.size = d->mark_count = 0;
     for (size_t bytes = 0; !status && d->count < WINDOW_PARTS && bytes < WINDOW_BYTES;) {
         struct passage part = {{0, 0}, false};
         bool found = false;
@@ -142,6 +165,62 @@ static void emit(struct document *d, rapt_document_piece *piece, rapt_text text)
     d->stopped = d->callback(d->user, piece) != 0;
 }
 
+static rapt_text document_text(const struct document *d, rapt_span span)
+{
+    return (rapt_text){d->splitter.document.bytes + span.begin, span.end - span.begin};
+}
+
+/* Passes on a text in the place of bytes of the document. */
+static void emit_kept(struct document *d, rapt_span source, rapt_span original, rapt_text text)
+{
+    rapt_document_piece kept = {.kind = RAPT_PIECE_KEPT, .source = source, .original = original};
+    if (text.size > 0 || source.end > source.begin) emit(d, &kept, text);
+}
+
+/* Passes on the document up to `end`. */
+static void emit_until(struct document *d, size_t end)
+{
+    const rapt_span span = {d->done, end};
+    emit_kept(d, span, span, document_text(d, span));
+}
+
+/* Passes on a text that is inserted here. */
+static void emit_inserted(struct document *d, rapt_span original, rapt_text text)
+{
+    emit_kept(d, (rapt_span){d->done, d->done}, original, text);
+}
+
+/* ---- entries that are written elsewhere ---- */
+
+/* Ends the entry that is being written. */
+static void end_entry(struct document *d)
+{
+    const struct elsewhere e = d->entry;
+    const rapt_span rest = {d->copied, e.original.end};
+    if (!e.given) return;
+    emit_kept(d, (rapt_span){d->done, e.place.end}, rest, document_text(d, rest));
+    emit_inserted(d, (rapt_span){rest.end, rest.end}, (rapt_text){e.after, strlen(e.after)});
+    d->entry.given = false;
+    d->last = 0;
+}
+
+/* Begins the entry of a part, unless that is the one that is being written. */
+static void begin_entry(struct document *d, const struct elsewhere *e)
+{
+    const rapt_span begin = {e->original.begin, e->original.begin};
+    if (d->entry.given && e->given && d->entry.place.begin == e->place.begin) return;
+    end_entry(d);
+    if (!e->given) return;
+    emit_until(d, e->place.begin);
+    emit_inserted(d, e->indent, document_text(d, e->indent));
+    emit_inserted(d, begin, (rapt_text){e->before, strlen(e->before)});
+    d->entry = *e;
+    d->copied = e->original.begin;
+    d->last = 0;
+}
+
+/* ---- sentences ---- */
+
 /* Returns true if the document has only spaces from `begin` to `end`. */
 static bool is_gap(rapt_text document, size_t begin, size_t end)
 {
@@ -150,20 +229,22 @@ static bool is_gap(rapt_text document, size_t begin, size_t end)
     return true;
 }
 
-/* Returns the text between the last sentence and one whose translation begins with `first`: that of
-   the document, unless the two languages differ in whether a blank belongs there. */
-static rapt_text gap_text(const struct document *d, const struct passage *part, uint32_t first)
+/* Returns the text from `from`, the end of the last sentence, to one whose translation begins with
+   `first`: that of the document, unless the two languages differ in whether a blank belongs
+   there. */
+static rapt_text gap_text(const struct document *d, size_t from, const struct window_part *p,
+                          uint32_t first)
 {
     rapt_text document = d->splitter.document;
-    rapt_text gap = {document.bytes + d->done, part->source.begin - d->done};
-    size_t next = part->source.begin, start;
-    if (d->last == 0 || !is_gap(document, d->done, part->source.begin)) return gap;
-    bool before = rapt__is_unspaced(rapt__character_before(document, d->done, &start));
+    rapt_text gap = document_text(d, (rapt_span){from, p->source.begin});
+    size_t next = p->source.begin, start;
+    if (d->last == 0 || !is_gap(document, from, p->source.begin)) return gap;
+    bool before = rapt__is_unspaced(rapt__character_before(document, from, &start));
     bool after = rapt__is_unspaced(rapt__utf8_next(document.bytes, document.size, &next));
     bool bare = rapt__is_unspaced(d->last) && rapt__is_unspaced(first);
     bool spaced = !rapt__is_unspaced(d->last) && !rapt__is_unspaced(first);
     if (gap.size == 0 && spaced && (before || after)) return (rapt_text){" ", 1};
-    if (gap.size > 0 && bare && part->continued && !(before && after)) gap.size = 0;
+    if (gap.size > 0 && bare && p->continued && !(before && after)) gap.size = 0;
     return gap;
 }
 
@@ -171,22 +252,26 @@ static rapt_text gap_text(const struct document *d, const struct passage *part, 
 static void emit_part(struct document *d, const struct window_part *p, rapt_text text,
                       rapt_document_piece *piece)
 {
-    rapt_document_piece kept = {.kind = RAPT_PIECE_KEPT, .source = {d->done, p->part.source.begin}};
     size_t at = 0;
     uint32_t first = text.size > 0 ? rapt__utf8_next(text.bytes, text.size, &at) : 0;
-    rapt_text gap = gap_text(d, &p->part, first);
-    if (gap.size > 0 || kept.source.end > kept.source.begin) emit(d, &kept, gap);
+    begin_entry(d, &p->elsewhere);
+    const bool here = !d->entry.given;
+    const size_t from = here ? d->done : d->copied;
+    const rapt_span original = {from, p->source.begin};
+    const rapt_text gap = gap_text(d, from, p, first);
+    emit_kept(d, here ? original : (rapt_span){d->done, d->done}, original, gap);
     piece->kind = RAPT_PIECE_SENTENCE;
-    piece->source = p->part.source;
-    piece->continued = p->part.continued;
+    piece->source = here ? p->source : (rapt_span){d->done, d->done};
+    piece->original = p->source;
+    piece->continued = p->continued;
     emit(d, piece, text);
+    d->copied = p->source.end;
     d->last = text.size > 0 ? rapt__character_before(text, text.size, &at) : 0;
 }
 
 static rapt_text source_text(const struct document *d, const struct window_part *p)
 {
-    const rapt_span source = p->part.source;
-    return (rapt_text){d->splitter.document.bytes + source.begin, source.end - source.begin};
+    return document_text(d, p->source);
 }
 
 /* Passes on the parts that are not valid UTF-8, up to the next one that is. */
@@ -205,11 +290,43 @@ static rapt_status clean_text(struct document *d, rapt_text *text)
     size_t at = 0;
     while (at < text->size && (text->bytes[at] < '\t' || text->bytes[at] > '\r')) at++;
     if (at == text->size) return RAPT_OK;
-    rapt_status status = reserve(d, &d->clean, &d->clean_capacity, 0, text->size);
-    if (status) return status;
-    rapt__plain_flatten(*text, d->clean);
-    text->bytes = d->clean;
+    rapt__buffer_add(&d->clean, *text);
+    if (d->clean.failed) return RAPT_NO_MEMORY;
+    rapt__plain_flatten(*text, d->clean.bytes);
+    text->bytes = d->clean.bytes;
     return RAPT_OK;
+}
+
+/* Puts the markup of a sentence into its translation, and escapes that as its format demands. */
+static rapt_status mark_up(struct document *d, const struct window_part *p,
+                           const rapt_translation *translation, rapt_text *text)
+{
+    const struct format *format = d->splitter.format;
+    struct buffer out = {.allocator = &d->allocator};
+    const struct placed placed = {.document = d->splitter.document,
+                                  .source = p->text,
+                                  .target = *text,
+                                  .marks = p->mark_count > 0 ? d->marks + p->marks : NULL,
+                                  .mark_count = p->mark_count,
+                                  .translation = translation,
+                                  .apart =
+                                      format->write == rapt__write_escaped &&
+                                      rapt__tag_may_begin(d->splitter.document, p->source.begin),
+                                  .write = format->write};
+    if (!format->next) return RAPT_OK;
+    if (text->size == p->text.size && memcmp(text->bytes, p->text.bytes, text->size) == 0) {
+        *text = source_text(d, p);
+        return RAPT_OK;
+    }
+    rapt_status status = rapt__place_marks(&placed, &out);
+    if (status)
+        rapt__buffer_free(&out);
+    else {
+        rapt__buffer_free(&d->clean);
+        d->clean = out;
+        *text = (rapt_text){out.bytes, out.size};
+    }
+    return status;
 }
 
 struct taker { /* of the translations of a window */
@@ -234,10 +351,12 @@ static int take_translation(void *user, rapt_status status, rapt_text text,
         counted.sentence += d->before;
         piece.translation = &counted;
     }
+    d->clean.size = 0;
     if (status)
         text = source_text(d, p);
     else
         taker->status = clean_text(d, &text);
+    if (!status && !taker->status) taker->status = mark_up(d, p, translation, &text);
     if (!taker->status) emit_part(d, p, text, &piece);
     return d->stopped || taker->status;
 }
@@ -261,10 +380,8 @@ static rapt_status translate_window(struct document *d, rapt_message *why)
 /* Passes on what follows the last sentence. */
 static void emit_rest(struct document *d)
 {
-    rapt_text document = d->splitter.document;
-    rapt_document_piece kept = {.kind = RAPT_PIECE_KEPT, .source = {d->done, document.size}};
-    if (d->done < document.size)
-        emit(d, &kept, (rapt_text){document.bytes + d->done, document.size - d->done});
+    end_entry(d);
+    emit_until(d, d->splitter.document.size);
 }
 
 /* ---- the call ---- */
@@ -282,8 +399,9 @@ static rapt_status read_arguments(struct sentence_splitter *s, const rapt_docume
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "engine.translate is NULL");
     if (!status)
         status = rapt__int_check("format", (int)own->format, RAPT_DOCUMENT_FORMAT_TEXT,
-                                 RAPT_DOCUMENT_FORMAT_TEXT, why);
+                                 RAPT_DOCUMENT_FORMAT_LAST, why);
     if (!status) status = rapt__int_check("max_length", own->max_length, 0, 1 << 30, why);
+    if (!status) s->format = rapt__format((int)own->format);
     return status;
 }
 
@@ -292,10 +410,13 @@ rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_te
                                      rapt_document_fn *callback, void *user,
                                      const rapt_allocator *allocator, rapt_message *why)
 {
-    struct document d = {.allocator = rapt__allocator(allocator),
-                         .splitter = {.document = document},
-                         .callback = callback,
-                         .user = user};
+    struct document d = {
+        .allocator = rapt__allocator(allocator),
+        .splitter = {.document = document,
+                     .text = document,
+                     .reader = {.document = document, .block = {.document = document}}},
+        .callback = callback,
+        .user = user};
     rapt_status status = read_arguments(&d.splitter, engine, options, why);
     if (status) return status;
     status = open_document(&d, rules, why);

@@ -1,12 +1,12 @@
 /* document.h - interface of the layer document. document.c collects sentences, has them translated
    and passes on the pieces. split.c finds sentences: plain.c finds the prose of plain text,
    breaks.c where its sentences may end, ends.c decides whether they do, and cut.c divides long
-   ones. engine.c translates sentences with a translator. */
+   ones. engine.c translates sentences with a translator. markup.h declares what formats with markup
+   add. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
 
-#include "base/base.h"
-#include "text/text.h"
+#include "document/markup.h"
 #include <rapt/document.h>
 
 /* ---- characters.c ---- */
@@ -77,26 +77,27 @@ size_t rapt__plain_join(rapt_text text, char *out);
 /* ---- split.c: the sentences of a document ---- */
 struct sentence_splitter {
     rapt_text document;
+    rapt_text text; /* what is split: the document, or the text of reader.block */
+    const struct format *format;
+    struct format_reader reader; /* unless the format is plain text */
     rapt_document_options options;
     rapt_document_engine engine;
     struct languages languages;
     struct breaks breaks;
-    size_t at;          /* the document has been read up to here */
+    size_t at;          /* plain text has been read up to here */
     rapt_span prose;    /* what is left of the prose */
     rapt_span block;    /* the part of the prose whose sentences are being found */
     rapt_span sentence; /* what is left of the sentence */
     bool continued;     /* its beginning has been returned */
     bool artificial;    /* it ends only because the block does */
-    char *flat;         /* the block without line breaks; NULL unless options.unwrap */
+    char *flat;         /* the block without line breaks; NULL unless lines of text are joined */
 };
-struct passage { /* of a sentence; usually all of it */
-    rapt_span source;
+struct passage {      /* of a sentence; usually all of it */
+    rapt_span source; /* in the text that is split */
     bool continued;
 };
 rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passage *part,
                                 bool *found, rapt_message *why);
-enum { SPLITTER_BLOCK = 1 << 16 }; /* maximum size of a block, in bytes */
-
 /* ---- document.c ---- */
 /* Implements rapt_document_translate_with. rules: do not use ICU. */
 rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_text document,

@@ -84,7 +84,8 @@ rapt_status rapt_document_translate(rapt_translator *translator, rapt_text docum
     rapt_status status = read_options(translator, options, &own, why);
     if (status) return status;
     struct engine e = {.translator = translator, .alignments = own.alignments, .first = own.first};
-    e.capacity = own.max_length > 0 ? (size_t)own.max_length : 1; /* below 0: refused later */
+    if (own.format != RAPT_DOCUMENT_FORMAT_TEXT) e.alignments = 1; /* for tags */
+    e.capacity = own.max_length > 0 ? (size_t)own.max_length : 1;  /* below 0: refused later */
     e.ids = rapt__alloc(allocator, e.capacity * sizeof *e.ids);
     e.ends = rapt__alloc(allocator, e.capacity * sizeof *e.ends);
     const rapt_document_engine engine = {

@@ -8,7 +8,7 @@
 static size_t block_end(const struct sentence_splitter *s, size_t begin)
 {
     enum { NEAR = 1024 };
-    const char *bytes = s->document.bytes;
+    const char *bytes = s->text.bytes;
     size_t end = begin + SPLITTER_BLOCK;
     if (s->prose.end - begin <= SPLITTER_BLOCK) return s->prose.end;
     for (size_t at = end; at > end - NEAR; at--)
@@ -22,7 +22,7 @@ static size_t block_end(const struct sentence_splitter *s, size_t begin)
 static rapt_status open_block(struct sentence_splitter *s, size_t begin, rapt_message *why)
 {
     s->block = (rapt_span){begin, block_end(s, begin)};
-    rapt_text block = {s->document.bytes + begin, s->block.end - begin};
+    rapt_text block = {s->text.bytes + begin, s->block.end - begin};
     if (s->flat) {
         rapt__plain_flatten(block, s->flat);
         block.bytes = s->flat;
@@ -30,12 +30,20 @@ static rapt_status open_block(struct sentence_splitter *s, size_t begin, rapt_me
     return rapt__breaks_set(&s->breaks, block, why);
 }
 
+/* Returns true if a place in the block is within text that must not change. */
+static bool in_guard(const struct sentence_splitter *s, size_t at)
+{
+    at += s->block.begin;
+    return s->format->next && rapt__block_guard_begin(&s->reader.block, at) < at;
+}
+
 /* Returns the end in the block of the sentence that begins at `begin`. */
 static size_t sentence_end(struct sentence_splitter *s, size_t begin)
 {
     size_t at = begin - s->block.begin;
     do at = rapt__breaks_next(&s->breaks, at);
-    while (!rapt__sentence_ends(&s->languages, s->breaks.block, at));
+    while (at < s->block.end - s->block.begin &&
+           (!rapt__sentence_ends(&s->languages, s->breaks.block, at) || in_guard(s, at)));
     return s->block.begin + at;
 }
 
@@ -77,6 +85,17 @@ static size_t fit(const struct sentence_splitter *s, rapt_text text)
     return rapt__min_size(size, text.size);
 }
 
+/* Moves a cut of a text that is within a guard to its beginning, or to its end if nothing is before
+   it. */
+static size_t beside_guard(const struct sentence_splitter *s, rapt_text text, size_t cut)
+{
+    const size_t begin = (size_t)(text.bytes - s->text.bytes);
+    if (!s->format->next) return cut;
+    const size_t guard = rapt__block_guard_begin(&s->reader.block, begin + cut);
+    if (guard > begin) return guard - begin;
+    return rapt__block_guard_end(&s->reader.block, begin + cut) - begin;
+}
+
 /* Returns the size of the first part of text. A part may have more tokens by itself than as the
    beginning of a text; then it is cut again. */
 static size_t part_size(struct sentence_splitter *s, rapt_text text)
@@ -86,7 +105,8 @@ static size_t part_size(struct sentence_splitter *s, rapt_text text)
         size_t fits = fit(s, (rapt_text){text.bytes, size});
         if (fits == size) return size;
         size_t cut = rapt__clause_cut((rapt_text){text.bytes, size}, fits, &s->breaks);
-        if (cut > fits) return cut; /* a single character */
+        cut = beside_guard(s, text, cut);
+        if (cut > fits) return cut; /* a single character or guard */
         size = cut;
     }
 }
@@ -95,15 +115,31 @@ static size_t part_size(struct sentence_splitter *s, rapt_text text)
    nothing to translate. */
 static bool take_part(struct sentence_splitter *s, struct passage *part)
 {
-    const rapt_span whole = rapt__trimmed(s->document, s->sentence);
-    const char *bytes = s->document.bytes + whole.begin;
+    const rapt_span whole = rapt__trimmed(s->text, s->sentence);
+    const char *bytes = s->text.bytes + whole.begin;
     size_t size = whole.end - whole.begin;
     if (size > 0) size = part_size(s, (rapt_text){bytes, size});
     const rapt_span cut = {whole.begin, whole.begin + size};
-    *part = (struct passage){rapt__trimmed(s->document, cut), s->continued};
+    *part = (struct passage){rapt__trimmed(s->text, cut), s->continued};
     s->sentence.begin = cut.end == whole.end ? s->sentence.end : cut.end;
     s->continued = true;
+    if (s->format->next) return rapt__block_has_letters(&s->reader.block, cut);
     return rapt__has_letters((rapt_text){bytes, size});
+}
+
+/* Sets s->prose to the next run of text that sentences do not leave. */
+static rapt_status next_prose(struct sentence_splitter *s, bool *found, rapt_message *why)
+{
+    s->block = (rapt_span){0, 0};
+    s->artificial = false;
+    if (!s->format->next) {
+        *found = rapt__plain_next(s->document, s->options.unwrap != 0, &s->at, &s->prose);
+        return RAPT_OK;
+    }
+    rapt_status status = s->format->next(&s->reader, found, why);
+    s->text = (rapt_text){s->reader.block.text.bytes, s->reader.block.text.size};
+    s->prose = (rapt_span){0, *found ? s->text.size : 0};
+    return status;
 }
 
 rapt_status rapt__splitter_next(struct sentence_splitter *s, struct passage *part, bool *found,
@@ -117,9 +153,9 @@ rapt_status rapt__splitter_next(struct sentence_splitter *s, struct passage *par
         } else if (s->prose.begin < s->prose.end) {
             status = next_sentence(s, why);
         } else {
-            s->block = (rapt_span){0, 0};
-            s->artificial = false;
-            if (!rapt__plain_next(s->document, s->options.unwrap != 0, &s->at, &s->prose)) break;
+            bool more = false;
+            status = next_prose(s, &more, why);
+            if (!more) break;
         }
     }
     return status;

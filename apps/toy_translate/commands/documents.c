@@ -1,6 +1,6 @@
 /* documents.c - toy_translate translate without --lines: translates the sentences of a document and
-   writes everything else as it is. It works in blocks of lines, so that memory does not grow with
-   the input. */
+   writes everything else as it is. Plain text is read in blocks of lines, so that memory does not
+   grow with the input, and other formats as a whole. */
 #include "translate.h"
 #include <string.h>
 
@@ -58,7 +58,7 @@ static int translate_block(struct block *block, rapt_document_options *options)
     int code = EXIT_OK;
     if (rapt_document_translate(job->translator, block->text, options, write_piece, block, &why) !=
         RAPT_OK)
-        code = failed("%s", why.text);
+        code = failed("%s: %s", job->name, why.text);
     if (finish_output() != EXIT_OK) code = EXIT_FAILED;
     if (code == EXIT_OK) report_raw(job);
     return code;
@@ -67,13 +67,23 @@ static int translate_block(struct block *block, rapt_document_options *options)
 /* Returns the format with one of the names that --format takes. */
 static rapt_document_format format_named(const char *name)
 {
-    static const struct {
-        const char *name;
-        rapt_document_format format;
-    } formats[] = {{"text", RAPT_DOCUMENT_FORMAT_TEXT}};
-    size_t i = 0;
-    while (i + 1 < sizeof formats / sizeof *formats && strcmp(formats[i].name, name) != 0) i++;
-    return formats[i].format;
+    int format = 0;
+    while (strcmp(rapt_document_format_name(format), name) != 0) format++;
+    return (rapt_document_format)format;
+}
+
+void list_formats(char *names, size_t capacity)
+{
+    const char *name;
+    size_t size = 0;
+    for (int i = 0; (name = rapt_document_format_name(i)) != NULL && size < capacity; i++)
+        size += (size_t)snprintf(names + size, capacity - size, "%s%s", i > 0 ? "|" : "", name);
+}
+
+static rapt_text next_block(struct job *job, rapt_document_format format)
+{
+    if (format != RAPT_DOCUMENT_FORMAT_TEXT) return lines_rest(&job->lines);
+    return lines_block(&job->lines, BLOCK, job->unwrap);
 }
 
 int translate_documents(struct job *job)
@@ -85,8 +95,7 @@ int translate_documents(struct job *job)
                                      .language = job->language};
     struct block block = {.job = job, .line = 1};
     int code = EXIT_OK;
-    while (code == EXIT_OK &&
-           (block.text = lines_block(&job->lines, BLOCK, job->unwrap)).size > 0) {
+    while (code == EXIT_OK && (block.text = next_block(job, options.format)).size > 0) {
         if (!job->lines.begun) code = text_check(job->name, block.text.bytes, block.text.size);
         if (code == EXIT_OK) code = translate_block(&block, &options);
         if (job->dialog) unseen_report(&job->unseen);

@@ -20,6 +20,9 @@ static const char purpose[] =
     "One that is not UTF-8 or cannot be translated is kept, with a message and exit status 1 at "
     "the "
     "end.\n\n"
+    "With --format, the text is a document with markup. Tags within a sentence are put around the "
+    "translations of the words that they were around; attributes, comments, scripts and code are "
+    "kept. The whole document is read before the first sentence is translated.\n\n"
     "With --lines, each line is a sentence, and each line of output a translation. An empty line "
     "gives an empty line. A line that is not UTF-8 or has more tokens than the model has positions "
     "gives --placeholder, a message, and exit status 1 at the end. A translation is followed by "
@@ -337,6 +340,8 @@ int command_translate(int argc, char **argv)
     struct search search = search_default;
     int best_of = 0;
     struct job *job = xcalloc(1, sizeof *job);
+    char formats[100];
+    list_formats(formats, sizeof formats);
     job->placeholder = "", job->format = "text";
     /* clang-format off */
     struct option_row rows[SEARCH_ROWS + 19] = {
@@ -351,7 +356,7 @@ int command_translate(int argc, char **argv)
         {"best-of", OPTION_INTEGER, &best_of, "N", "sample N translations and keep the best by score", 1, 1024, 0},
         {"Text", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"lines", OPTION_FLAG, &job->by_lines, "", "translate line by line; every line is a sentence", 0, 0, 0},
-        {"format", OPTION_CHOICE, &job->format, "text", "format of the text", 0, 0, 0},
+        {"format", OPTION_CHOICE, &job->format, formats, "format of the text", 0, 0, 0},
         {"language", OPTION_TEXT, &job->language, "CODE", "language of the text, such as en, for its abbreviations [any]", 0, 0, 0},
         {"max-length-break", OPTION_INTEGER, &job->max_length, "N",
          "cut sentences of more than N tokens [128, or the model's positions]", 1, 1 << 24, 0},

@@ -44,5 +44,7 @@ void show_progress(const struct job *job, const char *what);
 
 /* ---- documents.c ---- */
 int translate_documents(struct job *job);
+/* Writes the names of the formats, separated by |. */
+void list_formats(char *names, size_t capacity);
 
 #endif

@@ -1,0 +1,18 @@
+/* formats.c - the list of formats. */
+#include "document/markup.h"
+
+static const struct format formats[] = {
+    [RAPT_DOCUMENT_FORMAT_TEXT] = {"text", NULL, NULL},
+    [RAPT_DOCUMENT_FORMAT_HTML] = {"html", rapt__html_next, rapt__write_escaped},
+};
+
+const struct format *rapt__format(int index)
+{
+    return index >= 0 && index < (int)(sizeof formats / sizeof *formats) ? &formats[index] : NULL;
+}
+
+const char *rapt_document_format_name(int format)
+{
+    const struct format *known = rapt__format(format);
+    return known ? known->name : NULL;
+}

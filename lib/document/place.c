@@ -1,0 +1,419 @@
+/* place.c - puts the marks of a sentence into its translation. The marks form a tree of elements.
+   From the outside in, each element gets a range of target words: the one with the most words that
+   come from its source words, minus those that come from elsewhere, without words of its siblings
+   (the maximum sum of a subarray; Bentley 1984). So elements never overlap, whatever the order of
+   words becomes. An element without words, and a mark that stands by itself, stays next to the word
+   next to which it was. */
+#include "document/document.h"
+#include "document/markup.h"
+
+#include <string.h>
+
+enum { ROOT = 0 };
+
+/* A mark, or the two of an element. An element of which the sentence contains only one tag begins
+   or ends with the sentence. */
+struct node {
+    size_t open, close;  /* marks, from 1; 0 or placer.outside: outside of the sentence */
+    size_t first, last;  /* its source words */
+    size_t parent;       /* index of a node */
+    size_t begin, end;   /* its target words */
+    rapt_span span;      /* its bytes in the target */
+    enum mark_kind kind; /* MARK_OPEN for elements */
+    bool empty, dropped; /* without target words; not written */
+};
+
+struct placer {
+    const struct placed *in;
+    const rapt_allocator *allocator;
+    struct buffer *out;
+    struct word_pairs pairs;
+    struct node *nodes; /* [count] parents before their children */
+    size_t *order;      /* [count] nodes sorted by parent and place */
+    size_t count, capacity, outside;
+    signed char *class; /* [source words] of the node that is being placed */
+    bool *taken;        /* [target words] by its siblings */
+    size_t last_break;  /* the target word that follows the last break */
+};
+
+static const struct mark *mark_of(const struct placer *p, size_t mark)
+{
+    return &p->in->marks[mark - 1];
+}
+
+/* ---- the tree ---- */
+
+/* Sets the source words of a node that overlap bytes [begin, end). */
+static void set_words(const struct placer *p, struct node *n, size_t begin, size_t end)
+{
+    const struct word_spans *words = &p->pairs.source;
+    while (n->first < words->count && words->spans[n->first].end <= begin) n->first++;
+    n->last = n->first;
+    while (begin < end && n->last < words->count && words->spans[n->last].begin < end) n->last++;
+}
+
+static void add_node(struct placer *p, enum mark_kind kind, size_t open, size_t close)
+{
+    struct node *n = &p->nodes[p->count++];
+    *n = (struct node){.kind = kind, .open = open, .close = close};
+    if (kind == MARK_OPEN)
+        set_words(p, n, open ? mark_of(p, open)->text.end : 0,
+                  close < p->outside ? mark_of(p, close)->text.begin : p->in->source.size);
+    else if (kind == MARK_GUARD)
+        set_words(p, n, mark_of(p, open)->text.begin, mark_of(p, open)->text.end);
+    for (size_t i = 0; i + 1 < p->count; i++)
+        if (p->nodes[i].kind == MARK_OPEN && p->nodes[i].open <= open && p->nodes[i].close >= close)
+            n->parent = i;
+}
+
+static void add_nodes(struct placer *p)
+{
+    const struct mark *marks = p->in->marks;
+    const size_t count = p->in->mark_count;
+    add_node(p, MARK_OPEN, 0, p->outside);
+    for (size_t i = count; i-- > 0;)
+        if (marks[i].kind == MARK_CLOSE && marks[i].partner == NO_PARTNER)
+            add_node(p, MARK_OPEN, 0, i + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (marks[i].kind == MARK_OPEN)
+            add_node(p, MARK_OPEN, i + 1,
+                     marks[i].partner == NO_PARTNER ? p->outside : marks[i].partner + 1);
+        else if (marks[i].kind != MARK_CLOSE)
+            add_node(p, marks[i].kind, i + 1, i + 1);
+    }
+}
+
+/* ---- ranges of words ---- */
+
+enum { OF_OTHERS = -1, OF_SIBLING = -2, OF_NODE = 1 };
+
+/* Notes which source words belong to node n and to its siblings, and which target words the latter
+   already have. */
+static void classify(struct placer *p, size_t index)
+{
+    const struct node *n = &p->nodes[index];
+    memset(p->class, OF_OTHERS, p->pairs.source.count);
+    memset(p->taken, 0, p->pairs.target.count * sizeof *p->taken);
+    for (size_t i = 1; i < p->count; i++) {
+        const struct node *sibling = &p->nodes[i];
+        if (i == index || sibling->parent != n->parent) continue;
+        if (sibling->last > sibling->first)
+            memset(p->class + sibling->first, OF_SIBLING, sibling->last - sibling->first);
+        for (size_t w = sibling->begin; i < index && w < sibling->end; w++) p->taken[w] = true;
+    }
+    memset(p->class + n->first, OF_NODE, n->last - n->first);
+}
+
+/* Returns 1 for a word of the node, 0 for one without a pair, -1 for one from outside the node, and
+   OF_SIBLING for one that it must not contain: of a guard, any from outside, since it replaces what
+   it contains. */
+static int value_of(const struct placer *p, const struct node *n, size_t word)
+{
+    const int source = p->pairs.aligned[word];
+    if (p->taken[word]) return OF_SIBLING;
+    if (source == UNALIGNED) return 0;
+    return n->kind == MARK_GUARD && p->class[source] == OF_OTHERS ? OF_SIBLING : p->class[source];
+}
+
+static void best_range(const struct placer *p, struct node *n, size_t low, size_t high)
+{
+    long sum = 0, best = 0;
+    size_t from = low;
+    for (size_t w = low; w < high; w++) {
+        const int value = value_of(p, n, w);
+        sum = value == OF_SIBLING ? 0 : sum + value;
+        if (sum <= 0) sum = 0, from = w + 1;
+        if (sum > best) best = sum, n->begin = from, n->end = w + 1;
+    }
+}
+
+/* Sets the range of an element that began before the sentence. */
+static void best_beginning(const struct placer *p, struct node *n, size_t low, size_t high)
+{
+    long sum = 0, best = 0;
+    n->begin = n->end = low;
+    for (size_t w = low; w < high && value_of(p, n, w) != OF_SIBLING; w++) {
+        sum += value_of(p, n, w);
+        if (sum > best) best = sum, n->end = w + 1;
+    }
+}
+
+/* Sets the range of an element that ends after the sentence. */
+static void best_ending(const struct placer *p, struct node *n, size_t low, size_t high)
+{
+    long sum = 0, best = 0;
+    n->begin = n->end = high;
+    for (size_t w = high; w > low && value_of(p, n, w - 1) != OF_SIBLING; w--) {
+        sum += value_of(p, n, w - 1);
+        if (sum > best) best = sum, n->begin = w - 1;
+    }
+}
+
+/* Looks for the contents of a guard among the target words from `low` to `high`. */
+static void find_contents(const struct placer *p, struct node *n, size_t low, size_t high)
+{
+    const struct mark *m = mark_of(p, n->open);
+    const struct word_spans *words = &p->pairs.target;
+    const size_t size = m->text.end - m->text.begin;
+    for (size_t w = low, end = low; w < high; w++) {
+        const size_t begin = words->spans[w].begin;
+        if (end < w) end = w;
+        while (end < high && words->spans[end].end < begin + size) end++;
+        if (end == high || words->spans[end].end != begin + size) continue;
+        if (memcmp(p->in->target.bytes + begin, p->in->source.bytes + m->text.begin, size) != 0)
+            continue;
+        bool free = true;
+        for (size_t i = w; i <= end; i++) free = free && !p->taken[i];
+        if (!free) continue;
+        n->begin = w, n->end = end + 1;
+        return;
+    }
+}
+
+/* Sets the range of a node with source words within that of its parent. */
+static void place_words(struct placer *p, size_t index)
+{
+    struct node *n = &p->nodes[index];
+    const struct node *parent = &p->nodes[n->parent];
+    const size_t low = parent->begin, high = parent->end;
+    n->empty = true;
+    if (parent->empty || n->kind == MARK_POINT || n->kind == MARK_BREAK) return;
+    classify(p, index);
+    if (n->kind == MARK_GUARD) find_contents(p, n, low, high);
+    if (n->open == 0)
+        best_beginning(p, n, low, high);
+    else if (n->close == p->outside)
+        best_ending(p, n, low, high);
+    else if (n->begin == n->end && n->last > n->first &&
+             !(n->kind == MARK_GUARD && p->pairs.guessed))
+        best_range(p, n, low, high);
+    n->empty = n->begin == n->end && n->open > 0 && n->close < p->outside;
+}
+
+/* ---- bytes ---- */
+
+static void set_span(struct placer *p, struct node *n)
+{
+    const rapt_span *words = p->pairs.target.spans, parent = p->nodes[n->parent].span;
+    n->span = (rapt_span){n->open == 0 ? parent.begin : parent.end,
+                          n->close == p->outside ? parent.end : parent.begin};
+    if (n->begin < n->end && n->open > 0) n->span.begin = words[n->begin].begin;
+    if (n->begin < n->end && n->close < p->outside) n->span.end = words[n->end - 1].end;
+}
+
+/* Returns the place in the target of a mark at byte `at` of the source: the end of the last word
+   that comes from the source word before it (*after is true), or the beginning of the first one
+   that comes from the source word after it, as the number of the target word that follows. */
+static size_t neighbor(const struct placer *p, const struct node *parent, size_t at, bool *after)
+{
+    const struct word_spans *words = &p->pairs.source;
+    size_t next = 0, found = NO_PARTNER;
+    while (next < words->count && words->spans[next].begin < at) next++;
+    *after = next > 0 && (words->spans[next - 1].end >= at || next == words->count);
+    for (int attempt = 0; attempt < 2 && found == NO_PARTNER; attempt++) {
+        *after = *after != (attempt == 1);
+        for (size_t w = parent->begin; w < parent->end; w++) {
+            const int source = p->pairs.aligned[w];
+            if (*after && next > 0 && source == (int)next - 1) found = w + 1;
+            if (!*after && source == (int)next && found == NO_PARTNER) found = w;
+        }
+    }
+    if (found != NO_PARTNER) return found;
+    *after = next > 0;
+    return words->count == 0 ? parent->begin
+                             : parent->begin + (parent->end - parent->begin) * next / words->count;
+}
+
+/* Moves a place that is within a sibling to its end, or to its beginning if the end is outside of
+   the sentence. */
+static size_t outside_siblings(const struct placer *p, size_t index, size_t place, bool *after)
+{
+    for (size_t i = 1; i < p->count; i++) {
+        const struct node *s = &p->nodes[i];
+        if (s->parent != p->nodes[index].parent || s->begin == s->end) continue;
+        const bool begun = s->open == 0 || s->begin < place;
+        const bool open = s->close == p->outside || s->end > place;
+        if (!begun || !open) continue;
+        place = s->close == p->outside ? s->begin : s->end;
+        *after = true;
+    }
+    return place;
+}
+
+/* Places a node without target words. */
+static void place_point(struct placer *p, size_t index)
+{
+    struct node *n = &p->nodes[index];
+    const struct node *parent = &p->nodes[n->parent];
+    const rapt_span *words = p->pairs.target.spans;
+    bool after = false;
+    n->span = (rapt_span){parent->span.begin, parent->span.begin};
+    n->begin = n->end = parent->begin;
+    if (parent->begin == parent->end) return;
+    size_t place = neighbor(p, parent, mark_of(p, n->open)->text.begin, &after);
+    place = outside_siblings(p, index, place, &after);
+    n->begin = n->end = place;
+    size_t at = place == parent->end || (after && place > parent->begin) ? words[place - 1].end
+                                                                         : words[place].begin;
+    n->span = (rapt_span){at, at};
+}
+
+/* Returns true if a line may be broken before target word `word`. */
+static bool may_break(const struct placer *p, size_t word)
+{
+    const rapt_span *words = p->pairs.target.spans;
+    size_t start;
+    if (words[word - 1].end < words[word].begin) return true;
+    return rapt__is_unspaced(rapt__character_before(p->in->target, words[word].begin, &start));
+}
+
+/* Puts a line break where a line of the translation has about the same share of its bytes. */
+static void place_break(struct placer *p, size_t index)
+{
+    struct node *n = &p->nodes[index];
+    const struct node *parent = &p->nodes[n->parent];
+    const rapt_span *words = p->pairs.target.spans;
+    const double wanted = (double)mark_of(p, n->open)->text.begin * (double)p->in->target.size /
+                          (double)p->in->source.size;
+    double least = 0;
+    n->dropped = true;
+    for (size_t w = rapt__max_size(parent->begin, p->last_break) + 1; w < parent->end; w++) {
+        const double distance = wanted > (double)words[w].begin ? wanted - (double)words[w].begin
+                                                                : (double)words[w].begin - wanted;
+        bool after = false;
+        if (!may_break(p, w) || outside_siblings(p, index, w, &after) != w) continue;
+        if (!n->dropped && distance >= least) continue;
+        n->dropped = false;
+        least = distance;
+        n->begin = n->end = w;
+    }
+    if (n->dropped) return;
+    n->span = (rapt_span){words[n->begin - 1].end, words[n->begin].begin};
+    p->last_break = n->begin;
+}
+
+static void place_nodes(struct placer *p)
+{
+    struct node *root = &p->nodes[ROOT];
+    root->end = p->pairs.target.count;
+    for (size_t i = 1; i < p->count; i++) place_words(p, i);
+    root->span = (rapt_span){0, p->in->target.size};
+    for (size_t i = 1; i < p->count; i++) {
+        struct node *n = &p->nodes[i];
+        if (!n->empty)
+            set_span(p, n);
+        else if (n->kind == MARK_BREAK)
+            place_break(p, i);
+        else
+            place_point(p, i);
+    }
+}
+
+/* ---- writing ---- */
+
+static int comes_before(const void *context, const void *left, const void *right)
+{
+    const struct node *nodes = context, *a = &nodes[*(const size_t *)left],
+                      *b = &nodes[*(const size_t *)right];
+    if (a->parent != b->parent) return a->parent < b->parent ? -1 : 1;
+    if (a->span.begin != b->span.begin) return a->span.begin < b->span.begin ? -1 : 1;
+    if (a->span.end != b->span.end) return a->span.end < b->span.end ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static void write_mark(const struct placer *p, size_t mark)
+{
+    const rapt_span span = mark_of(p, mark)->document;
+    rapt__buffer_add(p->out,
+                     (rapt_text){p->in->document.bytes + span.begin, span.end - span.begin});
+}
+
+static void write_target(const struct placer *p, size_t begin, size_t end)
+{
+    const char *bytes = p->in->target.bytes;
+    if (end > begin && p->in->apart && p->out->size == 0 && bytes[begin] > ' ' &&
+        bytes[begin] < 0x7F)
+        rapt__write_apart(p->out, bytes[begin++]);
+    if (end > begin) p->in->write(p->out, (rapt_text){bytes + begin, end - begin});
+}
+
+/* Writes a guard. If the translation had no words for it, spaces separate it from others. */
+static void write_guard(const struct placer *p, const struct node *n)
+{
+    const rapt_text target = p->in->target, blank = {" ", 1};
+    size_t at = n->span.end, start;
+    const bool added = n->span.begin == n->span.end;
+    uint32_t before = added && at > 0 ? rapt__character_before(target, at, &start) : ' ';
+    uint32_t after =
+        added && at < target.size ? rapt__utf8_next(target.bytes, target.size, &at) : ' ';
+    if (rapt__is_letter(before) && !rapt__is_unspaced(before)) rapt__buffer_add(p->out, blank);
+    write_mark(p, n->open);
+    if (rapt__is_letter(after) && !rapt__is_unspaced(after)) rapt__buffer_add(p->out, blank);
+}
+
+/* Writes what is in a node. */
+static void write_children(const struct placer *p, size_t index)
+{
+    const struct node *parent = &p->nodes[index];
+    size_t at = parent->span.begin, low = 1, high = p->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (p->nodes[p->order[middle]].parent < index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; i < p->count && p->nodes[p->order[i]].parent == index; i++) {
+        const struct node *n = &p->nodes[p->order[i]];
+        if (n->dropped) continue;
+        write_target(p, at, n->span.begin);
+        at = rapt__max_size(at, n->span.end);
+        if (n->kind == MARK_GUARD) {
+            write_guard(p, n);
+            continue;
+        }
+        if (n->open > 0) write_mark(p, n->open);
+        if (n->kind == MARK_OPEN) write_children(p, p->order[i]);
+        if (n->kind == MARK_OPEN && n->close < p->outside) write_mark(p, n->close);
+    }
+    write_target(p, at, parent->span.end);
+}
+
+/* ---- the call ---- */
+
+static rapt_status open_placer(struct placer *p)
+{
+    rapt_status status =
+        rapt__words_pair(p->in->source, p->in->target, p->in->translation, &p->pairs, p->allocator);
+    p->capacity = p->in->mark_count + 1;
+    p->outside = p->in->mark_count + 1;
+    p->nodes = rapt__alloc(p->allocator, p->capacity * sizeof *p->nodes);
+    p->order = rapt__alloc(p->allocator, p->capacity * sizeof *p->order);
+    p->class = rapt__alloc(p->allocator, p->pairs.source.count + 1);
+    p->taken = rapt__alloc(p->allocator, (p->pairs.target.count + 1) * sizeof *p->taken);
+    return status || !p->nodes || !p->order || !p->class || !p->taken ? RAPT_NO_MEMORY : RAPT_OK;
+}
+
+static void close_placer(struct placer *p)
+{
+    rapt__free(p->allocator, p->nodes, p->capacity * sizeof *p->nodes);
+    rapt__free(p->allocator, p->order, p->capacity * sizeof *p->order);
+    rapt__free(p->allocator, p->class, p->pairs.source.count + 1);
+    rapt__free(p->allocator, p->taken, (p->pairs.target.count + 1) * sizeof *p->taken);
+    rapt__words_free(&p->pairs, p->allocator);
+}
+
+rapt_status rapt__place_marks(const struct placed *placed, struct buffer *out)
+{
+    struct placer p = {.in = placed, .allocator = out->allocator, .out = out};
+    rapt_status status = open_placer(&p);
+    if (!status) {
+        add_nodes(&p);
+        place_nodes(&p);
+        for (size_t i = 0; i < p.count; i++) p.order[i] = i;
+        rapt__sort(p.order + 1, p.count - 1, sizeof *p.order, comes_before, p.nodes);
+        write_children(&p, ROOT);
+    }
+    close_placer(&p);
+    return status || out->failed ? RAPT_NO_MEMORY : RAPT_OK;
+}

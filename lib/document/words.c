@@ -1,0 +1,206 @@
+/* words.c - finds the words of a sentence and of its translation, and which source word each target
+   word comes from. */
+#include "document/document.h"
+#include "document/markup.h"
+
+#include <string.h>
+
+/* ---- words ---- */
+
+enum word_class { CLASS_SPACE, CLASS_WORD, CLASS_OTHER, CLASS_UNSPACED };
+
+static enum word_class class_of(uint32_t c)
+{
+    if (rapt__utf8_space(c)) return CLASS_SPACE;
+    if (rapt__is_unspaced(c))
+        return rapt__is_letter(c) || c < 0x3000 ? CLASS_UNSPACED : CLASS_OTHER;
+    if ((c >= '0' && c <= '9') || c == '_' || (c >= 0x300 && c <= 0x36F)) return CLASS_WORD;
+    return rapt__is_letter(c) ? CLASS_WORD : CLASS_OTHER;
+}
+
+/* Returns true for marks that are part of a word if they are between letters or digits. */
+static bool joins(uint32_t c)
+{
+    return c == '\'' || c == 0x2019 || c == '-' || c == '.' || c == ',' || c == 0x2010 ||
+           c == 0x2011;
+}
+
+/* Marks the bytes of a text at which a token begins or ends. */
+static void mark_edges(char *edges, size_t size, const rapt_span *tokens, int count)
+{
+    memset(edges, tokens == NULL, size + 1);
+    for (int i = 0; i < count && tokens; i++) {
+        if (tokens[i].begin <= size) edges[tokens[i].begin] = 1;
+        if (tokens[i].end <= size) edges[tokens[i].end] = 1;
+    }
+}
+
+/* Returns the end of the word that begins at `at`. */
+static size_t word_end(rapt_text text, size_t at, const char *edges)
+{
+    const enum word_class class = class_of(rapt__utf8_next(text.bytes, text.size, &at));
+    while (at < text.size && class != CLASS_OTHER) {
+        size_t next = at, beyond;
+        const uint32_t c = rapt__utf8_next(text.bytes, text.size, &next);
+        bool same = class_of(c) == class;
+        beyond = next;
+        if (!same && class == CLASS_WORD && joins(c) && next < text.size)
+            same = class_of(rapt__utf8_next(text.bytes, text.size, &beyond)) == CLASS_WORD;
+        if (!same || (class == CLASS_UNSPACED && edges[at])) break;
+        at = next;
+    }
+    return at;
+}
+
+/* Counts the words of a text and stores their spans unless `spans` is NULL. */
+static size_t find_words(rapt_text text, const char *edges, rapt_span *spans)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < text.size;) {
+        size_t next = at;
+        if (class_of(rapt__utf8_next(text.bytes, text.size, &next)) != CLASS_SPACE) {
+            next = word_end(text, at, edges);
+            if (spans) spans[count] = (rapt_span){at, next};
+            count++;
+        }
+        at = next;
+    }
+    return count;
+}
+
+static rapt_status list_words(rapt_text text, const rapt_span *tokens, int token_count,
+                              struct word_spans *words, const rapt_allocator *allocator)
+{
+    char *edges = rapt__alloc(allocator, text.size + 1);
+    if (!edges) return RAPT_NO_MEMORY;
+    mark_edges(edges, text.size, tokens, token_count);
+    words->count = find_words(text, edges, NULL);
+    words->spans = rapt__alloc(allocator, words->count * sizeof *words->spans);
+    if (words->spans) find_words(text, edges, words->spans);
+    rapt__free(allocator, edges, text.size + 1);
+    return words->spans || words->count == 0 ? RAPT_OK : RAPT_NO_MEMORY;
+}
+
+/* ---- pairs ---- */
+
+/* Returns the number of bytes that two spans share. */
+static size_t shared(rapt_span a, rapt_span b)
+{
+    const size_t begin = rapt__max_size(a.begin, b.begin), end = rapt__min_size(a.end, b.end);
+    return end > begin ? end - begin : 0;
+}
+
+/* Adds the weight of each source token in a row of an alignment to its words. */
+static void add_row(const struct word_spans *source, const rapt_translation *t, const float *row,
+                    float share, float *weights)
+{
+    size_t first = 0;
+    for (int k = 0; k < t->source_count; k++) {
+        const rapt_span token = t->source_spans[k];
+        while (first < source->count && source->spans[first].end <= token.begin) first++;
+        if (token.end <= token.begin) continue;
+        for (size_t w = first; w < source->count && source->spans[w].begin < token.end; w++)
+            weights[w] += share * row[k] * (float)shared(token, source->spans[w]) /
+                          (float)(token.end - token.begin);
+    }
+}
+
+/* Returns the source word with the largest weight for target word `word`. *token is the first token
+   that may overlap with it. */
+static int heaviest(const struct word_pairs *p, size_t word, const rapt_translation *t, int *token,
+                    float *weights)
+{
+    const rapt_span span = p->target.spans[word];
+    int best = UNALIGNED;
+    float most = 0;
+    memset(weights, 0, p->source.count * sizeof *weights);
+    while (*token < t->target_count && t->target_spans[*token].end <= span.begin) ++*token;
+    for (int j = *token; j < t->target_count && t->target_spans[j].begin < span.end; j++)
+        add_row(&p->source, t, t->alignment + (size_t)j * ((size_t)t->source_count + 1),
+                (float)shared(t->target_spans[j], span), weights);
+    for (size_t s = 0; s < p->source.count; s++)
+        if (weights[s] > most) most = weights[s], best = (int)s;
+    return best;
+}
+
+static rapt_status pair_by_alignment(struct word_pairs *p, const rapt_translation *t,
+                                     const rapt_allocator *allocator)
+{
+    const size_t size = p->source.count * sizeof(float);
+    float *weights = rapt__alloc(allocator, size);
+    if (!weights) return RAPT_NO_MEMORY;
+    int token = 0;
+    for (size_t i = 0; i < p->target.count; i++) p->aligned[i] = heaviest(p, i, t, &token, weights);
+    rapt__free(allocator, weights, size);
+    return RAPT_OK;
+}
+
+static bool is_literal(rapt_text text, rapt_span word)
+{
+    size_t at = word.begin;
+    const uint32_t c = rapt__utf8_next(text.bytes, text.size, &at);
+    return (c >= '0' && c <= '9') || class_of(c) == CLASS_OTHER;
+}
+
+static bool equal_words(rapt_text a, rapt_span i, rapt_text b, rapt_span j)
+{
+    const size_t size = i.end - i.begin;
+    return size == j.end - j.begin && memcmp(a.bytes + i.begin, b.bytes + j.begin, size) == 0;
+}
+
+/* Returns how many of the first `limit` words equal `word` of `text`. */
+static size_t count_equal(const struct word_spans *words, rapt_text in, size_t limit,
+                          rapt_text text, rapt_span word)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < limit; i++) count += equal_words(in, words->spans[i], text, word);
+    return count;
+}
+
+/* Pairs punctuation and numbers with their equals, in order. Punctuation with unequal counts has no
+   pair, since what a model attends to there says little. */
+static void pair_literals(struct word_pairs *p, rapt_text source, rapt_text target)
+{
+    enum { WORDS = 1000 }; /* more would take time in proportion to the square */
+    if (p->source.count > WORDS || p->target.count > WORDS) return;
+    for (size_t i = 0; i < p->target.count; i++) {
+        const rapt_span word = p->target.spans[i];
+        if (!is_literal(target, word)) continue;
+        size_t rank = count_equal(&p->target, target, i, target, word);
+        const size_t here = count_equal(&p->target, target, p->target.count, target, word);
+        const size_t there = count_equal(&p->source, source, p->source.count, target, word);
+        size_t at = target.bytes[word.begin] >= '0' && target.bytes[word.begin] <= '9';
+        if (here != there && at == 0) p->aligned[i] = UNALIGNED;
+        for (size_t s = 0; here == there && s < p->source.count; s++)
+            if (equal_words(source, p->source.spans[s], target, word) && rank-- == 0)
+                p->aligned[i] = (int)s;
+    }
+}
+
+rapt_status rapt__words_pair(rapt_text source, rapt_text target, const rapt_translation *t,
+                             struct word_pairs *p, const rapt_allocator *allocator)
+{
+    const bool aligned = t && t->alignment && t->source_spans && t->target_spans;
+    rapt_status status = list_words(source, aligned ? t->source_spans : NULL,
+                                    aligned ? t->source_count : 0, &p->source, allocator);
+    if (!status)
+        status = list_words(target, aligned ? t->target_spans : NULL, aligned ? t->target_count : 0,
+                            &p->target, allocator);
+    if (status || p->target.count == 0) return status;
+    p->guessed = !aligned;
+    p->aligned = rapt__alloc(allocator, p->target.count * sizeof *p->aligned);
+    if (!p->aligned) return RAPT_NO_MEMORY;
+    for (size_t i = 0; i < p->target.count; i++)
+        p->aligned[i] =
+            p->source.count > 0 ? (int)(i * p->source.count / p->target.count) : UNALIGNED;
+    if (aligned && p->source.count > 0) status = pair_by_alignment(p, t, allocator);
+    if (!status) pair_literals(p, source, target);
+    return status;
+}
+
+void rapt__words_free(struct word_pairs *p, const rapt_allocator *allocator)
+{
+    rapt__free(allocator, p->source.spans, p->source.count * sizeof *p->source.spans);
+    rapt__free(allocator, p->target.spans, p->target.count * sizeof *p->target.spans);
+    rapt__free(allocator, p->aligned, p->target.count * sizeof *p->aligned);
+}
