@@ -30,6 +30,12 @@ static inline bool built_with_icu(const char *test)
     return have_icu;
 }
 
+static inline uint64_t draw(uint64_t *state) /* xorshift64* (Vigna 2016) */
+{
+    *state ^= *state >> 12, *state ^= *state << 25, *state ^= *state >> 27;
+    return *state * 0x2545F4914F6CDD1Du >> 33;
+}
+
 /* ---- engines ---- */
 
 static inline rapt_status keep_sentences(void *user, const rapt_text *texts, size_t count,

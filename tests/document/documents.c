@@ -74,12 +74,6 @@ static const char *const fragments[] = {
     "\xCC\x81",
 };
 
-static uint64_t draw(uint64_t *state) /* xorshift64* (Vigna 2016) */
-{
-    *state ^= *state >> 12, *state ^= *state << 25, *state ^= *state >> 27;
-    return *state * 0x2545F4914F6CDD1Du >> 33;
-}
-
 static rapt_text make_document(uint64_t *state, char bytes[FRAGMENTS * 16])
 {
     size_t size = 0, count = draw(state) % (FRAGMENTS + 1);

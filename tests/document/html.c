@@ -1,0 +1,122 @@
+/* html.c - what HTML becomes: which text is translated, and where tags go if the order of words
+   changes. */
+#include "markup_help.h"
+
+static void becomes_html(const char *document, const char *wanted)
+{
+    reorders(RAPT_DOCUMENT_FORMAT_HTML, (struct reordering){REVERSED, false}, document, wanted);
+}
+
+/* Tags surround the translations of the words that they surrounded. */
+static void test_tags(void **state)
+{
+    (void)state;
+    becomes_html("<p>I am <b>tired</b>.</p>", "<p><b>TIRED</b>. AM I</p>");
+    becomes_html("one <b>two <i>three</i> four</b> five", "FIVE <b>FOUR <i>THREE</i> TWO</b> ONE");
+    becomes_html("<a href='x>y'>One</a> two", "TWO <a href='x>y'>ONE</a>");
+    becomes_html("<b>one two</b>", "<b>TWO ONE</b>");
+    becomes_html("<b><i>one</i></b> two", "TWO <b><i>ONE</i></b>");
+    becomes_html("w<b>or</b>d <i>x</i>", "<i>X</i> <b>WORD</b>");
+    becomes_html("one <b></b>two", "<b></b>TWO ONE");
+    becomes_html("one<!-- b --> two <img src=x>three", "<img src=x>THREE TWO ONE<!-- b -->");
+    becomes_html("<b> one two</b> three", "THREE <b>TWO ONE</b>");
+    becomes_html("<b>one</b><i>two</i> x", "X <b>ONETWO</b><i></i>");
+}
+
+/* Words of an element that are apart in the translation: the tags are around the most of them. */
+static void test_apart(void **state)
+{
+    (void)state;
+    const struct reordering how = {SHUFFLED, false}; /* of five words: 1 3 5 2 4 */
+    reorders(RAPT_DOCUMENT_FORMAT_HTML, how, "one <b>two three</b> four five",
+             "ONE <b>THREE</b> FIVE TWO FOUR");
+    reorders(RAPT_DOCUMENT_FORMAT_HTML, how, "<b>one two three</b> four five",
+             "<b>ONE THREE</b> FIVE TWO FOUR");
+    reorders(RAPT_DOCUMENT_FORMAT_HTML, how, "one <b>two <i>three</b> four</i> five",
+             "ONE <b>THREE</b> FIVE TWO <i>FOUR</i>");
+}
+
+/* Elements that several sentences share. */
+static void test_sentences(void **state)
+{
+    (void)state;
+    becomes_html("<b>One two. Three four.</b>", "<b>TWO. ONE FOUR. THREE</b>");
+    becomes_html("One <b>two. Three</b> four.", "<b>TWO. ONE </b>FOUR. THREE");
+    becomes_html("<p><b>One <i>two</i></b></p> <p>Three</b> four", "<p><b><i>TWO</i> ONE</b></p> "
+                                                                   "<p></b>FOUR THREE");
+    becomes_html("a <i>b <b>c. D</b> e</i> f", "<i>C. B A<b> </b>F E D</i>");
+}
+
+/* Block elements end sentences, and what is not text is kept. */
+static void test_kept(void **state)
+{
+    (void)state;
+    becomes_html("<title>a &amp; <b</title><h1>a b<p>c d<br>e f<ul><li>g h<li>i j</ul>",
+                 "<title>&lt;B &amp; A</title><h1>B A<p>D C<br>F E<ul><li>H G<li>J I</ul>");
+    becomes_html("<script>a b</b> <p></script>a <script>x y</script>b<style>c d</style>",
+                 "<script>a b</b> <p></script><script>x y</script>B A<style>c d</style>");
+    becomes_html("<!DOCTYPE html>\n<?php echo 1 ?>\n<pre>a b\n  c</pre>\n<textarea>a b</textarea>",
+                 "<!DOCTYPE html>\n<?php echo 1 ?>\n<pre>a b\n  c</pre>\n<textarea>a b</textarea>");
+    becomes_html("<p translate=no>a b<p>c d<div translate='NO'>e <div>f</div> g</div>h i",
+                 "<p translate=no>a b<p>D C<div translate='NO'>e <div>f</div> g</div>I H");
+    becomes_html("<ul><li class='x notranslate'>a b<li>c d</ul>e f",
+                 "<ul><li class='x notranslate'>a b<li>D C</ul>F E");
+    becomes_html("a b<!--x--!> c<!--> d<!---> e</ f> g</> h",
+                 "H G</> E</ f> D<!---> C<!--> B<!--x--!> A");
+    becomes_html("<p> 12 <b>34</b> </p>", "<p> 12 <b>34</b> </p>");
+    becomes_html("a < b <3 c", "C &lt;3 B &lt; A");
+}
+
+/* The model sees code, but cannot change it. */
+static void test_guards(void **state)
+{
+    (void)state;
+    becomes_html("run <code>ls -l</code> now", "NOW <code>ls -l</code> RUN");
+    becomes_html("use <b translate=no>it &amp;\n <i>me</i></b>, or <kbd>Q</kbd>",
+                 "<kbd>Q</kbd> OR ME, <b translate=no>it &amp;\n <i>me</i></b> USE");
+    becomes_html("<p><code>only code</code></p>", "<p><code>only code</code></p>");
+    becomes_html("a <svg><path d='M'/></svg> b", "<svg><path d='M'/></svg>B A");
+    becomes_html("a <code>b. C d</code> e", "E <code>b. C d</code> A");
+}
+
+static void test_references(void **state)
+{
+    (void)state;
+    becomes_html("caf&eacute; &lt;a&gt; &#65;&#x42;", "AB &lt;A&gt; CAF\xC3\xA9");
+    becomes_html("a &bogus; b &copy c", "C &amp;COPY &bogus;B A");
+    becomes_html("so&shy;on a&#0;b", "AB&#0; SOON&shy;");
+}
+
+/* Broken documents: what cannot be read is kept. */
+static void test_broken(void **state)
+{
+    (void)state;
+    becomes_html("a b <b title='c d", "B A <b title='c d");
+    becomes_html("a b <!-- c d", "B A <!-- c d");
+    becomes_html("a b <script>c d", "B A <script>c d");
+    becomes_html("a b <code>c d</p>e f", "B A <code>c d</p>F E");
+    becomes_html("<p>a </i>b</b></p></div>", "<p></i>B A</b></p></div>");
+    becomes_html("a <b>c\xFF d</b>. E f.", "a <b>c\xFF d</b>. F. E");
+}
+
+/* Without alignments, words are paired by their places. */
+static void test_unaligned(void **state)
+{
+    (void)state;
+    reorders(RAPT_DOCUMENT_FORMAT_HTML, (struct reordering){REVERSED, true},
+             "one <b>two</b> <code>three</code>, four",
+             "FOUR <b>THREE</b> <code>three</code>, TWO ONE");
+    reorders(RAPT_DOCUMENT_FORMAT_HTML, (struct reordering){IN_ORDER, true}, "one <b>two</b> three",
+             "ONE <b>TWO</b> THREE");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tags),      cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_sentences), cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_guards),    cmocka_unit_test(test_references),
+        cmocka_unit_test(test_broken),    cmocka_unit_test(test_unaligned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,154 @@
+/* markup.h - any bytes as a document with markup, for the targets of the formats. Its pieces tile
+   it; what is kept does not change; with an engine that keeps sentences, it comes back byte for
+   byte; with one that changes the order of words, reading the result gives the same marks; and a
+   failing allocation is reported. */
+#ifndef RAPT_TESTS_FUZZ_MARKUP_H
+#define RAPT_TESTS_FUZZ_MARKUP_H
+
+#include "document/document.h"
+#include "document/reorder.h"
+#include "fuzz.h"
+
+enum { MARKUP_BYTES = 1500 }; /* so that no block has more marks than it may */
+
+struct markup_seen {
+    rapt_text document;
+    char *out; /* [capacity] the translated document */
+    size_t capacity, size;
+    size_t done;    /* bytes of the document */
+    size_t wrong;   /* sentences that are not valid UTF-8 or were refused */
+    bool elsewhere; /* a translation is not in the place of its sentence */
+};
+
+static inline int see_markup(void *user, const rapt_document_piece *p)
+{
+    struct markup_seen *s = user;
+    const size_t source = p->source.end - p->source.begin, target = p->target.end - p->target.begin;
+    const size_t original = p->original.end - p->original.begin;
+    require(p->source.begin == s->done && p->target.begin == s->size, "pieces follow each other");
+    require(p->source.begin <= p->source.end && p->source.end <= s->document.size, "source");
+    require(p->original.begin <= p->original.end && p->original.end <= s->document.size,
+            "original");
+    const bool here = p->original.begin == p->source.begin && p->original.end == p->source.end;
+    s->elsewhere = s->elsewhere || !here;
+    if (p->kind == RAPT_PIECE_KEPT && here && source > 0 && target > 0)
+        require(target == source &&
+                    memcmp(p->text, s->document.bytes + p->source.begin, target) == 0,
+                "what is kept does not change");
+    if (p->kind == RAPT_PIECE_KEPT && !here && original > 0 && target > 0)
+        require(target == original &&
+                    memcmp(p->text, s->document.bytes + p->original.begin, target) == 0,
+                "what is copied does not change");
+    s->wrong += p->status != RAPT_OK;
+    if (s->size + target > s->capacity) {
+        s->capacity = 2 * (s->size + target);
+        s->out = realloc(s->out, s->capacity);
+        require(s->out != NULL, "memory for the test itself");
+    }
+    if (target) memcpy(s->out + s->size, p->text, target);
+    s->size += target;
+    s->done = p->source.end;
+    return 0;
+}
+
+static inline rapt_status keep_markup(void *user, const rapt_text *texts, size_t count,
+                                      rapt_take_fn *take, void *taker, rapt_message *why)
+{
+    (void)user, (void)why;
+    for (size_t i = 0; i < count; i++) {
+        const rapt_span trimmed = rapt__trimmed(texts[i], (rapt_span){0, texts[i].size});
+        require(trimmed.begin == 0 && trimmed.end == texts[i].size && trimmed.end > 0, "trimmed");
+        require(rapt_utf8_valid(texts[i]) == texts[i].size, "a sentence is valid UTF-8");
+        if (take(taker, RAPT_OK, texts[i], NULL)) break;
+    }
+    return RAPT_OK;
+}
+
+/* Calls see(user, mark) for the marks of a document, except line breaks. */
+static inline void each_mark(rapt_document_format format, rapt_text document,
+                             void (*see)(void *, const struct mark *), void *user)
+{
+    const rapt_allocator allocator = rapt__allocator(NULL);
+    struct format_reader r = {.document = document, .block = {.document = document}};
+    bool found = true;
+    r.block.text.allocator = &allocator;
+    while (found && rapt__format((int)format)->next(&r, &found, NULL) == RAPT_OK)
+        for (size_t i = 0; found && i < r.block.mark_count; i++)
+            if (r.block.marks[i].kind != MARK_BREAK) see(user, &r.block.marks[i]);
+    rapt__block_free(&r.block);
+}
+
+struct mark_sum {
+    rapt_text document;
+    uint64_t sum; /* does not depend on the order of marks */
+    bool guarded; /* there are guards; if only guards are left of a block, it is not found again */
+};
+
+static inline void add_mark(void *user, const struct mark *m)
+{
+    struct mark_sum *s = user;
+    s->sum += input_hash((const uint8_t *)s->document.bytes + m->document.begin,
+                         m->document.end - m->document.begin);
+    s->guarded = s->guarded || m->kind == MARK_GUARD;
+}
+
+struct mark_search {
+    rapt_text document, out;
+};
+
+static inline void find_mark(void *user, const struct mark *m)
+{
+    const struct mark_search *s = user;
+    const size_t size = m->document.end - m->document.begin;
+    bool found = false;
+    for (size_t at = 0; !found && at + size <= s->out.size; at++)
+        found = memcmp(s->out.bytes + at, s->document.bytes + m->document.begin, size) == 0;
+    require(found, "a mark comes back");
+}
+
+/* Checks that the marks of a document are those of its translation. */
+static inline void compare_marks(rapt_document_format format, rapt_text document, rapt_text out)
+{
+    struct mark_sum before = {.document = document}, after = {.document = out};
+    struct mark_search search = {document, out};
+    each_mark(format, document, add_mark, &before);
+    each_mark(format, out, add_mark, &after);
+    require(before.guarded || before.sum == after.sum, "the marks come back");
+    if (before.guarded) each_mark(format, document, find_mark, &search);
+}
+
+static inline void check_markup(rapt_document_format format, const uint8_t *bytes, size_t size)
+{
+    struct feed in = {bytes, size};
+    if (size > MARKUP_BYTES) return;
+    const bool keeps = take_flag(&in), rules = take_flag(&in);
+    struct reordering how = {(enum order)take_below(&in, 3), take_flag(&in)};
+    const rapt_document_options options = {.size = sizeof options,
+                                           .format = format,
+                                           .max_length = take_flag(&in) ? take_below(&in, 40) : 0};
+    char *exact = exact_copy(in.at, in.left);
+    struct counted counted = counted_by(input_hash(bytes, size), 30);
+    const rapt_allocator allocator = counted_allocator(&counted);
+    struct markup_seen seen = {.document = {exact, in.left}};
+    const rapt_document_engine engine = {
+        .size = sizeof engine, .translate = keeps ? keep_markup : reorder_sentences, .user = &how};
+    rapt_message why = {""};
+    rapt_status status = rapt__document_translate(&engine, seen.document, &options, rules,
+                                                  see_markup, &seen, &allocator, &why);
+    require(status == RAPT_OK || status == RAPT_BAD_FILE ||
+                (status == RAPT_NO_MEMORY && may_lack_memory(&counted)),
+            "status");
+    require(status == RAPT_OK || why.text[0], "a reason");
+    require(counted.now == 0, "all memory is given back");
+    if (status == RAPT_OK) {
+        require(seen.done == seen.document.size, "nothing is lost");
+        if (keeps && !seen.elsewhere)
+            require(seen.size == in.left && (in.left == 0 || memcmp(seen.out, exact, in.left) == 0),
+                    "the document comes back");
+        if (!seen.elsewhere) compare_marks(format, seen.document, (rapt_text){seen.out, seen.size});
+    }
+    free(seen.out);
+    free(exact);
+}
+
+#endif
