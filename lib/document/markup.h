@@ -111,8 +111,8 @@ bool rapt__names_equal(rapt_text a, rapt_text b);
 bool rapt__same_name(rapt_text name, const char *word);
 /* Returns true if a list of words, separated by single spaces, has the name. */
 bool rapt__name_among(rapt_text name, const char *words);
-/* Decodes the character reference at document[at]. Returns its size, or 0 if there is none. Sets
- *code to 0 if the name is not known. */
+/* Decodes the character reference at document[at]. Returns its size, or 0 if there is none. code
+   becomes 0 if the name is not known. */
 size_t rapt__reference_read(rapt_text document, size_t at, bool xml, uint32_t *code);
 /* Appends a text with references for < > and &. */
 void rapt__write_escaped(struct buffer *out, rapt_text text);
@@ -124,6 +124,16 @@ bool rapt__tag_may_begin(rapt_text document, size_t at);
 void rapt__write_apart(struct buffer *out, char c);
 
 /* ---- words.c: the words of a sentence and of its translation, and which belong together ---- */
+/* A sentence to be written, with its marks. */
+struct placed {
+    rapt_text document;
+    rapt_text source, target; /* the sentence and its translation, without markup */
+    const struct mark *marks; /* [mark_count] with places and partners relative to the sentence */
+    size_t mark_count;
+    const rapt_translation *translation; /* its alignment is used if it has one; may be NULL */
+    bool apart; /* its first character must not become part of a tag that is not one */
+    void (*write)(struct buffer *out, rapt_text text); /* appends text as the format spells it */
+};
 /* Words are runs of letters and digits, single other characters, and in scripts without spaces
    between words the bytes between the ends of tokens. White space is in no word. */
 struct word_spans {
@@ -136,25 +146,14 @@ struct word_pairs {
     int *aligned; /* [target.count] a source word, or UNALIGNED */
     bool guessed; /* the translation had no alignment */
 };
-/* Finds words of `source` and `target` and pairs them by the alignment of a translation, which may
-   be NULL; without one, the i-th of m words belongs to the word in the same proportion. Punctuation
-   and numbers belong to the same punctuation or number, if both sides have equally many of it. */
-rapt_status rapt__words_pair(rapt_text source, rapt_text target,
-                             const rapt_translation *translation, struct word_pairs *pairs,
+/* Finds the words of a sentence and of its translation and pairs them by the alignment; without
+   one, the i-th of m words belongs to the word in the same proportion. Punctuation and numbers
+   belong to the same punctuation or number, if both sides have equally many of it. */
+rapt_status rapt__words_pair(const struct placed *placed, struct word_pairs *pairs,
                              const rapt_allocator *allocator);
 void rapt__words_free(struct word_pairs *pairs, const rapt_allocator *allocator);
 
 /* ---- place.c ---- */
-/* A sentence to be written, with its marks. */
-struct placed {
-    rapt_text document;
-    rapt_text source, target; /* the sentence and its translation, without markup */
-    const struct mark *marks; /* [mark_count] with places and partners relative to the sentence */
-    size_t mark_count;
-    const rapt_translation *translation; /* its alignment is used if it has one; may be NULL */
-    bool apart; /* its first character must not become part of a tag that is not one */
-    void (*write)(struct buffer *out, rapt_text text); /* appends text as the format spells it */
-};
 /* Appends the translation with the marks around the words that they were on. Returns
    RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__place_marks(const struct placed *placed, struct buffer *out);

@@ -383,8 +383,7 @@ static void write_children(const struct placer *p, size_t index)
 
 static rapt_status open_placer(struct placer *p)
 {
-    rapt_status status =
-        rapt__words_pair(p->in->source, p->in->target, p->in->translation, &p->pairs, p->allocator);
+    rapt_status status = rapt__words_pair(p->in, &p->pairs, p->allocator);
     p->capacity = p->in->mark_count + 1;
     p->outside = p->in->mark_count + 1;
     p->nodes = rapt__alloc(p->allocator, p->capacity * sizeof *p->nodes);

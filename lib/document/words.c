@@ -25,13 +25,53 @@ static bool joins(uint32_t c)
            c == 0x2011;
 }
 
+enum { EDGE_TOKEN = 1, EDGE_GUARD };
+
 /* Marks the bytes of a text at which a token begins or ends. */
-static void mark_edges(char *edges, size_t size, const rapt_span *tokens, int count)
+static void mark_tokens(char *edges, size_t size, const rapt_span *tokens, int count)
 {
     memset(edges, tokens == NULL, size + 1);
     for (int i = 0; i < count && tokens; i++) {
-        if (tokens[i].begin <= size) edges[tokens[i].begin] = 1;
-        if (tokens[i].end <= size) edges[tokens[i].end] = 1;
+        if (tokens[i].begin <= size) edges[tokens[i].begin] = EDGE_TOKEN;
+        if (tokens[i].end <= size) edges[tokens[i].end] = EDGE_TOKEN;
+    }
+}
+
+/* Marks the edges of a copy of a guard, so that what is joined to it becomes another word. */
+static void mark_guard(char *edges, rapt_text text, rapt_text guard)
+{
+    for (size_t at = 0; at + guard.size <= text.size; at++) {
+        const char *next = memchr(text.bytes + at, guard.bytes[0], text.size - at);
+        if (!next) return;
+        at = (size_t)(next - text.bytes);
+        if (at + guard.size > text.size || memcmp(next, guard.bytes, guard.size) != 0) continue;
+        edges[at] = edges[at + guard.size] = EDGE_GUARD;
+    }
+}
+
+/* Returns true for characters that make a word of a guard next to them. */
+static bool extends(uint32_t c)
+{
+    return class_of(c) == CLASS_WORD || c == '\'' || c == 0x2019 || c == '-';
+}
+
+/* Returns true if a guard is part of a longer word. */
+static bool is_joined(rapt_text source, rapt_span guard)
+{
+    size_t at = guard.end;
+    if (at < source.size && extends(rapt__utf8_next(source.bytes, source.size, &at))) return true;
+    return guard.begin > 0 && extends(rapt__character_before(source, guard.begin, &at));
+}
+
+/* Marks the edges of guards in the source and of their copies in the target. */
+static void mark_guards(const struct placed *in, char *source_edges, char *target_edges)
+{
+    for (size_t i = 0; i < in->mark_count; i++) {
+        const struct mark *m = &in->marks[i];
+        if (m->kind != MARK_GUARD || !is_joined(in->source, m->text)) continue;
+        source_edges[m->text.begin] = source_edges[m->text.end] = EDGE_GUARD;
+        mark_guard(target_edges, in->target,
+                   (rapt_text){in->source.bytes + m->text.begin, m->text.end - m->text.begin});
     }
 }
 
@@ -39,7 +79,7 @@ static void mark_edges(char *edges, size_t size, const rapt_span *tokens, int co
 static size_t word_end(rapt_text text, size_t at, const char *edges)
 {
     const enum word_class class = class_of(rapt__utf8_next(text.bytes, text.size, &at));
-    while (at < text.size && class != CLASS_OTHER) {
+    while (at < text.size && class != CLASS_OTHER && edges[at] != EDGE_GUARD) {
         size_t next = at, beyond;
         const uint32_t c = rapt__utf8_next(text.bytes, text.size, &next);
         bool same = class_of(c) == class;
@@ -68,17 +108,31 @@ static size_t find_words(rapt_text text, const char *edges, rapt_span *spans)
     return count;
 }
 
-static rapt_status list_words(rapt_text text, const rapt_span *tokens, int token_count,
-                              struct word_spans *words, const rapt_allocator *allocator)
+static rapt_status list_words(rapt_text text, const char *edges, struct word_spans *words,
+                              const rapt_allocator *allocator)
 {
-    char *edges = rapt__alloc(allocator, text.size + 1);
-    if (!edges) return RAPT_NO_MEMORY;
-    mark_edges(edges, text.size, tokens, token_count);
     words->count = find_words(text, edges, NULL);
     words->spans = rapt__alloc(allocator, words->count * sizeof *words->spans);
     if (words->spans) find_words(text, edges, words->spans);
-    rapt__free(allocator, edges, text.size + 1);
     return words->spans || words->count == 0 ? RAPT_OK : RAPT_NO_MEMORY;
+}
+
+/* Finds the words of both sides. aligned: the translation has spans of tokens. */
+static rapt_status list_both(const struct placed *in, bool aligned, struct word_pairs *p,
+                             const rapt_allocator *allocator)
+{
+    const rapt_translation *t = in->translation;
+    const size_t source = in->source.size, size = source + in->target.size + 2;
+    char *edges = rapt__alloc(allocator, size);
+    if (!edges) return RAPT_NO_MEMORY;
+    mark_tokens(edges, source, aligned ? t->source_spans : NULL, aligned ? t->source_count : 0);
+    mark_tokens(edges + source + 1, in->target.size, aligned ? t->target_spans : NULL,
+                aligned ? t->target_count : 0);
+    mark_guards(in, edges, edges + source + 1);
+    rapt_status status = list_words(in->source, edges, &p->source, allocator);
+    if (!status) status = list_words(in->target, edges + source + 1, &p->target, allocator);
+    rapt__free(allocator, edges, size);
+    return status;
 }
 
 /* ---- pairs ---- */
@@ -177,15 +231,12 @@ static void pair_literals(struct word_pairs *p, rapt_text source, rapt_text targ
     }
 }
 
-rapt_status rapt__words_pair(rapt_text source, rapt_text target, const rapt_translation *t,
-                             struct word_pairs *p, const rapt_allocator *allocator)
+rapt_status rapt__words_pair(const struct placed *in, struct word_pairs *p,
+                             const rapt_allocator *allocator)
 {
+    const rapt_translation *t = in->translation;
     const bool aligned = t && t->alignment && t->source_spans && t->target_spans;
-    rapt_status status = list_words(source, aligned ? t->source_spans : NULL,
-                                    aligned ? t->source_count : 0, &p->source, allocator);
-    if (!status)
-        status = list_words(target, aligned ? t->target_spans : NULL, aligned ? t->target_count : 0,
-                            &p->target, allocator);
+    rapt_status status = list_both(in, aligned, p, allocator);
     if (status || p->target.count == 0) return status;
     p->guessed = !aligned;
     p->aligned = rapt__alloc(allocator, p->target.count * sizeof *p->aligned);
@@ -194,7 +245,7 @@ rapt_status rapt__words_pair(rapt_text source, rapt_text target, const rapt_tran
         p->aligned[i] =
             p->source.count > 0 ? (int)(i * p->source.count / p->target.count) : UNALIGNED;
     if (aligned && p->source.count > 0) status = pair_by_alignment(p, t, allocator);
-    if (!status) pair_literals(p, source, target);
+    if (!status) pair_literals(p, in->source, in->target);
     return status;
 }
 

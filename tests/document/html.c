@@ -77,6 +77,8 @@ static void test_guards(void **state)
     becomes_html("<p><code>only code</code></p>", "<p><code>only code</code></p>");
     becomes_html("a <svg><path d='M'/></svg> b", "<svg><path d='M'/></svg>B A");
     becomes_html("a <code>b. C d</code> e", "E <code>b. C d</code> A");
+    becomes_html("the <code>N</code>th use", "USE <code>N</code>TH THE");
+    becomes_html("the <code>n</code>th use", "USE NTH THE <code>n</code>");
 }
 
 static void test_references(void **state)
