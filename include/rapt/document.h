@@ -23,11 +23,24 @@ extern "C" {
    comments, attributes, <pre>, <svg>, <textarea> and elements with translate="no" or the class
    notranslate are kept. So are <code>, <kbd>, <math>, <samp>, <tt> and <var>; the model sees their
    contents if these have at most 124 bytes, and whatever it makes of them is replaced by the
-   element. After a tag or comment that the document does not close, all is kept. */
+   element. After a tag or comment that the document does not close, all is kept.
+
+   RAPT_DOCUMENT_FORMAT_PO are messages of GNU gettext in UTF-8. A message without a translation, or
+   with one that is marked as fuzzy, is translated into its msgstr; other bytes do not change, nor
+   does the mark. Of plural forms, the first is a translation of msgid and others are translations
+   of msgid_plural. A \n, \t or \r ends a sentence. Placeholders such as %s, %1$d, %(name)s and
+   {name} are kept as <code> is in HTML, those without numbers or names in their order. Tags and
+   references are kept as marks. Entries that cannot be read are kept.
+
+   RAPT_DOCUMENT_FORMAT_SRT are subtitles in UTF-8, SubRip or WebVTT. Time codes and numbers are
+   kept. Sentences do not cross cues, nor line breaks before a line that begins with a mark such as
+   "- ". Other line breaks are moved to where the translation has the same share of its length. */
 typedef enum rapt_document_format {
     RAPT_DOCUMENT_FORMAT_TEXT,
     RAPT_DOCUMENT_FORMAT_HTML,
-    RAPT_DOCUMENT_FORMAT_LAST = RAPT_DOCUMENT_FORMAT_HTML
+    RAPT_DOCUMENT_FORMAT_PO,
+    RAPT_DOCUMENT_FORMAT_SRT,
+    RAPT_DOCUMENT_FORMAT_LAST = RAPT_DOCUMENT_FORMAT_SRT
 } rapt_document_format;
 
 /* Returns the name of a format, such as "html" for RAPT_DOCUMENT_FORMAT_HTML, or NULL if there is

@@ -410,13 +410,14 @@ rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_te
                                      rapt_document_fn *callback, void *user,
                                      const rapt_allocator *allocator, rapt_message *why)
 {
-    struct document d = {
-        .allocator = rapt__allocator(allocator),
-        .splitter = {.document = document,
-                     .text = document,
-                     .reader = {.document = document, .block = {.document = document}}},
-        .callback = callback,
-        .user = user};
+    struct document d = {.allocator = rapt__allocator(allocator),
+                         .splitter = {.document = document,
+                                      .text = document,
+                                      .reader = {.document = document,
+                                                 .end = document.size,
+                                                 .block = {.document = document}}},
+                         .callback = callback,
+                         .user = user};
     rapt_status status = read_arguments(&d.splitter, engine, options, why);
     if (status) return status;
     status = open_document(&d, rules, why);

@@ -68,6 +68,8 @@ size_t rapt__clause_cut(rapt_text text, size_t fit, struct breaks *breaks);
 /* Finds the prose at or after *at, which is at the beginning of a line or after earlier prose.
    Returns false at the end. */
 bool rapt__plain_next(rapt_text document, bool unwrap, size_t *at, rapt_span *prose);
+/* Returns the beginning of the prose of the line that begins at `at`, after blanks and marks. */
+size_t rapt__plain_marks(rapt_text text, size_t at);
 /* Copies text with a blank for each byte of white space that contains a line break. */
 void rapt__plain_flatten(rapt_text text, char *flat);
 /* Copies text to `out` with a single blank, or nothing if the script is written without, for white

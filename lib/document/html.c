@@ -31,11 +31,6 @@ static const char open_ended[] = "dd dt li optgroup option p tbody td tfoot th t
 
 enum { TITLE_END }; /* of reader->state: where the title ends, in which < is text */
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* ---- elements that are not translated ---- */
 
 /* Returns the beginning of the closing tag of a raw element, or the size of the document. */
@@ -49,7 +44,7 @@ static size_t raw_end(rapt_text document, const struct tag *opening)
         const char after = document.bytes[at + 2 + opening->name.size];
         if (rapt__names_equal((rapt_text){document.bytes + at + 2, opening->name.size},
                               opening->name) &&
-            (is_space(after) || after == '/' || after == '>'))
+            (rapt__markup_space(after) || after == '/' || after == '>'))
             return at;
     }
     return document.size;
@@ -114,8 +109,9 @@ static bool has_word(rapt_text list, const char *word)
 {
     const size_t size = strlen(word);
     for (size_t at = 0; at + size <= list.size; at++)
-        if (memcmp(list.bytes + at, word, size) == 0 && (at == 0 || is_space(list.bytes[at - 1])) &&
-            (at + size == list.size || is_space(list.bytes[at + size])))
+        if (memcmp(list.bytes + at, word, size) == 0 &&
+            (at == 0 || rapt__markup_space(list.bytes[at - 1])) &&
+            (at + size == list.size || rapt__markup_space(list.bytes[at + size])))
             return true;
     return false;
 }
@@ -155,7 +151,7 @@ static size_t guard_text(rapt_text document, rapt_span contents, char *out, size
             code = rapt__utf8_next(document.bytes, document.size, &next);
         }
         at = next;
-        if (code < 0x80 && is_space((char)code)) code = ' ';
+        if (code < 0x80 && rapt__markup_space((char)code)) code = ' ';
         if (code == 0 || (code == ' ' && (size == 0 || out[size - 1] == ' '))) continue;
         size += rapt__utf8_encode(code, out + size);
     }
@@ -212,42 +208,6 @@ static bool read_tag(struct format_reader *r, const struct tag *tag)
     if (rapt__name_among(tag->name, blocks)) return true;
     rapt__block_mark(b, opens ? MARK_OPEN : MARK_CLOSE, tag->span, tag->name, none);
     return false;
-}
-
-void rapt__read_reference(struct format_reader *r, bool xml)
-{
-    uint32_t code = 0;
-    char bytes[4];
-    const size_t size = rapt__reference_read(r->document, r->at, xml, &code);
-    const rapt_span span = {r->at, r->at + (size > 0 ? size : 1)};
-    const bool shown = code != 0 && code != 0xAD && (code < 0x200B || code > 0x200F);
-    r->at = span.end;
-    if (size == 0)
-        rapt__block_copy(&r->block, span);
-    else if (shown)
-        rapt__block_text(&r->block, (rapt_text){bytes, rapt__utf8_encode(code, bytes)}, span);
-    else
-        rapt__block_mark(&r->block, MARK_POINT, span, (rapt_text){"", 0}, (rapt_text){"", 0});
-}
-
-void rapt__read_words(struct format_reader *r, const char *stops)
-{
-    enum { RUN = 512 }; /* bytes, so that a block ends soon after it is full */
-    const char *bytes = r->document.bytes;
-    size_t at = r->at, limit = rapt__min_size(r->document.size, at + RUN);
-    const bool space = is_space(bytes[at]);
-    at++;
-    while (at < limit && is_space(bytes[at]) == space &&
-           (space || !strchr(stops, bytes[at]) || bytes[at] == 0))
-        at++;
-    limit = rapt__min_size(r->document.size, limit + 3);
-    while (!space && at - r->at >= RUN && at < limit && rapt__utf8_continues(bytes[at])) at++;
-    const rapt_span span = {r->at, at};
-    r->at = at;
-    if (space)
-        rapt__block_space(&r->block, span);
-    else
-        rapt__block_copy(&r->block, span);
 }
 
 /* Reads a tag, a reference or some text. Returns true at the end of a block. */

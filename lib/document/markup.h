@@ -162,6 +162,7 @@ rapt_status rapt__place_marks(const struct placed *placed, struct buffer *out);
 struct format_reader {
     rapt_text document;
     size_t at;               /* the document has been read up to here */
+    size_t end;              /* of what is read as text and markup, such as a message */
     struct text_block block; /* the last one */
     size_t state[8];         /* what else a format has to remember; 0 at the beginning */
 };
@@ -174,10 +175,26 @@ struct format {
 };
 /* Returns NULL if there is no such format. */
 const struct format *rapt__format(int index);
-/* Reads the character reference, or the &, at reader->at into the block. */
-void rapt__read_reference(struct format_reader *reader, bool xml);
-/* Reads white space, or text up to white space or one of the characters `stops`. */
-void rapt__read_words(struct format_reader *reader, const char *stops);
 rapt_status rapt__html_next(struct format_reader *reader, bool *found, rapt_message *why);
+rapt_status rapt__po_next(struct format_reader *reader, bool *found, rapt_message *why);
+void rapt__po_write(struct buffer *out, rapt_text text);
+rapt_status rapt__srt_next(struct format_reader *reader, bool *found, rapt_message *why);
+void rapt__write_plain(struct buffer *out, rapt_text text); /* appends text as it is */
+
+/* ---- inline.c: what blocks of several formats contain. All begin at reader->at ---- */
+bool rapt__markup_space(char c); /* true for a blank, tab or line break */
+/* Reads white space, or text up to white space. Also ends before one of the characters `stops`,
+   unless that is the first. */
+void rapt__read_words(struct format_reader *reader, const char *stops);
+/* Reads a mark that stands by itself, up to `end`. */
+void rapt__read_point(struct format_reader *reader, size_t end);
+/* Reads a character reference, or else an &, as text. */
+void rapt__read_reference(struct format_reader *reader, bool xml);
+/* Reads a tag or reference as a mark, in a format of which they are not a part. Returns false if
+   there is none. */
+bool rapt__read_loose_tag(struct format_reader *reader);
+/* Reads a placeholder of printf, Python and the like, as a guard. Returns false if there is none.
+ */
+bool rapt__read_placeholder(struct format_reader *reader);
 
 #endif

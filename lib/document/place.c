@@ -33,6 +33,7 @@ struct placer {
     size_t count, capacity, outside;
     signed char *class; /* [source words] of the node that is being placed */
     bool *taken;        /* [target words] by its siblings */
+    size_t unnumbered;  /* the last placeholder without a number that was written */
     size_t last_break;  /* the target word that follows the last break */
 };
 
@@ -278,8 +279,8 @@ static void place_break(struct placer *p, size_t index)
     double least = 0;
     n->dropped = true;
     for (size_t w = rapt__max_size(parent->begin, p->last_break) + 1; w < parent->end; w++) {
-        const double distance = wanted > (double)words[w].begin ? wanted - (double)words[w].begin
-                                                                : (double)words[w].begin - wanted;
+        const double away = (double)words[w - 1].end - wanted;
+        const double distance = away < 0 ? -away : away;
         bool after = false;
         if (!may_break(p, w) || outside_siblings(p, index, w, &after) != w) continue;
         if (!n->dropped && distance >= least) continue;
@@ -337,8 +338,18 @@ static void write_target(const struct placer *p, size_t begin, size_t end)
     if (end > begin) p->in->write(p->out, (rapt_text){bytes + begin, end - begin});
 }
 
+/* Returns the mark that is written for a guard. Placeholders without numbers keep their order. */
+static size_t guard_of(struct placer *p, const struct node *n)
+{
+    if (!rapt__same_name(mark_of(p, n->open)->name, "%")) return n->open;
+    do p->unnumbered++;
+    while (mark_of(p, p->unnumbered)->kind != MARK_GUARD ||
+           !rapt__same_name(mark_of(p, p->unnumbered)->name, "%"));
+    return p->unnumbered;
+}
+
 /* Writes a guard. If the translation had no words for it, spaces separate it from others. */
-static void write_guard(const struct placer *p, const struct node *n)
+static void write_guard(struct placer *p, const struct node *n)
 {
     const rapt_text target = p->in->target, blank = {" ", 1};
     size_t at = n->span.end, start;
@@ -347,12 +358,12 @@ static void write_guard(const struct placer *p, const struct node *n)
     uint32_t after =
         added && at < target.size ? rapt__utf8_next(target.bytes, target.size, &at) : ' ';
     if (rapt__is_letter(before) && !rapt__is_unspaced(before)) rapt__buffer_add(p->out, blank);
-    write_mark(p, n->open);
+    write_mark(p, guard_of(p, n));
     if (rapt__is_letter(after) && !rapt__is_unspaced(after)) rapt__buffer_add(p->out, blank);
 }
 
 /* Writes what is in a node. */
-static void write_children(const struct placer *p, size_t index)
+static void write_children(struct placer *p, size_t index)
 {
     const struct node *parent = &p->nodes[index];
     size_t at = parent->span.begin, low = 1, high = p->count;

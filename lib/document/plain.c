@@ -63,8 +63,7 @@ static size_t mark_end(rapt_text text, size_t at)
     return end < text.size && is_blank(text.bytes[end]) ? end : at;
 }
 
-/* Returns the beginning of the prose of the line that begins at `at`. */
-static size_t skip_marks(rapt_text text, size_t at)
+size_t rapt__plain_marks(rapt_text text, size_t at)
 {
     for (size_t end = at = skip_blanks(text, at);; at = skip_blanks(text, end))
         if ((end = mark_end(text, at)) == at) return at;
@@ -84,7 +83,7 @@ static size_t continued_at(rapt_text text, size_t end)
     if (next < text.size && text.bytes[next] == '\r') next++;
     if (next < text.size && text.bytes[next] == '\n') next++;
     size_t begin = skip_blanks(text, next), after = line_end(text, begin);
-    if (next == end || skip_marks(text, next) != begin) return end;
+    if (next == end || rapt__plain_marks(text, next) != begin) return end;
     return rapt__has_letters((rapt_text){text.bytes + begin, after - begin}) ? begin : end;
 }
 
@@ -107,7 +106,8 @@ bool rapt__plain_next(rapt_text document, bool unwrap, size_t *at, rapt_span *pr
         size_t begin = *at;
         if (begin == 0 && document.size >= 3 && memcmp(document.bytes, "\xEF\xBB\xBF", 3) == 0)
             begin = 3;
-        if (*at == 0 || is_break(document.bytes[*at - 1])) begin = skip_marks(document, begin);
+        if (*at == 0 || is_break(document.bytes[*at - 1]))
+            begin = rapt__plain_marks(document, begin);
         if (begin < document.size && is_layout(document.bytes[begin])) {
             *at = begin + 1;
             continue;

@@ -211,15 +211,19 @@ static size_t count_equal(const struct word_spans *words, rapt_text in, size_t l
     return count;
 }
 
-/* Pairs punctuation and numbers with their equals, in order. Punctuation with unequal counts has no
-   pair, since what a model attends to there says little. */
+/* Pairs punctuation and numbers with their equals, in order, unless the alignment does. Punctuation
+   with unequal counts has no pair, since what a model attends to there says little. */
 static void pair_literals(struct word_pairs *p, rapt_text source, rapt_text target)
 {
     enum { WORDS = 1000 }; /* more would take time in proportion to the square */
     if (p->source.count > WORDS || p->target.count > WORDS) return;
     for (size_t i = 0; i < p->target.count; i++) {
         const rapt_span word = p->target.spans[i];
+        const int given = p->aligned[i];
         if (!is_literal(target, word)) continue;
+        if (!p->guessed && given != UNALIGNED &&
+            equal_words(source, p->source.spans[given], target, word))
+            continue;
         size_t rank = count_equal(&p->target, target, i, target, word);
         const size_t here = count_equal(&p->target, target, p->target.count, target, word);
         const size_t there = count_equal(&p->source, source, p->source.count, target, word);

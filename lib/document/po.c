@@ -1,0 +1,241 @@
+/* po.c - finds the messages of gettext's .po files that have no translation, or one that is marked
+   as fuzzy. A block is a line of a message; its translation goes into the msgstr. */
+#include "document/document.h"
+#include "document/markup.h"
+
+#include <string.h>
+
+/* reader->state: the strings of the entry that is being read, with their quotation marks. */
+enum {
+    FROM,   /* what is left of the message that is being translated */
+    ID,     /* where msgid begins, */
+    ID_END, /* and ends */
+    PLURAL, /* the same of msgid_plural */
+    PLURAL_END,
+    FUZZY,        /* the entry is marked as fuzzy */
+    TRANSLATIONS, /* msgstr has been seen: what comes next is another entry */
+};
+
+/* ---- lines ---- */
+
+static size_t line_end(rapt_text text, size_t at)
+{
+    const char *end = at < text.size ? memchr(text.bytes + at, '\n', text.size - at) : NULL;
+    return end ? (size_t)(end - text.bytes) + 1 : text.size;
+}
+
+static size_t skip_space(rapt_text text, size_t at)
+{
+    while (at < text.size && rapt__markup_space(text.bytes[at])) at++;
+    return at;
+}
+
+/* Returns the end of a word at `at`, if it is there. */
+static bool begins(rapt_text text, size_t *at, const char *word)
+{
+    const size_t size = strlen(word);
+    if (text.size - *at < size || memcmp(text.bytes + *at, word, size) != 0) return false;
+    *at += size;
+    return true;
+}
+
+/* Returns the end of the string whose opening quotation mark is at `at`, or `at` if it does not end
+   on its line. */
+static size_t string_end(rapt_text text, size_t at)
+{
+    for (size_t i = at + 1; i < text.size && text.bytes[i] != '\n'; i++) {
+        if (text.bytes[i] == '"') return i + 1;
+        if (text.bytes[i] == '\\') i++;
+    }
+    return at;
+}
+
+/* Returns the span of the strings that follow a keyword, which is empty if they cannot be read.
+ *Sets at to the line after them. */
+static rapt_span read_strings(rapt_text text, size_t *at)
+{
+    rapt_span span = {0, 0};
+    size_t next = *at;
+    while (next < text.size && (text.bytes[next] == ' ' || text.bytes[next] == '\t')) next++;
+    if (next < text.size && text.bytes[next] == '"') span = (rapt_span){next, next};
+    while (next < text.size && text.bytes[next] == '"') {
+        const size_t end = string_end(text, next);
+        *at = end;
+        if (end == next) {
+            *at = line_end(text, next);
+            return (rapt_span){0, 0};
+        }
+        span.end = end;
+        next = skip_space(text, end);
+    }
+    *at = line_end(text, span.end > 0 ? span.end : *at);
+    return span;
+}
+
+/* Returns true if one of the strings is not empty. */
+static bool has_contents(rapt_text text, rapt_span strings)
+{
+    for (size_t at = strings.begin; at < strings.end; at = skip_space(text, at)) {
+        const size_t end = string_end(text, at);
+        if (end != at + 2) return true;
+        at = end;
+    }
+    return false;
+}
+
+/* ---- entries ---- */
+
+static void begin_entry(struct format_reader *r)
+{
+    memset(r->state, 0, sizeof r->state);
+}
+
+/* Begins the translation of a message, if its place is empty or fuzzy. `form` is the number of the
+   plural form. */
+static void begin_message(struct format_reader *r, rapt_span place, bool first)
+{
+    const rapt_text text = r->document;
+    size_t next = skip_space(text, r->at);
+    rapt_span id = {r->state[ID], r->state[ID_END]};
+    const rapt_span plural = {r->state[PLURAL], r->state[PLURAL_END]};
+    const bool only = !begins(text, &next, "msgstr[");
+    if (plural.end > 0 && (!first || only)) id = plural;
+    if (place.end == 0 || !has_contents(text, id)) return;
+    if (has_contents(text, place) && !r->state[FUZZY]) return;
+    r->block.elsewhere = (struct elsewhere){
+        .original = id, .place = place, .before = "", .after = "", .given = true};
+    r->state[FROM] = id.begin;
+    r->end = id.end;
+}
+
+/* Returns true if the flags in a comment have a word. */
+static bool has_flag(rapt_text line, const char *word)
+{
+    const size_t size = strlen(word);
+    for (size_t at = 0; at + size <= line.size; at++)
+        if (memcmp(line.bytes + at, word, size) == 0) return true;
+    return false;
+}
+
+/* Reads a line, or a keyword with its strings. */
+static void read_line(struct format_reader *r)
+{
+    const rapt_text text = r->document;
+    size_t begin = r->at, at;
+    while (begin < text.size && (text.bytes[begin] == ' ' || text.bytes[begin] == '\t')) begin++;
+    at = begin;
+    if (begins(text, &at, "msgstr")) {
+        const bool plural = at < text.size && text.bytes[at] == '[';
+        const bool first = !plural || (at + 1 < text.size && text.bytes[at + 1] == '0');
+        while (plural && at < text.size && text.bytes[at] != ']' && text.bytes[at] != '\n') at++;
+        if (plural && at < text.size && text.bytes[at] == ']') at++;
+        const rapt_span place = read_strings(text, &at);
+        r->at = at;
+        r->state[TRANSLATIONS] = 1;
+        begin_message(r, place, first);
+        return;
+    }
+    if (r->state[TRANSLATIONS]) begin_entry(r);
+    if (begins(text, &at, "msgid_plural")) {
+        const rapt_span strings = read_strings(text, &at);
+        r->state[PLURAL] = strings.begin, r->state[PLURAL_END] = strings.end;
+    } else if (begins(text, &at, "msgid")) {
+        const rapt_span strings = read_strings(text, &at);
+        r->state[ID] = strings.begin, r->state[ID_END] = strings.end;
+    } else if (begins(text, &at, "#,")) {
+        at = line_end(text, begin);
+        if (has_flag((rapt_text){text.bytes + begin, at - begin}, "fuzzy")) r->state[FUZZY] = 1;
+    } else {
+        at = line_end(text, begin);
+    }
+    r->at = at;
+}
+
+/* ---- messages ---- */
+
+static bool is_octal(char c)
+{
+    return c >= '0' && c <= '7';
+}
+
+static bool is_hexadecimal(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+/* Reads an escape. Returns true if it ends a line. */
+static bool read_escape(struct format_reader *r)
+{
+    size_t end = rapt__min_size(r->at + 2, r->end);
+    const char c = r->document.bytes[end - 1];
+    const rapt_span span = {r->at, end};
+    if (c == '"' || (c == '\\' && end == r->at + 2)) {
+        rapt__block_text(&r->block, (rapt_text){c == '"' ? "\"" : "\\", 1}, span);
+        r->at = end;
+        return false;
+    }
+    if (c == 'n' || c == 't' || c == 'r') {
+        r->at = end;
+        return true;
+    }
+    while (end < r->end && (c == 'x' ? is_hexadecimal(r->document.bytes[end])
+                                     : is_octal(c) && is_octal(r->document.bytes[end])))
+        end++;
+    rapt__read_point(r, end);
+    return false;
+}
+
+/* Reads some of a message. Returns true at the end of a line. */
+static bool read_some(struct format_reader *r)
+{
+    const char c = r->document.bytes[r->at];
+    if (c == '\\') return read_escape(r);
+    if (c == '"') { /* the end of a string, and the beginning of the next */
+        const size_t next = skip_space(r->document, r->at + 1);
+        r->at = r->at > r->block.elsewhere.original.begin && next < r->end ? next + 1 : r->at + 1;
+        return false;
+    }
+    if ((c == '<' || c == '&') && rapt__read_loose_tag(r)) return false;
+    if ((c == '%' || c == '{') && rapt__read_placeholder(r)) return false;
+    rapt__read_words(r, "\\\"<&%{");
+    return false;
+}
+
+/* Reads the next line of the message that is being translated. */
+static bool read_message(struct format_reader *r)
+{
+    const size_t next = r->at;
+    r->at = r->state[FROM];
+    rapt__block_clear(&r->block);
+    while (r->at < r->end && !rapt__block_full(&r->block))
+        if (read_some(r)) break;
+    r->state[FROM] = r->at;
+    r->at = next;
+    return rapt__block_has_letters(&r->block, (rapt_span){0, r->block.text.size});
+}
+
+rapt_status rapt__po_next(struct format_reader *r, bool *found, rapt_message *why)
+{
+    *found = false;
+    while (!*found) {
+        if (r->state[FROM] > 0 && r->state[FROM] < r->end)
+            *found = read_message(r);
+        else if (r->at < r->document.size)
+            read_line(r);
+        else
+            break;
+        if (r->block.text.failed) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a block");
+    }
+    return RAPT_OK;
+}
+
+void rapt__po_write(struct buffer *out, rapt_text text)
+{
+    for (size_t i = 0, done = 0; i <= text.size; i++) {
+        const bool special = i < text.size && (text.bytes[i] == '"' || text.bytes[i] == '\\');
+        if (i < text.size && !special) continue;
+        rapt__buffer_add(out, (rapt_text){text.bytes + done, i - done});
+        if (special) rapt__buffer_add(out, (rapt_text){"\\", 1});
+        done = i;
+    }
+}
