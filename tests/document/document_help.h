@@ -103,7 +103,7 @@ static inline int record_piece(void *user, const rapt_document_piece *p)
     if (p->kind == RAPT_PIECE_SENTENCE) {
         r->sentences++;
         r->bad += p->status != RAPT_OK;
-        assert_true(source > 0);
+        assert_true(p->original.end > p->original.begin);
     } else {
         assert_int_equal(p->status, RAPT_OK);
         assert_true(p->translation == NULL && p->continued == 0);

@@ -39,7 +39,16 @@ static inline int place_of(enum order order, int i, int count)
     return order == SHUFFLED && count % 17 ? i * 17 % count : i;
 }
 
-/* Writes the words of a text in another order, in capital letters. The caller frees out->bytes. */
+/* Returns true for placeholders, which a good model copies. */
+static inline bool is_placeholder(rapt_text text, rapt_span word)
+{
+    for (size_t at = word.begin; at < word.end; at++)
+        if (text.bytes[at] == '%' || text.bytes[at] == '{') return true;
+    return false;
+}
+
+/* Writes the words of a text in another order, in capital letters, except placeholders. The caller
+ * frees out->bytes. */
 static inline void reorder_text(const struct reordering *how, rapt_text text, rapt_text *out,
                                 struct word_list *source, struct word_list *target)
 {
@@ -54,7 +63,8 @@ static inline void reorder_text(const struct reordering *how, rapt_text text, ra
         target->spans[i].begin = size;
         for (size_t at = word.begin; at < word.end; at++) {
             const char c = text.bytes[at];
-            bytes[size++] = c >= 'a' && c <= 'z' ? (char)(c - 0x20) : c;
+            const bool capital = c >= 'a' && c <= 'z' && !is_placeholder(text, word);
+            bytes[size++] = capital ? (char)(c - 0x20) : c;
         }
         target->spans[i].end = size;
     }
