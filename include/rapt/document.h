@@ -34,13 +34,21 @@ extern "C" {
 
    RAPT_DOCUMENT_FORMAT_SRT are subtitles in UTF-8, SubRip or WebVTT. Time codes and numbers are
    kept. Sentences do not cross cues, nor line breaks before a line that begins with a mark such as
-   "- ". Other line breaks are moved to where the translation has the same share of its length. */
+   "- ". Other line breaks are moved to where the translation has the same share of its length.
+
+   RAPT_DOCUMENT_FORMAT_XLIFF is XLIFF 1.2 or 2.0 in UTF-8, whose elements have no prefix. A
+   <source> whose <target> is missing or blank, or whose state is new, needs-translation or initial,
+   is translated into the <target>, which is added if necessary. <alt-trans>, <matches> and elements
+   with translate="no" are kept, and so are <ph>, <it> and CDATA sections within a source. <bpt>,
+   <bx> and <sc> are paired with <ept>, <ex> and <ec>. Calls return RAPT_BAD_FILE, before the first
+   piece, if elements are not closed in order or the first is not <xliff>. */
 typedef enum rapt_document_format {
     RAPT_DOCUMENT_FORMAT_TEXT,
     RAPT_DOCUMENT_FORMAT_HTML,
     RAPT_DOCUMENT_FORMAT_PO,
     RAPT_DOCUMENT_FORMAT_SRT,
-    RAPT_DOCUMENT_FORMAT_LAST = RAPT_DOCUMENT_FORMAT_SRT
+    RAPT_DOCUMENT_FORMAT_XLIFF,
+    RAPT_DOCUMENT_FORMAT_LAST = RAPT_DOCUMENT_FORMAT_XLIFF
 } rapt_document_format;
 
 /* Returns the name of a format, such as "html" for RAPT_DOCUMENT_FORMAT_HTML, or NULL if there is
@@ -132,8 +140,8 @@ typedef struct rapt_document_engine { /* size-first, see base.h */
    it is used for the first time in the process.
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range, RAPT_NO_MEMORY if an allocation fails,
-   and RAPT_BAD_FILE if ICU cannot read its data. Pieces that callback has received are then still
-   correct. The callbacks must return. */
+   and RAPT_BAD_FILE if ICU cannot read its data or the format does not allow the document. Pieces
+   that callback has received are then still correct. The callbacks must return. */
 RAPT_API rapt_status rapt_document_translate(rapt_translator *translator, rapt_text document,
                                              const rapt_document_options *options,
                                              rapt_document_fn *callback, void *user,
@@ -145,7 +153,8 @@ RAPT_API rapt_status rapt_document_translate(rapt_translator *translator, rapt_t
    RAPT_OK before it has translated all sentences, the call stops and returns RAPT_OK.
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range or engine->translate is NULL,
-   RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if ICU cannot read its data. */
+   RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if ICU cannot read its data or the
+   format does not allow the document. */
 RAPT_API rapt_status rapt_document_translate_with(
     const rapt_document_engine *engine, rapt_text document, const rapt_document_options *options,
     rapt_document_fn *callback, void *user, const rapt_allocator *allocator, rapt_message *why);

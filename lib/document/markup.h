@@ -178,6 +178,7 @@ const struct format *rapt__format(int index);
 rapt_status rapt__html_next(struct format_reader *reader, bool *found, rapt_message *why);
 rapt_status rapt__po_next(struct format_reader *reader, bool *found, rapt_message *why);
 void rapt__po_write(struct buffer *out, rapt_text text);
+rapt_status rapt__xliff_next(struct format_reader *reader, bool *found, rapt_message *why);
 rapt_status rapt__srt_next(struct format_reader *reader, bool *found, rapt_message *why);
 void rapt__write_plain(struct buffer *out, rapt_text text); /* appends text as it is */
 

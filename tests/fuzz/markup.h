@@ -122,11 +122,12 @@ static inline void compare_marks(rapt_document_format format, rapt_text document
 /* Checks that a file of messages that has been translated has nothing left to translate. */
 static inline void check_translated(const rapt_document_options *options, rapt_text document)
 {
-    static const char fuzzy[] = "fuzzy"; /* marks a message that is always translated */
     struct markup_seen seen = {.document = document};
     const rapt_document_engine engine = {.size = sizeof engine, .translate = keep_markup};
-    for (size_t at = 0; at + sizeof fuzzy <= document.size; at++)
-        if (memcmp(document.bytes + at, fuzzy, sizeof fuzzy - 1) == 0) return;
+    static const char *const stale[] = {"fuzzy", "initial", "new", "needs"}; /* always translated */
+    for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
+        for (size_t at = 0, size = strlen(stale[i]); at + size <= document.size; at++)
+            if (rapt__same_name((rapt_text){document.bytes + at, size}, stale[i])) return;
     require(rapt_document_translate_with(&engine, document, options, see_markup, &seen, NULL,
                                          NULL) == RAPT_OK,
             "the translation can be read");
