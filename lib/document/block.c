@@ -114,6 +114,15 @@ void rapt__block_mark(struct text_block *b, enum mark_kind kind, rapt_span from,
     if (kind == MARK_CLOSE) find_partner(b);
 }
 
+void rapt__block_unpair(struct text_block *b)
+{
+    for (size_t i = 0; i < b->mark_count; i++) {
+        struct mark *m = &b->marks[i];
+        if ((m->kind == MARK_OPEN || m->kind == MARK_CLOSE) && m->partner == NO_PARTNER)
+            m->kind = MARK_POINT;
+    }
+}
+
 bool rapt__block_full(const struct text_block *b)
 {
     return b->mark_count >= MARKS_MAX || b->text.size >= SPLITTER_BLOCK - 1024 || b->text.failed;

@@ -75,62 +75,76 @@ bool rapt__read_loose_tag(struct format_reader *r)
 
 /* ---- placeholders ---- */
 
-static bool is_digit(char c)
+/* A placeholder that is being read. It may continue in the next string of a message. */
+struct placeholder {
+    rapt_text document;
+    size_t at, limit;
+    char text[64]; /* what has been read, without quotation marks and line breaks between strings */
+    size_t size;
+};
+
+/* Returns the next character, or 0 at the end. */
+static char peek(struct placeholder *p)
 {
-    return c >= '0' && c <= '9';
+    const char *bytes = p->document.bytes;
+    size_t at = p->at;
+    if (at < p->limit && bytes[at] == '"') {
+        for (at++; at < p->limit && rapt__markup_space(bytes[at]);) at++;
+        if (at >= p->limit || bytes[at] != '"') return 0;
+        p->at = at + 1;
+    }
+    return p->at < p->limit && p->size < sizeof p->text ? bytes[p->at] : 0;
 }
 
-/* Returns the end of a name in brackets, such as {name} or (name), or `at`. */
-static size_t bracket_end(rapt_text text, size_t at, size_t limit, char closing)
+/* Reads the next character if it is one of a set. */
+static bool take_one(struct placeholder *p, const char *set)
 {
-    enum { LONGEST = 40 };
-    size_t end = at + 1;
-    while (end < limit && end - at < LONGEST &&
-           (is_digit(text.bytes[end]) || text.bytes[end] == '_' || text.bytes[end] == '.' ||
-            (text.bytes[end] | 0x20) >= 'a') &&
-           (text.bytes[end] | 0x20) <= 'z')
-        end++;
-    return end < limit && text.bytes[end] == closing ? end + 1 : at;
+    const char c = peek(p);
+    if (c == 0 || !strchr(set, c)) return false;
+    p->text[p->size++] = c;
+    p->at++;
+    return true;
 }
 
-/* Returns the end of a directive of printf, such as %1$-5.2lf, or `at`. Sets *numbered. */
-static size_t directive_end(rapt_text text, size_t at, size_t limit, bool *numbered)
+#define DIGITS  "0123456789"
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+
+/* Reads a name in brackets, such as {name} or (name). */
+static bool take_name(struct placeholder *p, const char *opening, const char *closing)
 {
-    size_t i = at + 1;
+    if (!take_one(p, opening)) return false;
+    while (take_one(p, DIGITS LETTERS ".")) continue;
+    return take_one(p, closing);
+}
+
+/* Reads a directive of printf after its %, such as %1$-5.2lf, %(name)s or %<PRIu64>. Sets *numbered
+   unless it takes the next argument. */
+static bool take_directive(struct placeholder *p, bool *numbered)
+{
     *numbered = true;
-    if (i < limit && text.bytes[i] == '%') return i + 1;
-    if (i < limit && text.bytes[i] == '{') {
-        const size_t end = bracket_end(text, i, limit, '}');
-        return end > i ? end : at;
-    }
-    if (i < limit && text.bytes[i] == '(') {
-        const size_t end = bracket_end(text, i, limit, ')');
-        if (end == i) return at;
-        i = end;
+    if (take_one(p, "%")) return true;
+    if (peek(p) == '{') return take_name(p, "{", "}");
+    if (peek(p) == '(') {
+        if (!take_name(p, "(", ")")) return false;
     } else {
-        size_t digits = i;
-        while (digits < limit && is_digit(text.bytes[digits])) digits++;
-        *numbered = digits > i && digits < limit && text.bytes[digits] == '$';
-        if (*numbered) i = digits + 1;
+        *numbered = false;
+        while (take_one(p, DIGITS)) continue;
+        if (p->size > 1) *numbered = take_one(p, "$");
     }
-    while (i < limit && text.bytes[i] && strchr("-+#0'123456789.*", text.bytes[i])) i++;
-    while (i < limit && text.bytes[i] && strchr("hlLqjzt", text.bytes[i])) i++;
-    return i < limit && text.bytes[i] && strchr("diouxXeEfFgGaAcsCSpmn@", text.bytes[i]) ? i + 1
-                                                                                         : at;
+    while (take_one(p, "-+#0'.*" DIGITS)) continue;
+    if (peek(p) == '<') return take_name(p, "<", ">");
+    while (take_one(p, "hlLqjzt")) continue;
+    return take_one(p, "diouxXeEfFgGaAcsCSpmn@");
 }
 
 bool rapt__read_placeholder(struct format_reader *r)
 {
+    struct placeholder p = {.document = r->document, .at = r->at, .limit = r->end};
     bool numbered = true;
-    size_t end = r->at;
-    if (r->document.bytes[r->at] == '%')
-        end = directive_end(r->document, r->at, r->end, &numbered);
-    else if (r->document.bytes[r->at] == '{')
-        end = bracket_end(r->document, r->at, r->end, '}');
-    if (end == r->at) return false;
-    const rapt_text text = {r->document.bytes + r->at, end - r->at};
-    rapt__block_mark(&r->block, MARK_GUARD, (rapt_span){r->at, end},
-                     numbered ? none : (rapt_text){"%", 1}, text);
-    r->at = end;
+    const bool found = take_one(&p, "%") ? take_directive(&p, &numbered) : take_name(&p, "{", "}");
+    if (!found) return false;
+    rapt__block_mark(&r->block, MARK_GUARD, (rapt_span){r->at, p.at},
+                     numbered ? none : (rapt_text){"%", 1}, (rapt_text){p.text, p.size});
+    r->at = p.at;
     return true;
 }

@@ -80,6 +80,9 @@ void rapt__block_space(struct text_block *block, rapt_span from);
    to read. For a break, a space is appended. */
 void rapt__block_mark(struct text_block *block, enum mark_kind kind, rapt_span from, rapt_text name,
                       rapt_text text);
+/* Makes opening and closing tags that have no other tag in the block marks that stand by
+   themselves, in a format of which tags are not a part. */
+void rapt__block_unpair(struct text_block *block);
 /* Returns true if the block has so much text or so many marks that it must end. */
 bool rapt__block_full(const struct text_block *block);
 /* Returns true if there is a letter outside of guards. */

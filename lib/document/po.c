@@ -209,6 +209,7 @@ static bool read_message(struct format_reader *r)
     rapt__block_clear(&r->block);
     while (r->at < r->end && !rapt__block_full(&r->block))
         if (read_some(r)) break;
+    rapt__block_unpair(&r->block);
     r->state[FROM] = r->at;
     r->at = next;
     return rapt__block_has_letters(&r->block, (rapt_span){0, r->block.text.size});

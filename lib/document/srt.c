@@ -102,6 +102,7 @@ rapt_status rapt__srt_next(struct format_reader *r, bool *found, rapt_message *w
         rapt__block_clear(&r->block);
         while (r->at < r->end && !rapt__block_full(&r->block))
             if (read_some(r)) break;
+        rapt__block_unpair(&r->block);
         *found = rapt__block_has_letters(&r->block, (rapt_span){0, r->block.text.size});
         if (r->block.text.failed) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a block");
     }

@@ -58,6 +58,9 @@ static void test_strings(void **state)
 static void test_placeholders(void **state)
 {
     (void)state;
+    becomes_po("msgid \"a %<PRIu64> <file> b %.\"\n\"*s %1 %(a %<b %{\"\nmsgstr \"\"\n",
+               "msgid \"a %<PRIu64> <file> b %.\"\n\"*s %1 %(a %<b %{\"\nmsgstr \"%{ %<b %(a %1 "
+               "%<PRIu64> <file>B %.\"\n\"*s A\"\n");
     becomes_po("msgid \"at %1$s and %2$-5.2lf\"\nmsgstr \"\"\n",
                "msgid \"at %1$s and %2$-5.2lf\"\nmsgstr \"%2$-5.2lf AND %1$s AT\"\n");
     becomes_po("msgid \"at %s and %d\"\nmsgstr \"\"\n", /* in their order */
@@ -66,8 +69,8 @@ static void test_placeholders(void **state)
                "msgid \"see %(name)s, {x.y} %{z} 100%% b\"\nmsgstr \"B 100%% %{z} {x.y} %(name)s, "
                "SEE\"\n");
     becomes_po("msgid \"<b>a</b> b &lt; <file> 5 % of {\"\nmsgstr \"\"\n",
-               "msgid \"<b>a</b> b &lt; <file> 5 % of {\"\nmsgstr \"{ OF % &lt;5 B "
-               "<b>A</b><file>\"\n");
+               "msgid \"<b>a</b> b &lt; <file> 5 % of {\"\nmsgstr \"{ OF % &lt;<file>5 B "
+               "<b>A</b>\"\n");
 }
 
 /* Entries that cannot be read are kept, and so are those after them that can. */
