@@ -41,14 +41,21 @@ extern "C" {
    is translated into the <target>, which is added if necessary. <alt-trans>, <matches> and elements
    with translate="no" are kept, and so are <ph>, <it> and CDATA sections within a source. <bpt>,
    <bx> and <sc> are paired with <ept>, <ex> and <ec>. Calls return RAPT_BAD_FILE, before the first
-   piece, if elements are not closed in order or the first is not <xliff>. */
+   piece, if elements are not closed in order or the first is not <xliff>.
+
+   RAPT_DOCUMENT_FORMAT_MARKDOWN is CommonMark with the tables, footnotes and strikethrough of
+   GitHub; any bytes are valid. Lines of a paragraph are joined within a sentence. Blocks of code,
+   the front matter, definitions and addresses of links, and templates such as {{ name }} are kept;
+   code in backticks and labels of links are kept as <code> is in HTML. HTML in Markdown is read as
+   HTML. */
 typedef enum rapt_document_format {
     RAPT_DOCUMENT_FORMAT_TEXT,
     RAPT_DOCUMENT_FORMAT_HTML,
     RAPT_DOCUMENT_FORMAT_PO,
     RAPT_DOCUMENT_FORMAT_SRT,
     RAPT_DOCUMENT_FORMAT_XLIFF,
-    RAPT_DOCUMENT_FORMAT_LAST = RAPT_DOCUMENT_FORMAT_XLIFF
+    RAPT_DOCUMENT_FORMAT_MARKDOWN,
+    RAPT_DOCUMENT_FORMAT_LAST = RAPT_DOCUMENT_FORMAT_MARKDOWN
 } rapt_document_format;
 
 /* Returns the name of a format, such as "html" for RAPT_DOCUMENT_FORMAT_HTML, or NULL if there is

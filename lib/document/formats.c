@@ -5,6 +5,7 @@ static const struct format formats[] = {
     [RAPT_DOCUMENT_FORMAT_TEXT] = {"text", NULL, NULL},
     [RAPT_DOCUMENT_FORMAT_HTML] = {"html", rapt__html_next, rapt__write_escaped},
     [RAPT_DOCUMENT_FORMAT_XLIFF] = {"xliff", rapt__xliff_next, rapt__write_escaped},
+    [RAPT_DOCUMENT_FORMAT_MARKDOWN] = {"markdown", rapt__markdown_next, rapt__markdown_write},
     [RAPT_DOCUMENT_FORMAT_PO] = {"po", rapt__po_next, rapt__po_write},
     [RAPT_DOCUMENT_FORMAT_SRT] = {"srt", rapt__srt_next, rapt__write_plain},
 };

@@ -177,8 +177,12 @@ static bool keep_element(struct format_reader *r, const struct tag *tag)
     return false;
 }
 
-/* Reads a tag. Returns true if it ends the block. */
-static bool read_tag(struct format_reader *r, const struct tag *tag)
+bool rapt__html_is_block(const struct tag *tag)
+{
+    return rapt__name_among(tag->name, blocks) || rapt__name_among(tag->name, raws);
+}
+
+bool rapt__html_tag(struct format_reader *r, const struct tag *tag)
 {
     struct text_block *b = &r->block;
     const rapt_text none = {"", 0};
@@ -216,7 +220,7 @@ static bool read_some(struct format_reader *r)
     const char c = r->document.bytes[r->at];
     if (c == '<' && r->at >= r->state[TITLE_END]) {
         const struct tag tag = rapt__tag_read(r->document, r->at, false);
-        if (tag.kind != TAG_NONE) return read_tag(r, &tag);
+        if (tag.kind != TAG_NONE) return rapt__html_tag(r, &tag);
     }
     if (c == '&')
         rapt__read_reference(r, false);

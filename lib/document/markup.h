@@ -109,6 +109,8 @@ struct tag rapt__tag_read(rapt_text document, size_t at, bool xml);
 /* Returns whether a tag has an attribute, and its value, without quotes. */
 bool rapt__tag_attribute(rapt_text document, const struct tag *tag, const char *name,
                          rapt_text *value);
+/* Returns true if the names of a tag and of its attributes are such as XML and Markdown allow. */
+bool rapt__tag_is_strict(rapt_text document, const struct tag *tag);
 /* Return true if the names are the same, except for the case of ASCII letters. */
 bool rapt__names_equal(rapt_text a, rapt_text b);
 bool rapt__same_name(rapt_text name, const char *word);
@@ -179,6 +181,12 @@ struct format {
 /* Returns NULL if there is no such format. */
 const struct format *rapt__format(int index);
 rapt_status rapt__html_next(struct format_reader *reader, bool *found, rapt_message *why);
+/* Reads a tag of HTML, and its element if that is kept. Returns true if it ends the block. */
+bool rapt__html_tag(struct format_reader *reader, const struct tag *tag);
+/* Returns true for elements that end a block or are not read as text and tags. */
+bool rapt__html_is_block(const struct tag *tag);
+rapt_status rapt__markdown_next(struct format_reader *reader, bool *found, rapt_message *why);
+void rapt__markdown_write(struct buffer *out, rapt_text text);
 rapt_status rapt__po_next(struct format_reader *reader, bool *found, rapt_message *why);
 void rapt__po_write(struct buffer *out, rapt_text text);
 rapt_status rapt__xliff_next(struct format_reader *reader, bool *found, rapt_message *why);

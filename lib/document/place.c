@@ -33,6 +33,7 @@ struct placer {
     size_t count, capacity, outside;
     signed char *class; /* [source words] of the node that is being placed */
     bool *taken;        /* [target words] by its siblings */
+    bool closed;        /* the last bytes that were written end an element */
     size_t unnumbered;  /* the last placeholder without a number that was written */
     size_t last_break;  /* the target word that follows the last break */
 };
@@ -150,24 +151,38 @@ static void best_ending(const struct placer *p, struct node *n, size_t low, size
     }
 }
 
-/* Looks for the contents of a guard among the target words from `low` to `high`. */
+/* Returns the number of target words from `first` to `last` that come from the node, or -1 if a
+   sibling has one of them. */
+static long count_own(const struct placer *p, size_t first, size_t last)
+{
+    long count = 0;
+    for (size_t w = first; w <= last; w++) {
+        const int source = p->pairs.aligned[w];
+        if (p->taken[w]) return -1;
+        count += source != UNALIGNED && p->class[source] == OF_NODE;
+    }
+    return count;
+}
+
+/* Looks for the contents of a guard among the target words from `low` to `high`. Of several copies
+   the one that comes from the guard is meant; a mark of punctuation must. */
 static void find_contents(const struct placer *p, struct node *n, size_t low, size_t high)
 {
     const struct mark *m = mark_of(p, n->open);
     const struct word_spans *words = &p->pairs.target;
     const size_t size = m->text.end - m->text.begin;
+    const rapt_text contents = {p->in->source.bytes + m->text.begin, size};
+    long most = rapt__has_letters(contents) || size > 1 ? -1 : 0;
     for (size_t w = low, end = low; w < high; w++) {
         const size_t begin = words->spans[w].begin;
         if (end < w) end = w;
         while (end < high && words->spans[end].end < begin + size) end++;
         if (end == high || words->spans[end].end != begin + size) continue;
-        if (memcmp(p->in->target.bytes + begin, p->in->source.bytes + m->text.begin, size) != 0)
-            continue;
-        bool free = true;
-        for (size_t i = w; i <= end; i++) free = free && !p->taken[i];
-        if (!free) continue;
+        if (memcmp(p->in->target.bytes + begin, contents.bytes, size) != 0) continue;
+        const long own = count_own(p, w, end);
+        if (own <= most) continue;
+        most = own;
         n->begin = w, n->end = end + 1;
-        return;
     }
 }
 
@@ -322,16 +337,26 @@ static int comes_before(const void *context, const void *left, const void *right
     return a < b ? -1 : a > b;
 }
 
-static void write_mark(const struct placer *p, size_t mark)
+/* Writes a mark. Two runs of a mark of Markdown, such as `a``b`, would become one, and a ! before a
+   link would make an image of it: a blank separates them. */
+static void write_mark(struct placer *p, size_t mark)
 {
-    const rapt_span span = mark_of(p, mark)->document;
+    const struct mark *m = mark_of(p, mark);
+    const rapt_span span = m->document;
+    const char first = p->in->document.bytes[span.begin];
+    const char last = p->out->size > 0 ? p->out->bytes[p->out->size - 1] : 0;
+    const bool joins = first == last && p->closed && m->kind != MARK_CLOSE;
+    if ((joins && first && strchr("`*_~", first)) || (first == '[' && last == '!'))
+        rapt__buffer_add(p->out, (rapt_text){" ", 1});
+    p->closed = m->kind == MARK_CLOSE || m->kind == MARK_GUARD;
     rapt__buffer_add(p->out,
                      (rapt_text){p->in->document.bytes + span.begin, span.end - span.begin});
 }
 
-static void write_target(const struct placer *p, size_t begin, size_t end)
+static void write_target(struct placer *p, size_t begin, size_t end)
 {
     const char *bytes = p->in->target.bytes;
+    if (end > begin) p->closed = false;
     if (end > begin && p->in->apart && p->out->size == 0 && bytes[begin] > ' ' &&
         bytes[begin] < 0x7F)
         rapt__write_apart(p->out, bytes[begin++]);

@@ -15,6 +15,11 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 static bool is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r' && c != '\v');
@@ -161,6 +166,24 @@ bool rapt__tag_attribute(rapt_text document, const struct tag *tag, const char *
             return true;
         }
     return false;
+}
+
+bool rapt__tag_is_strict(rapt_text document, const struct tag *tag)
+{
+    const rapt_text text = {document.bytes, tag->span.end};
+    size_t at = (size_t)(tag->name.bytes - document.bytes) + tag->name.size;
+    struct attribute a;
+    for (size_t i = 0; i < tag->name.size; i++)
+        if (!is_letter(tag->name.bytes[i]) && !is_digit(tag->name.bytes[i]) &&
+            tag->name.bytes[i] != '-')
+            return false;
+    while (next_attribute(text, &at, &a))
+        for (size_t i = 0; i < a.name.size; i++) {
+            const char c = a.name.bytes[i];
+            const bool begins = is_letter(c) || c == '_' || c == ':';
+            if (!begins && (i == 0 || (!is_digit(c) && c != '.' && c != '-'))) return false;
+        }
+    return true;
 }
 
 /* ---- names ---- */

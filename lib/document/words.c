@@ -137,6 +137,19 @@ static rapt_status list_both(const struct placed *in, bool aligned, struct word_
 
 /* ---- pairs ---- */
 
+static bool is_literal(rapt_text text, rapt_span word)
+{
+    size_t at = word.begin;
+    const uint32_t c = rapt__utf8_next(text.bytes, text.size, &at);
+    return (c >= '0' && c <= '9') || class_of(c) == CLASS_OTHER;
+}
+
+static bool equal_words(rapt_text a, rapt_span i, rapt_text b, rapt_span j)
+{
+    const size_t size = i.end - i.begin;
+    return size == j.end - j.begin && memcmp(a.bytes + i.begin, b.bytes + j.begin, size) == 0;
+}
+
 /* Returns the number of bytes that two spans share. */
 static size_t shared(rapt_span a, rapt_span b)
 {
@@ -159,12 +172,16 @@ static void add_row(const struct word_spans *source, const rapt_translation *t, 
     }
 }
 
-/* Returns the source word with the largest weight for target word `word`. *token is the first token
-   that may overlap with it. */
-static int heaviest(const struct word_pairs *p, size_t word, const rapt_translation *t, int *token,
+/* Returns the source word with the largest weight for target word `word`; for punctuation and
+   numbers, among their equals if these have any weight. *token is the first token that may overlap
+   with the word. */
+static int heaviest(const struct placed *in, const struct word_pairs *p, size_t word, int *token,
                     float *weights)
 {
+    const rapt_translation *t = in->translation;
     const rapt_span span = p->target.spans[word];
+    const bool literal = is_literal(in->target, span);
+    bool equal = false;
     int best = UNALIGNED;
     float most = 0;
     memset(weights, 0, p->source.count * sizeof *weights);
@@ -172,34 +189,27 @@ static int heaviest(const struct word_pairs *p, size_t word, const rapt_translat
     for (int j = *token; j < t->target_count && t->target_spans[j].begin < span.end; j++)
         add_row(&p->source, t, t->alignment + (size_t)j * ((size_t)t->source_count + 1),
                 (float)shared(t->target_spans[j], span), weights);
-    for (size_t s = 0; s < p->source.count; s++)
-        if (weights[s] > most) most = weights[s], best = (int)s;
+    for (size_t s = 0; s < p->source.count; s++) {
+        const bool same = literal && weights[s] > 0 &&
+                          equal_words(in->source, p->source.spans[s], in->target, span);
+        if (equal ? !same || weights[s] <= most : !same && weights[s] <= most) continue;
+        equal = same;
+        most = weights[s], best = (int)s;
+    }
     return best;
 }
 
-static rapt_status pair_by_alignment(struct word_pairs *p, const rapt_translation *t,
+static rapt_status pair_by_alignment(const struct placed *in, struct word_pairs *p,
                                      const rapt_allocator *allocator)
 {
     const size_t size = p->source.count * sizeof(float);
     float *weights = rapt__alloc(allocator, size);
     if (!weights) return RAPT_NO_MEMORY;
     int token = 0;
-    for (size_t i = 0; i < p->target.count; i++) p->aligned[i] = heaviest(p, i, t, &token, weights);
+    for (size_t i = 0; i < p->target.count; i++)
+        p->aligned[i] = heaviest(in, p, i, &token, weights);
     rapt__free(allocator, weights, size);
     return RAPT_OK;
-}
-
-static bool is_literal(rapt_text text, rapt_span word)
-{
-    size_t at = word.begin;
-    const uint32_t c = rapt__utf8_next(text.bytes, text.size, &at);
-    return (c >= '0' && c <= '9') || class_of(c) == CLASS_OTHER;
-}
-
-static bool equal_words(rapt_text a, rapt_span i, rapt_text b, rapt_span j)
-{
-    const size_t size = i.end - i.begin;
-    return size == j.end - j.begin && memcmp(a.bytes + i.begin, b.bytes + j.begin, size) == 0;
 }
 
 /* Returns how many of the first `limit` words equal `word` of `text`. */
@@ -248,7 +258,7 @@ rapt_status rapt__words_pair(const struct placed *in, struct word_pairs *p,
     for (size_t i = 0; i < p->target.count; i++)
         p->aligned[i] =
             p->source.count > 0 ? (int)(i * p->source.count / p->target.count) : UNALIGNED;
-    if (aligned && p->source.count > 0) status = pair_by_alignment(p, t, allocator);
+    if (aligned && p->source.count > 0) status = pair_by_alignment(in, p, allocator);
     if (!status) pair_literals(p, in->source, in->target);
     return status;
 }

@@ -52,6 +52,7 @@ static const struct dialect dialects[] = {
      "msgid \"", "\"\nmsgstr \"\"\n\n", "abiusq", "", false, false, "msgid "},
     {RAPT_DOCUMENT_FORMAT_XLIFF, "<?xml version=\"1.0\"?>\n<xliff>\n", "</xliff>\n", "<source>",
      "</source>\n", "gpmqrs", "\"", true, true, "<source>"},
+    {RAPT_DOCUMENT_FORMAT_MARKDOWN, "# t\n\n", "", "", "\n\n", "abiusq", "\"", false, true, NULL},
     {RAPT_DOCUMENT_FORMAT_SRT, "", "", "1\n00:00:01,000 --> 00:00:02,000\n", "\n\n", "abius", "'",
      false, false, NULL},
 };

@@ -1,0 +1,297 @@
+/* markdown.c - finds the blocks of Markdown (CommonMark, with the tables, strikethrough, task lists
+   and footnotes of GitHub): paragraphs, headings, items of lists and cells of tables. Code,
+   definitions of links and the front matter are kept. */
+#include "document/markdown.h"
+#include "document/document.h"
+
+#include <string.h>
+
+/* ---- lines ---- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool is_break(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
+static size_t line_end(rapt_text text, size_t at)
+{
+    while (at < text.size && !is_break(text.bytes[at])) at++;
+    return at;
+}
+
+static size_t next_line(rapt_text text, size_t end)
+{
+    if (end + 1 < text.size && text.bytes[end] == '\r' && text.bytes[end + 1] == '\n') end++;
+    return end < text.size ? end + 1 : end;
+}
+
+static size_t skip_blanks(rapt_text text, size_t at)
+{
+    while (at < text.size && is_blank(text.bytes[at])) at++;
+    return at;
+}
+
+/* Returns the beginning of a line without blanks and the marks of quotations. */
+static size_t skip_quotes(rapt_text text, size_t at)
+{
+    at = skip_blanks(text, at);
+    while (at < text.size && text.bytes[at] == '>') at = skip_blanks(text, at + 1);
+    return at;
+}
+
+static size_t count_of(rapt_text text, size_t at, size_t end, char c)
+{
+    size_t count = 0;
+    while (at + count < end && text.bytes[at + count] == c) count++;
+    return count;
+}
+
+/* Returns the length of the fence of a block of code, such as ```, or 0. */
+static size_t fence_at(rapt_text text, size_t at)
+{
+    const size_t end = line_end(text, at), ticks = count_of(text, at, end, '`');
+    const size_t waves = count_of(text, at, end, '~');
+    if (waves >= 3) return waves;
+    return ticks >= 3 && !memchr(text.bytes + at + ticks, '`', end - at - ticks) ? ticks : 0;
+}
+
+/* Returns the end of a label and colon that begin a definition of a link or abbreviation, or `at`.
+   note: of a footnote, whose text is translated. */
+static size_t definition_end(rapt_text text, size_t at, bool *note)
+{
+    const size_t end = line_end(text, at);
+    size_t i = at;
+    if (i < end && text.bytes[i] == '*') i++;
+    if (i == end || text.bytes[i] != '[') return at;
+    *note = i + 1 < end && text.bytes[i + 1] == '^';
+    while (i < end && text.bytes[i] != ']') i++;
+    return i + 1 < end && text.bytes[i + 1] == ':' ? i + 2 : at;
+}
+
+/* Returns true if a line separates the head of a table from its rows. */
+static bool is_delimiter_row(rapt_text text, size_t at)
+{
+    const size_t end = line_end(text, at);
+    size_t dashes = 0, bars = 0;
+    for (at = skip_quotes(text, at); at < end; at++) {
+        const char c = text.bytes[at];
+        if (c == 0 || !strchr("|:- \t", c)) return false;
+        dashes += c == '-', bars += c == '|';
+    }
+    return dashes > 0 && bars > 0;
+}
+
+/* Returns the number of marks of quotations at the beginning of a line. */
+static size_t count_quotes(rapt_text text, size_t at)
+{
+    size_t count = 0;
+    for (size_t end = skip_quotes(text, at); at < end; at++) count += text.bytes[at] == '>';
+    return count;
+}
+
+/* Returns true if the line at `at` goes on with the paragraph before it, which is within `quotes`
+   quotations. */
+static bool continues(rapt_text text, size_t at, size_t quotes)
+{
+    const size_t begin = skip_quotes(text, at), end = line_end(text, begin);
+    bool note = false;
+    return begin < end && count_quotes(text, at) <= quotes &&
+           rapt__plain_marks(text, begin) == begin && fence_at(text, begin) == 0 &&
+           definition_end(text, begin, &note) == begin && !is_delimiter_row(text, begin) &&
+           rapt__has_letters((rapt_text){text.bytes + begin, end - begin});
+}
+
+/* ---- what is kept ---- */
+
+/* Returns the end of the front matter, which is between two lines of --- or +++, or 0. */
+static size_t front_matter_end(rapt_text text)
+{
+    const size_t end = line_end(text, 0);
+    const char mark = end == 3 ? text.bytes[0] : 0;
+    if ((mark != '-' && mark != '+') || count_of(text, 0, end, mark) != 3) return 0;
+    for (size_t at = next_line(text, end); at < text.size;) {
+        const size_t stop = line_end(text, at);
+        if (stop - at == 3 && (count_of(text, at, stop, mark) == 3 ||
+                               (mark == '-' && count_of(text, at, stop, '.') == 3)))
+            return next_line(text, stop);
+        at = next_line(text, stop);
+    }
+    return 0;
+}
+
+/* Returns the end of a block of code whose fence of `length` is at `at`. */
+static size_t fenced_end(rapt_text text, size_t at, size_t length)
+{
+    const char mark = text.bytes[at];
+    for (at = next_line(text, line_end(text, at)); at < text.size;) {
+        const size_t begin = skip_quotes(text, at), end = line_end(text, begin);
+        const size_t count = count_of(text, begin, end, mark);
+        at = next_line(text, end);
+        if (count >= length && skip_blanks(text, begin + count) == end) break;
+    }
+    return at;
+}
+
+/* ---- blocks ---- */
+
+/* Returns the end of the cell that begins at `at` of a row that ends at `end`. */
+static size_t cell_end(rapt_text text, size_t at, size_t end)
+{
+    for (; at < end && text.bytes[at] != '|'; at++)
+        if (text.bytes[at] == '\\') at++;
+    return rapt__min_size(at, end);
+}
+
+/* Returns the end of the paragraph whose first line is at `at`. */
+static size_t paragraph_end(rapt_text text, size_t at, size_t quotes)
+{
+    size_t end = line_end(text, at);
+    for (size_t next = next_line(text, end);
+         next > end && next < text.size && continues(text, next, quotes);
+         next = next_line(text, end))
+        end = line_end(text, next);
+    return end;
+}
+
+/* Returns the end of a heading without the marks at its end. */
+static size_t heading_end(rapt_text text, size_t at)
+{
+    const size_t end = line_end(text, at);
+    size_t last = end;
+    while (last > at && is_blank(text.bytes[last - 1])) last--;
+    while (last > at && text.bytes[last - 1] == '#') last--;
+    return last > at && is_blank(text.bytes[last - 1]) ? last : end;
+}
+
+/* Reads the marks and kind of a line that is not kept, whose text begins after them. */
+static void read_text_line(struct format_reader *r, size_t begin, size_t end)
+{
+    const rapt_text text = r->document;
+    const size_t quotes = count_quotes(text, r->at), line = r->at;
+    size_t at = rapt__plain_marks(text, begin);
+    const bool heading = at > begin && text.bytes[begin] == '#';
+    bool note = false;
+    if (at > begin && !heading) r->state[MARKDOWN_LIST] = at - line;
+    if (at + 3 < end && text.bytes[at] == '[' && text.bytes[at + 2] == ']' &&
+        text.bytes[at + 3] == ' ')
+        at += 4; /* a task */
+    const size_t label = definition_end(text, at, &note);
+    r->at = label;
+    const bool letters = rapt__has_letters((rapt_text){text.bytes + label, end - label});
+    if ((label > at && !note) || !letters) {
+        r->at = next_line(text, end);
+        return;
+    }
+    const bool table = memchr(text.bytes + begin, '|', end - begin) &&
+                       (r->state[MARKDOWN_TABLE] || is_delimiter_row(text, next_line(text, end)));
+    r->state[MARKDOWN_TABLE] = table;
+    r->state[MARKDOWN_ROW] = table ? end : 0;
+    if (table && text.bytes[r->at] == '|') r->at++;
+    if (table)
+        r->state[MARKDOWN_END] = cell_end(text, r->at, end);
+    else
+        r->state[MARKDOWN_END] =
+            heading ? heading_end(text, r->at) : paragraph_end(text, r->at, quotes);
+}
+
+/* Returns true if the blanks before `begin`, in the line that begins at `at`, make it code, in a
+   list whose items are indented by `list`. */
+static bool is_indented(rapt_text text, size_t at, size_t begin, size_t list)
+{
+    size_t blanks = 0;
+    while (begin - blanks > at && text.bytes[begin - blanks - 1] == ' ') blanks++;
+    const char before = begin - blanks > at ? text.bytes[begin - blanks - 1] : 0;
+    return blanks >= 4 + list + (before == '>') || (before == '\t' && list == 0);
+}
+
+/* Reads a line, or a block of code. */
+static void read_line(struct format_reader *r)
+{
+    const rapt_text text = r->document;
+    const size_t begin = skip_quotes(text, r->at), end = line_end(text, begin);
+    const bool after_blank = r->state[MARKDOWN_TEXT] == 0;
+    const bool indented = is_indented(text, r->at, begin, r->state[MARKDOWN_LIST]);
+    const size_t marks = rapt__plain_marks(text, begin), fence = fence_at(text, marks);
+    if (r->at == 0 && (r->at = front_matter_end(text)) > 0) return;
+    r->state[MARKDOWN_TEXT] = begin < end;
+    if (begin == end) {
+        r->state[MARKDOWN_TABLE] = 0;
+        r->at = next_line(text, end);
+        return;
+    }
+    if (begin == r->at && marks == begin && after_blank) r->state[MARKDOWN_LIST] = 0;
+    if (fence > 0) {
+        r->at = fenced_end(text, marks, fence);
+        return;
+    }
+    if (indented && after_blank) {
+        r->state[MARKDOWN_TEXT] = 0; /* the next line may be code, too */
+        r->at = next_line(text, end);
+        return;
+    }
+    if (r->state[MARKDOWN_TABLE] && is_delimiter_row(text, begin)) {
+        r->at = next_line(text, end);
+        return;
+    }
+    read_text_line(r, begin, end);
+}
+
+/* Goes on after the text of a block: to the next cell of a row, or the next line. */
+static void end_text(struct format_reader *r)
+{
+    if (r->state[MARKDOWN_ROW] > 0 && r->at < r->state[MARKDOWN_ROW]) {
+        r->at++; /* the | */
+        r->state[MARKDOWN_END] = cell_end(r->document, r->at, r->state[MARKDOWN_ROW]);
+        if (r->at < r->state[MARKDOWN_ROW]) return;
+    }
+    r->state[MARKDOWN_ROW] = r->state[MARKDOWN_END] = 0;
+    r->at = next_line(r->document, line_end(r->document, r->at));
+}
+
+/* Reads a line break in a paragraph, with the marks of quotations on the next line. Returns true if
+   it must be kept. */
+static bool read_break(struct format_reader *r)
+{
+    const rapt_text text = r->document;
+    const size_t begin = r->at;
+    const bool hard = begin >= 2 && text.bytes[begin - 1] == ' ' && text.bytes[begin - 2] == ' ';
+    r->at = rapt__min_size(skip_quotes(text, next_line(text, begin)), r->end);
+    if (!hard) rapt__block_space(&r->block, (rapt_span){begin, r->at});
+    return hard;
+}
+
+/* Reads a block, or the rest of one. */
+static void read_block(struct format_reader *r)
+{
+    r->end = r->state[MARKDOWN_END];
+    rapt__block_clear(&r->block);
+    while (r->at < r->end && !rapt__block_full(&r->block)) {
+        const bool ends =
+            is_break(r->document.bytes[r->at]) ? read_break(r) : rapt__markdown_inline(r);
+        if (ends) break;
+    }
+    rapt__block_unpair(&r->block);
+    if (r->at > r->end) r->state[MARKDOWN_ROW] = r->state[MARKDOWN_END] = 0; /* after HTML */
+}
+
+rapt_status rapt__markdown_next(struct format_reader *r, bool *found, rapt_message *why)
+{
+    *found = false;
+    while (!*found && (r->state[MARKDOWN_END] > 0 || r->at < r->document.size)) {
+        if (r->state[MARKDOWN_END] == 0) {
+            read_line(r);
+        } else if (r->at >= r->state[MARKDOWN_END]) {
+            end_text(r);
+        } else {
+            read_block(r);
+            *found = rapt__block_has_letters(&r->block, (rapt_span){0, r->block.text.size});
+        }
+        if (r->block.text.failed) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a block");
+    }
+    return RAPT_OK;
+}
