@@ -63,6 +63,8 @@ static void test_kept(void **state)
                  "<ul><li class='x notranslate'>a b<li>D C</ul>F E");
     becomes_html("a b<!--x--!> c<!--> d<!---> e</ f> g</> h",
                  "H G</> E</ f> D<!---> C<!--> B<!--x--!> A");
+    becomes_html("<div translate=no>a<script></div></script>b c</div>d e",
+                 "<div translate=no>a<script></div></script>b c</div>E D");
     becomes_html("<p> 12 <b>34</b> </p>", "<p> 12 <b>34</b> </p>");
     becomes_html("a < b <3 c", "C &lt;3 B &lt; A");
 }
@@ -86,6 +88,8 @@ static void test_references(void **state)
     (void)state;
     becomes_html("caf&eacute; &lt;a&gt; &#65;&#x42;", "AB &lt;A&gt; CAF\xC3\xA9");
     becomes_html("a &bogus; b &copy c", "C &amp;COPY &bogus;B A");
+    becomes_html("a &#55296;&#xFFFFFFFFF;b &#x1F600; &#; c",
+                 "C &amp;#; \xF0\x9F\x98\x80 &#55296;&#xFFFFFFFFF;B A");
     becomes_html("so&shy;on a&#0;b", "AB&#0; SOON&shy;");
 }
 
@@ -99,6 +103,24 @@ static void test_broken(void **state)
     becomes_html("a b <code>c d</p>e f", "B A <code>c d</p>F E");
     becomes_html("<p>a </i>b</b></p></div>", "<p></i>B A</b></p></div>");
     becomes_html("a <b>c\xFF d</b>. E f.", "a <b>c\xFF d</b>. F. E");
+}
+
+/* In scripts without spaces, words end where tokens end. */
+static void test_unspaced(void **state)
+{
+    (void)state;
+    becomes_html("<b>\xE4\xBA\xBA</b> x", "X <b>\xE4\xBA\xBA</b>");
+    reorders(RAPT_DOCUMENT_FORMAT_HTML, (struct reordering){IN_ORDER, true},
+             "<b>\xE4\xBA\xBA</b>\xE5\xA4\xA7x", "<b>\xE4\xBA\xBA</b>\xE5\xA4\xA7X");
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    assert_string_equal(rapt_document_format_name(RAPT_DOCUMENT_FORMAT_TEXT), "text");
+    assert_string_equal(rapt_document_format_name(RAPT_DOCUMENT_FORMAT_LAST), "markdown");
+    assert_null(rapt_document_format_name(-1));
+    assert_null(rapt_document_format_name(RAPT_DOCUMENT_FORMAT_LAST + 1));
 }
 
 /* Without alignments, words are paired by their places. */
@@ -119,6 +141,7 @@ int main(void)
         cmocka_unit_test(test_sentences), cmocka_unit_test(test_kept),
         cmocka_unit_test(test_guards),    cmocka_unit_test(test_references),
         cmocka_unit_test(test_broken),    cmocka_unit_test(test_unaligned),
+        cmocka_unit_test(test_unspaced),  cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,6 +68,10 @@ static void test_inline(void **state)
                      "<div class='x'>\nB A\n</div>\nD \xC2\xA9 & C");
     becomes_markdown("a \\* \\_ b \\\\ c\\d", "C\\\\D \\\\ B \\_ \\* A");
     becomes_markdown("`a` x `b`", "`b` X `a`");
+    becomes_markdown("[a](b\\)c) d", "D [A](b\\)c)");
+    becomes_markdown("a [b \\] c](d)", "[C \\] B](d) A");
+    reorders(RAPT_DOCUMENT_FORMAT_MARKDOWN, (struct reordering){IN_ORDER, false}, /* not an image */
+             "a&#33;[b](c) d", "A! [](c)B D");
 }
 
 /* What must be escaped where a line begins. */
