@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 /* ---- arrays between guard pages ---- */
-enum { SLOTS = 40, SLOT = 1 << 17, PAGE = 1 << 16, FILL = 0x7F };
+enum { SLOTS = 48, SLOT = 1 << 17, PAGE = 1 << 16, FILL = 0x7F };
 
 struct slot { /* SLOT bytes between two pages; unused bytes hold FILL */
     char *base;

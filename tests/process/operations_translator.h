@@ -144,14 +144,24 @@ static rapt_status scene_keep(void *user, const rapt_text *sentences, size_t cou
     return RAPT_OK;
 }
 
+/* Translates the same text as a document of each format, with an engine that keeps sentences. */
 static rapt_status do_document_with(struct scene *s, uint64_t *h, rapt_message *why)
 {
-    const rapt_text document = {"The cat. A bird,\nand dogs sleep.\n", 33};
+    static const char text[] = "<p>The <b>cat</b>. A bird,\nand dogs &amp; `cats` sleep.</p>\n";
+    const rapt_text document = {text, sizeof text - 1};
     const rapt_document_engine engine = {.size = sizeof engine, .translate = scene_keep};
-    uint64_t before = *h;
-    rapt_status status = rapt_document_translate_with(&engine, document, NULL, scene_take_piece, h,
-                                                      s->allocator, why);
-    if (status) s->changed |= *h != before;
+    rapt_document_options options = {.size = sizeof options};
+    rapt_status status = RAPT_OK;
+    for (int format = 0; !status && format <= RAPT_DOCUMENT_FORMAT_LAST; format++) {
+        const char *name = rapt_document_format_name(format);
+        if (format == RAPT_DOCUMENT_FORMAT_XLIFF) continue; /* refuses this text */
+        uint64_t before = *h;
+        options.format = format;
+        status = rapt_document_translate_with(&engine, document, &options, scene_take_piece, h,
+                                              s->allocator, why);
+        if (status) s->changed |= *h != before;
+        add(h, name, strlen(name));
+    }
     return status;
 }
 
