@@ -84,9 +84,9 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
    in the list. The same holds, anywhere in the text, for T5's sentinels, such as "<extra_id_0>",
    and for languages of NLLB-200, M2M-100 and mBART-50, such as "eng_Latn", "__en__" and "en_XX".
    Those of mBART-50 are recognized in lists that have "en_XX". Languages decode to nothing. Names
-   that are not
-   found become the unknown token. Special tokens are recognized by their names: <unk>, <pad> or
-   <blank>, <s>, </s>. An empty name is a token without text. The caller must free *tokenizer.
+   that are not found become the unknown token. Special tokens are recognized by their names: <unk>,
+   <pad> or <blank>, <s>, </s>. An empty name is a token without text. The caller must free
+   *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if two nonempty names are equal, a name contains a 0 byte, count is not
    in 1 .. 2^24, the names have more than 2^30 bytes in all, or pieces is not a SentencePiece

@@ -100,9 +100,9 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                        weights, vocab.json, merges.txt, tokenizer_config.json if it exists. BERT
                        and DistilBERT, with or without a classifier: config.json, weights,
                        vocab.txt, and the files that sentence-transformers adds (modules.json,
-                       1_Pooling/config.json, sentence_bert_config.json) A folder of T5,
-                       mBART-50, BART, BERT or DistilBERT needs none of its other vocabularies
-                       if it has tokenizer.json, which is read if they are missing.
+                       1_Pooling/config.json, sentence_bert_config.json). If the vocabularies of
+                       T5, mBART-50, BART, BERT or DistilBERT are missing, tokenizer.json is
+                       read instead
 
    Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:
    "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",
