@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A compressed file may inflate to RATIO times its size plus GZIP_MORE bytes. Compression shrinks
+/* A compressed file may inflate to RATIO times its size plus MORE bytes. Compression shrinks
    models to about three quarters of their size, and vocabularies and shortlists to a half or a
    third. */
-enum { RATIO = 4, GZIP_MORE = 1 << 22, GZIP_MIN = 18 /* size of header and trailer */ };
+enum { RATIO = 4, MORE = 1 << 22, GZIP_MIN = 18 /* size of header and trailer */ };
 
 void *rapt__sized_alloc(const rapt_allocator *allocator, size_t bytes)
 {
@@ -29,14 +29,19 @@ void rapt__sized_free(const rapt_allocator *allocator, void *memory)
     rapt__free(allocator, start, *(size_t *)(void *)start);
 }
 
+uint64_t rapt__inflated_max(const struct disk_source *source)
+{
+    return source->size * RATIO + MORE;
+}
+
 rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size, rapt_message *why)
 {
-    if (size <= source->size * RATIO + GZIP_MORE && size < SIZE_MAX) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_FILE,
-                      "%s: %llu bytes inflate to %llu, more than any model needs; if you trust the "
-                      "file, decompress it first",
-                      source->label.text, (unsigned long long)source->size,
-                      (unsigned long long)size);
+    if (size <= rapt__inflated_max(source) && size < SIZE_MAX) return RAPT_OK;
+    return rapt__fail(
+        why, RAPT_BAD_FILE,
+        "%s: %llu bytes inflate to at least %llu, more than any model needs; if you trust the "
+        "file, decompress it first",
+        source->label.text, (unsigned long long)source->size, (unsigned long long)size);
 }
 
 #ifdef RAPT_HAVE_ZLIB

@@ -9,16 +9,19 @@
 void *rapt__sized_alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__sized_free(const rapt_allocator *allocator, void *memory); /* NULL is allowed */
 
-/* Returns RAPT_BAD_FILE if a file claims to inflate to more than four times its size plus 4 MB. */
+/* Returns how many bytes a file may inflate to: four times its size plus 4 MB. */
+uint64_t rapt__inflated_max(const struct disk_source *source);
+/* Returns RAPT_BAD_FILE if `size` is more than that. */
 rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size,
                                  rapt_message *why);
 
 /* ---- zstd.c ---- */
-/* Returns whether a source, of which the first bytes are given, is a frame of zstd. */
+/* Returns true if a file that begins with these bytes is one of zstd: if it begins with a frame or,
+   like those of pzstd, with a frame to be skipped. */
 bool rapt__is_zstd(const unsigned char first[4]);
 /* Decompresses a source to memory that the caller frees, *data [max(*size, 1)]. Returns
-   RAPT_BAD_FILE if it is damaged, does not say its size, has more than one frame, or the library
-   was built without zstd. */
+   RAPT_BAD_FILE if it is damaged or inflates to too much, or if the library was built without
+   zstd. */
 rapt_status rapt__zstd_inflate(const struct disk_source *source, unsigned char **data,
                                uint64_t *size, const rapt_allocator *allocator, rapt_message *why);
 

@@ -6,14 +6,26 @@
 
 bool rapt__is_zstd(const unsigned char first[4])
 {
-    static const unsigned char magic[4] = {0x28, 0xB5, 0x2F, 0xFD};
-    return memcmp(first, magic, sizeof magic) == 0;
+    static const unsigned char frame[4] = {0x28, 0xB5, 0x2F, 0xFD}, skipped[3] = {0x2A, 0x4D, 0x18};
+    return memcmp(first, frame, sizeof frame) == 0 ||
+           (first[0] >> 4 == 5 && memcmp(first + 1, skipped, sizeof skipped) == 0);
 }
 
 #ifdef RAPT_HAVE_ZSTD
 
 #define ZSTD_STATIC_LINKING_ONLY /* for ZSTD_createDCtx_advanced */
 #include <zstd.h>
+#include <zstd_errors.h>
+
+/* A file that is being decompressed. Frames need not declare their size, so the memory for the
+   result grows with it. */
+struct decompression {
+    const struct disk_source *source;
+    const rapt_allocator *allocator;
+    unsigned char *data; /* [capacity] */
+    size_t size, capacity;
+    size_t frame_left; /* what zstd says is left of the current frame; 0 at its end */
+};
 
 static void *zstd_allocate(void *user, size_t bytes)
 {
@@ -25,71 +37,110 @@ static void zstd_release(void *user, void *memory)
     rapt__sized_free(user, memory);
 }
 
-static rapt_status damaged(const struct disk_source *source, const char *what, rapt_message *why)
+static rapt_status no_memory(const struct disk_source *source, rapt_message *why)
 {
-    return rapt__fail(why, RAPT_BAD_FILE, "%s: the zstd file %s", source->label.text, what);
+    return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to decompress", source->label.text);
 }
 
-/* Reads the size that the frame declares. */
-static rapt_status frame_size(const struct disk_source *source, const unsigned char *packed,
-                              uint64_t *size, rapt_message *why)
+/* Moves the result to memory of `capacity` bytes. */
+static rapt_status resize(struct decompression *d, size_t capacity, rapt_message *why)
 {
-    const unsigned long long declared = ZSTD_getFrameContentSize(packed, (size_t)source->size);
-    if (declared == ZSTD_CONTENTSIZE_ERROR) return damaged(source, "is damaged", why);
-    if (declared == ZSTD_CONTENTSIZE_UNKNOWN)
-        return damaged(source, "does not say its size; decompress it first, with zstd -d", why);
-    *size = declared;
-    return rapt__inflated_check(source, *size, why);
+    unsigned char *data = rapt__alloc(d->allocator, capacity);
+    if (!data) return no_memory(d->source, why);
+    if (d->size) memcpy(data, d->data, d->size);
+    rapt__free(d->allocator, d->data, d->capacity);
+    d->data = data, d->capacity = capacity;
+    return RAPT_OK;
 }
 
-/* Decompresses bytes that have been read to data [size]. */
-static rapt_status decompress(const struct disk_source *source, const unsigned char *packed,
-                              unsigned char *data, uint64_t size, const rapt_allocator *allocator,
-                              rapt_message *why)
+/* Makes room for more of the result, but not for more than a file of this size may have. */
+static rapt_status grow(struct decompression *d, rapt_message *why)
 {
-    rapt_allocator own = rapt__allocator(allocator);
+    enum { START = 1 << 16 };
+    const uint64_t max = rapt__inflated_max(d->source);
+    uint64_t more = d->capacity ? 2 * (uint64_t)d->capacity : d->source->size + START;
+    if (more > max) more = max;
+    if (d->size >= more) return rapt__inflated_check(d->source, (uint64_t)d->size + 1, why);
+    return more < SIZE_MAX ? resize(d, (size_t)more, why) : no_memory(d->source, why);
+}
+
+static rapt_status explain(const struct disk_source *source, size_t code, rapt_message *why)
+{
+    switch (ZSTD_getErrorCode(code)) {
+    case ZSTD_error_memory_allocation:
+        return no_memory(source, why);
+    case ZSTD_error_frameParameter_windowTooLarge:
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "%s: the zstd file needs more memory than any model should; if you trust "
+                          "the file, decompress it first",
+                          source->label.text);
+    default:
+        return rapt__fail(why, RAPT_BAD_FILE, "%s: the zstd file is damaged", source->label.text);
+    }
+}
+
+/* Decompresses a part of the file. */
+static rapt_status feed(ZSTD_DCtx *context, struct decompression *d, const unsigned char *packed,
+                        size_t size, rapt_message *why)
+{
+    ZSTD_inBuffer in = {packed, size, 0};
+    do {
+        if (d->size == d->capacity) {
+            rapt_status status = grow(d, why);
+            if (status) return status;
+        }
+        ZSTD_outBuffer out = {d->data, d->capacity, d->size};
+        d->frame_left = ZSTD_decompressStream(context, &out, &in);
+        if (ZSTD_isError(d->frame_left)) return explain(d->source, d->frame_left, why);
+        d->size = out.pos;
+    } while (in.pos < in.size || (d->frame_left > 0 && d->size == d->capacity));
+    return RAPT_OK;
+}
+
+/* Sets the largest window that a frame may have to what the result may have, or to 8 MB, the window
+   of the highest usual level. */
+static void limit_window(ZSTD_DCtx *context, const struct disk_source *source)
+{
+    int bits = 23;
+    while (bits < 27 && (uint64_t)1 << bits < rapt__inflated_max(source)) bits++;
+    ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, bits);
+}
+
+static rapt_status decompress(struct decompression *d, rapt_message *why)
+{
+    unsigned char packed[1 << 14];
+    rapt_allocator own = rapt__allocator(d->allocator);
     const ZSTD_customMem memory = {zstd_allocate, zstd_release, &own};
     ZSTD_DCtx *context = ZSTD_createDCtx_advanced(memory);
-    if (!context)
-        return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to decompress",
-                          source->label.text);
-    const size_t made =
-        ZSTD_decompressDCtx(context, data, (size_t)size, packed, (size_t)source->size);
+    if (!context) return no_memory(d->source, why);
+    limit_window(context, d->source);
+    rapt_status status = RAPT_OK;
+    for (uint64_t at = 0; at < d->source->size && !status;) {
+        const size_t now =
+            d->source->size - at < sizeof packed ? (size_t)(d->source->size - at) : sizeof packed;
+        status = rapt__disk_read(d->source, at, packed, now, why);
+        if (!status) status = feed(context, d, packed, now, why);
+        at += now;
+    }
     ZSTD_freeDCtx(context);
-    if (!ZSTD_isError(made) && made == size) return RAPT_OK;
-    return damaged(source, "is damaged or has several frames", why);
-}
-
-static rapt_status inflate_packed(const struct disk_source *source, const unsigned char *packed,
-                                  unsigned char **data, uint64_t *size,
-                                  const rapt_allocator *allocator, rapt_message *why)
-{
-    rapt_status status = frame_size(source, packed, size, why);
-    if (status) return status;
-    const size_t bytes = rapt__max_size((size_t)*size, 1);
-    *data = rapt__alloc(allocator, bytes);
-    if (!*data)
-        return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to decompress",
-                          source->label.text);
-    status = decompress(source, packed, *data, *size, allocator, why);
-    if (!status) return RAPT_OK;
-    rapt__free(allocator, *data, bytes);
-    *data = NULL;
+    if (!status && d->frame_left > 0)
+        return rapt__fail(why, RAPT_BAD_FILE, "%s: the zstd file is cut off",
+                          d->source->label.text);
     return status;
 }
 
 rapt_status rapt__zstd_inflate(const struct disk_source *source, unsigned char **data,
                                uint64_t *size, const rapt_allocator *allocator, rapt_message *why)
 {
-    unsigned char *packed =
-        source->size < SIZE_MAX ? rapt__alloc(allocator, (size_t)source->size) : NULL;
-    *data = NULL;
-    if (!packed)
-        return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to read", source->label.text);
-    rapt_status status = rapt__disk_read(source, 0, packed, (size_t)source->size, why);
-    if (!status) status = inflate_packed(source, packed, data, size, allocator, why);
-    rapt__free(allocator, packed, (size_t)source->size);
-    return status;
+    struct decompression d = {.source = source, .allocator = allocator};
+    rapt_status status = decompress(&d, why);
+    if (!status) status = resize(&d, rapt__max_size(d.size, 1), why);
+    if (status) {
+        rapt__free(allocator, d.data, d.capacity);
+        return status;
+    }
+    *data = d.data, *size = d.size;
+    return RAPT_OK;
 }
 
 #else
