@@ -156,7 +156,7 @@ static rapt_status do_document_with(struct scene *s, uint64_t *h, rapt_message *
         const char *name = rapt_document_format_name(format);
         if (format == RAPT_DOCUMENT_FORMAT_XLIFF) continue; /* refuses this text */
         uint64_t before = *h;
-        options.format = format;
+        options.format = (rapt_document_format)format;
         status = rapt_document_translate_with(&engine, document, &options, scene_take_piece, h,
                                               s->allocator, why);
         if (status) s->changed |= *h != before;
