@@ -2,7 +2,7 @@
 # Messages go to standard error; only the programs use standard output.
 
 # A package, or package/command if any package that provides the command will do.
-build_packages="gcc/cc libc6-dev cmake/cmake libjansson-dev libsleef-dev libutf8proc-dev zlib1g-dev libicu-dev"
+build_packages="gcc/cc libc6-dev cmake/cmake libjansson-dev libsleef-dev libutf8proc-dev zlib1g-dev libzstd-dev libicu-dev"
 command -v ninja >/dev/null || command -v make >/dev/null ||
     build_packages="$build_packages ninja-build"
 

@@ -13,11 +13,12 @@
 /* Bytes that are not printable in Latin-1 become U+0100 and the characters after it, in order. */
 enum { FIRST_RUN = '!', DELETE = 0x7F, SECOND_RUN = 0xA1, HYPHEN = 0xAD, OTHERS = 0x100 };
 
-static uint32_t code_of(unsigned char byte)
+static uint32_t code_of(uint32_t byte)
 {
     if (byte < FIRST_RUN) return OTHERS + byte;
     if (byte >= DELETE && byte < SECOND_RUN) return OTHERS + FIRST_RUN + (byte - DELETE);
-    return byte == HYPHEN ? OTHERS + FIRST_RUN + SECOND_RUN - DELETE : byte;
+    if (byte == HYPHEN) return OTHERS + FIRST_RUN + SECOND_RUN - DELETE;
+    return byte;
 }
 
 size_t rapt__bytelevel_spell(unsigned char byte, char to[2])
