@@ -3,6 +3,7 @@
 #ifndef RAPT_ENCODER_H
 #define RAPT_ENCODER_H
 
+#include "precision.h"
 #include "text.h"
 #include "transformer.h"
 
@@ -37,6 +38,7 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
     int batch;        /* texts per batch; 0 means 32 */
     int batch_tokens; /* tokens per batch; 0 means 2048 */
     int threads;      /* maximum number of threads, see base.h */
+    rapt_precision precision; /* precision of the model that rapt_encoder_load opens */
 } rapt_encoder_options;
 
 /* Loads an encoder from a model file or an imported folder (rapt_model_import). options may be NULL
@@ -50,11 +52,13 @@ RAPT_API rapt_status rapt_encoder_load(rapt_encoder **encoder, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 /* Creates an encoder for a model and a tokenizer that belong to the caller, are not copied and must
    outlive the encoder. If tokenizer is NULL, the encoder creates and owns a tokenizer from the
-   model's metadata. The caller must free *encoder.
+   model's metadata. options->precision must be 0, since the model belongs to the caller, who can
+   call rapt_model_set_precision first. The caller must free *encoder.
 
-   Returns RAPT_BAD_ARGUMENT if an option is out of range, the model has no encoder that reads
-   tokens, or the tokenizer does not match the model's vocabulary. Returns RAPT_BAD_FILE if the
-   tokenizer in the metadata is missing or damaged, and RAPT_NO_MEMORY if an allocation fails. */
+   Returns RAPT_BAD_ARGUMENT if an option is out of range, options->precision is not 0, the model
+   has no encoder that reads tokens, or the tokenizer does not match the model's vocabulary. Returns
+   RAPT_BAD_FILE if the tokenizer in the metadata is missing or damaged, and RAPT_NO_MEMORY if an
+   allocation fails. */
 RAPT_API rapt_status rapt_encoder_create(rapt_encoder **encoder, const rapt_model *model,
                                          const rapt_tokenizer *tokenizer,
                                          const rapt_encoder_options *options,

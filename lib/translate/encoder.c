@@ -39,6 +39,8 @@ static rapt_status read_encoder_options(rapt_encoder_options *own,
     if (!status) status = rapt__int_check("batch", own->batch, 0, 1 << 16, why);
     if (!status) status = rapt__int_check("batch_tokens", own->batch_tokens, 0, 1 << 28, why);
     if (!status) status = rapt__int_check("threads", own->threads, 0, INT32_MAX, why);
+    if (!status)
+        status = rapt__int_check("precision", (int)own->precision, 0, RAPT_PRECISION_F16, why);
     if (!own->batch) own->batch = 32;
     if (!own->batch_tokens) own->batch_tokens = 2048;
     return status;
@@ -152,7 +154,9 @@ static rapt_status encoder_begin(rapt_encoder **encoder, const rapt_encoder_opti
 static rapt_status encoder_open(rapt_encoder *e, const char *path, rapt_message *why)
 {
     rapt_message reason = {"no memory for its tokenizer"};
-    rapt_status status = rapt_model_import(&e->own_model, path, &e->allocator, why);
+    const rapt_load_options load = {.size = sizeof load, .precision = e->options.precision};
+    rapt_status status =
+        rapt_model_import_with(&e->own_model, path, &load, NULL, NULL, &e->allocator, why);
     if (status) return status;
     e->model = e->own_model;
     status = encoder_finish(e, RAPT_BAD_FILE, &reason);
@@ -187,7 +191,8 @@ rapt_status rapt_encoder_create(rapt_encoder **encoder, const rapt_model *model,
     rapt_status status = encoder_begin(&e, options, allocator, why);
     if (!e) return status;
     e->model = model, e->tokenizer = tokenizer;
-    status = encoder_finish(e, RAPT_BAD_ARGUMENT, why);
+    status = rapt__check_no_precision(e->options.precision, why);
+    if (!status) status = encoder_finish(e, RAPT_BAD_ARGUMENT, why);
     if (status)
         rapt_encoder_free(e);
     else

@@ -71,6 +71,9 @@ void rapt__call_end(rapt_translator *t, struct call_memory *m);
    are the translator's. */
 rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_options *given,
                                rapt_translator_options *own, rapt_message *why);
+/* Returns RAPT_BAD_ARGUMENT if the option of a precision is set, although the model belongs to the
+   caller. */
+rapt_status rapt__check_no_precision(rapt_precision precision, rapt_message *why);
 
 /* ---- languages.c ---- */
 /* Finds the tokens of the languages that the options name, and other tokens with which the model's

@@ -272,6 +272,15 @@ static rapt_status open_file(rapt_translator *t, const char *path, rapt_message 
     return status ? rapt__fail(why, status, "%.200s: %.300s", path, reason.text) : RAPT_OK;
 }
 
+rapt_status rapt__check_no_precision(rapt_precision precision, rapt_message *why)
+{
+    if (!precision) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "options.precision is %d, but the model belongs to the caller: call "
+                      "rapt_model_set_precision first",
+                      (int)precision);
+}
+
 /* Uses the caller's model and tokenizers, or the tokenizers in the model's metadata if source is
    NULL. */
 static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
@@ -279,13 +288,9 @@ static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
                                   rapt_message *why)
 {
     const rapt_config *c = rapt_model_config(model);
-    if (t->options.precision)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "options.precision is %d, but the model belongs to the caller: call "
-                          "rapt_model_set_precision first",
-                          (int)t->options.precision);
     t->model = model, t->source = source, t->target = target ? target : source;
-    rapt_status status = check_kind(model, RAPT_BAD_ARGUMENT, why);
+    rapt_status status = rapt__check_no_precision(t->options.precision, why);
+    if (!status) status = check_kind(model, RAPT_BAD_ARGUMENT, why);
     if (!status && !source) {
         rapt_message reason = {"no memory for its tokenizers"};
         status = load_tokenizers(t, &reason);

@@ -22,6 +22,14 @@ check "norms are 1" awk '{ s = 0; for (i = 1; i <= NF; i++) s += $i * $i; if (s 
 code 0 "$program" embed --model model --npy --output vectors.npy texts
 check "an array of 5 x 16 floats" [ "$(wc -c <vectors.npy)" -eq $((128 + 5 * 16 * 4)) ]
 check "with NumPy's header" grep -aq "'fortran_order': False, 'shape': (5, 16)" vectors.npy
+for precision in f32 bf16 int8; do
+    code 0 "$program" embed --model model --precision $precision texts >"$precision"
+    code 0 "$program" convert --force --model model --precision $precision --out packed
+    code 0 "$program" embed --model packed texts >converted
+    check "$precision: the vectors of a converted model" cmp "$precision" converted
+done
+check "f32: the stored precision" cmp f32 vectors
+check "bf16 and int8: other vectors" [ "$(cat f32 bf16 int8 | sed -n '1p;6p;11p' | sort -u | wc -l)" -eq 3 ]
 code 0 "$program" embed --model model </dev/null >none
 check "no lines, no vectors" [ ! -s none ]
 

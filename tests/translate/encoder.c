@@ -237,6 +237,31 @@ static void test_translator(void **state)
     unlink(path);
 }
 
+/* A precision gives the vectors of a model that was converted to it. */
+static void test_precision(void **state)
+{
+    (void)state;
+    char path[256];
+    float vector[WIDTH], hand[WIDTH];
+    const rapt_text text = {lines[0], strlen(lines[0])};
+    save(small_path(path, "encoder"), 0, NULL, NULL);
+    for (rapt_precision p = RAPT_PRECISION_STORED; p <= RAPT_PRECISION_F16; p++) {
+        const rapt_encoder_options o = {.size = sizeof o, .precision = p};
+        rapt_encoder *e = opened(path, &o);
+        const rapt_precision want = p ? p : RAPT_PRECISION_F32;
+        rapt_model *model = NULL;
+        assert_int_equal(rapt_model_precision(rapt_encoder_model(e)), want);
+        assert_int_equal(rapt_encoder_embed(e, &text, 1, vector, NULL), RAPT_OK);
+        assert_int_equal(rapt_model_load(&model, path, NULL, NULL), RAPT_OK);
+        assert_int_equal(rapt_model_set_precision(model, want, 1, NULL), RAPT_OK);
+        by_hand(model, ids_of_0, COUNT(ids_of_0), RAPT_POOLING_MEAN, hand);
+        assert_memory_equal(vector, hand, sizeof hand);
+        rapt_model_free(model);
+        rapt_encoder_free(e);
+    }
+    unlink(path);
+}
+
 static void refuse(const char *path, const rapt_encoder_options *o, rapt_status status,
                    const char *phrase)
 {
@@ -256,13 +281,16 @@ static void test_encoder_refusals(void **state)
     const rapt_encoder_options few = {.size = sizeof few, .max_tokens = 3},
                                bad = {.size = sizeof bad, .pooling = (rapt_pooling)3},
                                worse = {.size = sizeof worse, .normalize = (rapt_normalize)3},
-                               less = {.size = sizeof less, .batch = -1};
+                               less = {.size = sizeof less, .batch = -1},
+                               odd = {.size = sizeof odd, .precision = (rapt_precision)9},
+                               int8 = {.size = sizeof int8, .precision = RAPT_PRECISION_INT8};
     save(small_path(path, "encoder"), 0, NULL, NULL);
     refuse("/", NULL, RAPT_BAD_FILE, "model");
     refuse(path, &few, RAPT_BAD_FILE, "max_tokens is 3");
     refuse(path, &bad, RAPT_BAD_ARGUMENT, "pooling is 3");
     refuse(path, &worse, RAPT_BAD_ARGUMENT, "normalize is 3");
     refuse(path, &less, RAPT_BAD_ARGUMENT, "batch is -1");
+    refuse(path, &odd, RAPT_BAD_ARGUMENT, "precision is 9");
     rapt_encoder *e = opened(path, NULL);
     const rapt_text text = {"a", 1}, none = {NULL, 2};
     assert_int_equal(rapt_encoder_classify(e, &text, NULL, 1, out, &why), RAPT_BAD_ARGUMENT);
@@ -277,6 +305,8 @@ static void test_encoder_refusals(void **state)
     assert_non_null(strstr(why.text, "the tokenizer has 275 tokens"));
     assert_int_equal(rapt_encoder_create(&e, model, NULL, NULL, NULL, &why), RAPT_BAD_FILE);
     assert_non_null(strstr(why.text, "the model has no tokenizer"));
+    assert_int_equal(rapt_encoder_create(&e, model, other, &int8, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "options.precision is 2, but the model belongs to the"));
     rapt_model_free(model);
     rapt_tokenizer_free(other);
     unlink(path);
@@ -325,7 +355,7 @@ int main(void)
         cmocka_unit_test(test_vectors),          cmocka_unit_test(test_limits),
         cmocka_unit_test(test_pooling_and_norm), cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_translator),       cmocka_unit_test(test_encoder_refusals),
-        cmocka_unit_test(test_models_refused),
+        cmocka_unit_test(test_models_refused),   cmocka_unit_test(test_precision),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,8 @@ void raw_report(struct raw *raw, const rapt_tokenizer *tokenizer, const char *mo
 struct option_row seed_row(uint64_t *seed); /* --seed of training */
 
 /* ---- search.c: the models that commands read, and their options for searching ---- */
+/* Returns the precision that a word of precision_row names; RAPT_PRECISION_STORED for NULL. */
+rapt_precision precision_of(const char *word);
 /* Opens a model. `precision` is a word of precision_row, or NULL for the precision of the file.
    Returns EXIT_OK, or another exit code after a message. */
 int model_open(rapt_model **model, const char *path, const char *precision);
@@ -118,13 +120,13 @@ void search_report(const struct search *search, const rapt_translator *translato
 
 /* ---- encoding.c: texts that an encoder turns into vectors or scores ---- */
 struct encoding {
-    const char *model, *pooling, *normalize, *output, *query; /* NULL: not given */
-    int max_tokens, batch_tokens, threads, top;               /* 0: as the model says; all */
+    const char *model, *pooling, *normalize, *precision, *output, *query; /* NULL: not given */
+    int max_tokens, batch_tokens, threads, top; /* 0: as the model says; all */
     bool json, npy;
     rapt_encoder *encoder;
     size_t width; /* numbers of a vector */
 };
-enum { ENCODING_ROWS = 6 };
+enum { ENCODING_ROWS = 7 };
 void encoding_rows(struct encoding *job, struct option_row rows[ENCODING_ROWS]);
 /* Returns the vectors of texts [count][width], or NULL after a message. The caller frees them. */
 float *encoding_embed(const struct encoding *job, const rapt_text *texts, size_t count);

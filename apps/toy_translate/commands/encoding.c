@@ -19,6 +19,7 @@ void encoding_rows(struct encoding *job, struct option_row rows[ENCODING_ROWS])
         {"pooling", OPTION_CHOICE, &job->pooling, "mean|first", "the vector of a text is the mean of its rows or the first [as the model says]", 0, 0, 0},
         {"normalize", OPTION_CHOICE, &job->normalize, "yes|no", "divide vectors by their norm [as the model says]", 0, 0, 0},
         {"max-tokens", OPTION_INTEGER, &job->max_tokens, "N", "cut texts to N tokens [as the model says]", 0, 1 << 24, 0},
+        precision_row(&job->precision),
         batch_row(&job->batch_tokens),
         threads_row(&job->threads),
     };
@@ -39,7 +40,8 @@ static int open_encoder(struct encoding *job, const char *command)
                                                           : RAPT_NORMALIZE_NO,
         .max_tokens = job->max_tokens,
         .batch_tokens = job->batch_tokens,
-        .threads = threads_used(job->threads)};
+        .threads = threads_used(job->threads),
+        .precision = precision_of(job->precision)};
     rapt_message why = {""};
     if (job->model == NULL) return usage_error("%s: --model is missing", command);
     if (rapt_encoder_load(&job->encoder, job->model, &o, NULL, &why) != RAPT_OK)

@@ -2,12 +2,18 @@
 #include "commands.h"
 #include <string.h>
 
+rapt_precision precision_of(const char *word)
+{
+    for (rapt_precision p = RAPT_PRECISION_F32; word && rapt_precision_name(p); p++)
+        if (strcmp(rapt_precision_name(p), word) == 0) return p;
+    return RAPT_PRECISION_STORED;
+}
+
 int model_open(rapt_model **model, const char *path, const char *precision)
 {
     rapt_message why = {""};
-    rapt_load_options options = {.size = sizeof options};
-    for (rapt_precision p = RAPT_PRECISION_F32; precision && rapt_precision_name(p); p++)
-        if (strcmp(rapt_precision_name(p), precision) == 0) options.precision = p;
+    const rapt_load_options options = {.size = sizeof options,
+                                       .precision = precision_of(precision)};
     if (rapt_model_import_with(model, path, &options, NULL, NULL, NULL, &why) == RAPT_OK)
         return EXIT_OK;
     return failed("%s", why.text);
