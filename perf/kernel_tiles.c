@@ -57,7 +57,9 @@ void tile_data_free(struct tile_data *d)
 
 /* ---- products ---- */
 
-static void multiply_tiles(const struct kernels *k, struct tile_data *d, int rows, int columns)
+/* Reads weights of 16 bits from `half` unless it is NULL. */
+static void multiply_tiles(const struct kernels *k, struct tile_data *d, const uint16_t *half,
+                           int rows, int columns)
 {
     const struct gemm_block p = {.rows = rows,
                                  .columns = columns,
@@ -66,6 +68,8 @@ static void multiply_tiles(const struct kernels *k, struct tile_data *d, int row
                                  .a_row = DEPTH,
                                  .a_step = 1,
                                  .b = d->b,
+                                 .half = half,
+                                 .type = HALF_F16,
                                  .b_panel = DEPTH * LANES,
                                  .b_step = LANES,
                                  .c = d->c,
@@ -83,16 +87,26 @@ static void cost_gemm(double rows, double columns, double *reads, double *writes
 
 static void run_tile(const struct kernels *k, struct tile_data *d)
 {
-    multiply_tiles(k, d, k->tile_rows, COLUMNS);
+    multiply_tiles(k, d, NULL, k->tile_rows, COLUMNS);
 }
 static void cost_tile(const struct kernels *k, double *reads, double *writes, double *operations)
 {
     cost_gemm(k->tile_rows, COLUMNS, reads, writes, operations);
 }
 
+static void run_half(const struct kernels *k, struct tile_data *d)
+{
+    multiply_tiles(k, d, d->halves, k->tile_rows, COLUMNS);
+}
+static void cost_half(const struct kernels *k, double *reads, double *writes, double *operations)
+{
+    cost_tile(k, reads, writes, operations);
+    *reads -= COLUMNS * DEPTH / 2.0;
+}
+
 static void run_row(const struct kernels *k, struct tile_data *d)
 {
-    multiply_tiles(k, d, 1, COLUMNS);
+    multiply_tiles(k, d, NULL, 1, COLUMNS);
 }
 static void cost_row(const struct kernels *k, double *reads, double *writes, double *operations)
 {
@@ -123,16 +137,6 @@ static void run_pack_tiles(const struct kernels *k, struct tile_data *d)
 static void run_pad_rows(const struct kernels *k, struct tile_data *d)
 {
     k->pad_rows(d->a, SQUARE, SQUARE, SQUARE - 1, d->c);
-}
-static void run_widen_row(const struct kernels *k, struct tile_data *d)
-{
-    k->widen_row(HALF_F16, d->halves, SIDE, d->c);
-}
-static void cost_widen_row(const struct kernels *k, double *reads, double *writes,
-                           double *operations)
-{
-    (void)k;
-    *reads = SIDE / 2.0, *writes = SIDE, *operations = 0;
 }
 static void cost_packing(const struct kernels *k, double *reads, double *writes, double *operations)
 {
@@ -305,12 +309,12 @@ static void cost_attend_dq(const struct kernels *k, double *reads, double *write
 const struct tile_case tile_cases[] = {
     {"gemm", run_tile, cost_tile},
     {"gemm_row", run_row, cost_row},
+    {"gemm_half", run_half, cost_half},
     {"transpose_panels", run_transpose_panels, cost_packing},
     {"pack_rows", run_pack_rows, cost_packing},
     {"pack_columns", run_pack_columns, cost_packing},
     {"pack_tiles", run_pack_tiles, cost_packing},
     {"pad_rows", run_pad_rows, cost_packing},
-    {"widen_row", run_widen_row, cost_widen_row},
     {"attend", run_attend, cost_attend},
     {"attend_head", run_attend_head, cost_attend},
     {"attend_head_backward", run_attend_head_backward, cost_attend_head_backward},

@@ -18,8 +18,8 @@ static uint32_t saved_state(void) /* XCR0: the registers that the operating syst
 bool rapt__processor_has(rapt_isa isa)
 {
     unsigned a, b, c, d, a7, b7, c7, d7;
-    uint32_t vectors = 1u << 12 | 1u << 27 | 1u << 28; /* FMA, XGETBV, AVX */
-    uint32_t foundation = 1u << 16 | 1u << 17;         /* AVX-512 F and DQ */
+    uint32_t vectors = 1u << 12 | 1u << 27 | 1u << 28 | 1u << 29; /* FMA, XGETBV, AVX, F16C */
+    uint32_t foundation = 1u << 16 | 1u << 17;                    /* AVX-512 F and DQ */
 
     if (isa == RAPT_ISA_SCALAR) return true;
     if (isa != RAPT_ISA_AVX2 && isa != RAPT_ISA_AVX512) return false;

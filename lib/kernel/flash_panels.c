@@ -19,7 +19,7 @@ enum {
 static inline __attribute__((always_inline)) struct tile tile_near(const struct gemm_block *g,
                                                                    int panel)
 {
-    struct tile t = tile_at(g, 0, panel);
+    struct tile t = tile_at(PANEL_FLOAT, g, 0, panel);
     t.ahead = NULL;
     return t;
 }
@@ -70,7 +70,7 @@ score_rows(int row, int rows, int panels, int chains, const struct tiling *t, in
     bool last = k + chains * CHAIN >= t->g.depth;
     part.depth = rapt__min(t->g.depth - k, CHAIN);
     at.a += row * part.a_row + k * part.a_step;
-    at.b += k * part.b_step;
+    at.b = panel_at(PANEL_FLOAT, at.b, k * part.b_step);
     UNROLL
     for (int r = 0; r < rows; r++) {
         UNROLL
@@ -79,7 +79,7 @@ score_rows(int row, int rows, int panels, int chains, const struct tiling *t, in
     if (chains == 2)
         two_chains(rows, panels, &part, &at, first, second);
     else
-        tile_sums(rows, panels, &part, &at, first);
+        tile_sums(PANEL_FLOAT, rows, panels, &part, &at, first);
     UNROLL
     for (int r = 0; r < rows; r++) {
         vf max = vf_splat(-INFINITY);
@@ -126,7 +126,7 @@ static inline __attribute__((always_inline)) void value_panels(int rows, int pan
             sum[r * panels + q] =
                 add ? vf_load(at.c + r * t->g.c_row + q * t->g.c_panel) : vf_zero();
     }
-    tile_sums(rows, panels, &t->g, &at, sum);
+    tile_sums(PANEL_FLOAT, rows, panels, &t->g, &at, sum);
     UNROLL
     for (int r = 0; r < rows; r++) {
         vf rescale = add ? vf_zero() : vf_splat(t->rescale[r]);
@@ -149,7 +149,7 @@ sums_near(int rows, int panels, const struct gemm_block *g, int n, vf *sum)
         UNROLL
         for (int q = 0; q < panels; q++) sum[r * panels + q] = vf_zero();
     }
-    tile_sums(rows, panels, g, &at, sum);
+    tile_sums(PANEL_FLOAT, rows, panels, g, &at, sum);
     return at;
 }
 

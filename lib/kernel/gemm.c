@@ -47,49 +47,51 @@ enum { EVEN_DEPTH = 256 }; /* depth from which on an even spread is worth its in
    fetches a whole panel instead, and the next tile below fetches the following panel. If a tile of
    few rows contains all rows of g, nothing is chosen here, because the tile prefetches what it
    reads itself (tile.c). */
-static inline __attribute__((always_inline)) void
-fetch_panels(int rows, int panels, const struct tile_column *at, struct tile *t)
+static inline __attribute__((always_inline)) void fetch_panels(enum panel_type type, int rows,
+                                                               int panels,
+                                                               const struct tile_column *at,
+                                                               struct tile *t)
 {
     const struct gemm_block *g = &at->g;
     if (rows <= FEW_ROWS && rows == g->rows) t->ahead = NULL;
     if (!t->ahead || at->n + panels >= g->columns / LANES) return;
-    const float *next = g->b + (at->n + panels) * g->b_panel;
+    const void *next = panel_at(type, t->b, panels * g->b_panel);
     float part = at->share * (float)(rows * panels);
     if (g->b_step != LANES || g->depth < EVEN_DEPTH || part >= 1) {
-        t->ahead = next + at->row / rows * g->b_panel;
+        t->ahead = panel_at(type, next, at->row / rows * g->b_panel);
         return;
     }
     float above = at->share * (float)(at->row * panels);
     int panel = (int)above, line = (int)((above - (float)panel) * (float)g->depth);
-    t->ahead = next + panel * g->b_panel + (ptrdiff_t)line * LANES;
+    t->ahead = panel_at(type, next, panel * g->b_panel + (ptrdiff_t)line * LANES);
     t->ahead_step = (int)(part * LANES) + 1;
 }
 
 /* Computes tiles of `panels` panels as long as they fit. */
-static inline __attribute__((always_inline)) void tile_run(int rows, int panels, bool adjacent,
-                                                           struct tile_column *at)
+static inline __attribute__((always_inline)) void
+tile_run(enum panel_type type, int rows, int panels, bool adjacent, struct tile_column *at)
 {
     while (at->n + panels <= at->last) {
         struct gemm_block g = at->g;
         if (adjacent) g.a_row = 1;
-        struct tile t = tile_at(&g, at->row, at->n);
-        fetch_panels(rows, panels, at, &t);
-        tile_whole(rows, panels, &g, &t);
+        struct tile t = tile_at(type, &g, at->row, at->n);
+        fetch_panels(type, rows, panels, at, &t);
+        tile_whole(type, rows, panels, &g, &t);
         at->n += panels;
         free_registers();
     }
 }
 
 /* Computes the rows of the next tile over all panels, in the widest possible tiles first. */
-static inline __attribute__((always_inline)) void tile_row(int rows, bool adjacent,
-                                                           struct tile_column *at)
+static inline __attribute__((always_inline)) void tile_row(enum panel_type type, int rows,
+                                                           bool adjacent, struct tile_column *at)
 {
     int max = tile_panels(rows);
     at->n = at->first;
-    tile_run(rows, max, adjacent, at);
-    if (max > 4) tile_run(rows, 4, adjacent, at);
-    if (max > 2) tile_run(rows, 2, adjacent, at);
-    if (max > 1) tile_run(rows, 1, adjacent, at);
+    tile_run(type, rows, max, adjacent, at);
+    if (max > 4) tile_run(type, rows, 4, adjacent, at);
+    if (max > 2) tile_run(type, rows, 2, adjacent, at);
+    if (max > 1) tile_run(type, rows, 1, adjacent, at);
 }
 
 /* Prefetches the sums of a tile, which will be written and, before that, perhaps read. */
@@ -103,8 +105,8 @@ static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_b
 
 /* Computes the tiles of a column. Each tile prefetches the sums of the next one, and the last tile
    those of the next panels. Low tiles do not benefit from this if sums are only written. */
-static inline __attribute__((always_inline)) void column_tiles(int rows, bool adjacent,
-                                                               struct tile_column *at)
+static inline __attribute__((always_inline)) void
+column_tiles(enum panel_type type, int rows, bool adjacent, struct tile_column *at)
 {
     bool fetches = at->g.add || 2 * TILE_ROWS > LANES;
     if (at->g.a_tiles) at->g.a_step = rows;
@@ -115,47 +117,64 @@ static inline __attribute__((always_inline)) void column_tiles(int rows, bool ad
             fetch_sums(g, below, rapt__min(left, rows), at->first, at->last);
         else if (fetches && at->row > 0)
             fetch_sums(g, 0, rows, at->last, rapt__min(2 * at->last - at->first, whole));
-        tile_row(rows, adjacent, at);
+        tile_row(type, rows, adjacent, at);
     }
 }
 
 /* Does the same for any height. */
-static inline __attribute__((always_inline)) void column_any(int rows, bool adjacent,
-                                                             struct tile_column *at)
+static inline __attribute__((always_inline)) void column_any(enum panel_type type, int rows,
+                                                             bool adjacent, struct tile_column *at)
 {
     switch (rows) {
 #define TILE_CASE(rows, height)                                                                    \
     case rows:                                                                                     \
-        column_tiles(height, adjacent, at);                                                        \
+        column_tiles(type, height, adjacent, at);                                                  \
         break;
 #include "kernel/tile_rows.def"
 #undef TILE_CASE
     default:
-        column_tiles(VF_ROWS, adjacent, at);
+        column_tiles(type, VF_ROWS, adjacent, at);
     }
 }
 
-/* There are two instances, so that the compiler knows that rows of a are 1 float apart in the
+/* Floats have two instances, so that the compiler knows that rows of a are 1 float apart in the
    second. */
 static void column_apart(int rows, struct tile_column *at)
 {
-    column_any(rows, false, at);
+    column_any(PANEL_FLOAT, rows, false, at);
 }
 
 static void column_adjacent(int rows, struct tile_column *at)
 {
-    column_any(rows, true, at);
+    column_any(PANEL_FLOAT, rows, true, at);
+}
+
+static void column_bf16(int rows, struct tile_column *at)
+{
+    column_any(PANEL_BF16, rows, false, at);
+}
+
+static void column_f16(int rows, struct tile_column *at)
+{
+    column_any(PANEL_F16, rows, false, at);
+}
+
+static enum panel_type type_of(const struct gemm_block *g)
+{
+    if (!g->half) return PANEL_FLOAT;
+    return g->type == HALF_BF16 ? PANEL_BF16 : PANEL_F16;
 }
 
 /* Computes the columns of the last panel if it is not full. */
 static void rest_column(const struct gemm_block *g, const struct split *s)
 {
+    const enum panel_type type = type_of(g);
     struct gemm_block at = *g;
     for (int i = 0, row = 0, rows; i < s->tiles; i++, row += rows) {
         rows = s->height + (i < s->tall);
         if (g->a_tiles) at.a_step = rows;
-        struct tile t = tile_at(&at, row, g->columns / LANES);
-        tile_rest(rows, g->columns % LANES, &at, &t);
+        struct tile t = tile_at(type, &at, row, g->columns / LANES);
+        tile_rest(type, rows, g->columns % LANES, &at, &t);
     }
 }
 
@@ -164,7 +183,10 @@ static void gemm(const struct gemm_block *g)
     struct split s = split_rows(g);
     int whole = g->columns / LANES, width = tile_panels(s.height + (s.tall > 0));
     struct tile_column column = {.g = *g, .share = 1 / (float)g->rows};
-    void (*run)(int, struct tile_column *) = g->a_row == 1 ? column_adjacent : column_apart;
+    static void (*const columns[])(int, struct tile_column *) = {column_apart, column_bf16,
+                                                                 column_f16};
+    void (*run)(int, struct tile_column *) = columns[type_of(g)];
+    if (!g->half && g->a_row == 1) run = column_adjacent;
     if (s.tiles == 1) width = whole;
     for (int n = 0; n < whole; n += width) {
         column.first = n, column.last = rapt__min(n + width, whole);

@@ -34,6 +34,8 @@ struct gemm_block {
     int max_tile;   /* maximum number of rows of a register tile; 0 means no limit */
     bool a_tiles;   /* a was packed by pack_tiles: a_row is 1, a_step is not read */
     const float *b; /* b[k][n] is at b[(n/16)*b_panel + k*b_step + n%16]; the padding is not read */
+    const uint16_t *half; /* replaces b if it is not NULL: panels of 16-bit floats, with padding */
+    enum half_type type;  /* type of `half` */
     ptrdiff_t b_panel, b_step;
     float *c; /* c[r][n] is at c[r*c_row + (n/16)*c_panel + n%16] */
     ptrdiff_t c_row, c_panel;
@@ -115,8 +117,6 @@ struct kernels {
        apart. */
     void (*pack_columns)(const float *x, ptrdiff_t ld, int columns, int depth, float scale,
                          int first, int count, float *out);
-    /* Widens 16-bit weights h[n] to floats x[n] (half.h). */
-    void (*widen_row)(enum half_type type, const uint16_t *h, size_t n, float *x);
 
     /* row.c */
     float (*dot)(const float *x, const float *y, int n); /* returns the sum of x[i] y[i] */

@@ -5,6 +5,7 @@
 
      vf_splat(s)               s in all lanes           vf_zero()
      vf_load(p) vf_store(p,v)  16 floats, any alignment
+     vf_load_bf16(p) vf_load_f16(p)   16 elements of half.h, widened
      vf_load_n(p,n,rest)       lanes 0..n-1 from p, the others = rest; reads only n floats
      vf_store_n(p,v,n)         stores lanes 0..n-1 only
      vf_load_partial(p,left,rest) vf_store_partial(p,v,left)   the same for min(left, 16) lanes

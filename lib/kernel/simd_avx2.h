@@ -1,6 +1,6 @@
 /* simd_avx2.h - sixteen lanes in two registers. */
-#if !defined(__AVX2__) || !defined(__FMA__)
-#error "compile with -mavx2 -mfma"
+#if !defined(__AVX2__) || !defined(__FMA__) || !defined(__F16C__)
+#error "compile with -mavx2 -mfma -mf16c"
 #endif
 #include <immintrin.h>
 #include <stdint.h>
@@ -31,6 +31,20 @@ static inline vf vf_zero(void)
 static inline vf vf_load(const float *p)
 {
     return (vf){_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
+}
+static inline __m256 vf_load_bf16_8(const uint16_t *p)
+{
+    __m256i low = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(low, 16));
+}
+static inline vf vf_load_bf16(const uint16_t *p)
+{
+    return (vf){vf_load_bf16_8(p), vf_load_bf16_8(p + 8)};
+}
+static inline vf vf_load_f16(const uint16_t *p)
+{
+    return (vf){_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)),
+                _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 8)))};
 }
 static inline void vf_store(float *p, vf v)
 {

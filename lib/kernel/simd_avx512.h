@@ -28,6 +28,15 @@ static inline vf vf_load(const float *p)
 {
     return _mm512_loadu_ps(p);
 }
+static inline vf vf_load_bf16(const uint16_t *p)
+{
+    __m512i low = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(low, 16));
+}
+static inline vf vf_load_f16(const uint16_t *p)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+}
 static inline void vf_store(float *p, vf v)
 {
     _mm512_storeu_ps(p, v);

@@ -27,6 +27,23 @@ static inline vf vf_load(const float *p)
 {
     return (vf){vld1q_f32(p), vld1q_f32(p + 4), vld1q_f32(p + 8), vld1q_f32(p + 12)};
 }
+static inline vf vf_load_bf16(const uint16_t *p)
+{
+    uint16x8_t low = vld1q_u16(p), high = vld1q_u16(p + 8);
+    return (vf){vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(low), 16)),
+                vreinterpretq_f32_u32(vshll_n_u16(vget_high_u16(low), 16)),
+                vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(high), 16)),
+                vreinterpretq_f32_u32(vshll_n_u16(vget_high_u16(high), 16))};
+}
+static inline float32x4_t vf_load_f16_4(const uint16_t *p)
+{
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
+static inline vf vf_load_f16(const uint16_t *p)
+{
+    return (vf){vf_load_f16_4(p), vf_load_f16_4(p + 4), vf_load_f16_4(p + 8),
+                vf_load_f16_4(p + 12)};
+}
 static inline void vf_store(float *p, vf x)
 {
     vst1q_f32(p, x.a);

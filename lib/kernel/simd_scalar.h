@@ -59,6 +59,18 @@ static inline vf vf_load(const float *p)
     memcpy(r.v, p, sizeof r.v);
     return r;
 }
+static inline vf vf_load_bf16(const uint16_t *p)
+{
+    vf r;
+    for (int i = 0; i < 16; i++) r.v[i] = half_widen_bf16(p[i]);
+    return r;
+}
+static inline vf vf_load_f16(const uint16_t *p)
+{
+    vf r;
+    for (int i = 0; i < 16; i++) r.v[i] = half_widen_f16(p[i]);
+    return r;
+}
 static inline void vf_store(float *p, vf x)
 {
     memcpy(p, x.v, sizeof x.v);

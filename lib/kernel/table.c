@@ -17,7 +17,6 @@
 #include "angle.c"
 #include "elementary.c"
 #include "flash_gemm.c"
-#include "half.c"
 #include "norm.c"
 #include "pack.c"
 #include "random.c"
@@ -53,7 +52,6 @@ const struct kernels TABLE_NAME(RAPT_ISA) = {
     .transpose_panels = transpose_panels,
     .pack_rows = pack_rows,
     .pack_columns = pack_columns,
-    .widen_row = widen_row,
     .dot = dot_row,
     .add = add_row,
     .square_sum = square_sum,

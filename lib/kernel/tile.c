@@ -14,12 +14,30 @@ static inline __attribute__((always_inline)) int tile_panels(int rows)
     return rapt__min(panels, MAX_PANELS);
 }
 
+enum panel_type { PANEL_FLOAT, PANEL_BF16, PANEL_F16 }; /* type of the elements of b */
+
 struct tile { /* what one register tile reads and writes */
-    const float *a, *b, *bias;
-    const float *ahead;   /* memory that will soon be read, prefetched along with b, or NULL */
-    ptrdiff_t ahead_step; /* distance from one k to the next */
+    const float *a, *bias;
+    const void *b;
+    const void *ahead;    /* memory that will soon be read, prefetched along with b, or NULL */
+    ptrdiff_t ahead_step; /* distance from one k to the next, in elements */
     float *c;
 };
+
+/* Returns the address of element n. In these functions `type` is a constant. */
+static inline const void *panel_at(enum panel_type type, const void *b, ptrdiff_t n)
+{
+    return type == PANEL_FLOAT ? (const void *)((const float *)b + n) : (const uint16_t *)b + n;
+}
+
+/* Loads 16 elements as floats, starting at element n. */
+static inline vf panel_load(enum panel_type type, const void *b, ptrdiff_t n)
+{
+    const void *at = panel_at(type, b, n);
+    return type == PANEL_FLOAT  ? vf_load(at)
+           : type == PANEL_BF16 ? vf_load_bf16(at)
+                                : vf_load_f16(at);
+}
 
 enum {
     FEW_ROWS = VF_ROWS > 8 ? 8 : 4, /* with at most this many rows, b is streamed from memory */
@@ -27,26 +45,28 @@ enum {
                                        tile */
 };
 
-/* Computes the sums of a tile, sum[r * panels + q]. rows and panels are constants where this is
-   inlined. */
-static inline __attribute__((always_inline)) void
-tile_sums(int rows, int panels, const struct gemm_block *g, const struct tile *t, vf *sum)
+/* Computes the sums of a tile, sum[r * panels + q]. type, rows and panels are constants where this
+   is inlined. 16-bit elements are widened as they are loaded. */
+static inline __attribute__((always_inline)) void tile_sums(enum panel_type type, int rows,
+                                                            int panels, const struct gemm_block *g,
+                                                            const struct tile *t, vf *sum)
 {
-    const float *a = t->a, *b = t->b, *ahead = t->ahead, *fetch = t->b + FETCH_STEPS * g->b_step;
+    const float *a = t->a;
+    const void *b = t->b, *ahead = t->ahead, *fetch = panel_at(type, b, FETCH_STEPS * g->b_step);
     ptrdiff_t a_row = g->a_row, a_step = g->a_step, b_panel = g->b_panel, b_step = g->b_step;
     for (int k = g->depth; k > 0; k--) {
         vf column[MAX_PANELS];
         if (ahead) {
             __builtin_prefetch(ahead, 0, 2);
-            ahead += t->ahead_step;
+            ahead = panel_at(type, ahead, t->ahead_step);
         }
-        if (rows <= FEW_ROWS && k == FETCH_STEPS) fetch = t->b + panels * b_panel;
+        if (rows <= FEW_ROWS && k == FETCH_STEPS) fetch = panel_at(type, t->b, panels * b_panel);
         UNROLL_FETCH
         for (int q = 0; q < panels && rows <= FEW_ROWS; q++)
-            __builtin_prefetch(fetch + q * b_panel);
-        fetch += b_step;
+            __builtin_prefetch(panel_at(type, fetch, q * b_panel));
+        fetch = panel_at(type, fetch, b_step);
         UNROLL
-        for (int q = 0; q < panels; q++) column[q] = vf_load(b + q * b_panel);
+        for (int q = 0; q < panels; q++) column[q] = panel_load(type, b, q * b_panel);
         UNROLL
         for (int r = 0; r < rows; r++) {
             vf left = vf_splat(a[r * a_row]);
@@ -55,13 +75,14 @@ tile_sums(int rows, int panels, const struct gemm_block *g, const struct tile *t
                 sum[r * panels + q] = vf_fma(left, column[q], sum[r * panels + q]);
         }
         a += a_step;
-        b += b_step;
+        b = panel_at(type, b, b_step);
     }
 }
 
 /* Computes a tile of whole panels. */
-static inline __attribute__((always_inline)) void
-tile_whole(int rows, int panels, const struct gemm_block *g, const struct tile *t)
+static inline __attribute__((always_inline)) void tile_whole(enum panel_type type, int rows,
+                                                             int panels, const struct gemm_block *g,
+                                                             const struct tile *t)
 {
     vf sum[VF_ROWS * VF_PANELS];
     UNROLL
@@ -72,7 +93,7 @@ tile_whole(int rows, int panels, const struct gemm_block *g, const struct tile *
                                   : t->bias ? vf_load(t->bias + q * LANES)
                                             : vf_zero();
     }
-    tile_sums(rows, panels, g, t, sum);
+    tile_sums(type, rows, panels, g, t, sum);
     UNROLL
     for (int r = 0; r < rows; r++) {
         UNROLL
@@ -81,23 +102,34 @@ tile_whole(int rows, int panels, const struct gemm_block *g, const struct tile *
     }
 }
 
+/* Returns row k of the last panel, which has only n columns. Panels of 16-bit elements are padded.
+ */
+static inline vf rest_row(enum panel_type type, const struct gemm_block *g, const struct tile *t,
+                          int k, int n)
+{
+    if (type != PANEL_FLOAT) return panel_load(type, t->b, k * g->b_step);
+    return vf_load_n(panel_at(type, t->b, k * g->b_step), n, 0);
+}
+
 /* Computes a tile of the last panel, which has only n < 16 columns. */
-static void tile_rest(int rows, int n, const struct gemm_block *g, const struct tile *t)
+static void tile_rest(enum panel_type type, int rows, int n, const struct gemm_block *g,
+                      const struct tile *t)
 {
     for (int r = 0; r < rows; r++) {
         float *c = t->c + r * g->c_row;
-        const float *a = t->a + r * g->a_row, *b = t->b;
+        const float *a = t->a + r * g->a_row;
         vf sum = g->add ? vf_load_n(c, n, 0) : t->bias ? vf_load_n(t->bias, n, 0) : vf_zero();
         for (int k = 0; k < g->depth; k++)
-            sum = vf_fma(vf_splat(a[k * g->a_step]), vf_load_n(b + k * g->b_step, n, 0), sum);
+            sum = vf_fma(vf_splat(a[k * g->a_step]), rest_row(type, g, t, k, n), sum);
         vf_store_n(c, sum, n);
     }
 }
 
-static inline __attribute__((always_inline)) struct tile tile_at(const struct gemm_block *g,
-                                                                 int row, int panel)
+static inline __attribute__((always_inline)) struct tile
+tile_at(enum panel_type type, const struct gemm_block *g, int row, int panel)
 {
-    const float *b = g->b + panel * g->b_panel;
+    const void *b =
+        panel_at(type, type == PANEL_FLOAT ? (const void *)g->b : g->half, panel * g->b_panel);
     ptrdiff_t a_row = g->a_tiles ? g->depth : g->a_row; /* tiles are packed one after the other */
     return (struct tile){.a = g->a + row * a_row,
                          .b = b,

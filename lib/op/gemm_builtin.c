@@ -44,45 +44,6 @@ static void copy_left(const struct exec_context *exec, enum gemm_left left, stru
     p->a_step = by_rows ? 1 : run;
 }
 
-enum { WIDE_FLOATS = 1 << 15 }; /* most floats that a member widens at a time: 128 KB */
-
-/* Returns the number of floats in a member's part of exec->pack, into which it widens weights. */
-static int wide_floats(const struct exec_context *exec)
-{
-    return rapt__min(PACK_FLOATS / exec->team->size, WIDE_FLOATS);
-}
-
-/* Multiplies p by 16-bit weights, which are widened a few panels at a time. The first panel has the
-   number `panel`, and rows [k, k + p->depth) of each panel are used. */
-static void multiply_half(const struct exec_context *exec, const struct gemm *g,
-                          const struct gemm_block *p, int panel, int k)
-{
-    const int panels = rapt__ceil_div(p->columns, LANES), size = p->depth * LANES;
-    const int at_once = rapt__max(wide_floats(exec) / rapt__max(size, 1), 1);
-    float *wide = exec->pack + (ptrdiff_t)exec->team->rank * wide_floats(exec);
-    struct gemm_block part = *p;
-    part.b = wide, part.b_panel = size;
-    for (int n = 0; n < panels; n += at_once) {
-        const int count = rapt__min(panels - n, at_once);
-        for (int i = 0; i < count; i++)
-            exec->kernels->widen_row(g->type,
-                                     g->half + ((ptrdiff_t)(panel + n + i) * g->depth + k) * LANES,
-                                     (size_t)size, wide + (ptrdiff_t)i * size);
-        part.columns = rapt__min(p->columns - n * LANES, count * LANES);
-        part.c = p->c + n * p->c_panel;
-        part.bias = p->bias ? p->bias + (ptrdiff_t)n * LANES : NULL;
-        exec->kernels->gemm(&part);
-    }
-}
-
-/* Returns the depth that a unit multiplies at a time. */
-static int depth_at_once(const struct exec_context *exec, const struct gemm *g,
-                         const struct block *b, bool copies)
-{
-    int step = g->rows < GEMM_FEW_ROWS ? b->depth : copies ? GEMM_COPY_DEPTH : GEMM_DEPTH;
-    return g->half ? rapt__max(rapt__min(step, wide_floats(exec) / LANES), 1) : step;
-}
-
 /* Multiplies unit `index` over the whole depth of the block. */
 static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
                           const struct block *b, const struct gemm_partition *split, int index)
@@ -91,10 +52,11 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
     int row = index % split->row_parts * split->rows,
         panel = index / split->row_parts * split->panels;
     bool copies = split->left != GEMM_LEFT_IN_PLACE;
-    int step = depth_at_once(exec, g, b, copies), k = 0;
+    int step = g->rows < GEMM_FEW_ROWS ? b->depth : copies ? GEMM_COPY_DEPTH : GEMM_DEPTH, k = 0;
     struct gemm_block p = {
         .rows = rapt__min(g->rows - row, split->rows),
         .columns = rapt__min(b->columns - panel * LANES, split->panels * LANES),
+        .type = g->type,
         .b_panel = b->panel,
         .b_step = b->step,
         .max_tile = split->max_tile,
@@ -107,14 +69,14 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
         p.a = g->a + row * g->a_row + (b->k + k) * g->a_step;
         p.a_row = g->a_row;
         p.a_step = g->a_step;
-        if (!g->half) p.b = b->panels + panel * b->panel + k * b->step;
+        if (g->half)
+            p.half = g->half + panel * b->panel + k * b->step;
+        else
+            p.b = b->panels + panel * b->panel + k * b->step;
         p.add = g->add || b->k + k > 0;
         p.bias = p.add || !g->bias ? NULL : g->bias + b->column + (ptrdiff_t)panel * LANES;
         if (copies) copy_left(exec, split->left, &p, copy);
-        if (g->half)
-            multiply_half(exec, g, &p, panel, k);
-        else
-            exec->kernels->gemm(&p);
+        exec->kernels->gemm(&p);
         k += step;
     } while (k < b->depth);
     if (g->activation == ACTIVATION_NONE || b->k + b->depth < g->depth) return;
