@@ -43,11 +43,9 @@ static bool takes_precision(const struct bench *b)
     return strcmp(b->program, "perf_gemm") == 0 || takes_model(b);
 }
 
-/* Reads a precision. perf_gemm measures only the first two. */
 static bool read_precision(struct bench *b, const char *text)
 {
-    const int last = takes_model(b) ? RAPT_PRECISION_F16 : RAPT_PRECISION_INT8;
-    for (int p = RAPT_PRECISION_F32; p <= last; p++) {
+    for (int p = RAPT_PRECISION_F32; p <= RAPT_PRECISION_F16; p++) {
         b->precision = (rapt_precision)p;
         if (strcmp(rapt_precision_name(b->precision), text) == 0) return true;
     }
@@ -72,7 +70,7 @@ static int help(const struct bench *b, const char *purpose, const char *names)
            !takes_precision(b) ? ""
            : takes_model(b) ? "  --precision P   of the weights: f32, int8, bf16 or f16 [f32, or "
                               "that of --model]\n"
-                            : "  --precision P   of the weights: f32 or int8 [f32]\n");
+                            : "  --precision P   of the weights: f32, int8, bf16 or f16 [f32]\n");
     return 0;
 }
 
@@ -122,8 +120,8 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
         }
         if (code == 'p' && (!takes_precision(b) || !read_precision(b, optarg))) {
             fprintf(stderr,
-                    "%s --precision %s: perf_gemm measures f32 and int8, perf_translate also bf16 "
-                    "and f16\n",
+                    "%s --precision %s: perf_gemm and perf_translate measure f32, int8, bf16 and "
+                    "f16\n",
                     b->program, optarg);
             return refuse(b);
         }

@@ -68,6 +68,9 @@ double bench_now(void); /* monotonic clock, in seconds */
 /* work(argument, count) repeats the work count times. Warms up, then takes samples. */
 typedef void bench_work(void *argument, int count);
 struct timing bench_time(const struct bench *b, bench_work *work, void *argument);
+/* Returns how many times as fast work(argument) is as work(other): the median of the ratios of
+   samples that alternate. */
+double bench_times(const struct bench *b, bench_work *work, void *argument, void *other);
 struct timing bench_summary(double *seconds, int count); /* sorts the seconds */
 /* Returns floats in -1 .. 1, aligned to 64 bytes; exits if memory runs out. */
 float *bench_floats(size_t count);
@@ -101,8 +104,8 @@ json_t *bench_environment(void);
    other processes. */
 void bench_warn(void);
 
-/* ---- gemm_int8.c, of perf_gemm ---- */
-void measure_int8(struct bench *b, int threads);
+/* ---- gemm_precision.c, of perf_gemm ---- */
+void measure_precision(struct bench *b, int threads);
 
 /* ---- attention_kinds.c, of perf_attention: every score, locality and normalizer ---- */
 void measure_kinds(struct bench *b, int threads);

@@ -7,7 +7,7 @@
 
    computed in float by the built-in product, by OpenBLAS as the library calls it ("inside": true,
    for shapes that it would pass on), and by OpenBLAS on plain matrices with its own threads; or,
-   with --precision int8, the forward pass with weights of 8 bits (gemm_int8.c). */
+   with --precision, the forward pass with weights of 8 or 16 bits (gemm_precision.c). */
 #include "bench.h"
 #include "op/op.h"
 
@@ -189,9 +189,9 @@ int main(int argc, char **argv)
                            "gemm, forward, backward_input, backward_weight, builtin, openblas, "
                            "scaling");
     if (code != BENCH_GO_ON) return code;
-    bool int8 = b.precision == RAPT_PRECISION_INT8;
-    for (int i = 0; i < b.thread_counts && int8; i++) measure_int8(&b, b.threads[i]);
-    for (int i = 0; i < b.thread_counts && !int8; i++)
+    bool narrow = b.precision > RAPT_PRECISION_F32;
+    for (int i = 0; i < b.thread_counts && narrow; i++) measure_precision(&b, b.threads[i]);
+    for (int i = 0; i < b.thread_counts && !narrow; i++)
         for (size_t n = 0; n < sizeof layers / sizeof *layers; n++) {
             struct layer small = shrunk(&layers[n]);
             measure_layer(&b, b.check ? &small : &layers[n], b.threads[i]);

@@ -52,16 +52,40 @@ struct timing bench_summary(double *seconds, int count)
     return (struct timing){seconds[0], median, count};
 }
 
+/* Returns the number of calls of a sample. */
+static int calls_of(const struct bench *b, bench_work *work, void *argument)
+{
+    int calls = 1;
+    if (b->check) return calls;
+    while (fastest_of(TRIES, work, argument, calls) < SAMPLE && calls < MAX_CALLS) calls *= 2;
+    return calls;
+}
+
+double bench_times(const struct bench *b, bench_work *work, void *argument, void *other)
+{
+    const double enough = b->quick ? QUICK_ENOUGH : ENOUGH;
+    const int calls = calls_of(b, work, argument), others = calls_of(b, work, other);
+    double ratios[MAX_SAMPLES], sum = 0;
+    int samples = 0;
+    do {
+        const double own = measure_time(work, argument, calls) / calls;
+        const double theirs = measure_time(work, other, others) / others;
+        sum += own * calls + theirs * others;
+        ratios[samples++] = theirs / own;
+    } while (!b->check && samples < MAX_SAMPLES && (samples < MIN || sum < enough));
+    return bench_summary(ratios, samples).median;
+}
+
 struct timing bench_time(const struct bench *b, bench_work *work, void *argument)
 {
     double seconds[MAX_SAMPLES], sum = 0, enough = b->quick ? QUICK_ENOUGH : ENOUGH;
-    int calls = 1, samples = 0, min = b->quick ? QUICK_MIN : MIN;
+    int samples = 0, min = b->quick ? QUICK_MIN : MIN;
     if (b->enough > 0 && b->enough < enough) enough = b->enough;
     if (b->check) {
         seconds[0] = measure_time(work, argument, 1);
         return bench_summary(seconds, 1);
     }
-    while (fastest_of(TRIES, work, argument, calls) < SAMPLE && calls < MAX_CALLS) calls *= 2;
+    const int calls = calls_of(b, work, argument);
     while (samples < MAX_SAMPLES && (samples < min || sum < enough)) {
         double taken = measure_time(work, argument, calls);
         sum += taken;

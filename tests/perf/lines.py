@@ -194,11 +194,11 @@ def main(root, folder):
         counts = {line["threads"] for line in trial.lines(name, "--threads", "1,2")}
         if counts != {1, 2}:
             trial.fail(f"perf_{name}: threads {counts}")
-    for line in trial.lines("gemm", "--threads", "1", "--precision", "int8"):
-        if line.get("precision") != "int8" or not {"gbytes_per_second", "of_memory"} <= line.keys():
-            trial.fail(f"perf_gemm --precision int8: {line}")
+    for precision in ("int8", "bf16", "f16"):
+        for line in trial.lines("gemm", "--threads", "1", "--precision", precision):
+            if line.get("precision") != precision or not {"gbytes_per_second", "of_memory", "times_f32"} <= line.keys():
+                trial.fail(f"perf_gemm --precision {precision}: {line}")
     trial.run("gemm", "--check", "--precision", "int9", code=2)
-    trial.run("gemm", "--check", "--precision", "bf16", code=2)
     trial.run("peak", "--check", "--precision", "int8", code=2)
     trial.lines("translate", "--threads", "1", "--only", "greedy")
     trial.lines("ranks")  # a single rank, since it is not started by mpirun
