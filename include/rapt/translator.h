@@ -85,8 +85,9 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    wrote, or a folder or file from another project, or a folder of Hugging Face's cache, such as
    models--facebook--bart-base, whose revision refs/main is opened:
 
-       CTranslate2     model.bin and vocabularies. Includes unpacked packages of Argos Translate,
-                       with metadata.json, sentencepiece.model and the folder "model"
+       CTranslate2     model.bin and vocabularies. Includes packages of Argos Translate: a file
+                       whose name ends in .argosmodel, or the folder that is in it, with
+                       metadata.json, sentencepiece.model and the folder "model"
        Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or
                        .spm files, or lists with "vocab" in their names. Each may be compressed
                        with gzip or zstd. Includes OPUS-MT and the student models of Firefox

@@ -91,6 +91,10 @@ rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
                                    const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void *bytes, size_t size,
                                           const rapt_allocator *allocator, rapt_message *why);
+/* Opens a source, which the file owns if the call succeeds. */
+rapt_status rapt__tensors_open_any_source(struct tensor_file **file,
+                                          const struct disk_source *source,
+                                          const rapt_allocator *allocator, rapt_message *why);
 /* Returns true if the first bytes of a file show that it is not a safetensors file. Returns false
    if it is too short or cannot be read. */
 bool rapt__tensors_other(const char *path);
@@ -102,6 +106,23 @@ enum tensor_container rapt__tensors_container(const struct tensor_file *file);
 const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_view *view);
 /* Returns the name of a format, for messages. */
 const char *rapt__container_name(enum tensor_container container);
+
+/* ---- archive.c: reads the files in a zip file as if they were in folders ---- */
+struct archive;
+/* Returns RAPT_BAD_FILE if the directory is damaged (see rapt__zip_read in zip.h), or a name is not
+   a relative path within the archive. The size of the file is added to the allocator's budget. */
+rapt_status rapt__archive_open(struct archive **archive, const char *path,
+                               const rapt_allocator *allocator, rapt_message *why);
+void rapt__archive_close(struct archive *archive); /* NULL is allowed */
+bool rapt__archive_has(const struct archive *archive, const char *name);
+/* Visits every name in a folder, which is "" or ends in '/', as rapt__disk_list does. */
+void rapt__archive_list(const struct archive *archive, const char *folder, disk_visit_fn *visit,
+                        void *user);
+/* Reads a file into a source in memory that does not depend on the archive. Returns RAPT_BAD_FILE
+   if it is damaged or has more than four times the bytes of the archive plus 4 MB. */
+rapt_status rapt__archive_read(const struct archive *archive, const char *name,
+                               struct disk_source *source, const rapt_allocator *allocator,
+                               rapt_message *why);
 
 /* ---- tensors.c ---- */
 void rapt__tensors_close(struct tensor_file *file); /* NULL is allowed */

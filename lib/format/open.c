@@ -128,6 +128,16 @@ const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_v
     return view->bytes + file->main.data_at;
 }
 
+rapt_status rapt__tensors_open_any_source(struct tensor_file **file,
+                                          const struct disk_source *source,
+                                          const rapt_allocator *allocator, rapt_message *why)
+{
+    tensor_reader *read = NULL;
+    rapt_status status = recognize(source, &read, why);
+    if (status != RAPT_OK) return status;
+    return rapt__tensors_open_source(file, source, read, allocator, why);
+}
+
 rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void *bytes, size_t size,
                                           const rapt_allocator *allocator, rapt_message *why)
 {
@@ -135,8 +145,5 @@ rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void 
     source.label = rapt__shown("model in memory");
     if (!bytes) return rapt__fail(why, RAPT_BAD_ARGUMENT, "bytes is NULL");
     rapt__budget_add(allocator, size);
-    tensor_reader *read = NULL;
-    rapt_status status = recognize(&source, &read, why);
-    if (status != RAPT_OK) return status;
-    return rapt__tensors_open_source(file, &source, read, allocator, why);
+    return rapt__tensors_open_any_source(file, &source, allocator, why);
 }

@@ -334,18 +334,25 @@ static bool has_ending(const char *path, const char *end)
     return length >= tail && strncmp(path + length - tail, end, tail) == 0;
 }
 
+rapt_status rapt__vocabulary_open_source(struct vocabulary **vocabulary,
+                                         const struct disk_source *source, const char *name,
+                                         const rapt_allocator *allocator, rapt_message *why)
+{
+    const enum vocabulary_form form = has_ending(name, ".json") ? VOCABULARY_JSON
+                                      : has_ending(name, ".yml") || has_ending(name, ".yaml")
+                                          ? VOCABULARY_YAML
+                                          : VOCABULARY_LINES;
+    return open_source(vocabulary, source, form, allocator, why);
+}
+
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why)
 {
     struct disk_source source;
     if (!path) return rapt__fail(why, RAPT_BAD_ARGUMENT, "path is NULL");
-    const enum vocabulary_form form = has_ending(path, ".json") ? VOCABULARY_JSON
-                                      : has_ending(path, ".yml") || has_ending(path, ".yaml")
-                                          ? VOCABULARY_YAML
-                                          : VOCABULARY_LINES;
     rapt_status status = rapt__disk_open_inflated(&source, path, allocator, why);
     if (status != RAPT_OK) return status;
-    status = open_source(vocabulary, &source, form, allocator, why);
+    status = rapt__vocabulary_open_source(vocabulary, &source, path, allocator, why);
     rapt__disk_close(&source);
     return status;
 }

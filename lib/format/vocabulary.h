@@ -3,6 +3,7 @@
 #ifndef RAPT_LIB_FORMAT_VOCABULARY_H
 #define RAPT_LIB_FORMAT_VOCABULARY_H
 
+#include "format/disk.h"
 #include <rapt/base.h>
 #include <stddef.h>
 
@@ -18,6 +19,10 @@ struct vocabulary;
    size of the file. */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);
+/* Does the same for a source, which stays open. The ending of the name tells the form. */
+rapt_status rapt__vocabulary_open_source(struct vocabulary **vocabulary,
+                                         const struct disk_source *source, const char *name,
+                                         const rapt_allocator *allocator, rapt_message *why);
 /* Does the same for a file in memory. YAML that begins with '[', or with '{' and a double quote, is
    read as JSON. */
 rapt_status rapt__vocabulary_open_memory(struct vocabulary **vocabulary, const void *bytes,

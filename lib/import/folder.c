@@ -187,6 +187,8 @@ static bool visit(void *user, const char *name)
 
 rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_fn *each, void *user)
 {
+    if (i->archive)
+        return rapt__archive_list(i->archive, folder + i->archive_size, each, user), RAPT_OK;
     if (rapt__disk_list(folder, each, user)) return RAPT_OK;
     if (errno == ENOMEM) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to list its folder");
     return rapt__import_bad(i, "its folder cannot be listed");

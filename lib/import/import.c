@@ -22,6 +22,10 @@ bool rapt__import_has(const struct import *i, const char *name)
 {
     char path[2 * IMPORT_PATH];
     struct disk_source file;
+    if (i->archive) {
+        rapt__import_member(i, name, path);
+        return rapt__archive_has(i->archive, path);
+    }
     snprintf(path, sizeof path, "%s%s", i->folder, name);
     if (rapt__disk_open(&file, path, NULL)) return false;
     rapt__disk_close(&file);
@@ -114,16 +118,24 @@ static rapt_status keep_tokenizers(struct import *i)
 
 /* ---- the format ---- */
 
+/* Opens the tensors of a package in a zip file. */
+static rapt_status open_member(struct import *i, const char *path)
+{
+    struct disk_source source;
+    rapt_status status = rapt__import_choose(i, path);
+    if (!status) status = rapt__import_source(i, i->model_name, &source);
+    if (status) return status;
+    status = rapt__tensors_open_any_source(&i->file, &source, &i->allocator, i->why);
+    if (status) rapt__disk_close(&source);
+    return status;
+}
+
 /* Opens the tensors of a folder or file. */
 static rapt_status open_tensors(struct import *i, const char *path)
 {
     char full[2 * IMPORT_PATH];
+    if (i->archive) return open_member(i, path);
     if (!rapt__import_is_folder(path)) {
-        if (rapt__import_ends(path, ".argosmodel"))
-            return rapt__import_bad(i,
-                                    "%.200s: unpack this package of Argos with unzip, and give the "
-                                    "folder in it",
-                                    path);
         snprintf(i->model_name, sizeof i->model_name, "%.*s", IMPORT_FILE - 1,
                  path + strlen(i->folder));
         i->model_reason = "the file that you named";
@@ -154,6 +166,9 @@ static rapt_status import_open(struct import *i)
     rapt_status status;
     if (rapt__tensors_container(i->file) == CONTAINER_CTRANSLATE2)
         status = rapt__import_ct2(i);
+    else if (i->archive)
+        status =
+            rapt__import_bad(i, "%s%s is not a model of CTranslate2", i->folder, i->model_name);
     else if (is_marian(i->file))
         status = rapt__import_marian(i);
     else
@@ -180,14 +195,16 @@ rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision pr
         .lasting = rapt__allocator(allocator), .precision = precision, .why = &reason};
     i->allocator = rapt__budget_begin(&i->budget, allocator);
     i->config.size = sizeof i->config;
-    rapt_status status = find_folder(i, path);
+    const bool archive = rapt__import_is_archive(path);
+    rapt_status status = archive ? rapt__import_archive(i, path) : find_folder(i, path);
     bool named = status; /* the message already names a file */
-    if (!status && rapt__import_is_folder(path)) status = rapt__import_enter(i);
+    if (!status && (archive || rapt__import_is_folder(path))) status = rapt__import_enter(i);
     if (!status) status = open_tensors(i, path), named = status;
     if (!status) rapt__import_record(i, i->model_name, RAPT_FILE_USE_MODEL);
     if (!status) status = import_open(i), named = names_file(i, reason.text);
     if (!status) status = rapt__import_report(i, file, user);
     rapt__tensors_close(i->file);
+    rapt__archive_close(i->archive);
     rapt__import_survey_free(i);
     rapt_tokenizer_free(i->source);
     rapt_tokenizer_free(i->target);

@@ -37,6 +37,9 @@ struct import_converting {
 
 struct import {
     char folder[IMPORT_PATH];     /* folder of the files, ending in '/', or "" */
+    struct archive *archive;      /* the zip file that has the folder; NULL if it is on disk */
+    size_t archive_size;          /* size of the path of the zip file and a '/', which are the
+                                     beginning of `folder` */
     char model_name[IMPORT_FILE]; /* name of the file of tensors in the folder */
     const char *model_reason;     /* why this file was chosen */
     struct survey *survey;        /* contents of the folder (folder.c); NULL until it is listed */
@@ -174,6 +177,8 @@ rapt_status rapt__import_hf_decoding(struct import *i, const struct import_setti
                                      int pad, int end);
 
 /* ---- vocabulary.c ---- */
+/* Opens a file of the folder, inflated if it is compressed. The caller must close it. */
+rapt_status rapt__import_source(struct import *i, const char *name, struct disk_source *source);
 /* Reads a file of the folder into memory that the caller frees, [*size + 1] bytes with a 0 at the
    end. */
 rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);
@@ -232,6 +237,13 @@ bool rapt__import_has(const struct import *i, const char *name);
 /* ---- nested.c ---- */
 /* Continues in an inner folder, if that has the model. */
 rapt_status rapt__import_enter(struct import *i);
+
+/* ---- archive.c: packages in zip files, whose paths then serve as those of folders ---- */
+bool rapt__import_is_archive(const char *path);
+/* Opens the zip file i->archive and sets i->folder to the folder of the package in it. */
+rapt_status rapt__import_archive(struct import *i, const char *path);
+/* Returns the name in the archive of a file of the folder. name may begin with "../". */
+void rapt__import_member(const struct import *i, const char *name, char member[IMPORT_PATH]);
 
 /* ---- one function per project, which makes model and tokenizers from i->file ---- */
 rapt_status rapt__import_ct2(struct import *i);

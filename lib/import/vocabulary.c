@@ -22,13 +22,24 @@ static rapt_status read_open(struct import *i, const char *name, struct disk_sou
     return status;
 }
 
-rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size)
+rapt_status rapt__import_source(struct import *i, const char *name, struct disk_source *source)
 {
     char path[2 * IMPORT_PATH];
+    if (i->archive) {
+        rapt__import_member(i, name, path);
+        return rapt__archive_read(i->archive, path, source, &i->allocator, i->why);
+    }
+    snprintf(path, sizeof path, "%s%s", i->folder, name);
+    rapt_status status = rapt__disk_open_inflated(source, path, &i->allocator, i->why);
+    source->path = NULL;
+    return status;
+}
+
+rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size)
+{
     struct disk_source file;
     *bytes = NULL, *size = 0;
-    snprintf(path, sizeof path, "%s%s", i->folder, name);
-    rapt_status status = rapt__disk_open_inflated(&file, path, &i->allocator, i->why);
+    rapt_status status = rapt__import_source(i, name, &file);
     if (status) return status;
     status = read_open(i, name, &file, bytes, size);
     rapt__disk_close(&file);
@@ -84,10 +95,12 @@ static rapt_status make_list(struct import *i, const char *file, const struct vo
 static rapt_status read_names(struct import *i, const char *name, int vocab, enum fit fit,
                               const struct splitter *by, rapt_tokenizer **tokenizer)
 {
-    char path[2 * IMPORT_PATH];
+    struct disk_source file;
     struct vocabulary *v;
-    snprintf(path, sizeof path, "%s%s", i->folder, name);
-    rapt_status status = rapt__vocabulary_open(&v, path, &i->allocator, i->why);
+    rapt_status status = rapt__import_source(i, name, &file);
+    if (status) return status;
+    status = rapt__vocabulary_open_source(&v, &file, name, &i->allocator, i->why);
+    rapt__disk_close(&file);
     if (status) return status;
     rapt__import_record(i, name, RAPT_FILE_USE_VOCABULARY);
     status = make_list(i, name, v, vocab, fit, by, tokenizer);
@@ -110,11 +123,26 @@ rapt_status rapt__import_wordpiece(struct import *i, const char *name, int vocab
     return read_names(i, name, vocab, FIT_ANY, &by, tokenizer);
 }
 
+/* Makes a tokenizer from a SentencePiece model in a zip file. */
+static rapt_status read_packed_pieces(struct import *i, const char *name,
+                                      rapt_tokenizer **tokenizer)
+{
+    char *bytes;
+    size_t size;
+    rapt_message reason = {""};
+    rapt_status status = rapt__import_read(i, name, &bytes, &size);
+    if (status) return status;
+    status = rapt_tokenizer_load_memory(tokenizer, bytes, size, &i->allocator, &reason);
+    rapt__free(&i->allocator, bytes, size + 1);
+    return status ? rapt__fail(i->why, status, "%s: %.400s", name, reason.text) : RAPT_OK;
+}
+
 rapt_status rapt__import_pieces(struct import *i, const char *name, rapt_tokenizer **tokenizer)
 {
     char path[2 * IMPORT_PATH];
     snprintf(path, sizeof path, "%s%s", i->folder, name);
-    rapt_status status = rapt_tokenizer_load(tokenizer, path, &i->allocator, i->why);
+    rapt_status status = i->archive ? read_packed_pieces(i, name, tokenizer)
+                                    : rapt_tokenizer_load(tokenizer, path, &i->allocator, i->why);
     if (!status) rapt__import_record(i, name, RAPT_FILE_USE_VOCABULARY);
     return status;
 }

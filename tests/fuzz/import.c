@@ -2,9 +2,10 @@
 
        each file: one byte that selects its name, its size as u32 little-endian, its bytes
 
-   It must be refused with a reason or be imported, in memory bounded by its size. An imported model
-   must survive being saved to memory and loaded, and its export must succeed or be refused with a
-   reason. No file may stay open. */
+   If one of them is a package of Argos, that is imported instead of the folder. It must be refused
+   with a reason or be imported, in memory bounded by its size. An imported model must survive being
+   saved to memory and loaded, and its export must succeed or be refused with a reason. No file may
+   stay open. */
 #define _GNU_SOURCE
 #include "fuzz.h"
 #include "temporary.h"
@@ -36,7 +37,8 @@ static const char *const names[] = {"model.bin",
                                     "spiece.model",
                                     "sentencepiece.bpe.model",
                                     "vocab.txt",
-                                    "vocab.yml.zst"};
+                                    "vocab.yml.zst",
+                                    "package.argosmodel"};
 enum { NAMES = sizeof names / sizeof *names, LARGEST = 1 << 17 };
 
 /* ---- the folder; empty between inputs ---- */
@@ -149,7 +151,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (size > LARGEST) return 0;
     write_files(&in);
     int before = open("/dev/null", O_RDONLY);
-    rapt_status status = rapt_model_import(&model, folder(), &allocator, &why);
+    const char *package = path_of("package.argosmodel"),
+               *path = access(package, F_OK) == 0 ? package : folder();
+    rapt_status status = rapt_model_import(&model, path, &allocator, &why);
     int after = dup(before);
     require(after == before + 1, "no file stays open");
     close(after), close(before);

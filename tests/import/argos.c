@@ -1,6 +1,8 @@
-/* argos.c - unpacked packages of Argos Translate: a folder with metadata.json, sentencepiece.model
-   and a folder of CTranslate2. The model is opened with the pieces and with Argos' settings for
-   decoding; packages that need more are refused. */
+/* argos.c - packages of Argos Translate, unpacked and in zip files: a folder with metadata.json,
+   sentencepiece.model and a folder of CTranslate2. The model is opened with the pieces and with
+   Argos' settings for decoding; packages that need more are refused. The seeds of the fuzz target
+   archive are zip files of the package that write_package writes, made by Python's zipfile (also to
+   a stream), Info-ZIP 3.0 and 7-Zip. */
 #include "import/ct2_craft.h"
 #include "import/pieces.h"
 
@@ -76,15 +78,108 @@ static void test_refused(void **state)
     folder_refused(package, "the package has no sentencepiece.model");
     folder_text(package, "x.argosmodel", "PK\003\004 and more of a zip file");
     snprintf(path, sizeof path, "%s/x.argosmodel", package);
-    folder_refused(path, "unpack this package of Argos with unzip");
+    folder_refused(path, "x.argosmodel: the end of the zip directory is missing");
     assert_int_equal(unlink(path), 0);
     rapt_model_free(model);
     clear(package);
 }
 
+/* ---- zip files ---- */
+
+static const char *zip_of(const char *name)
+{
+    static char path[4096];
+    snprintf(path, sizeof path, RAPT_UNPACKED_DIR "/fuzz/seeds/archive/%s.argosmodel", name);
+    return path;
+}
+
+static bool without_zlib(const char *path)
+{
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    rapt_status status = rapt_model_import(&model, path, NULL, &why);
+    rapt_model_free(model);
+    return status && strstr(why.text, "built without zlib");
+}
+
+static void count_file(void *user, const char *name, rapt_file_use use, const char *reason)
+{
+    int *counts = user;
+    counts[use]++;
+    assert_true(strlen(name) && reason);
+}
+
+static void test_zip(void **state)
+{
+    (void)state;
+    static const char *const writers[] = {"streamed", "python", "infozip", "sevenzip", "flat"};
+    rapt_model *model = model_of(0);
+    for (int n = 0; n < COUNT(writers); n++) {
+        const char *path = zip_of(writers[n]);
+        int counts[8] = {0};
+        if (n > 0 && without_zlib(path)) skip();
+        folder_is(path, model);
+        rapt_model *read = NULL;
+        assert_int_equal(rapt_model_import_with(&read, path, NULL, count_file, counts, NULL, NULL),
+                         RAPT_OK);
+        assert_int_equal(counts[RAPT_FILE_USE_MODEL], 1);
+        assert_int_equal(counts[RAPT_FILE_USE_VOCABULARY], 2);
+        rapt_tokenizer *t = NULL;
+        const char *text = rapt_model_metadata(read, "rapt.source_tokenizer");
+        assert_int_equal(rapt_tokenizer_create(&t, text, strlen(text), NULL, NULL), RAPT_OK);
+        assert_true(rapt_tokenizer_file(t).size > 0);
+        rapt_tokenizer_free(t);
+        rapt_model_free(read);
+        folder_without_memory(path);
+    }
+    rapt_model_free(model);
+}
+
+/* Copies a zip file without compression, with one text replaced by another of the same size. */
+static void refuse_changed(const char *from, const char *to, int times, const char *phrase)
+{
+    static struct bytes b;
+    char folder[256], path[300];
+    FILE *file = fopen(zip_of("streamed"), "rb");
+    assert_non_null(file);
+    b.size = fread(b.data, 1, sizeof b.data, file);
+    fclose(file);
+    const size_t size = strlen(from);
+    assert_int_equal(strlen(to), size);
+    for (size_t at = 0; at + size <= b.size && times > 0; at++)
+        if (memcmp(b.data + at, from, size) == 0) memcpy(b.data + at, to, size), times--;
+    assert_int_equal(times, 0);
+    folder_make(folder, "argos-zip");
+    folder_write(folder, "a.argosmodel", &b);
+    snprintf(path, sizeof path, "%s/a.argosmodel", folder);
+    folder_refused(path, phrase);
+    folder_remove(folder, (const char *const[]){"a.argosmodel"}, 1);
+}
+
+static void test_zip_refused(void **state)
+{
+    (void)state;
+    folder_refused(zip_of("encrypted"), "is encrypted");
+    if (!without_zlib(zip_of("bomb"))) folder_refused(zip_of("bomb"), "more than any model needs");
+    refuse_changed("metadata", "metadatA", 2, "it has no folder with metadata.json");
+    refuse_changed("model.bin", "../../bin", 2, "is not a relative path");
+    refuse_changed("translate-en_de-1_0/metadata", "/ranslate-en_de-1_0/metadata", 2,
+                   "is not a relative path");
+    refuse_changed("model.bin", "model\\bin", 2, "is not a relative path");
+    refuse_changed("source_vocab", "target_vocab", 2, "occurs twice");
+    refuse_changed("model.bin", "model.bim", 2, "the folder has no weights file");
+    refuse_changed("translate-en_de-1_0/sentencepiece.model",
+                   "a-second-folder-like-this/metadata.json", 2,
+                   "it has several folders with metadata.json");
+    refuse_changed("sentencepiece.model", "sentencepiece.mode1", 2,
+                   "the package has no sentencepiece.model");
+    folder_refused(zip_of("other"), "p/model/model.bin is not a model of CTranslate2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_opened),
-                                       cmocka_unit_test(test_refused)};
+                                       cmocka_unit_test(test_refused), cmocka_unit_test(test_zip),
+                                       cmocka_unit_test(test_zip_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
