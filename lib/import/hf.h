@@ -104,7 +104,7 @@ rapt_status rapt__hf_t5_pieces(struct import *i, const struct import_settings *c
                                rapt_tokenizer **pieces, int *extra, bool *ascending);
 
 /* ---- hf_pieces.c: writes SentencePiece models ---- */
-enum { PIECES_UNIGRAM = 1, PIECES_CHARACTER = 4 };
+enum { PIECES_UNIGRAM = 1, PIECES_PAIRS = 2, PIECES_CHARACTER = 4 };
 enum { PIECE_NORMAL = 1, PIECE_UNKNOWN = 2, PIECE_CONTROL = 3, PIECE_BYTE = 6 };
 struct pieces_writer {
     unsigned char *bytes; /* NULL to measure */

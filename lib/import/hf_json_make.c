@@ -1,6 +1,7 @@
 /* hf_json_make.c - makes tokenizers from what tokenizer.json says: WordPiece of BERT, byte pairs of
-   GPT-2, and Unigram, for which a SentencePiece model is written. A step that these do not have is
-   refused by its name. Source: tokenizers 0.23; convert_slow_tokenizer.py of transformers 4.57. */
+   GPT-2, and SentencePiece's Unigram and byte pairs, for which its model is written. A step that
+   these do not have is refused by its name. Source: tokenizers 0.23; convert_slow_tokenizer.py of
+   transformers 4.57. */
 #include "import/hf_json.h"
 #include "text/text.h"
 
@@ -169,12 +170,12 @@ static rapt_status make_byte_pairs(struct import *i, const struct hf_json *json)
     return status;
 }
 
-/* ---- Unigram ---- */
+/* ---- SentencePiece ---- */
 
 /* Reads the steps before the model. Spaces are trimmed either by Strip and Replace or by
    WhitespaceSplit, as transformers writes them. *charsmap receives its base64. */
-static rapt_status read_unigram(struct import *i, const struct hf_json *json,
-                                struct pieces_options *o, const char **charsmap)
+static rapt_status read_spaces(struct import *i, const struct hf_json *json,
+                               struct pieces_options *o, const char **charsmap)
 {
     bool stripped = false, replaced = false, split = false, joined = false;
     *charsmap = "";
@@ -213,8 +214,8 @@ static bool is_added(const struct hf_json *json, int id)
     return false;
 }
 
-static void write_unigram(const struct hf_json *json, const struct pieces_options *o,
-                          struct pieces_writer *w)
+static void write_pieces(const struct hf_json *json, const struct pieces_options *o,
+                         struct pieces_writer *w)
 {
     w->size = 0;
     for (int id = 0; id < json->rows; id++) {
@@ -230,11 +231,11 @@ static rapt_status make_pieces(struct import *i, const struct hf_json *json,
                                const struct pieces_options *o, rapt_tokenizer **pieces)
 {
     struct pieces_writer w = {.bytes = NULL};
-    write_unigram(json, o, &w);
+    write_pieces(json, o, &w);
     const size_t size = w.size;
     w.bytes = rapt__alloc(&i->allocator, size);
     if (!w.bytes) return no_memory(i);
-    write_unigram(json, o, &w);
+    write_pieces(json, o, &w);
     rapt_status status = rapt_tokenizer_load_memory(pieces, w.bytes, size, &i->allocator, i->why);
     rapt__free(&i->allocator, w.bytes, size);
     return status;
@@ -249,16 +250,14 @@ static ptrdiff_t base64_bytes(const char *text)
     return (ptrdiff_t)(size / 4 * 3) - (text[size - 1] == '=') - (text[size - 2] == '=');
 }
 
-static rapt_status make_unigram(struct import *i, const struct hf_json *json)
+/* Makes a tokenizer of the kind o->kind from names, scores and unknown_id. */
+static rapt_status make_sentencepiece(struct import *i, const struct hf_json *json,
+                                      struct pieces_options o)
 {
-    struct pieces_options o = {.kind = PIECES_UNIGRAM};
     rapt_tokenizer *pieces = NULL;
     const char *charsmap;
-    rapt_status status = read_unigram(i, json, &o, &charsmap);
+    rapt_status status = read_spaces(i, json, &o, &charsmap);
     if (status) return status;
-    if (!json->listed || json->unknown_id < 0 || json->byte_fallback == HF_TRUE)
-        return rapt__import_bad(i, "%s: the model has no scores or unk_id, or it has byte_fallback",
-                                file);
     const ptrdiff_t size = base64_bytes(charsmap);
     char *rules = size > 0 ? rapt__alloc(&i->allocator, (size_t)size) : NULL;
     if (size > 0 && !rules) return no_memory(i);
@@ -274,15 +273,118 @@ static rapt_status make_unigram(struct import *i, const struct hf_json *json)
     return status;
 }
 
+static rapt_status make_unigram(struct import *i, const struct hf_json *json)
+{
+    if (!json->listed || json->unknown_id < 0 || json->byte_fallback == HF_TRUE)
+        return rapt__import_bad(i, "%s: the model has no scores or unk_id, or it has byte_fallback",
+                                file);
+    return make_sentencepiece(i, json, (struct pieces_options){.kind = PIECES_UNIGRAM});
+}
+
+/* Scores each piece by the merges that make it, of which the first come first. SentencePiece merges
+   whatever gives the piece with the highest score, so all merges that give a piece must follow each
+   other. */
+static rapt_status score_merges(struct import *i, struct hf_json *json, const rapt_tokenizer *known)
+{
+    char name[256];
+    int32_t last = -1;
+    for (size_t m = 0; m < json->merge_count; m++) {
+        const struct hf_merge *one = &json->merges[m];
+        const int size = snprintf(name, sizeof name, "%s%s", one->left, one->right);
+        const int32_t id = (size_t)size < sizeof name
+                               ? rapt_tokenizer_find(known, (rapt_text){name, (size_t)size})
+                               : -1;
+        if (id < 0)
+            return rapt__import_bad(
+                i, "%s: merge %zu makes \"%.60s\", which is not in the vocabulary", file, m, name);
+        if (id != last && json->scores[id] != 0)
+            return rapt__import_bad(
+                i,
+                "%s: the merges of \"%.60s\" do not follow each other, as those "
+                "of SentencePiece do",
+                file, name);
+        json->scores[id] = -1 - (float)m;
+        last = id;
+    }
+    return RAPT_OK;
+}
+
+/* Returns the number of ways to make the name of a row by a merge of two names. */
+static size_t count_splits(const rapt_tokenizer *known, rapt_text name)
+{
+    size_t count = 0;
+    for (size_t at = 1; at < name.size; at++) {
+        if (rapt__utf8_continues(name.bytes[at])) continue;
+        const rapt_text left = {name.bytes, at}, right = {name.bytes + at, name.size - at};
+        count += rapt_tokenizer_find(known, left) >= 0 && rapt_tokenizer_find(known, right) >= 0;
+    }
+    return count;
+}
+
+/* Checks that two pieces are merged whenever the result is a piece, as SentencePiece does. Every
+   piece of several characters must be made by merges. */
+static rapt_status check_merges(struct import *i, const struct hf_json *json,
+                                const rapt_tokenizer *known)
+{
+    size_t splits = 0;
+    for (int id = 0; id < json->rows; id++) {
+        const rapt_text name = json->names[id];
+        if (!name.size || is_added(json, id) || id == json->unknown_id) continue;
+        size_t more = count_splits(known, name), first = 1;
+        while (first < name.size && rapt__utf8_continues(name.bytes[first])) first++;
+        splits += more;
+        if (first < name.size && (!more || json->scores[id] == 0))
+            return rapt__import_bad(i, "%s: there is no merge that makes \"%.60s\"", file,
+                                    name.bytes);
+    }
+    if (splits == json->merge_count) return RAPT_OK;
+    return rapt__import_bad(i,
+                            "%s: there are %zu merges, but %zu pairs of tokens make a token; "
+                            "SentencePiece merges them all",
+                            file, json->merge_count, splits);
+}
+
+/* Makes a tokenizer from byte pairs of SentencePiece, whose tokens are pairs of characters. */
+static rapt_status make_character_pairs(struct import *i, struct hf_json *json)
+{
+    rapt_tokenizer *known = NULL;
+    if (!json->unknown || json->listed || json->byte_fallback == HF_TRUE ||
+        differs(json->prefix, "") || differs(json->suffix, ""))
+        return rapt__import_bad(i,
+                                "%s: the model has no unk_token, or it has byte_fallback, "
+                                "continuing_subword_prefix or end_of_word_suffix",
+                                file);
+    rapt_status status =
+        rapt_tokenizer_create_list(&known, json->names, json->rows, NULL, &i->allocator, i->why);
+    if (status) return status;
+    json->unknown_id =
+        rapt_tokenizer_find(known, (rapt_text){json->unknown, strlen(json->unknown)});
+    if (json->unknown_id < 0)
+        status = rapt__import_bad(i, "%s: unk_token is not in the vocabulary", file);
+    if (!status) status = score_merges(i, json, known);
+    if (!status) status = check_merges(i, json, known);
+    rapt_tokenizer_free(known);
+    return status ? status
+                  : make_sentencepiece(i, json, (struct pieces_options){.kind = PIECES_PAIRS});
+}
+
+static bool has_bytes(const struct hf_json *json)
+{
+    for (int n = 0; n < json->splitter.count; n++)
+        if (is(json->splitter.all[n].type, "Metaspace")) return false;
+    return true;
+}
+
 /* ---- all ---- */
 
-static rapt_status make(struct import *i, const struct hf_json *json, const char *type)
+static rapt_status make(struct import *i, struct hf_json *json, const char *type)
 {
     if (!is(json->type, type))
         return rapt__import_bad(i, "%s: the model is %.60s, not %s", file,
                                 json->type ? json->type : "of no type", type);
     if (is(type, "WordPiece")) return make_words(i, json);
-    return is(type, "BPE") ? make_byte_pairs(i, json) : make_unigram(i, json);
+    if (!is(type, "BPE")) return make_unigram(i, json);
+    return has_bytes(json) ? make_byte_pairs(i, json) : make_character_pairs(i, json);
 }
 
 rapt_status rapt__hf_json(struct import *i, const char *type)

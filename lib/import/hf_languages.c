@@ -130,9 +130,9 @@ static rapt_status read_pieces(struct import *i, bool mbart)
 rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
                                const struct hf_ids *ids)
 {
-    const bool mbart = languages == HF_LANGUAGES_MBART;
-    rapt_status status = rapt__hf_only_json(i, pieces_name)
-                             ? rapt__hf_json(i, mbart ? "Unigram" : "BPE")
-                             : read_pieces(i, mbart);
+    const bool mbart = languages == HF_LANGUAGES_MBART, json = rapt__hf_only_json(i, pieces_name);
+    const char *unused;
+    rapt_status status = json ? read_languages(i, &unused) : read_pieces(i, mbart);
+    if (!status && json) status = rapt__hf_json(i, mbart ? "Unigram" : "BPE");
     return status ? status : rapt__hf_check_ids(i, i->source, ids);
 }

@@ -27,9 +27,9 @@ static void write_folder(char folder[256], const struct model *m, const struct c
 
 static void clear(const char *folder)
 {
-    static const char *const files[] = {"model.safetensors", "config.json",
-                                        "sentencepiece.bpe.model", "tokenizer_config.json",
-                                        "vocab.json"};
+    static const char *const files[] = {
+        "model.safetensors",     "config.json", "sentencepiece.bpe.model",
+        "tokenizer_config.json", "vocab.json",  "tokenizer.json"};
     folder_remove(folder, files, COUNT(files));
 }
 
@@ -102,6 +102,95 @@ static void test_m2m_tokenizer(void **state)
     rapt_translator_free(translator);
     folder_without_memory(folder);
     clear(folder);
+}
+
+/* ---- tokenizer.json ---- */
+
+#define NAMES                                                                                      \
+    "\"<s>\": 0, \"<pad>\": 1, \"</s>\": 2, \"<unk>\": 3, \"\u2581\": 4, \"\u2581a\": 5, "         \
+    "\"a\": 6, \"b\": 7, \"ab\": 8"
+#define UNKNOWN ", \"unk_token\": \"<unk>\""
+#define SPACES                                                                                     \
+    "[{\"type\": \"WhitespaceSplit\"}, {\"type\": \"Metaspace\", \"replacement\": \"\u2581\", "    \
+    "\"add_prefix_space\": true}]"
+
+/* Writes a folder whose only vocabulary is tokenizer.json with these members of the model. */
+static void write_json(char folder[256], const char *members)
+{
+    static const char head[] =
+        "{\"added_tokens\": [{\"id\": 0, \"content\": \"<s>\"}, {\"id\": 1, \"content\": "
+        "\"<pad>\"}, {\"id\": 2, \"content\": \"</s>\"}, {\"id\": 3, \"content\": \"<unk>\"}, "
+        "{\"id\": 9, \"content\": \"ace_Arab\"}, {\"id\": 10, \"content\": \"ace_Latn\"}, "
+        "{\"id\": 210, \"content\": \"zul_Latn\"}], \"normalizer\": null, \"pre_tokenizer\": "
+        "{\"type\": \"Sequence\", \"pretokenizers\": " SPACES "}, \"model\": {\"type\": \"BPE\", ";
+    char text[2000], path[300];
+    write_folder(folder, find_model("scaled"), NULL);
+    snprintf(path, sizeof path, "%s/sentencepiece.bpe.model", folder);
+    assert_int_equal(unlink(path), 0);
+    snprintf(text, sizeof text, "%s%s}}", head, members);
+    folder_text(folder, "tokenizer.json", text);
+}
+
+/* The order of the merges decides between ▁a b and ▁ ab. */
+static void test_json(void **state)
+{
+    (void)state;
+    static const char *const merges[] = {
+        "\"vocab\": {" NAMES "}" UNKNOWN ", \"merges\": [\"\u2581 a\", \"a b\"]",
+        "\"vocab\": {" NAMES "}" UNKNOWN
+        ", \"merges\": [[\"a\", \"b\"], [\"\u2581\", \"a\"]], \"fuse_unk\": true"};
+    static const int32_t wanted[][3] = {{5, 7, 5}, {4, 8, 5}};
+    for (int n = 0; n < 2; n++) {
+        char folder[256];
+        struct seen seen = {.source_count = 0};
+        const rapt_text text = {"ab", 2};
+        write_json(folder, merges[n]);
+        rapt_translator *translator = load(folder, "ace_Latn", "zul_Latn");
+        const rapt_tokenizer *t = rapt_translator_source(translator);
+        check_ids(t, "ab  a ", wanted[n], 3);
+        check_ids(t, "zza", (const int32_t[]){4, 3, 6}, 3);
+        check_ids(t, "ace_Latnb", (const int32_t[]){10, 4, 7}, 3);
+        check_token(t, 211, "", 0);
+        rapt_translator_free(translator);
+        folder_without_memory(folder);
+        folder_text(folder, "tokenizer_config.json", "{\"legacy_behaviour\": true}");
+        translator = load(folder, "ace_Latn", "zul_Latn");
+        assert_int_equal(rapt_translate_many(translator, &text, 1, 0, see, &seen, NULL), RAPT_OK);
+        /* the end precedes the language */
+        assert_int_equal(seen.source[seen.source_count - 1], 2);
+        rapt_translator_free(translator);
+        clear(folder);
+    }
+}
+
+static void test_json_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *members, *phrase;
+    } all[] = {
+        {"\"vocab\": {" NAMES "}, \"merges\": []", "the model has no unk_token"},
+        {"\"vocab\": {" NAMES "}, \"unk_token\": \"?\"", "unk_token is not in the vocabulary"},
+        {"\"vocab\": {" NAMES "}" UNKNOWN ", \"byte_fallback\": true", "or it has byte_fallback"},
+        {"\"vocab\": {" NAMES "}" UNKNOWN ", \"end_of_word_suffix\": \"x\"", "end_of_word_suffix"},
+        {"\"vocab\": {" NAMES "}" UNKNOWN ", \"merges\": [\"b b\"]", "merge 0 makes \"bb\""},
+        {"\"vocab\": {" NAMES "}" UNKNOWN ", \"merges\": [\"a b\"]",
+         "there is no merge that makes \"\u2581a\""},
+        {"\"vocab\": {" NAMES ", \"abb\": 12, \"bb\": 13}" UNKNOWN
+         ", \"merges\": [\"\u2581 a\", \"a b\", \"b b\", \"a bb\"]",
+         "there are 4 merges, but 5 pairs of tokens make a token"},
+        {"\"vocab\": {" NAMES ", \"abb\": 12, \"bb\": 13}" UNKNOWN
+         ", \"merges\": [\"\u2581 a\", \"a b\", \"ab b\", \"b b\", \"a bb\"]",
+         "the merges of \"abb\" do not follow each other"},
+        {"\"vocab\": {" NAMES ", \"bc\": 12}" UNKNOWN ", \"merges\": [\"\u2581 a\", \"a b\"]",
+         "there is no merge that makes \"bc\""},
+    };
+    for (int n = 0; n < COUNT(all); n++) {
+        char folder[256];
+        write_json(folder, all[n].members);
+        folder_refused(folder, all[n].phrase);
+        clear(folder);
+    }
 }
 
 /* The language of the source precedes its tokens, or follows its end in models that say so; that of
@@ -334,7 +423,8 @@ int main(void)
         cmocka_unit_test(test_languages),      cmocka_unit_test(test_prefix),
         cmocka_unit_test(test_scores),         cmocka_unit_test(test_languages_refused),
         cmocka_unit_test(test_refused),        cmocka_unit_test(test_m2m_refused),
-        cmocka_unit_test(test_document),
+        cmocka_unit_test(test_document),       cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_refused),
     };
     return cmocka_run_group_tests(tests, read_all, free_records);
 }
