@@ -66,29 +66,36 @@ typedef enum rapt_locality {
    static. */
 RAPT_API const char *rapt_locality_name(rapt_locality locality);
 
-/* Normalizers, which turn scores x into weights. p is softmax(x). Ties go to the lowest key. */
+/* Normalizers, which turn scores x into weights. p is softmax(x). ARGMAX, SAMPLE and
+   STRAIGHT_THROUGH are called hard, because they give all the weight to one key; the others are
+   called soft. Ties go to the lowest key. */
 typedef enum rapt_normalizer {
     RAPT_NORMALIZER_SOFTMAX, /* p; weights below 2^-100 of the query's largest may become 0 */
     RAPT_NORMALIZER_ARGMAX,  /* 1 for the largest x, 0 for the rest; no gradient reaches the
                                 scores */
-    RAPT_NORMALIZER_SAMPLE,  /* 1 for one key drawn from p, else 0. The scores learn by REINFORCE
-                                (Williams 1992): (baseline - reward) d log p[chosen] */
+    RAPT_NORMALIZER_SAMPLE,  /* 1 for one key drawn from p, else 0. The gradient of the scores is
+                                that of REINFORCE (Williams 1992): (baseline - reward) d log
+                                p[chosen] */
     RAPT_NORMALIZER_STRAIGHT_THROUGH, /* forward as ARGMAX, backward as SOFTMAX
                                          (Bengio, Leonard and Courville 2013) */
     RAPT_NORMALIZER_GUMBEL_SOFTMAX,   /* softmax((x + g) / temperature), where g is Gumbel noise
                                          (Jang, Gu and Poole 2017) */
-    RAPT_NORMALIZER_SINK_SOFTMAX, /* exp x[s] / (exp b + sum over keys of exp x), where the sink b
-                                     is learned: a key without a value that takes the weight that
-                                     no key deserves (Xiao et al. 2023, section 3.3; gpt-oss) */
+    RAPT_NORMALIZER_SINK_SOFTMAX,     /* exp x[s] / (exp b + sum over keys of exp x). The sink b is
+                                         learned and acts as the score of one more key whose value is 0,
+                                         so the weights of a query sum to less than 1 (Xiao et al. 2023,
+                                         section 3.3; gpt-oss) */
     RAPT_NORMALIZER_SIGMOID,    /* 1 / (1 + exp -(x + b)), where the bias b is learned. The weights
                                    of a query do not sum to 1 (Ramapuram et al. 2024) */
-    RAPT_NORMALIZER_SPARSEMAX,  /* the point of the simplex nearest to x: keys far below the largest
-                                   x get exactly 0 (Martins and Astudillo 2016) */
-    RAPT_NORMALIZER_ENTMAX_1_5, /* max(0, x/2 - tau)^2, with tau such that the sum is 1: between
-                                   softmax and sparsemax (Peters, Niculae and Martins 2019) */
-    RAPT_NORMALIZER_ENTMAX,     /* max(0, (alpha - 1) x - tau)^(1 / (alpha - 1)), where alpha = 1 +
-                                   sigmoid a is from 1, softmax, to 2, sparsemax, and a is learned
-                                   (Correia, Niculae and Martins 2019) */
+    RAPT_NORMALIZER_SPARSEMAX,  /* the weights with sum 1 that are nearest to x in Euclidean
+                                   distance. Keys far below the largest x get exactly 0 (Martins and
+                                   Astudillo 2016) */
+    RAPT_NORMALIZER_ENTMAX_1_5, /* max(0, x/2 - tau)^2, with tau such that the weights sum to 1. It
+                                   lies between softmax and sparsemax (Peters, Niculae and Martins
+                                   2019) */
+    RAPT_NORMALIZER_ENTMAX,     /* max(0, (alpha - 1) x - tau)^(1 / (alpha - 1)), with tau such that
+                                   the weights sum to 1. alpha = 1 + sigmoid(a), where a is learned;
+                                   alpha 1 is softmax, and 2 is sparsemax (Correia, Niculae and
+                                   Martins 2019) */
     RAPT_NORMALIZER_COUNT
 } rapt_normalizer;
 /* Returns the name of a normalizer, such as "straight-through", or NULL for an unknown value. The
@@ -97,7 +104,7 @@ RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer);
 
 /* The layout of an array: row r of sequence b and head h starts at data + b*batch + h*head + r*row,
    and the elements of a row are contiguous. Strides are in floats, or in bytes for a boolean mask.
-   A stride of 0 repeats the same rows. It is allowed neither for out, nor for q, k or v if their
+   A stride of 0 repeats the same rows. This is not allowed for out, nor for q, k or v if their
    gradients are requested, since gradients have the same layout. Output rows must not overlap. */
 typedef struct rapt_stride {
     ptrdiff_t batch; /* from one sequence to the next */
@@ -202,8 +209,8 @@ typedef struct rapt_relative {
                           buckets / 2, or buckets / 4 if bidirectional. T5 uses 128 */
     int bidirectional; /* if nonzero, half of the buckets are for keys after the position */
     rapt_rotary rotary; /* rotates both vectors of the dot product, after any projection that the
-                           score applies: pair i by the angle position * rotary_base^(-2i /
-                           rotary_width) (Su et al. 2021). Not for additive scores */
+                           score applies. Pair i turns by the angle position * rotary_base^(-2i /
+                           rotary_width) (Su et al. 2021). Not allowed for additive scores */
     int rotary_width;   /* number of leading elements that are rotated, even; 0 means all */
     float rotary_base;  /* base of the angles; 0 means 10000 */
     uint64_t reserved[4];
@@ -231,8 +238,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                 `queries` rows */
     const int *key_starts;   /* the same for k and v, with `keys` rows */
     rapt_score score;        /* default: scaled dot product */
-    float scale;  /* factor applied to dot-product scores other than cosine, of magnitude at most
-                     2.35e38; 0 means 1 / sqrt(K) for scaled dot products and 1 for others */
+    float scale;  /* factor applied to dot-product scores other than cosine; its magnitude is at
+                     most 2.35e38. 0 means 1 / sqrt(K) for scaled dot products and 1 for others */
     float cap;    /* if above 0, the scaled score x becomes cap tanh(x / cap) before any bias is
                      added */
     float radius; /* radius of local-m and local-p, above 0 */
@@ -355,12 +362,12 @@ RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
    they compute all scores once more. */
 typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
-    float *lse;        /* log of the softmax denominator, which includes a sink; 0 for sigmoids,
-                          sparsemax and entmax; may be NULL */
+    float *lse;        /* log of the softmax denominator, including the sink if there is one; 0 for
+                          sigmoid, sparsemax and entmax; may be NULL */
     int *chosen;       /* hard normalizers: the key of each query, or -1 if the query is fully
                           masked. With soft normalizers it is not used and may be NULL */
-    float *statistics; /* two floats per query: the largest score or sink, and the sum of
-                          exponentials relative to it. lse, a single float, cannot represent both
+    float *statistics; /* two floats per query: the maximum of its scores and the sink, and the sum
+                          of exp(score - maximum). lse, a single float, cannot represent both
                           exactly. May be NULL */
 } rapt_attention_saved;
 

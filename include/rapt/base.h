@@ -55,7 +55,7 @@ typedef struct rapt_message {
 
    A NULL allocator, or one whose members are all 0, means aligned_alloc and free. If only one of
    the two functions is set, every allocation fails. The library asks the system for large pages
-   (madvise on Linux) only for memory of its own. The struct is copied and will not grow. */
+   (madvise on Linux) only for memory from aligned_alloc. The struct is copied and will not grow. */
 typedef struct rapt_allocator {
     void *(*alloc)(void *user, size_t bytes); /* returns memory aligned to 64 bytes, or NULL; bytes
                                                  is never 0 */

@@ -1,5 +1,6 @@
-/* block.h - single layers of a Transformer, and the functions they consist of, on plain arrays,
-   forward and backward. They are building blocks for models of your own.
+/* block.h - single layers of a Transformer, and the attention and feed-forward functions that they
+   consist of, on plain arrays, forward and backward. Programs can build models of their own from
+   them.
 
    The caller owns the parameters, a single array that any number of blocks may share and any
    optimizer may update. A block owns the working memory of one call, in which forward stores the
@@ -14,9 +15,10 @@ extern "C" {
 #endif
 
 /* The kinds of blocks. Each computes y [rows][width] from x [rows][width]. A layer applies its
-   functions one after another, adds each result to x, and normalizes according to
-   config.norm_order. With RAPT_NORM_ORDER_PRE the last sum is not normalized. The remaining
-   kinds are single functions, with neither a residual sum nor a norm. */
+   functions one after another. It adds the result of each function to the function's input, and
+   normalizes before or after according to config.norm_order. With RAPT_NORM_ORDER_PRE the last sum
+   is not normalized. The remaining kinds are single functions, with neither a residual sum nor a
+   norm. W' is the transpose of a matrix W. */
 typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_ENCODER,      /* layer: self-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER,      /* layer: causal self-attention, cross-attention, feed-forward */

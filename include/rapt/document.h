@@ -11,37 +11,42 @@ extern "C" {
 
 /* The formats of documents. In all of them, everything outside of sentences is kept byte for byte.
    Tags and other marks within a sentence are put around the translations of the words that they
-   were around, by the alignment of the translation; without one, in proportion to the numbers of
-   words. None is lost or changed, and they remain properly nested.
+   enclosed. The alignment of the translation determines these words; without an alignment, marks
+   keep their relative positions in the sentence. No mark is lost or changed, and marks remain
+   properly nested.
 
    RAPT_DOCUMENT_FORMAT_TEXT is plain text. Sentences do not cross line breaks, unless unwrap is
    set, or tabs. Indentation, blanks between sentences, and quotation and list marks at the
-   beginning of a line (>, #, -, *, 1., a) and the like) are kept. So is whatever has no letters.
+   beginning of a line (>, #, -, *, 1., a) and the like) are kept. Lines and sentences without
+   letters are kept, too.
 
    RAPT_DOCUMENT_FORMAT_HTML is HTML in UTF-8, read as the HTML Standard says; any bytes are valid.
    Sentences do not cross the tags of paragraphs and other blocks, nor <br>. Scripts, styles,
    comments, attributes, <pre>, <svg>, <textarea> and elements with translate="no" or the class
-   notranslate are kept. So are <code>, <kbd>, <math>, <samp>, <tt> and <var>; the model sees their
-   contents if these have at most 124 bytes, and whatever it makes of them is replaced by the
-   element. After a tag or comment that the document does not close, all is kept.
+   notranslate are kept. So are <code>, <kbd>, <math>, <samp>, <tt> and <var>. If the contents of
+   such an element have at most 124 bytes, the model reads them as part of the sentence, and the
+   original element replaces what the model wrote for them. If the document ends within a tag or
+   comment, everything from its < on is kept.
 
-   RAPT_DOCUMENT_FORMAT_PO are messages of GNU gettext in UTF-8. A message without a translation, or
-   with one that is marked as fuzzy, is translated into its msgstr; other bytes do not change, nor
-   does the mark. Of plural forms, the first is a translation of msgid and others are translations
-   of msgid_plural. A \n, \t or \r ends a sentence. Placeholders such as %s, %1$d, %(name)s and
-   {name} are kept as <code> is in HTML, those without numbers or names in their order. Tags and
+   RAPT_DOCUMENT_FORMAT_PO is a file of messages of GNU gettext in UTF-8. A message without a
+   translation, or with one that is marked as fuzzy, is translated into its msgstr. No other bytes
+   change, so a fuzzy message remains marked. If a message has several plural forms, the first is
+   translated from msgid and the rest from msgid_plural; a single one is translated from
+   msgid_plural. A \n, \t or \r ends a sentence. Placeholders such as %s, %1$d, %(name)s and {name}
+   are kept as <code> is in HTML; those without a number or name also keep their order. Tags and
    references are kept as marks. Entries that cannot be read are kept.
 
-   RAPT_DOCUMENT_FORMAT_SRT are subtitles in UTF-8, SubRip or WebVTT. Time codes and numbers are
-   kept. Sentences do not cross cues, nor line breaks before a line that begins with a mark such as
-   "- ". Other line breaks are moved to where the translation has the same share of its length.
+   RAPT_DOCUMENT_FORMAT_SRT is a file of subtitles in UTF-8, SubRip or WebVTT. Time codes and
+   numbers are kept. Sentences do not cross cues, nor line breaks before a line that begins with a
+   mark such as "- ". Any other line break is moved to the space nearest to its relative position in
+   the source, and dropped if there is none.
 
-   RAPT_DOCUMENT_FORMAT_XLIFF is XLIFF 1.2 or 2.0 in UTF-8, whose elements have no prefix. A
-   <source> whose <target> is missing or blank, or whose state is new, needs-translation or initial,
-   is translated into the <target>, which is added if necessary. <alt-trans>, <matches> and elements
-   with translate="no" are kept, and so are <ph>, <it> and CDATA sections within a source. <bpt>,
-   <bx> and <sc> are paired with <ept>, <ex> and <ec>. Calls return RAPT_BAD_FILE, before the first
-   piece, if elements are not closed in order or the first is not <xliff>.
+   RAPT_DOCUMENT_FORMAT_XLIFF is XLIFF 1.2 or 2.0 in UTF-8, whose elements have no namespace prefix.
+   A <source> whose <target> is missing or blank, or whose state is new, needs-translation or
+   initial, is translated into the <target>, which is added if necessary. <alt-trans>, <matches> and
+   elements with translate="no" are kept, and so are <ph>, <it> and CDATA sections within a source.
+   <bpt>, <bx> and <sc> are paired with <ept>, <ex> and <ec>. Calls return RAPT_BAD_FILE, before the
+   first piece, if elements are not closed in order or the first is not <xliff>.
 
    RAPT_DOCUMENT_FORMAT_MARKDOWN is CommonMark with the tables, footnotes and strikethrough of
    GitHub; any bytes are valid. Lines of a paragraph are joined within a sentence. Blocks of code,
@@ -73,11 +78,11 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        there is one, and otherwise between words or characters. 0 means 128. The model's positions
        are a limit in any case. */
     int max_length;
-    /* If nonzero, translations have alignments, as those of rapt_translate_many. */
+    /* If nonzero, translations have alignments, as in rapt_translate_many. */
     int alignments;
     /* Language of the document as an ISO 639 code such as "en"; what follows the code, as in
-       "en-GB", is ignored. It selects abbreviations, after which a sentence does not end. NULL, ""
-       or an unknown language mean those of all languages. */
+       "en-GB", is ignored. It selects the list of abbreviations after which a sentence does not
+       end. NULL, "" or an unknown language selects the lists of all languages. */
     const char *language;
     /* Number of the document's first sentence for sampling, as if it continued another document;
        see rapt_translate_call. */
@@ -100,10 +105,12 @@ typedef struct rapt_document_piece {
     rapt_status status;
     rapt_span source; /* its bytes in the document */
     rapt_span target; /* its bytes in the translated document */
-    /* [target.end - target.begin] without a terminator. The text of a kept piece is that of the
-       document, except between two sentences on one line of which one side of the translation is
-       written with spaces between sentences and the other is not: there, a blank is inserted if the
-       document has none, and removed between the parts of a sentence that was cut. */
+    /* [target.end - target.begin] bytes without a terminator. The text of a kept piece is that of
+       `original`, with two exceptions. The tags around a new <target> of XLIFF are not in the
+       document. Between two sentences on one line, or between the parts of one that was cut, the
+       languages may differ in whether they write spaces. A blank is then inserted where the
+       translation needs one and the document has none; a blank between parts is removed where the
+       translation needs none. */
     const char *text;
     /* The translation of a sentence, whose own `text` may differ in white space. Its number counts
        the sentences of the document that are valid UTF-8, from 0. NULL for kept pieces, for

@@ -14,8 +14,8 @@ extern "C" {
 /* A model with an encoder, its tokenizer and a session. Only one thread at a time may use an
    encoder. Any number of encoders and threads may share the model and the tokenizer.
 
-   A text is encoded as the sequence of its tokens. RAPT_TOKEN_END follows them unless the
-   configuration has no_source_end, and RAPT_TOKEN_BEGIN precedes them if the metadata key
+   A text is encoded as the sequence of its tokens. RAPT_TOKEN_END follows them unless
+   config.no_source_end is set, and RAPT_TOKEN_BEGIN precedes them if the metadata key
    "rapt.source_begin" is "1". The maximum number of tokens is given by the metadata key
    "rapt.max_tokens", or else by the model's positions; longer texts are cut. */
 typedef struct rapt_encoder rapt_encoder;

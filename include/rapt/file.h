@@ -1,6 +1,6 @@
 /* file.h - writes files atomically, as the library does for models and checkpoints, and checks
-   before a long computation whether a file can be written. Also declares files that the program
-   reads or writes on behalf of the library. */
+   before a long computation whether a file can be written. Also declares callbacks with which the
+   program reads or writes files for the library. */
 #ifndef RAPT_FILE_H
 #define RAPT_FILE_H
 
@@ -19,9 +19,9 @@ extern "C" {
 
    The new file is first written next to the old one as .rapt-*.tmp. Before it writes to a folder,
    the library removes temporary files that killed processes left there. It removes only files that
-   the library created in this folder, on this host and for this user. It does so only while no
-   process is writing to the folder, which it detects by flock. Any thread or process may write to
-   any path at any time; if two write the same path, the last one wins.
+   the library created in this folder, on this host and for this user, and only while no process is
+   writing to the folder, which it detects by flock. Any thread or process may write to any path at
+   any time; if two write the same path, the last one wins.
 
    A file that would exceed the limit of the process (RLIMIT_FSIZE) is refused before the write that
    would raise SIGXFSZ.

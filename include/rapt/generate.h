@@ -18,8 +18,8 @@ extern "C" {
    log-probability in nats. The end is included; the prefix is not. Greedy search and sampling
    report a token when it is chosen. Beam search reports a token as soon as all live and finished
    hypotheses of the source agree up to and including that token, and the remaining tokens when the
-   search ends. A nonzero result stops the call in the same way as rapt_stop_fn, but no more tokens
-   are reported then. */
+   search ends. A nonzero result stops the call as a nonzero result of rapt_stop_fn does, except
+   that no more tokens are reported. */
 typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probability);
 
 /* May change logits [vocab], from which the next token of a hypothesis is chosen. source is the
@@ -91,7 +91,7 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     int nbest;            /* sequences returned per source, at most beams; 0 means 1 */
     float length_penalty; /* score = sum of log-probabilities / length^penalty, where the length
                              includes the end */
-    float temperature;    /* temperature of sampling, finite; 0 takes the most likely token */
+    float temperature;    /* temperature of sampling, finite; 0 means no sampling */
     int top_k;            /* sample only from the k most likely tokens; 0 means all */
     float top_p; /* sample only from the most likely tokens whose probabilities together reach this;
                     0 means all */

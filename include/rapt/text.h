@@ -30,9 +30,10 @@ extern "C" {
    rapt_tokenizer_create_wordpiece takes the vocabulary of a BERT model.
 
    rapt_model_import makes the tokenizer of a BART model, whose byte pairs are those of GPT-2
-   (Radford et al. 2019). Its words are found with the classes of characters of Unicode, for which
-   the library needs utf8proc; they depend on the version of Unicode that utf8proc knows. Decoding
-   restores any bytes. The names <s>, <pad>, </s>, <unk> and <mask> in a text become these tokens.
+   (Radford et al. 2019). It splits text into words by the Unicode categories of characters, which
+   it gets from utf8proc. The words therefore depend on the version of Unicode that utf8proc
+   implements. Decoding restores any bytes. The names <s>, <pad>, </s>, <unk> and <mask> in a text
+   become the tokens with these names.
 
    A tokenizer is immutable: any number of threads may share one. */
 typedef struct rapt_tokenizer rapt_tokenizer;
@@ -83,10 +84,10 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
    the list. A language tag at the beginning of the text, such as ">>deu<<", is one token if it is
    in the list. The same holds, anywhere in the text, for T5's sentinels, such as "<extra_id_0>",
    and for languages of NLLB-200, M2M-100 and mBART-50, such as "eng_Latn", "__en__" and "en_XX".
-   Those of mBART-50 are recognized in lists that have "en_XX". Languages decode to nothing. Names
-   that are not found become the unknown token. Special tokens are recognized by their names: <unk>,
-   <pad> or <blank>, <s>, </s>. An empty name is a token without text. The caller must free
-   *tokenizer.
+   Languages of mBART-50 are recognized only in lists that contain "en_XX". Language tokens decode
+   to nothing. Names that are not found become the unknown token. Special tokens are recognized by
+   their names: <unk>, <pad> or <blank>, <s>, </s>. An empty name is a token without text. The
+   caller must free *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if two nonempty names are equal, a name contains a 0 byte, count is not
    in 1 .. 2^24, the names have more than 2^30 bytes in all, or pieces is not a SentencePiece
@@ -100,7 +101,7 @@ typedef struct rapt_wordpiece_options { /* size-first, see base.h */
     size_t size;                        /* sizeof(rapt_wordpiece_options) */
     int keep_case;                      /* 1: capitals stay capitals */
     int keep_accents;                   /* 1: accents and other nonspacing marks stay */
-    int keep_han;                       /* 1: Chinese characters are not words by themselves */
+    int keep_han;                       /* 1: a Chinese character is not a word of its own */
     int reserved;                       /* must be 0 */
 } rapt_wordpiece_options;
 /* Creates a WordPiece tokenizer (Devlin et al. 2019) from the lines of a vocab.txt, names [count],
@@ -195,10 +196,10 @@ RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, cons
 /* Normalization of text before tokenization. */
 typedef enum rapt_preprocess {
     RAPT_PREPROCESS_NONE, /* text stays unchanged */
-    RAPT_PREPROCESS_OPUS  /* as OPUS-MT's scripts do before SentencePiece: the typographic and
-                             full-width characters that they list become ASCII, control, format and
-                             private-use characters and noncharacters become spaces, runs of spaces
-                             become one, and spaces at both ends are  removed */
+    RAPT_PREPROCESS_OPUS  /* as OPUS-MT's scripts do before SentencePiece: typographic and
+                             full-width characters listed in those scripts become ASCII; control,
+                             format and private-use characters and noncharacters become spaces; runs
+                             of spaces become one space; spaces at both ends are removed */
 } rapt_preprocess;
 /* Preprocesses text into bytes [capacity], without a terminator. A capacity of text.size is always
    enough. *size receives the number of bytes needed; at most capacity are written. ends [capacity],

@@ -43,8 +43,8 @@ typedef enum rapt_baseline {
                               batches */
     RAPT_BASELINE_EXPECTED /* the estimate is the loss of the same row if all sequences attend to
                               expected values instead of drawn keys. This takes one more forward
-                              pass (Rennie et al. 2017, with the mean field instead of the greedy
-                              choice) */
+                              pass (Rennie et al. 2017, but with expected values in place of greedy
+                              choices) */
 } rapt_baseline;
 
 /* Options of a trainer. Start from rapt_train_options_default. */
@@ -116,7 +116,8 @@ typedef struct rapt_report { /* size-first, see base.h */
     double loss;          /* label-smoothed cross-entropy summed over tokens, in nats */
     double likelihood;    /* negative log-likelihood summed over tokens, in nats */
     long long tokens;     /* number of predicted target tokens */
-    long long correct;    /* number of them for which the most likely token was the right one */
+    long long correct;    /* number of these tokens to which the model gave the highest
+                             probability */
     double gradient_norm; /* norm of the gradient before clipping, set by rapt_train_step; else 0 */
     double rate;          /* learning rate of the step, set by rapt_train_step; else 0 */
     long long step;       /* number of steps so far */
@@ -271,10 +272,10 @@ typedef struct rapt_subtree {
 RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
                                        rapt_message *why);
 /* Computes the gradient of one shard of a step, and its *record for rapt_train_shards_step. If
-   source and target are NULL, the shard is empty, as when a batch has few sequences. Each shard may
-   be computed once per step. A trainer has enough memory to compute all shards, or a range from
-   rapt_shards_range, in ascending order; other orders may fail. A loss that is not finite is
-   reported in record->loss and is not an error here.
+   source and target are NULL, the shard is empty, which happens if a batch has fewer sequences than
+   shards. Each shard may be computed once per step. A trainer has enough memory to compute all
+   shards, or a range from rapt_shards_range, in ascending order; other orders may fail. A loss that
+   is not finite is reported in record->loss and is not an error here.
 
    Errors are the same as for rapt_train_gradient. Also returns RAPT_BAD_ARGUMENT if gradients from
    rapt_train_gradient have not yet been applied by a step. */

@@ -201,14 +201,15 @@ typedef struct rapt_config_field {
     const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
     rapt_field_type type; /* type of the member */
     size_t offset;        /* offset of the member in rapt_config; every member is 4 bytes long */
-    double min, max;      /* smallest value; largest value (all types have both) */
-    double zero;          /* the value that 0 stands for if it is a constant, else 0 */
+    double min, max;      /* range, both ends included, of every type of field */
+    double zero;          /* the default that 0 selects if that is a constant, else 0 */
     const char *(*word)(
         int value); /* returns the name of an enumeration's value, such as "pre", or NULL if the
                        value is unknown. For other types, the pointer itself is NULL */
     const char *meaning; /* a one-line description in English */
 } rapt_config_field;
-/* Returns a static field by its index in rapt_config, or NULL if the index is out of range. */
+/* Returns the static description of the field with this index in rapt_config, or NULL if the index
+   is out of range. */
 RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 
 /* Fills in *config, whose size must be set, with a preset: "tiny" (4+4 layers, width 128), "small"
@@ -279,7 +280,7 @@ RAPT_API rapt_status rapt_model_save_with(const rapt_model *model, const char *p
                                           const rapt_metadata *metadata, int count,
                                           rapt_message *why);
 /* Loads a model from a file written by rapt_model_save or a checkpoint written by
-   rapt_trainer_save of version 0.2 or later of the library. The caller must free *model. Returns
+   rapt_trainer_save, by version 0.2 of the library or later. The caller must free *model. Returns
    RAPT_NO_FILE if the file cannot be read, RAPT_BAD_FILE if it is damaged or a parameter is
    infinite or NaN, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
@@ -359,11 +360,12 @@ RAPT_API int rapt_model_find(const rapt_model *model, const char *name);
 RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *data,
                                      rapt_message *why);
 /* Copies the quantization scales of a parameter to scales [rows] and alphas [rows], if the model
-   was imported from a quantized file. A value is q (1 / scale), where |q| is at most 127 or 32767.
-   alphas are the scales with which the original engine quantizes the rows that it multiplies by the
-   matrix, if the file has them (Bergamot). Unknown values are 0, and either array may be NULL. The
-   scales are stored under the metadata key "rapt.scales"; training does not change them. Returns
-   RAPT_BAD_ARGUMENT if the index is out of range, and RAPT_BAD_FILE if the metadata are damaged. */
+   was imported from a quantized file. An element is q * (1 / scale), where q is an integer of at
+   most 127 or 32767 in magnitude. alphas are the scales with which the original engine quantizes
+   the rows that it multiplies by the matrix; only files of Bergamot have them. Unknown values are
+   0, and either array may be NULL. The scales are stored under the metadata key "rapt.scales";
+   training does not change them. Returns RAPT_BAD_ARGUMENT if the index is out of range, and
+   RAPT_BAD_FILE if the metadata are damaged. */
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
                                        float *alphas, rapt_message *why);
 /* Copies data [rows][columns] into a parameter. No session or trainer may use the model at the same
@@ -406,7 +408,7 @@ typedef struct rapt_limits { /* size-first, see base.h */
                        search takes at least target_length * beams * source_tokens floats */
     int self_weights; /* if nonzero, rapt_session_weights can return self-attention. The queries and
                          keys of every layer are kept, about layers * tokens * 4 * width floats, and
-                         all sequences are encoded at once. This takes memory but no time */
+                         all sequences are encoded at once. This costs memory but no time */
 } rapt_limits;
 
 /* The state of one run of a model. Only one thread at a time may use a session. Any number of

@@ -15,14 +15,13 @@ extern "C" {
 /* A model, its tokenizers and a session. Only one thread at a time may use a translator. Any number
    of translators and threads may share the model and the tokenizers.
 
-   A source consists of its tokens, followed by the tokenizer's RAPT_TOKEN_END unless the
-   configuration has no_source_end. A target begins with rapt_target_begin and ends with
-   RAPT_TOKEN_END. The search rules determine which tokens a target cannot contain: the pad and
-   begin tokens, and with RAPT_SEARCH_RULES_MARIAN also the unknown token. RAPT_SEARCH_RULES_CT2
-   excludes none of these, but requires at least one token before the end. Tokens without a name are
-   always excluded, and so are the ids under the model's metadata key "rapt.suppressed", which are
-   separated by spaces. The option max_length_factor and the model's positions limit the length of a
-   target.
+   A source consists of its tokens, followed by the tokenizer's RAPT_TOKEN_END unless
+   config.no_source_end is set. A target begins with rapt_target_begin and ends with RAPT_TOKEN_END.
+   The search rules determine which tokens a target cannot contain: the pad and begin tokens, and
+   with RAPT_SEARCH_RULES_MARIAN also the unknown token. RAPT_SEARCH_RULES_CT2 excludes none of
+   these, but requires at least one token before the end. Tokens without a name are always excluded,
+   and so are the ids under the model's metadata key "rapt.suppressed", which are separated by
+   spaces. The option max_length_factor and the model's positions limit the length of a target.
 
    A model file stores tokenizers in its metadata, as strings written by rapt_tokenizer_write:
    "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and "rapt.target_tokenizer". */
@@ -81,9 +80,9 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
 RAPT_API void rapt_translator_options_default(rapt_translator_options *options, size_t size,
                                               const rapt_model *model);
 
-/* Imports a model, with its tokenizers as metadata. path is either a file that rapt_model_save
-   wrote, or a folder or file from another project, or a folder of Hugging Face's cache, such as
-   models--facebook--bart-base, whose revision refs/main is opened:
+/* Imports a model, with its tokenizers as metadata. path names a file that rapt_model_save wrote, a
+   folder of Hugging Face's cache such as models--facebook--bart-base, whose revision refs/main is
+   opened, or a folder or file from another project:
 
        CTranslate2     model.bin and vocabularies. Includes packages of Argos Translate: a file
                        whose name ends in .argosmodel, or the folder that is in it, with
@@ -115,10 +114,10 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    the model has RAPT_PRECISION_INT8 and the same integers. In RAPT_PRECISION_F32, which
    rapt_model_import_with can choose, quantized weights are converted to floats exactly as the
    original engine converts them. The metadata "rapt.origin" names the format. For MarianMT, the
-   bias of the pad token is set to -1e9, since no translation contains that token. Its sinusoids are
-   computed, unless the file contains tables with other values, as 16-bit files do. In that case the
-   model has RAPT_POSITION_LEARNED with these tables. For T5, the factor width^-0.5 of the output
-   becomes part of the gain of the decoder's last norm.
+   bias of the pad token is set to -1e9, since no translation contains that token. The sinusoids of
+   MarianMT are computed, unless the file contains tables with other values, as 16-bit files do. In
+   that case the model has RAPT_POSITION_LEARNED with these tables. For T5, the factor width^-0.5 of
+   the output becomes part of the gain of the decoder's last norm.
 
    Allocates memory; the caller must free *model. Returns RAPT_NO_MEMORY if an allocation fails and
    RAPT_NO_FILE if the model cannot be read. Returns RAPT_BAD_FILE if it has none of these formats,
@@ -184,9 +183,8 @@ RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const ch
    Returns RAPT_BAD_ARGUMENT if the model is not an encoder-decoder, if an option is out of range,
    if options.precision is not 0, if a language is unknown, if target is given without source, or if
    a tokenizer does not have as many tokens as the model's vocabulary or lacks the begin or end
-   token. Returns RAPT_BAD_FILE
-   if the tokenizers in the metadata are missing or damaged, and RAPT_NO_MEMORY if an allocation
-   fails. */
+   token. Returns RAPT_BAD_FILE if the tokenizers in the metadata are missing or damaged, and
+   RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const rapt_model *model,
                                             const rapt_tokenizer *source,
                                             const rapt_tokenizer *target,
