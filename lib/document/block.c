@@ -1,4 +1,5 @@
-/* block.c - the text of a block, its places in the document, and its marks. */
+/* block.c - a block: its text, where in the document each byte of the text comes from, and its
+   marks. */
 #include "document/document.h"
 #include "document/markup.h"
 
@@ -29,7 +30,7 @@ void rapt__buffer_free(struct buffer *b)
     b->size = b->capacity = 0;
 }
 
-/* Makes room for one more item of an array. Failures are noted in the buffer of the text. */
+/* Makes room for one more item of an array. Sets b->text.failed if an allocation fails. */
 static bool grow(struct text_block *b, void *array, size_t count, size_t *capacity, size_t size,
                  void **grown)
 {
@@ -87,7 +88,8 @@ void rapt__block_space(struct text_block *b, rapt_span from)
         rapt__block_text(b, (rapt_text){" ", 1}, from);
 }
 
-/* Finds the opening tag of the element that the last mark closes: the last one that is open. */
+/* Pairs the last mark, a closing tag, with the last opening tag of the same name that has no
+   partner. */
 static void find_partner(struct text_block *b)
 {
     const size_t last = b->mark_count - 1;
@@ -208,7 +210,7 @@ rapt_span rapt__block_sentence(const struct text_block *b, rapt_span text, size_
     return span;
 }
 
-/* Returns the guard that contains `at`, or an empty place there. */
+/* Returns the span of the guard that contains `at`, or the empty span at `at`. */
 static rapt_span guard_at(const struct text_block *b, size_t at)
 {
     for (size_t i = 0; i < b->mark_count; i++) {

@@ -1,8 +1,8 @@
-/* breaks.c - the places in a block of text where sentences may end: after a terminator, closing
-   marks and white space, directly after a terminator of a script that is written without spaces,
-   and where ICU finds an end by the rules of Unicode (UAX #29). ICU knows the terminators of more
-   scripts, but sees none in "..." as a single character, nor in a full stop before a number and a
-   small letter. */
+/* breaks.c - finds the places in a block of text where sentences may end: after a terminator
+   followed by closing marks and white space, directly after a terminator of a script that is
+   written without spaces, and where ICU finds an end by the rules of Unicode (UAX #29). ICU knows
+   the terminators of more scripts. It finds no end after the ellipsis U+2026, nor after a full stop
+   that is followed by a number and a small letter. */
 #include "document/document.h"
 
 #ifdef RAPT_HAVE_ICU
@@ -36,7 +36,6 @@ void rapt__breaks_close(struct breaks *breaks)
     *breaks = (struct breaks){.rules = true};
 }
 
-/* Lets an iterator read a text. */
 static void read_text(struct breaks *breaks, UBreakIterator *iterator, rapt_text text,
                       UErrorCode *code)
 {
@@ -117,7 +116,7 @@ static size_t skip(rapt_text text, size_t at, bool (*is)(uint32_t))
     return at;
 }
 
-/* Returns true if the first letter from `at` on is in a script without spaces. */
+/* Returns true if the character at `at` is in a script without spaces. */
 static bool unspaced_follows(rapt_text text, size_t at)
 {
     return at < text.size && rapt__is_unspaced(rapt__utf8_next(text.bytes, text.size, &at));

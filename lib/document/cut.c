@@ -13,7 +13,7 @@ static bool is_weak(uint32_t c)
            rapt__is_closer(c);
 }
 
-/* The last places for each kind of cut within `fit` bytes. */
+/* The last place within the first `fit` bytes for each kind of cut; 0 if there is none. */
 struct cuts {
     size_t strong, weak, blank, character;
 };
@@ -39,7 +39,7 @@ size_t rapt__clause_cut(rapt_text text, size_t fit, struct breaks *breaks)
         if (at > fit && cuts.character > 0) break;
         note_cut(&cuts, text, c, at);
     }
-    /* A mark of the first third would leave a fragment. */
+    /* A cut in the first third would leave a short fragment. */
     if (cuts.strong > fit / 3) return cuts.strong;
     if (cuts.weak > fit / 3) return cuts.weak;
     if (cuts.blank > 0) return cuts.blank;

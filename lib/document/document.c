@@ -1,19 +1,20 @@
-/* document.c - collects a window of sentences, has them translated, and passes on the pieces of the
-   document: what is kept before a sentence, then the sentence. */
+/* document.c - collects a window of sentences, has them translated, and passes the pieces of the
+   document to the callback: for each sentence the kept bytes before it, then the sentence. */
 #include "document/document.h"
 
 #include <string.h>
 
 enum {
-    WINDOW_PARTS = 1024,   /* as many sentences as translate.c translates at once */
+    WINDOW_PARTS = 1024,   /* the number of sentences that window.c translates at once */
     WINDOW_BYTES = 1 << 20 /* a window ends when its sentences have more bytes */
 };
 
 struct window_part {
     rapt_span source; /* in the document */
     bool continued;
-    rapt_text text;           /* what is translated; empty if it is not valid UTF-8 */
-    size_t held;              /* where text is in document.held, unless it is in the document */
+    rapt_text text;           /* the text to translate; empty if it is not valid UTF-8 */
+    size_t held;              /* offset of text in document.held, unless text points into the
+                                 document */
     size_t marks, mark_count; /* in document.marks */
     struct elsewhere elsewhere;
 };
@@ -25,20 +26,21 @@ struct document {
     rapt_document_fn *callback;
     void *user;
     struct window_part *parts; /* [WINDOW_PARTS] */
-    rapt_text *texts;          /* [WINDOW_PARTS] the valid ones of the window */
-    size_t count, given;       /* in parts; in texts */
+    rapt_text *texts;          /* [WINDOW_PARTS] the texts of the window that are valid UTF-8 */
+    size_t count, given;       /* number of parts, and of texts */
     size_t emitted;            /* parts of the window that have been passed on */
     size_t before;             /* sentences of earlier windows that were given to the engine */
-    size_t done, written;      /* bytes of the document and of its translation, so far */
+    size_t done, written;      /* bytes of the document and of its translation that have been passed
+                                  on */
     uint32_t last;             /* last character of the last sentence's translation */
     bool ended, stopped;
-    bool holds;         /* sentences are copied to `held` */
-    struct buffer held; /* sentences of the window without line breaks and markup */
-    struct mark *marks; /* [mark_count] of the sentences of the window */
+    bool holds;         /* the texts of sentences are copied to `held` */
+    struct buffer held; /* texts of the window's sentences, without line breaks and markup */
+    struct mark *marks; /* [mark_count] marks of the window's sentences */
     size_t mark_count, mark_capacity;
-    struct buffer clean;    /* a translation without line breaks, then one with marks */
-    struct elsewhere entry; /* being written, if it is given */
-    size_t copied;          /* bytes of entry.original, so far */
+    struct buffer clean;    /* one translation: first without line breaks, then with its marks */
+    struct elsewhere entry; /* the entry that is being written, if it is given */
+    size_t copied;          /* end of the part of entry.original that has been written */
 };
 
 /* ---- memory ---- */
@@ -94,7 +96,7 @@ static rapt_status hold_marks(struct document *d, struct window_part *p, rapt_sp
     return RAPT_OK;
 }
 
-/* Appends the text of a sentence, of which `text` are the bytes in what is split, to d->held. */
+/* Appends the text of a sentence to d->held. `text` is its span in the text that is split. */
 static rapt_status hold_text(struct document *d, struct window_part *p, rapt_span text)
 {
     size_t first = 0, last = 0;
@@ -125,7 +127,7 @@ static rapt_status add_part(struct document *d, struct passage part, rapt_messag
     return RAPT_OK;
 }
 
-/* Lists the texts of the window that are valid. */
+/* Fills d->texts with the texts of the window that are valid UTF-8. */
 static void list_texts(struct document *d)
 {
     d->given = 0;
@@ -170,21 +172,21 @@ static rapt_text document_text(const struct document *d, rapt_span span)
     return (rapt_text){d->splitter.document.bytes + span.begin, span.end - span.begin};
 }
 
-/* Passes on a text in the place of bytes of the document. */
+/* Passes on a kept piece: `text` takes the place of the bytes `source` of the document. */
 static void emit_kept(struct document *d, rapt_span source, rapt_span original, rapt_text text)
 {
     rapt_document_piece kept = {.kind = RAPT_PIECE_KEPT, .source = source, .original = original};
     if (text.size > 0 || source.end > source.begin) emit(d, &kept, text);
 }
 
-/* Passes on the document up to `end`. */
+/* Passes on the bytes of the document up to `end` as they are. */
 static void emit_until(struct document *d, size_t end)
 {
     const rapt_span span = {d->done, end};
     emit_kept(d, span, span, document_text(d, span));
 }
 
-/* Passes on a text that is inserted here. */
+/* Passes on a kept piece whose text is inserted at the current place. */
 static void emit_inserted(struct document *d, rapt_span original, rapt_text text)
 {
     emit_kept(d, (rapt_span){d->done, d->done}, original, text);
@@ -204,7 +206,7 @@ static void end_entry(struct document *d)
     d->last = 0;
 }
 
-/* Begins the entry of a part, unless that is the one that is being written. */
+/* Begins the entry of a part, unless that entry is already being written. */
 static void begin_entry(struct document *d, const struct elsewhere *e)
 {
     const rapt_span begin = {e->original.begin, e->original.begin};
@@ -229,9 +231,9 @@ static bool is_gap(rapt_text document, size_t begin, size_t end)
     return true;
 }
 
-/* Returns the text from `from`, the end of the last sentence, to one whose translation begins with
-   `first`: that of the document, unless the two languages differ in whether a blank belongs
-   there. */
+/* Returns the text to write between the last sentence, which ends at `from`, and part p, whose
+   translation begins with the character `first`. This is the text of the document, unless the two
+   languages differ in whether a blank belongs there. */
 static rapt_text gap_text(const struct document *d, size_t from, const struct window_part *p,
                           uint32_t first)
 {
@@ -248,7 +250,7 @@ static rapt_text gap_text(const struct document *d, size_t from, const struct wi
     return gap;
 }
 
-/* Passes on what is kept before a part, then the part, as which `text` appears. */
+/* Passes on what is kept before a part, then the part, with `text` as its text. */
 static void emit_part(struct document *d, const struct window_part *p, rapt_text text,
                       rapt_document_piece *piece)
 {
@@ -274,7 +276,7 @@ static rapt_text source_text(const struct document *d, const struct window_part 
     return document_text(d, p->source);
 }
 
-/* Passes on the parts that are not valid UTF-8, up to the next one that is. */
+/* Passes on the next parts as long as they are not valid UTF-8. */
 static void emit_invalid(struct document *d)
 {
     for (; d->emitted < d->count && d->parts[d->emitted].text.size == 0; d->emitted++) {
@@ -284,7 +286,8 @@ static void emit_invalid(struct document *d)
     }
 }
 
-/* Replaces tabs and line breaks of a translation, which would change the layout, by blanks. */
+/* Replaces each tab and line break in a translation with a blank, since they would change the
+   layout. */
 static rapt_status clean_text(struct document *d, rapt_text *text)
 {
     size_t at = 0;
@@ -297,7 +300,8 @@ static rapt_status clean_text(struct document *d, rapt_text *text)
     return RAPT_OK;
 }
 
-/* Puts the markup of a sentence into its translation, and escapes that as its format demands. */
+/* Puts the marks of a sentence into its translation, and escapes the translation as the format
+   requires. */
 static rapt_status mark_up(struct document *d, const struct window_part *p,
                            const rapt_translation *translation, rapt_text *text)
 {
@@ -329,12 +333,11 @@ static rapt_status mark_up(struct document *d, const struct window_part *p,
     return status;
 }
 
-struct taker { /* of the translations of a window */
+struct taker { /* receives the translations of a window */
     struct document *document;
     rapt_status status;
 };
 
-/* Receives the translations of a window in order. */
 static int take_translation(void *user, rapt_status status, rapt_text text,
                             const rapt_translation *translation)
 {

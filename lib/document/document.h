@@ -1,8 +1,8 @@
 /* document.h - interface of the layer document. document.c collects sentences, has them translated
-   and passes on the pieces. split.c finds sentences: plain.c finds the prose of plain text,
-   breaks.c where its sentences may end, ends.c decides whether they do, and cut.c divides long
-   ones. engine.c translates sentences with a translator. markup.h declares what formats with markup
-   add. */
+   and passes on the pieces. split.c finds the sentences: plain.c finds the prose of plain text,
+   breaks.c finds the places where sentences may end, ends.c decides whether they do, and cut.c
+   divides long sentences. engine.c translates sentences with a translator. markup.h declares the
+   formats with markup. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
 
@@ -13,26 +13,28 @@
 /* Returns the character that ends at `at`, which must be above 0, and sets *start to its first
    byte. */
 uint32_t rapt__character_before(rapt_text text, size_t at, size_t *start);
-bool rapt__is_letter(uint32_t character);     /* true also for digits of other scripts than Latin */
-bool rapt__is_terminator(uint32_t character); /* ends sentences: . ! ? and their like */
+bool rapt__is_letter(uint32_t character);     /* also true for digits other than 0 to 9 */
+bool rapt__is_terminator(uint32_t character); /* punctuation that ends sentences, such as . ! ? */
 /* Returns true for a terminator that needs no blank after it, such as the Chinese full stop. */
 bool rapt__is_full_terminator(uint32_t character);
 bool rapt__is_closer(uint32_t character); /* closing quotation mark or bracket */
-bool rapt__is_opener(uint32_t character); /* opening quotation mark or bracket, or one of both */
+bool rapt__is_opener(uint32_t character); /* opening quotation mark or bracket, or one that is used
+                                             on both sides */
 /* Returns true for characters of scripts that are written without spaces between words or
    sentences, and for their punctuation. */
 bool rapt__is_unspaced(uint32_t character);
-/* Returns the text without the white space on both sides. */
+/* Returns the span without white space at its beginning and end. */
 rapt_span rapt__trimmed(rapt_text text, rapt_span span);
-/* Returns where the white space before span.end begins, or span.begin. */
+/* Returns the end of the span without white space at its end, or span.begin if it has nothing
+   else. */
 size_t rapt__trimmed_end(rapt_text text, rapt_span span);
 bool rapt__has_letters(rapt_text text);
 
 /* ---- breaks.c: where the sentences of a block of text may end ---- */
 struct breaks {
     rapt_text block;
-    bool rules;      /* by rules, even if there is ICU */
-    size_t rule;     /* the next end by rules after any place before it; 0: not yet searched for */
+    bool rules;      /* use only the rules of breaks.c, not ICU */
+    size_t rule;     /* the last end that the rules found; 0 if they have not been applied yet */
     void *sentences; /* ICU's iterators; NULL until they are used */
     void *lines;
     void *text;
@@ -50,18 +52,18 @@ size_t rapt__breaks_line(struct breaks *breaks, rapt_text text, size_t limit);
 /* ---- ends.c: whether a sentence ends ---- */
 struct language;
 enum { LANGUAGES_MAX = 24 };
-struct languages { /* whose abbreviations count */
+struct languages { /* the languages whose abbreviations are recognized */
     const struct language *list[LANGUAGES_MAX];
     int count;
 };
-/* code: NULL or an unknown language mean all languages. */
+/* Returns the language with this ISO 639 code, or all languages if the code is NULL or unknown. */
 struct languages rapt__languages(const char *code);
-/* Returns whether a sentence ends before `at`, which rapt__breaks_next has found in text. */
+/* Returns true if a sentence ends before `at`, a place in text that rapt__breaks_next returned. */
 bool rapt__sentence_ends(const struct languages *languages, rapt_text text, size_t at);
 
 /* ---- cut.c ---- */
-/* Returns where to cut text, of which the first `fit` bytes are not too long. The result is above 0
-   and at most the size of text; it exceeds `fit` only if this is less than a character. */
+/* Returns where to cut a text of which at most the first `fit` bytes may form a part. The result is
+   above 0 and at most the size of text. It exceeds `fit` only if the first character does. */
 size_t rapt__clause_cut(rapt_text text, size_t fit, struct breaks *breaks);
 
 /* ---- plain.c: plain text ---- */
@@ -70,38 +72,39 @@ size_t rapt__clause_cut(rapt_text text, size_t fit, struct breaks *breaks);
 bool rapt__plain_next(rapt_text document, bool unwrap, size_t *at, rapt_span *prose);
 /* Returns the beginning of the prose of the line that begins at `at`, after blanks and marks. */
 size_t rapt__plain_marks(rapt_text text, size_t at);
-/* Copies text with a blank for each byte of white space that contains a line break. */
+/* Copies text, replacing each tab and each byte of a line break with a blank. */
 void rapt__plain_flatten(rapt_text text, char *flat);
-/* Copies text to `out` with a single blank, or nothing if the script is written without, for white
-   space that contains a line break. Returns the size, which is at most that of text. */
+/* Copies text to `out`. White space that contains a line break becomes a single blank, or nothing
+   between characters of scripts without spaces and after a hyphen within a word. Returns the size
+   of the result, which is at most that of text. */
 size_t rapt__plain_join(rapt_text text, char *out);
 
 /* ---- split.c: the sentences of a document ---- */
 struct sentence_splitter {
     rapt_text document;
-    rapt_text text; /* what is split: the document, or the text of reader.block */
+    rapt_text text; /* the text that is split: the document, or the text of reader.block */
     const struct format *format;
-    struct format_reader reader; /* unless the format is plain text */
+    struct format_reader reader; /* not used for plain text */
     rapt_document_options options;
     rapt_document_engine engine;
     struct languages languages;
     struct breaks breaks;
     size_t at;          /* plain text has been read up to here */
-    rapt_span prose;    /* what is left of the prose */
+    rapt_span prose;    /* the rest of the prose, whose sentences have not been found yet */
     rapt_span block;    /* the part of the prose whose sentences are being found */
-    rapt_span sentence; /* what is left of the sentence */
-    bool continued;     /* its beginning has been returned */
-    bool artificial;    /* it ends only because the block does */
+    rapt_span sentence; /* the rest of the sentence, which has not been returned yet */
+    bool continued;     /* a part of the sentence has been returned already */
+    bool artificial;    /* the sentence ends only because the block does */
     char *flat;         /* the block without line breaks; NULL unless lines of text are joined */
 };
-struct passage {      /* of a sentence; usually all of it */
+struct passage {      /* a sentence, or a part of one that was cut */
     rapt_span source; /* in the text that is split */
     bool continued;
 };
 rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passage *part,
                                 bool *found, rapt_message *why);
 /* ---- document.c ---- */
-/* Implements rapt_document_translate_with. rules: do not use ICU. */
+/* Implements rapt_document_translate_with. If `rules` is true, ICU is not used. */
 rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_text document,
                                      const rapt_document_options *options, bool rules,
                                      rapt_document_fn *callback, void *user,

@@ -1,6 +1,6 @@
 /* ends.c - decides whether a sentence ends at a place where the rules of Unicode allow it. A full
-   stop after an abbreviation, an initial or an ordinal is ambiguous; then it depends on the kind of
-   abbreviation and on the next word. */
+   stop after an abbreviation, an initial or an ordinal is ambiguous. The decision then depends on
+   the kind of abbreviation and on the next word. */
 #include "document/document.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static bool list_has(const char *list, rapt_text word)
     return false;
 }
 
-/* Does the same for a word that may have a capital which the list does not have. */
+/* Returns true if the list has the word, either as it is or with its first letter in lower case. */
 static bool list_has_any_case(const char *list, rapt_text word)
 {
     char low[2 * WORD_LONGEST];
@@ -91,7 +91,7 @@ static rapt_text word_before(rapt_text text, size_t end)
     return (rapt_text){text.bytes + begin, end - begin};
 }
 
-/* Skips opening marks, then returns the letters that follow. */
+/* Returns the run of letters at `at`, after any opening marks. */
 static rapt_text word_after(rapt_text text, size_t at)
 {
     size_t next = at;
@@ -120,8 +120,9 @@ static bool starts(const struct languages *of, rapt_text text, size_t at)
 
 /* ---- abbreviations ---- */
 
-/* Returns the number of letters if the word is an initial, as in "J.", or letters with full stops
-   between them, as in "U.S.", otherwise 0. The word does not include its last full stop. */
+/* Returns the number of letters if the word is an initial, such as the J of "J.", or consists of
+   letters with full stops between them, such as the U.S of "U.S."; otherwise 0. The word does not
+   include its last full stop. */
 static int initials(rapt_text word)
 {
     size_t at = 0;
@@ -160,7 +161,8 @@ static bool may_be_word(const struct languages *of, rapt_text word)
     return of->count > 1 && begins_lower(word) && !memchr(word.bytes, '.', word.size);
 }
 
-/* Returns whether a sentence ends after `word` and a full stop, if text goes on at `at`. */
+/* Returns true if a sentence ends after `word` and a full stop. The text after them begins at
+   `at`. */
 static bool ends_after(const struct languages *of, rapt_text word, rapt_text text, size_t at)
 {
     bool digit = text.bytes[at] >= '0' && text.bytes[at] <= '9';
@@ -173,7 +175,7 @@ static bool ends_after(const struct languages *of, rapt_text word, rapt_text tex
     return !ambiguous || is_pronoun(text, word) || starts(of, text, at);
 }
 
-/* Returns true for marks with which no sentence begins. */
+/* Returns true for punctuation that cannot begin a sentence. */
 static bool goes_on(uint32_t c)
 {
     return c == ',' || c == ';' || c == ':' || c == '-' || c == 0x2013 || c == 0x2014 ||

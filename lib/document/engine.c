@@ -2,7 +2,7 @@
 #include "document/document.h"
 #include "translate/translate.h"
 
-enum { LENGTH_USUAL = 128 }; /* tokens; as max-length-break of Bergamot and Firefox */
+enum { LENGTH_USUAL = 128 }; /* tokens; the same as max-length-break in Bergamot and Firefox */
 
 struct engine {
     rapt_translator *translator;
@@ -35,8 +35,8 @@ static rapt_status translate_sentences(void *user, const rapt_text *sentences, s
     return rapt_translate_many_with(e->translator, sentences, count, &call, pass_on, &to, why);
 }
 
-/* Returns the beginning of text that has as many bytes as `max` usual tokens may have. It ends at a
-   character. */
+/* Returns the first bytes of text, as many as `max` tokens of at most 16 bytes have, without
+   cutting a character. */
 static rapt_text head_of(rapt_text text, size_t max)
 {
     enum { TOKEN_LONGEST = 16 };
@@ -46,7 +46,7 @@ static rapt_text head_of(rapt_text text, size_t max)
     return (rapt_text){text.bytes, size};
 }
 
-/* max is at most e->capacity. */
+/* Implements rapt_fit_fn. max is at most e->capacity. */
 static size_t fit_tokens(void *user, rapt_text text, size_t max)
 {
     const struct engine *e = user;
@@ -60,7 +60,7 @@ static size_t fit_tokens(void *user, rapt_text text, size_t max)
     return status == RAPT_BAD_ARGUMENT && count > max ? e->ends[max - 1] : text.size;
 }
 
-/* Copies the options of the caller, with the limits of the model. */
+/* Copies the caller's options, and limits max_length to the model's positions. */
 static rapt_status read_options(const rapt_translator *t, const rapt_document_options *given,
                                 rapt_document_options *own, rapt_message *why)
 {
@@ -85,7 +85,8 @@ rapt_status rapt_document_translate(rapt_translator *translator, rapt_text docum
     if (status) return status;
     struct engine e = {.translator = translator, .alignments = own.alignments, .first = own.first};
     if (own.format != RAPT_DOCUMENT_FORMAT_TEXT) e.alignments = 1; /* for tags */
-    e.capacity = own.max_length > 0 ? (size_t)own.max_length : 1;  /* below 0: refused later */
+    e.capacity = own.max_length > 0 ? (size_t)own.max_length : 1;  /* negative values are rejected
+                                                                      later */
     e.ids = rapt__alloc(allocator, e.capacity * sizeof *e.ids);
     e.ends = rapt__alloc(allocator, e.capacity * sizeof *e.ends);
     const rapt_document_engine engine = {

@@ -1,6 +1,6 @@
 /* html.c - finds the blocks of HTML: the text between the tags of paragraphs, headings, cells and
-   the like. Other tags are marks in the text. Elements that are not translated are kept, or are
-   guards if they are within a block. */
+   the like. Other tags are marks in the text. Elements that are not translated are kept; within a
+   block they become guards. */
 #include "document/document.h"
 #include "document/markup.h"
 
@@ -18,18 +18,18 @@ static const char blocks[] =
 static const char voids[] =
     "area base br col embed frame hr img input link meta param source track "
     "wbr";
-/* Elements whose contents are not read as tags, and are kept. */
+/* Elements whose contents are kept and are not read as tags. */
 static const char raws[] = "script style xmp iframe noembed noframes textarea";
 /* Elements whose contents are code or formulas. */
 static const char codes[] = "code kbd listing math pre samp svg template tt var";
-/* Elements whose closing tags end what is open in them. */
+/* Elements whose closing tags end all elements that are open in them. */
 static const char containers[] = "article aside blockquote body details div dl fieldset figure "
                                  "footer form header html li main nav ol section table tbody td "
                                  "tfoot th thead tr ul";
 /* Elements that end where the next one begins. */
 static const char open_ended[] = "dd dt li optgroup option p tbody td tfoot th thead tr";
 
-enum { TITLE_END }; /* of reader->state: where the title ends, in which < is text */
+enum { TITLE_END }; /* index in reader->state: the end of the title, within which < is text */
 
 /* ---- elements that are not translated ---- */
 
@@ -57,12 +57,13 @@ static size_t raw_element_end(rapt_text document, const struct tag *opening)
     return end < document.size ? rapt__tag_read(document, end, false).span.end : end;
 }
 
-/* What an element contains so far that is not closed. */
+/* Elements that are open while the end of an element is searched for: those of the same name,
+   including the element itself, and containers. */
 struct nesting {
     size_t same, containers;
 };
 
-/* Returns true if a tag ends the element before itself, since the closing tag is missing. */
+/* Returns true if the element ends before this tag because its closing tag is missing. */
 static bool ends_before(const struct tag *opening, const struct tag *tag, struct nesting open)
 {
     if (open.containers > 0) return false;
@@ -75,8 +76,8 @@ static bool ends_before(const struct tag *opening, const struct tag *tag, struct
            rapt__name_among(opening->name, open_ended);
 }
 
-/* Returns the end of the contents of an element. Sets *end to the end of its closing tag, or to the
-   same if that is missing. */
+/* Returns the end of the contents of an element. Sets *end to the end of its closing tag or, if
+   that is missing, to the end of the contents. */
 static size_t contents_end(rapt_text document, const struct tag *opening, size_t *end)
 {
     struct nesting open = {1, 0};
@@ -128,8 +129,8 @@ static bool is_kept(rapt_text document, const struct tag *tag)
 
 /* ---- reading ---- */
 
-/* Writes the text of a guard without tags into out [capacity]. Returns its size, or 0 if it is too
-   long for a guard. */
+/* Writes the contents of a guard, without tags, into out [capacity]. Returns the size, or 0 if the
+   contents are too long for a guard. */
 static size_t guard_text(rapt_text document, rapt_span contents, char *out, size_t capacity)
 {
     size_t size = 0;
@@ -158,7 +159,7 @@ static size_t guard_text(rapt_text document, rapt_span contents, char *out, size
     return size > 0 && out[size - 1] == ' ' ? size - 1 : size;
 }
 
-/* Keeps an element that is not translated. Returns true if it ends the block. */
+/* Reads an element that is not translated. Returns true if it ends the block. */
 static bool keep_element(struct format_reader *r, const struct tag *tag)
 {
     enum { GUARD = 128 };

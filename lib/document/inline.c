@@ -13,7 +13,7 @@ bool rapt__markup_space(char c)
 
 void rapt__read_words(struct format_reader *r, const char *stops)
 {
-    enum { RUN = 512 }; /* bytes, so that a block ends soon after it is full */
+    enum { RUN = 512 }; /* bytes at a time, so that a block ends soon after it is full */
     const char *bytes = r->document.bytes;
     size_t at = r->at, limit = rapt__min_size(r->end, at + RUN);
     const bool space = rapt__markup_space(bytes[at]);
@@ -79,7 +79,8 @@ bool rapt__read_loose_tag(struct format_reader *r)
 struct placeholder {
     rapt_text document;
     size_t at, limit;
-    char text[64]; /* what has been read, without quotation marks and line breaks between strings */
+    char text[64]; /* the characters read so far, without the quotation marks and line breaks
+                      between strings */
     size_t size;
 };
 
@@ -118,7 +119,7 @@ static bool take_name(struct placeholder *p, const char *opening, const char *cl
 }
 
 /* Reads a directive of printf after its %, such as %1$-5.2lf, %(name)s or %<PRIu64>. Sets *numbered
-   unless it takes the next argument. */
+   to false if it takes the next argument, else to true. */
 static bool take_directive(struct placeholder *p, bool *numbered)
 {
     *numbered = true;

@@ -36,7 +36,7 @@ static size_t skip_blanks(rapt_text text, size_t at)
     return at;
 }
 
-/* Returns the beginning of a line without blanks and the marks of quotations. */
+/* Returns the place after the blanks and the quotation marks (>) at the beginning of a line. */
 static size_t skip_quotes(rapt_text text, size_t at)
 {
     at = skip_blanks(text, at);
@@ -60,8 +60,9 @@ static size_t fence_at(rapt_text text, size_t at)
     return ticks >= 3 && !memchr(text.bytes + at + ticks, '`', end - at - ticks) ? ticks : 0;
 }
 
-/* Returns the end of a label and colon that begin a definition of a link or abbreviation, or `at`.
-   note: of a footnote, whose text is translated. */
+/* Returns the end of the label and colon with which the definition of a link, abbreviation or
+   footnote begins, or `at` if there is none. *note becomes true for a footnote, whose text is
+   translated. */
 static size_t definition_end(rapt_text text, size_t at, bool *note)
 {
     const size_t end = line_end(text, at);
@@ -86,7 +87,7 @@ static bool is_delimiter_row(rapt_text text, size_t at)
     return dashes > 0 && bars > 0;
 }
 
-/* Returns the number of marks of quotations at the beginning of a line. */
+/* Returns the number of quotation marks (>) at the beginning of a line. */
 static size_t count_quotes(rapt_text text, size_t at)
 {
     size_t count = 0;
@@ -94,7 +95,7 @@ static size_t count_quotes(rapt_text text, size_t at)
     return count;
 }
 
-/* Returns true if the line at `at` goes on with the paragraph before it, which is within `quotes`
+/* Returns true if the line at `at` continues the paragraph before it, which is nested in `quotes`
    quotations. */
 static bool continues(rapt_text text, size_t at, size_t quotes)
 {
@@ -139,7 +140,7 @@ static size_t fenced_end(rapt_text text, size_t at, size_t length)
 
 /* ---- blocks ---- */
 
-/* Returns the end of the cell that begins at `at` of a row that ends at `end`. */
+/* Returns the end of the cell that begins at `at`, in a row that ends at `end`. */
 static size_t cell_end(rapt_text text, size_t at, size_t end)
 {
     for (; at < end && text.bytes[at] != '|'; at++)
@@ -158,7 +159,7 @@ static size_t paragraph_end(rapt_text text, size_t at, size_t quotes)
     return end;
 }
 
-/* Returns the end of a heading without the marks at its end. */
+/* Returns the end of the text of a heading, without a closing run of #. */
 static size_t heading_end(rapt_text text, size_t at)
 {
     const size_t end = line_end(text, at);
@@ -168,7 +169,7 @@ static size_t heading_end(rapt_text text, size_t at)
     return last > at && is_blank(text.bytes[last - 1]) ? last : end;
 }
 
-/* Reads the marks and kind of a line that is not kept, whose text begins after them. */
+/* Determines the kind of a line that is not code, and moves r->at to its text, after marks. */
 static void read_text_line(struct format_reader *r, size_t begin, size_t end)
 {
     const rapt_text text = r->document;
@@ -199,8 +200,8 @@ static void read_text_line(struct format_reader *r, size_t begin, size_t end)
             heading ? heading_end(text, r->at) : paragraph_end(text, r->at, quotes);
 }
 
-/* Returns true if the blanks before `begin`, in the line that begins at `at`, make it code, in a
-   list whose items are indented by `list`. */
+/* Returns true if the line at `at`, whose text begins at `begin`, is indented so far that it is
+   code. `list` is the indentation of the items of the list around it, or 0. */
 static bool is_indented(rapt_text text, size_t at, size_t begin, size_t list)
 {
     size_t blanks = 0;
@@ -209,7 +210,7 @@ static bool is_indented(rapt_text text, size_t at, size_t begin, size_t list)
     return blanks >= 4 + list + (before == '>') || (before == '\t' && list == 0);
 }
 
-/* Reads a line, or a block of code. */
+/* Reads a line, the front matter or a fenced block of code. */
 static void read_line(struct format_reader *r)
 {
     const rapt_text text = r->document;
@@ -241,7 +242,7 @@ static void read_line(struct format_reader *r)
     read_text_line(r, begin, end);
 }
 
-/* Goes on after the text of a block: to the next cell of a row, or the next line. */
+/* Moves on from the text of a block to the next cell of the row or to the next line. */
 static void end_text(struct format_reader *r)
 {
     if (r->state[MARKDOWN_ROW] > 0 && r->at < r->state[MARKDOWN_ROW]) {
@@ -253,8 +254,8 @@ static void end_text(struct format_reader *r)
     r->at = next_line(r->document, line_end(r->document, r->at));
 }
 
-/* Reads a line break in a paragraph, with the marks of quotations on the next line. Returns true if
-   it must be kept. */
+/* Reads a line break in a paragraph, with the quotation marks (>) on the next line. Returns true if
+   it is a hard line break, which ends the block. */
 static bool read_break(struct format_reader *r)
 {
     const rapt_text text = r->document;

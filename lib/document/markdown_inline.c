@@ -1,5 +1,5 @@
-/* markdown_inline.c - reads what a block of Markdown contains: emphasis, links, code, HTML and
-   escapes; and escapes text. */
+/* markdown_inline.c - reads the contents of a block of Markdown: emphasis, links, code, HTML and
+   escapes. Also escapes translations. */
 #include "document/document.h"
 #include "document/markdown.h"
 
@@ -22,7 +22,8 @@ static size_t run_length(rapt_text text, size_t at, size_t end)
 
 /* ---- code ---- */
 
-/* Reads code between runs of as many backticks. Returns false if there is no second run. */
+/* Reads code between two runs of equally many backticks. Returns false if there is no second
+   run. */
 static bool read_code(struct format_reader *r)
 {
     enum { LONGEST = 128 };
@@ -65,8 +66,8 @@ static struct mark *last_open(struct text_block *b, char c)
     return NULL;
 }
 
-/* Reads a run of * or _ or ~~ by the rules for runs that open and close emphasis (CommonMark, 6.2).
- */
+/* Reads a run of *, _ or ~ by the rules for delimiters that open and close emphasis (CommonMark
+   6.2). */
 static void read_emphasis(struct format_reader *r)
 {
     const rapt_text text = r->document;
@@ -101,7 +102,7 @@ static void read_emphasis(struct format_reader *r)
 /* Returns the place of the bracket that closes the one at `at`, or `end`. */
 static size_t closing_bracket(rapt_text text, size_t at, size_t end)
 {
-    enum { LONGEST = 2000 }; /* bytes, so that time does not grow with the square */
+    enum { LONGEST = 2000 }; /* bytes; a bound that keeps the time linear */
     size_t depth = 0;
     for (size_t i = at; i < end && i - at < LONGEST; i++) {
         const char c = text.bytes[i];
@@ -137,8 +138,8 @@ static size_t address_end(rapt_text text, size_t at, size_t end)
     return at;
 }
 
-/* Returns the end of what follows the bracket at `close` if it makes a link: an address or the
-   label of a definition. Returns `close` if there is neither. */
+/* Returns the end of the address, or of the label of a definition, that follows the bracket at
+   `close` and makes it the end of a link. Returns `close` if there is neither. */
 static size_t link_end(rapt_text text, size_t close, size_t end)
 {
     const size_t at = close + 1, address = address_end(text, at, end);
@@ -151,7 +152,7 @@ static size_t link_end(rapt_text text, size_t close, size_t end)
     return close;
 }
 
-/* Returns true if the document has a line that begins with a label and a colon. */
+/* Returns true if the document may define links, that is, if it contains "]:" anywhere. */
 static bool defines_links(struct format_reader *r)
 {
     const rapt_text text = r->document;
@@ -161,8 +162,8 @@ static bool defines_links(struct format_reader *r)
     return r->state[MARKDOWN_DEFINES] == 2;
 }
 
-/* Reads [ or ![ as the beginning of a link, or a label that must not change. Returns false if it is
-   text. */
+/* Reads [ or ![ if it begins a link, or a whole label that must not change. Returns false if the
+   bracket is text. */
 static bool read_link(struct format_reader *r)
 {
     const rapt_text text = r->document;
@@ -192,7 +193,7 @@ static bool read_link(struct format_reader *r)
     return true;
 }
 
-/* Reads ] with the address of the link that it ends. Returns false if it is text. */
+/* Reads the ] that ends a link, with its address or label. Returns false if the bracket is text. */
 static bool read_link_end(struct format_reader *r)
 {
     const size_t end = link_end(r->document, r->at, r->end);
@@ -205,7 +206,8 @@ static bool read_link_end(struct format_reader *r)
 
 /* ---- HTML and templates ---- */
 
-/* Reads an address between < and >, which has no blanks and contains : or @. */
+/* Reads an address between < and >, which contains : or @ and no blanks. Returns false if there is
+   none. */
 static bool read_autolink(struct format_reader *r)
 {
     const rapt_text text = r->document;
@@ -225,7 +227,7 @@ static bool read_autolink(struct format_reader *r)
     return false;
 }
 
-/* Reads an HTML tag. Returns false if it is text. Sets *ends. */
+/* Reads an HTML tag. Sets *ends to true if it ends the block. Returns false if it is text. */
 static bool read_html(struct format_reader *r, bool *ends)
 {
     const struct tag tag = rapt__tag_read(r->document, r->at, false);
@@ -241,7 +243,7 @@ static bool read_html(struct format_reader *r, bool *ends)
     return true;
 }
 
-/* Reads {{ }} or {% %} of a template. */
+/* Reads {{ }} or {% %} of a template. Returns false if there is none. */
 static bool read_template(struct format_reader *r)
 {
     const rapt_text text = r->document;
@@ -254,7 +256,8 @@ static bool read_template(struct format_reader *r)
     return false;
 }
 
-/* Reads a backslash: the character after it is text. Returns true if it ends the block. */
+/* Reads a backslash and the punctuation that it escapes. Returns true before a line break, which is
+   then hard and ends the block. */
 static bool read_escape(struct format_reader *r)
 {
     const size_t next = r->at + 1;
@@ -300,7 +303,8 @@ bool rapt__markdown_inline(struct format_reader *r)
 
 /* ---- writing ---- */
 
-/* Returns true if a character of a text would be read as markup. */
+/* Returns true if a character of a translation would be read as markup. `first` is true for text at
+   the beginning of a block. */
 static bool needs_escape(rapt_text text, size_t at, bool first)
 {
     const char c = text.bytes[at], next = at + 1 < text.size ? text.bytes[at + 1] : ' ';

@@ -1,9 +1,9 @@
 /* place.c - puts the marks of a sentence into its translation. The marks form a tree of elements.
-   From the outside in, each element gets a range of target words: the one with the most words that
-   come from its source words, minus those that come from elsewhere, without words of its siblings
-   (the maximum sum of a subarray; Bentley 1984). So elements never overlap, whatever the order of
-   words becomes. An element without words, and a mark that stands by itself, stays next to the word
-   next to which it was. */
+   From the outside in, each element gets a range of target words. It is the range without words of
+   its siblings in which the words that come from the element most outnumber those that come from
+   elsewhere (a maximum subarray; Bentley 1984). Elements therefore never overlap, however the
+   translation orders the words. An element without words, and a point, stays next to the
+   translation of a neighboring word. */
 #include "document/document.h"
 #include "document/markup.h"
 
@@ -11,16 +11,17 @@
 
 enum { ROOT = 0 };
 
-/* A mark, or the two of an element. An element of which the sentence contains only one tag begins
-   or ends with the sentence. */
+/* A mark, or the two marks of an element. If the sentence contains only one tag of an element, the
+   element begins or ends outside of the sentence. */
 struct node {
-    size_t open, close;  /* marks, from 1; 0 or placer.outside: outside of the sentence */
-    size_t first, last;  /* its source words */
+    size_t open, close;  /* numbers of its marks, from 1; 0 and placer.outside are outside of the
+                            sentence */
+    size_t first, last;  /* [first, last) its source words */
     size_t parent;       /* index of a node */
-    size_t begin, end;   /* its target words */
+    size_t begin, end;   /* [begin, end) its target words */
     rapt_span span;      /* its bytes in the target */
     enum mark_kind kind; /* MARK_OPEN for elements */
-    bool empty, dropped; /* without target words; not written */
+    bool empty, dropped; /* empty: it has no target words; dropped: it is not written */
 };
 
 struct placer {
@@ -31,9 +32,9 @@ struct placer {
     struct node *nodes; /* [count] parents before their children */
     size_t *order;      /* [count] nodes sorted by parent and place */
     size_t count, capacity, outside;
-    signed char *class; /* [source words] of the node that is being placed */
-    bool *taken;        /* [target words] by its siblings */
-    bool closed;        /* the last bytes that were written end an element */
+    signed char *class; /* [source words] whether each belongs to the node that is being placed */
+    bool *taken;        /* [target words] true for those of its siblings */
+    bool closed;        /* the last bytes that were written are a closing tag or a guard */
     size_t unnumbered;  /* the last placeholder without a number that was written */
     size_t last_break;  /* the target word that follows the last break */
 };
@@ -45,7 +46,7 @@ static const struct mark *mark_of(const struct placer *p, size_t mark)
 
 /* ---- the tree ---- */
 
-/* Sets the source words of a node that overlap bytes [begin, end). */
+/* Sets the source words of a node to those that overlap bytes [begin, end). */
 static void set_words(const struct placer *p, struct node *n, size_t begin, size_t end)
 {
     const struct word_spans *words = &p->pairs.source;
@@ -89,8 +90,8 @@ static void add_nodes(struct placer *p)
 
 enum { OF_OTHERS = -1, OF_SIBLING = -2, OF_NODE = 1 };
 
-/* Notes which source words belong to node n and to its siblings, and which target words the latter
-   already have. */
+/* Finds the source words that belong to a node and to its siblings, and the target words that
+   siblings already have. */
 static void classify(struct placer *p, size_t index)
 {
     const struct node *n = &p->nodes[index];
@@ -106,9 +107,9 @@ static void classify(struct placer *p, size_t index)
     memset(p->class + n->first, OF_NODE, n->last - n->first);
 }
 
-/* Returns 1 for a word of the node, 0 for one without a pair, -1 for one from outside the node, and
-   OF_SIBLING for one that it must not contain: of a guard, any from outside, since it replaces what
-   it contains. */
+/* Returns the value of a target word in a range of node n: 1 if it comes from the node, 0 if it has
+   no source word, -1 if it comes from elsewhere, and OF_SIBLING if the range must not contain it. A
+   guard must not contain any word that comes from elsewhere, since it replaces its range. */
 static int value_of(const struct placer *p, const struct node *n, size_t word)
 {
     const int source = p->pairs.aligned[word];
@@ -151,8 +152,8 @@ static void best_ending(const struct placer *p, struct node *n, size_t low, size
     }
 }
 
-/* Returns the number of target words from `first` to `last` that come from the node, or -1 if a
-   sibling has one of them. */
+/* Returns the number of target words first .. last that come from the node, or -1 if one of them
+   belongs to a sibling. */
 static long count_own(const struct placer *p, size_t first, size_t last)
 {
     long count = 0;
@@ -164,8 +165,9 @@ static long count_own(const struct placer *p, size_t first, size_t last)
     return count;
 }
 
-/* Looks for the contents of a guard among the target words from `low` to `high`. Of several copies
-   the one that comes from the guard is meant; a mark of punctuation must. */
+/* Looks for a copy of a guard's contents in target words [low, high). Takes the copy with the most
+   words that come from the guard. If the contents are a single punctuation mark or digit, the copy
+   must come from the guard. */
 static void find_contents(const struct placer *p, struct node *n, size_t low, size_t high)
 {
     const struct mark *m = mark_of(p, n->open);
@@ -186,7 +188,7 @@ static void find_contents(const struct placer *p, struct node *n, size_t low, si
     }
 }
 
-/* Sets the range of a node with source words within that of its parent. */
+/* Sets the range of target words of an element or guard, within the range of its parent. */
 static void place_words(struct placer *p, size_t index)
 {
     struct node *n = &p->nodes[index];
@@ -217,9 +219,10 @@ static void set_span(struct placer *p, struct node *n)
     if (n->begin < n->end && n->close < p->outside) n->span.end = words[n->end - 1].end;
 }
 
-/* Returns the place in the target of a mark at byte `at` of the source: the end of the last word
-   that comes from the source word before it (*after is true), or the beginning of the first one
-   that comes from the source word after it, as the number of the target word that follows. */
+/* Returns the place in the target of a mark at byte `at` of the source, as the index of the target
+   word that follows. The place is either after the last target word that comes from the source word
+   before the mark (*after is true), or before the first one that comes from the source word after
+   it. */
 static size_t neighbor(const struct placer *p, const struct node *parent, size_t at, bool *after)
 {
     const struct word_spans *words = &p->pairs.source;
@@ -240,8 +243,8 @@ static size_t neighbor(const struct placer *p, const struct node *parent, size_t
                              : parent->begin + (parent->end - parent->begin) * next / words->count;
 }
 
-/* Moves a place that is within a sibling to its end, or to its beginning if the end is outside of
-   the sentence. */
+/* Moves a place that is within a sibling to the end of the sibling, or to its beginning if it ends
+   outside of the sentence. */
 static size_t outside_siblings(const struct placer *p, size_t index, size_t place, bool *after)
 {
     for (size_t i = 1; i < p->count; i++) {
@@ -283,7 +286,8 @@ static bool may_break(const struct placer *p, size_t word)
     return rapt__is_unspaced(rapt__character_before(p->in->target, words[word].begin, &start));
 }
 
-/* Puts a line break where a line of the translation has about the same share of its bytes. */
+/* Places a line break near the same fraction of the bytes as in the source. Drops it if no line may
+   be broken after the previous break. */
 static void place_break(struct placer *p, size_t index)
 {
     struct node *n = &p->nodes[index];
@@ -337,8 +341,9 @@ static int comes_before(const void *context, const void *left, const void *right
     return a < b ? -1 : a > b;
 }
 
-/* Writes a mark. Two runs of a mark of Markdown, such as `a``b`, would become one, and a ! before a
-   link would make an image of it: a blank separates them. */
+/* Writes a mark, after a blank if it would merge with the bytes before it: two adjacent runs of the
+   same delimiter of Markdown, as in `a``b`, would become one, and a ! before a link would turn it
+   into an image. */
 static void write_mark(struct placer *p, size_t mark)
 {
     const struct mark *m = mark_of(p, mark);
@@ -363,7 +368,8 @@ static void write_target(struct placer *p, size_t begin, size_t end)
     if (end > begin) p->in->write(p->out, (rapt_text){bytes + begin, end - begin});
 }
 
-/* Returns the mark that is written for a guard. Placeholders without numbers keep their order. */
+/* Returns the mark to write for a guard. Placeholders without numbers are written in the order of
+   the source. */
 static size_t guard_of(struct placer *p, const struct node *n)
 {
     if (!rapt__same_name(mark_of(p, n->open)->name, "%")) return n->open;
@@ -373,7 +379,8 @@ static size_t guard_of(struct placer *p, const struct node *n)
     return p->unnumbered;
 }
 
-/* Writes a guard. If the translation had no words for it, spaces separate it from others. */
+/* Writes a guard. If no words of the translation belong to it, blanks separate it from adjacent
+   letters. */
 static void write_guard(struct placer *p, const struct node *n)
 {
     const rapt_text target = p->in->target, blank = {" ", 1};
@@ -387,7 +394,7 @@ static void write_guard(struct placer *p, const struct node *n)
     if (rapt__is_letter(after) && !rapt__is_unspaced(after)) rapt__buffer_add(p->out, blank);
 }
 
-/* Writes what is in a node. */
+/* Writes the contents of a node. */
 static void write_children(struct placer *p, size_t index)
 {
     const struct node *parent = &p->nodes[index];

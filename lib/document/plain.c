@@ -1,5 +1,5 @@
 /* plain.c - finds the prose of plain text. A line consists of indentation, marks of quotations and
-   lists, and prose, which tabs and other control characters of layout separate. */
+   lists, and prose. A tab within a line separates two runs of prose. */
 #include "document/document.h"
 
 #include <string.h>
@@ -26,7 +26,8 @@ static size_t skip_blanks(rapt_text text, size_t at)
     return at;
 }
 
-/* Returns the end of a number or letter and its mark, as in "12.", "a)" or "(b)", or `at`. */
+/* Returns the end of the number or letter of a list item, such as "12.", "a)" or "(b)", or `at` if
+   there is none. */
 static size_t number_end(rapt_text text, size_t at)
 {
     size_t from = at, digits = 0, letters = 0;
@@ -48,7 +49,8 @@ static size_t number_end(rapt_text text, size_t at)
     return from;
 }
 
-/* Returns the end of a mark that may begin a line, without the blank that must follow, or `at`. */
+/* Returns the end of a mark of a quotation or list, without the blank that must follow it, or `at`
+   if there is none. */
 static size_t mark_end(rapt_text text, size_t at)
 {
     static const uint32_t bullets[] = {'-',    '*',    '+',    0xB7,   0x2013, 0x2014,
@@ -75,7 +77,7 @@ static size_t line_end(rapt_text text, size_t at)
     return at;
 }
 
-/* Returns the beginning of the next line if the line that ends at `end` is continued there,
+/* Returns the beginning of the text of the next line if it continues the line that ends at `end`,
    otherwise `end`. */
 static size_t continued_at(rapt_text text, size_t end)
 {
@@ -119,7 +121,8 @@ bool rapt__plain_next(rapt_text document, bool unwrap, size_t *at, rapt_span *pr
     return false;
 }
 
-/* Returns the end of the ASCII white space at `at`, and whether it contains a line break. */
+/* Returns the end of the ASCII white space at `at`. Sets *breaks to true if it contains a line
+   break. */
 static size_t space_end(rapt_text text, size_t at, bool *breaks)
 {
     *breaks = false;
@@ -133,8 +136,9 @@ void rapt__plain_flatten(rapt_text text, char *flat)
     for (size_t i = 0; i < text.size; i++) flat[i] = is_layout(text.bytes[i]) ? ' ' : text.bytes[i];
 }
 
-/* Returns whether no blank belongs at a line break between `at` and `end`: between characters of
-   scripts without spaces, and after a hyphen within a word. */
+/* Returns true if the line break between `at` and `end` is joined without a blank: between
+   characters of scripts without spaces, after a hyphen within a word, and at both ends of the
+   text. */
 static bool joins_bare(rapt_text text, size_t at, size_t end)
 {
     size_t start, next = end;

@@ -1,19 +1,21 @@
 /* po.c - finds the messages of gettext's .po files that have no translation, or one that is marked
-   as fuzzy. A block is a line of a message; its translation goes into the msgstr. */
+   as fuzzy. A block is a line of a message. Its translation is written to the msgstr. */
 #include "document/document.h"
 #include "document/markup.h"
 
 #include <string.h>
 
-/* reader->state: the strings of the entry that is being read, with their quotation marks. */
+/* Indices in reader->state, which describes the entry that is being read. Strings include their
+   quotation marks. */
 enum {
-    FROM,   /* what is left of the message that is being translated */
-    ID,     /* where msgid begins, */
-    ID_END, /* and ends */
-    PLURAL, /* the same of msgid_plural */
+    FROM,   /* beginning of the rest of the message that is being translated */
+    ID,     /* beginning of msgid */
+    ID_END, /* end of msgid */
+    PLURAL, /* beginning and end of msgid_plural */
     PLURAL_END,
-    FUZZY,        /* the entry is marked as fuzzy */
-    TRANSLATIONS, /* msgstr has been seen: what comes next is another entry */
+    FUZZY,        /* 1 if the entry is marked as fuzzy */
+    TRANSLATIONS, /* 1 after the first msgstr, when any other keyword or comment begins a new
+                     entry */
 };
 
 /* ---- lines ---- */
@@ -30,7 +32,7 @@ static size_t skip_space(rapt_text text, size_t at)
     return at;
 }
 
-/* Returns the end of a word at `at`, if it is there. */
+/* If the text at *at begins with this word, moves *at past it and returns true. */
 static bool begins(rapt_text text, size_t *at, const char *word)
 {
     const size_t size = strlen(word);
@@ -50,8 +52,8 @@ static size_t string_end(rapt_text text, size_t at)
     return at;
 }
 
-/* Returns the span of the strings that follow a keyword, which is empty if they cannot be read.
- *Sets at to the line after them. */
+/* Returns the span of the strings that follow a keyword, or an empty span if they cannot be read.
+   Moves *at to the line after them. */
 static rapt_span read_strings(rapt_text text, size_t *at)
 {
     rapt_span span = {0, 0};
@@ -90,8 +92,8 @@ static void begin_entry(struct format_reader *r)
     memset(r->state, 0, sizeof r->state);
 }
 
-/* Begins the translation of a message, if its place is empty or fuzzy. `form` is the number of the
-   plural form. */
+/* Begins the translation of a message if the msgstr at `place` is empty or fuzzy. `first` is true
+   for msgstr and msgstr[0]. A message with a single plural form is translated from msgid_plural. */
 static void begin_message(struct format_reader *r, rapt_span place, bool first)
 {
     const rapt_text text = r->document;
@@ -108,7 +110,7 @@ static void begin_message(struct format_reader *r, rapt_span place, bool first)
     r->end = id.end;
 }
 
-/* Returns true if the flags in a comment have a word. */
+/* Returns true if a comment with flags contains this word. */
 static bool has_flag(rapt_text line, const char *word)
 {
     const size_t size = strlen(word);
@@ -163,7 +165,7 @@ static bool is_hexadecimal(char c)
     return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-/* Reads an escape. Returns true if it ends a line. */
+/* Reads an escape sequence. Returns true if it ends the block. */
 static bool read_escape(struct format_reader *r)
 {
     size_t end = rapt__min_size(r->at + 2, r->end);
@@ -185,7 +187,7 @@ static bool read_escape(struct format_reader *r)
     return false;
 }
 
-/* Reads some of a message. Returns true at the end of a line. */
+/* Reads some of a message. Returns true at the end of the block. */
 static bool read_some(struct format_reader *r)
 {
     const char c = r->document.bytes[r->at];
@@ -201,7 +203,7 @@ static bool read_some(struct format_reader *r)
     return false;
 }
 
-/* Reads the next line of the message that is being translated. */
+/* Reads the next block of the message that is being translated. Returns true if it has letters. */
 static bool read_message(struct format_reader *r)
 {
     const size_t next = r->at;

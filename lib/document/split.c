@@ -1,10 +1,11 @@
-/* split.c - finds the sentences of a document, one after the other. The sentences of prose are
-   found in blocks, so that the memory does not depend on its length. A block begins where the last
-   sentence of the previous one would have been cut by its end. */
+/* split.c - finds the sentences of a document, one after the other. Prose is searched in blocks of
+   limited size, so the memory needed does not depend on its length. If a sentence does not end
+   within its block, the next block begins with that sentence. */
 #include "document/document.h"
 
-/* Returns the end of a block of the prose that begins at `begin`: if it is not the end of the
-   prose, the last blank near it, or else the beginning of a character. */
+/* Returns the end of the block that begins at `begin`. If the rest of the prose is too long, the
+   block ends after the last blank near its maximum size or, if there is none, at the beginning of a
+   character. */
 static size_t block_end(const struct sentence_splitter *s, size_t begin)
 {
     enum { NEAR = 1024 };
@@ -37,7 +38,7 @@ static bool in_guard(const struct sentence_splitter *s, size_t at)
     return s->format->next && rapt__block_guard_begin(&s->reader.block, at) < at;
 }
 
-/* Returns the end in the block of the sentence that begins at `begin`. */
+/* Returns the end of the sentence that begins at `begin`, which is at most the end of the block. */
 static size_t sentence_end(struct sentence_splitter *s, size_t begin)
 {
     size_t at = begin - s->block.begin;
@@ -85,8 +86,8 @@ static size_t fit(const struct sentence_splitter *s, rapt_text text)
     return rapt__min_size(size, text.size);
 }
 
-/* Moves a cut of a text that is within a guard to its beginning, or to its end if nothing is before
-   it. */
+/* Moves a cut that is within a guard to the beginning of the guard, or to its end if the text
+   begins with the guard. */
 static size_t beside_guard(const struct sentence_splitter *s, rapt_text text, size_t cut)
 {
     const size_t begin = (size_t)(text.bytes - s->text.bytes);
@@ -96,8 +97,8 @@ static size_t beside_guard(const struct sentence_splitter *s, rapt_text text, si
     return rapt__block_guard_end(&s->reader.block, begin + cut) - begin;
 }
 
-/* Returns the size of the first part of text. A part may have more tokens by itself than as the
-   beginning of a text; then it is cut again. */
+/* Returns the size of the first part of text. The loop is needed because a part by itself may have
+   more tokens than as the beginning of a longer text. */
 static size_t part_size(struct sentence_splitter *s, rapt_text text)
 {
     size_t size = text.size;
@@ -111,8 +112,8 @@ static size_t part_size(struct sentence_splitter *s, rapt_text text)
     }
 }
 
-/* Takes the next part from s->sentence. Returns false if it has no letters, so that there is
-   nothing to translate. */
+/* Takes the next part from s->sentence. Returns false if it has no letters and therefore nothing to
+   translate. */
 static bool take_part(struct sentence_splitter *s, struct passage *part)
 {
     const rapt_span whole = rapt__trimmed(s->text, s->sentence);
@@ -127,7 +128,7 @@ static bool take_part(struct sentence_splitter *s, struct passage *part)
     return rapt__has_letters((rapt_text){bytes, size});
 }
 
-/* Sets s->prose to the next run of text that sentences do not leave. */
+/* Sets s->prose to the next run of text that sentences do not cross. */
 static rapt_status next_prose(struct sentence_splitter *s, bool *found, rapt_message *why)
 {
     s->block = (rapt_span){0, 0};

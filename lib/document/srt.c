@@ -1,18 +1,18 @@
 /* srt.c - finds the text of subtitles (SubRip, and WebVTT, which differs little). A block is the
-   text of a cue, or a line of it that begins with a mark. */
+   text of a cue. A line that begins with a mark such as "- " begins another block. */
 #include "document/document.h"
 #include "document/markup.h"
 
 #include <string.h>
 
-enum { CUE_END }; /* of reader->state: where the text of the cue ends */
+enum { CUE_END }; /* index in reader->state: the end of the text of the cue */
 
 static bool is_break(char c)
 {
     return c == '\n' || c == '\r';
 }
 
-/* Returns the place of the line break that ends the line at `at`, or the size of the text. */
+/* Returns the offset of the line break that ends the line at `at`, or the size of the text. */
 static size_t line_end(rapt_text text, size_t at)
 {
     while (at < text.size && !is_break(text.bytes[at])) at++;

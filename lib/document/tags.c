@@ -1,10 +1,11 @@
 /* tags.c - reads tags, comments and character references of HTML and XML. Tags end where the
-   tokenizer of the HTML Standard ends them, so that any bytes are read as a browser reads them.
+   tokenizer of the HTML Standard ends them, so any bytes are read as a browser would read them.
 
    libxml2 cannot do this: its HTML parser (2.9.14) reports no event for an end tag without a start
    tag, reports elements that it inserts at the offset of others, loses what follows the comment
-   <!-->, and reads a document as Latin-1 from the first byte that is not UTF-8. Moreover, tags also
-   occur in messages, subtitles and Markdown, which it cannot read. The tests compare with it. */
+   <!-->, and reads a document as Latin-1 from the first byte that is not UTF-8. Tags also occur in
+   messages, subtitles and Markdown, which it cannot read. The tests compare our results with those
+   of libxml2. */
 #include "document/markup.h"
 
 #include <stdio.h>
@@ -31,7 +32,8 @@ static bool begins_at(rapt_text text, size_t at, const char *word)
     return at <= text.size && text.size - at >= size && memcmp(text.bytes + at, word, size) == 0;
 }
 
-/* Returns the place after the next `word`, or the size of the text. Sets *found. */
+/* Returns the offset just after the next `word`, or the size of the text if there is none, in
+   which case *found becomes false. */
 static size_t after(rapt_text text, size_t at, const char *word, bool *found)
 {
     const size_t size = strlen(word);
@@ -54,12 +56,12 @@ static bool ends_name(char c)
     return is_space(c) || c == '/' || c == '>';
 }
 
-/* An attribute of a tag. */
 struct attribute {
     rapt_text name, value;
 };
 
-/* Reads the attribute at or after *at. Returns false at the end of the tag, where *at is then. */
+/* Reads the attribute at or after *at and moves *at past it. At the end of the tag, moves *at there
+   and returns false. */
 static bool next_attribute(rapt_text text, size_t *at, struct attribute *a)
 {
     size_t i = *at;
@@ -108,7 +110,8 @@ static struct tag read_comment(rapt_text text, size_t at, struct tag tag)
     return tag;
 }
 
-/* Reads an XML declaration of a document type, whose internal subset is in brackets. */
+/* Returns the end of an XML document type declaration, which may have an internal subset in
+   brackets. */
 static size_t doctype_end(rapt_text text, size_t at, bool *ended)
 {
     size_t bracket = at;
@@ -226,7 +229,7 @@ static const struct entity {
 #undef ENTITY
 };
 
-/* Returns 0 for a name that is not known. */
+/* Returns the character of a named reference, or 0 if the name is unknown. */
 static uint32_t named(rapt_text name, bool xml)
 {
     size_t low = 0, high = sizeof entities / sizeof *entities;
@@ -252,7 +255,7 @@ static int digit_value(char c)
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : 16;
 }
 
-/* Reads &#1234; or &#x4D2;. */
+/* Reads a numeric reference such as &#1234; or &#x4D2;. Returns its size, or 0 if it is not one. */
 static size_t read_number(rapt_text text, size_t at, uint32_t *code)
 {
     size_t i = at + 2;

@@ -1,5 +1,5 @@
-/* words.c - finds the words of a sentence and of its translation, and which source word each target
-   word comes from. */
+/* words.c - finds the words of a sentence and of its translation, and the source word that each
+   target word comes from. */
 #include "document/document.h"
 #include "document/markup.h"
 
@@ -27,7 +27,7 @@ static bool joins(uint32_t c)
 
 enum { EDGE_TOKEN = 1, EDGE_GUARD };
 
-/* Marks the bytes of a text at which a token begins or ends. */
+/* Marks the bytes of a text at which a token begins or ends, or all bytes if `tokens` is NULL. */
 static void mark_tokens(char *edges, size_t size, const rapt_span *tokens, int count)
 {
     memset(edges, tokens == NULL, size + 1);
@@ -37,7 +37,8 @@ static void mark_tokens(char *edges, size_t size, const rapt_span *tokens, int c
     }
 }
 
-/* Marks the edges of a copy of a guard, so that what is joined to it becomes another word. */
+/* Marks the edges of the copies of a guard in a text, so that letters next to a copy form a word of
+   their own. */
 static void mark_guard(char *edges, rapt_text text, rapt_text guard)
 {
     for (size_t at = 0; at + guard.size <= text.size; at++) {
@@ -49,7 +50,7 @@ static void mark_guard(char *edges, rapt_text text, rapt_text guard)
     }
 }
 
-/* Returns true for characters that make a word of a guard next to them. */
+/* Returns true for characters that form a longer word with a guard next to them. */
 static bool extends(uint32_t c)
 {
     return class_of(c) == CLASS_WORD || c == '\'' || c == 0x2019 || c == '-';
@@ -63,7 +64,7 @@ static bool is_joined(rapt_text source, rapt_span guard)
     return guard.begin > 0 && extends(rapt__character_before(source, guard.begin, &at));
 }
 
-/* Marks the edges of guards in the source and of their copies in the target. */
+/* Marks the edges of guards that are part of a longer word, and of their copies in the target. */
 static void mark_guards(const struct placed *in, char *source_edges, char *target_edges)
 {
     for (size_t i = 0; i < in->mark_count; i++) {
@@ -117,7 +118,7 @@ static rapt_status list_words(rapt_text text, const char *edges, struct word_spa
     return words->spans || words->count == 0 ? RAPT_OK : RAPT_NO_MEMORY;
 }
 
-/* Finds the words of both sides. aligned: the translation has spans of tokens. */
+/* Finds the words of both sides. `aligned` says that the translation has spans of tokens. */
 static rapt_status list_both(const struct placed *in, bool aligned, struct word_pairs *p,
                              const rapt_allocator *allocator)
 {
@@ -157,7 +158,8 @@ static size_t shared(rapt_span a, rapt_span b)
     return end > begin ? end - begin : 0;
 }
 
-/* Adds the weight of each source token in a row of an alignment to its words. */
+/* Adds `share` times a row of an alignment to the weights of source words. The weight of a token is
+   divided among the words that it overlaps, in proportion to their shared bytes. */
 static void add_row(const struct word_spans *source, const rapt_translation *t, const float *row,
                     float share, float *weights)
 {
@@ -172,9 +174,9 @@ static void add_row(const struct word_spans *source, const rapt_translation *t, 
     }
 }
 
-/* Returns the source word with the largest weight for target word `word`; for punctuation and
-   numbers, among their equals if these have any weight. *token is the first token that may overlap
-   with the word. */
+/* Returns the source word with the largest weight for target word `word`, or UNALIGNED. For
+   punctuation and numbers, equal source words come first if they have any weight. Moves *token to
+   the first target token that may overlap the word. */
 static int heaviest(const struct placed *in, const struct word_pairs *p, size_t word, int *token,
                     float *weights)
 {
@@ -212,7 +214,7 @@ static rapt_status pair_by_alignment(const struct placed *in, struct word_pairs 
     return RAPT_OK;
 }
 
-/* Returns how many of the first `limit` words equal `word` of `text`. */
+/* Returns the number of words equal to `word` of `text` among the first `limit` words. */
 static size_t count_equal(const struct word_spans *words, rapt_text in, size_t limit,
                           rapt_text text, rapt_span word)
 {
@@ -221,11 +223,12 @@ static size_t count_equal(const struct word_spans *words, rapt_text in, size_t l
     return count;
 }
 
-/* Pairs punctuation and numbers with their equals, in order, unless the alignment does. Punctuation
-   with unequal counts has no pair, since what a model attends to there says little. */
+/* Pairs punctuation marks and numbers with equal source words, in order, unless the alignment
+   already does. If the two sides have different numbers of a punctuation mark, it gets no source
+   word, since attention at punctuation is unreliable. */
 static void pair_literals(struct word_pairs *p, rapt_text source, rapt_text target)
 {
-    enum { WORDS = 1000 }; /* more would take time in proportion to the square */
+    enum { WORDS = 1000 }; /* longer sentences are skipped, since the time is quadratic */
     if (p->source.count > WORDS || p->target.count > WORDS) return;
     for (size_t i = 0; i < p->target.count; i++) {
         const rapt_span word = p->target.spans[i];

@@ -1,16 +1,17 @@
 /* xliff.c - finds the units of XLIFF 1.2 and 2.0 (OASIS) that have no translation. A block is the
-   contents of a <source>; its translation goes into the <target> after it, which is added if there
-   is none. The whole document is checked first, since a broken one has no units to rely on. */
+   contents of a <source>. Its translation is written to the <target> after it, which is added if
+   there is none. The whole document is checked first, since the units of a malformed one cannot be
+   trusted. */
 #include "document/document.h"
 #include "document/markup.h"
 
 #include <string.h>
 
-/* reader->state */
+/* Indices in reader->state. */
 enum {
-    CHECKED, /* the document is well-formed */
-    FROM,    /* what is left of the source that is being translated, or 0 */
-    INITIAL  /* the segment has not been translated, even if it has a target */
+    CHECKED, /* 1 after the document has been checked */
+    FROM,    /* beginning of the rest of the source that is being translated, or 0 */
+    INITIAL  /* 1 if the segment is marked as untranslated, even if it has a target */
 };
 
 static const rapt_text none = {"", 0};
@@ -48,7 +49,7 @@ static bool is_named(const struct tag *tag, const char *name)
     return rapt__same_name(tag->name, name);
 }
 
-/* Returns true if names are the same in XML, where the case matters. */
+/* Returns true if two names are equal in XML, which is case-sensitive. */
 static bool is_same(rapt_text a, rapt_text b)
 {
     return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
@@ -117,8 +118,8 @@ static bool is_blank(rapt_text text, rapt_span span)
     return span.begin == span.end;
 }
 
-/* Returns the element that follows a source, with comments and <seg-source> skipped. *after becomes
-   the end of what comes before it. */
+/* Returns the first tag after *after that is neither a comment nor in a <seg-source>. Moves *after
+   to the end of what was skipped. */
 static struct tag following(rapt_text text, size_t *after)
 {
     for (;;) {
@@ -132,7 +133,8 @@ static struct tag following(rapt_text text, size_t *after)
     }
 }
 
-/* Decides where the translation of a source goes. Returns false if there is one. */
+/* Decides where the translation of a source is written. Returns false if the source is already
+   translated. */
 static bool find_place(const struct format_reader *r, const struct tag *source, size_t end,
                        struct elsewhere *e)
 {
@@ -180,7 +182,8 @@ static void read_unit(struct format_reader *r)
 
 /* ---- sources ---- */
 
-/* Keeps an element, with its contents as a guard if the model is to see them. */
+/* Reads an element that is kept: as a guard if the model is to see its contents and these are plain
+   text, else as a point. */
 static void keep_element(struct format_reader *r, const struct tag *tag, bool seen)
 {
     enum { LONGEST = 128 };
@@ -202,7 +205,8 @@ static void keep_element(struct format_reader *r, const struct tag *tag, bool se
     r->at = end;
 }
 
-/* Adds the tag, or the element with native code, that begins or ends a pair with an id. */
+/* Adds a mark for the tag, or the element with native code, that begins or ends a pair. The two are
+   paired by their ids. */
 static void read_paired(struct format_reader *r, const struct tag *tag, bool opens)
 {
     const size_t end =
@@ -237,7 +241,7 @@ static void read_tag(struct format_reader *r, const struct tag *tag)
     }
 }
 
-/* Reads more of the source that is being translated. */
+/* Reads the next block of the source that is being translated. Returns true if it has letters. */
 static bool read_source(struct format_reader *r)
 {
     const size_t next = r->at;
