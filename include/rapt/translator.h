@@ -243,8 +243,9 @@ typedef struct rapt_translation {
     const char *text;      /* terminated by 0 */
     size_t size;           /* bytes of text, without the 0 */
     float score;           /* as in rapt_generate_outputs */
-    const int32_t *source; /* [source_count] tokens of the source, without the end token or, in
-                              multilingual models that put the language last, without that */
+    const int32_t *source; /* [source_count] tokens of the source without the last one, which is the
+                              end or, in multilingual models that put the language after the end,
+                              the language */
     const int32_t *target; /* [target_count] tokens of the translation without the end; the first is
                               the language if the options name one */
     int source_count;

@@ -239,8 +239,8 @@ static rapt_status cut_tokens(const rapt_encoder *e, rapt_text text, int32_t *id
     return RAPT_OK;
 }
 
-/* Returns how many tokens of the first text remain if two texts together may have at most max
-   tokens. The shorter text is kept whole, unless both have more than half of max. */
+/* Returns the number of tokens of the first text that remain if two texts together may have at most
+   max tokens. The shorter text is kept whole, unless both have more than half of max. */
 static int first_share(int first, int second, int max)
 {
     if (first + second <= max) return first;

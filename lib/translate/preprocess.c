@@ -20,7 +20,7 @@ rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *to
         status = rapt_tokenizer_encode(tokenizer, (rapt_text){bytes, size}, ids, ends, capacity,
                                        count, NULL);
     for (size_t i = 0; ends && i < rapt__min_size(*count, capacity);
-         i++) /* all that were written */
+         i++) /* ends that were written */
         if (ends[i] > 0) ends[i] = from[ends[i] - 1];
     rapt__free(&t->allocator, from, offsets);
     rapt__free(&t->allocator, bytes, text.size);

@@ -19,7 +19,7 @@ struct text_pairs {            /* pairs that are tokenized at once */
     int count;
     struct text_pair *pairs; /* [count] */
     int32_t *ids;            /* tokens of all sources, followed by those of all targets */
-    /* for one batch: */
+    /* arrays for one batch: */
     int *source_starts, *target_starts; /* [count + 1] */
     float *log_probabilities;
     double *sums; /* [count] */
@@ -132,7 +132,8 @@ struct text_score_receiver {
     bool stop;
 };
 
-/* Fills in the score of pair i of a batch, without the language, which is given. */
+/* Fills in the score of pair i of a batch, without the target's language, which the options
+   give. */
 static void fill_score(const struct text_pairs *p, const struct text_pair *pair, int i,
                        rapt_text_score *score)
 {

@@ -16,7 +16,7 @@ struct target_limit {
     int extra, min;
 };
 
-enum { MAX_BEAMS = 1024 }; /* and samples */
+enum { MAX_BEAMS = 1024 }; /* maximum number of beams, and of samples */
 
 struct rapt_translator {
     rapt_allocator allocator;
@@ -80,10 +80,11 @@ rapt_status rapt__check_no_precision(rapt_precision precision, rapt_message *why
    sources and targets begin. Returns RAPT_BAD_ARGUMENT if the model does not have the languages;
    *why lists similar names. */
 rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why);
-/* A source has tokens of its own before and after those of its text: its language, if the options
-   name one, or the begin, and the end, if the model wants it. The first returns the number of those
-   before the text, the second that of all. The third writes them to ids, in which `count` tokens of
-   a text begin after the first ones, and returns the number of all tokens. */
+/* The tokens of a source's text are framed by special tokens: a language or begin token, and an end
+   token, as the model and the options require. rapt__source_front returns the number of special
+   tokens before the text, and rapt__source_more their total number. rapt__source_frame writes them
+   to ids, in which the `count` tokens of the text already begin at index rapt__source_front, and
+   returns the number of all tokens. */
 size_t rapt__source_front(const rapt_translator *t);
 size_t rapt__source_more(const rapt_translator *t);
 size_t rapt__source_frame(const rapt_translator *t, int32_t *ids, size_t count);
@@ -149,8 +150,8 @@ struct window {
     struct sentence sentences[WINDOW];
     struct sentence *order[WINDOW]; /* sentences in descending order of length */
     int32_t *ids;                   /* source tokens */
-    size_t *ends;        /* if alignments are wanted: where each source token ends in its text, in
-                            bytes */
+    size_t *ends;        /* offset in its text of the end of each source token; NULL if alignments
+                            are not wanted */
     int32_t *given;      /* tokens of prefixes */
     int32_t *out;        /* target tokens */
     int *counts, *ended; /* [count][nbest] */
@@ -160,7 +161,7 @@ struct window {
         int32_t *ids, *given, *out;
         int *starts, *given_starts, *counts, *ended;
         int size;          /* number of sentences */
-        uint64_t *numbers; /* their numbers for sampling */
+        uint64_t *numbers; /* numbers of the sentences, for sampling */
         float *scores, *alignments;
         struct alignment_record record;
     } batch;

@@ -23,7 +23,7 @@ static struct target_limit rule_of(const struct window *w)
     return rule;
 }
 
-/* Returns the maximum number of tokens of a translation, including its end. */
+/* Returns the maximum number of tokens of a translation, including the end. */
 static int limit_of(const struct window *w, int source_count)
 {
     const struct target_limit rule = rule_of(w);
@@ -110,8 +110,7 @@ static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s
 }
 
 /* Writes the first token of the target and the tokens of a prefix to w->given + s->prefix. Spaces
-   at the end of the prefix belong to the next word. If all that is too long, sets s->count to -1.
- */
+   at the end of the prefix belong to the next word. If they are too many, sets s->count to -1. */
 static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sentence *s)
 {
     size_t count = 0;
@@ -270,8 +269,9 @@ static void keep_alignment(struct window *w, const struct sentence *s, const flo
     }
 }
 
-/* The results of a batch are stored search by search, and within a search hypothesis by hypothesis
-   of each sentence. `of` is a hypothesis of sentence i, from 0 over all searches. */
+/* Returns the index of a result of sentence i in the arrays of a batch. They hold the results of
+   one search after another, and within a search the hypotheses of one sentence after another. `of`
+   numbers the hypotheses of the sentence over all searches. */
 static size_t result_of(const struct window *w, int i, size_t of)
 {
     const struct search_batch *b = &w->batch;
@@ -413,7 +413,7 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
     const struct search_batch *b = &w->batch;
     const bool sampled = options->temperature > 0;
     int longest = w->order[first]->limit;
-    const bool named = t->target_first >= 0; /* as transformers forces it */
+    const bool named = t->target_first >= 0; /* forced, as in transformers */
     fill_batch(w, first, n);
     const struct target_limit rule = rule_of(w);
     const rapt_tokens given = {.batch = n, .ids = b->given, .starts = b->given_starts};
