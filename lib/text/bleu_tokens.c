@@ -1,4 +1,4 @@
-/* bleu_tokens.c - separates the words of a text for BLEU, as sacreBLEU's tokenizers (2.6) do. A
+/* bleu_tokens.c - separates the words of a text for BLEU, as the tokenizers of sacreBLEU 2.6 do. A
    tokenizer is a list of substitutions, which are applied one after the other:
 
        13a   as in mteval-v13a.pl by NIST, applied to the text between two spaces:
@@ -44,8 +44,8 @@ static bool mark(uint32_t c)
            (c >= '{' && c <= '~');
 }
 
-/* Uses sacreBLEU's ranges, including a bug in them: the text "\u20000" is U+2000 and a zero, so
-   that U+2001..U+2A6D count as Chinese instead of U+20000..U+2A6D6. */
+/* Uses sacreBLEU's ranges, including a bug: in Python, "\u20000" is U+2000 followed by a zero, so
+   U+2001..U+2A6D count as Chinese instead of U+20000..U+2A6D6. */
 static bool chinese(uint32_t c)
 {
     static const uint16_t ranges[][2] = {
@@ -153,7 +153,7 @@ rapt_status rapt__bleu_tokens_check(rapt_bleu_tokens tokens, rapt_message *why)
 
 struct pipeline {
     const struct tokenizer *tokenizer;
-    bool holds[STAGES];    /* whether each stage holds back a character */
+    bool holds[STAGES];    /* true if the stage holds back a character */
     uint32_t held[STAGES]; /* that character */
     char *out;
     size_t size;

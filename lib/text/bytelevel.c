@@ -1,5 +1,6 @@
-/* bytelevel.c - the characters that stand for bytes in names of GPT-2, and its words. They are what
-   this regular expression matches, with the classes of utf8proc's version of Unicode:
+/* bytelevel.c - the characters that represent bytes in names of GPT-2, and the words into which
+   GPT-2 splits text. Words are the matches of this regular expression, with character classes of
+   the Unicode version of utf8proc:
 
        's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 
@@ -10,7 +11,7 @@
 
 /* ---- bytes as characters ---- */
 
-/* Bytes that are not printable in Latin-1 become U+0100 and the characters after it, in order. */
+/* Bytes that are not printable in Latin-1 are represented by U+0100, U+0101, ..., in order. */
 enum { FIRST_RUN = '!', DELETE = 0x7F, SECOND_RUN = 0xA1, HYPHEN = 0xAD, OTHERS = 0x100 };
 
 static uint32_t code_of(uint32_t byte)
@@ -85,7 +86,7 @@ static enum character_kind kind_of(uint32_t c)
 }
 #endif
 
-/* Reads the kind of the character at `at`, and sets *end to its end. */
+/* Returns the kind of the character at `at`, and sets *end to the end of the character. */
 static enum character_kind kind_at(rapt_text text, size_t at, size_t *end)
 {
     *end = at;
@@ -126,5 +127,5 @@ size_t rapt__bytelevel_word_end(rapt_text text, size_t at)
         if (kind != SPACE) return run_end(text, end, kind, &last);
     }
     end = run_end(text, at, SPACE, &last);
-    return end < text.size && last > at ? last : end; /* the last one belongs to the next word */
+    return end < text.size && last > at ? last : end; /* the last space belongs to the next word */
 }

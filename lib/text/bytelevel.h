@@ -16,16 +16,16 @@ struct bytelevel {
     struct ranked *sorted; /* [merges] key: left id << 32 | right id; position: the merge */
 };
 
-/* Returns true if the library was built with utf8proc, whose classes of characters are used. */
+/* Returns true if the library was built with utf8proc, which knows the classes of characters. */
 bool rapt__bytelevel_available(void);
-/* Writes the character that stands for a byte in names, and returns its size. */
+/* Writes the character that represents a byte in names, and returns its size in bytes. */
 size_t rapt__bytelevel_spell(unsigned char byte, char to[2]);
-/* Writes the bytes that a name stands for, at most name.size, and returns their number. Other
-   characters stand for themselves. */
+/* Writes the bytes that a name represents, at most name.size, and returns their number. A character
+   that represents no byte is copied. */
 size_t rapt__bytelevel_bytes(rapt_text name, char *to);
 /* Returns the end of the word that begins at `at`, which must be below text.size. */
 size_t rapt__bytelevel_word_end(rapt_text text, size_t at);
-/* Returns true for white space according to Unicode. */
+/* Returns true for Unicode's white space. */
 bool rapt__bytelevel_space(uint32_t c);
 
 #endif

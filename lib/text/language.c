@@ -1,6 +1,6 @@
-/* language.c - the languages of multilingual translators: their tokens, the names by which a user
-   may call them, and names that are similar to a mistyped one. Tokens are those of NLLB, such as
-   eng_Latn (FLORES-200), of M2M-100, such as __en__, and of mBART-50, such as en_XX. */
+/* language.c - the languages of multilingual translators: their tokens, the names that users may
+   give them, and suggestions for mistyped names. Tokens are those of NLLB, such as eng_Latn
+   (FLORES-200), of M2M-100, such as __en__, and of mBART-50, such as en_XX. */
 #include "text/list.h"
 #include "text/text.h"
 
@@ -241,8 +241,8 @@ static char lower_of(char c)
     return is_upper(c) ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Returns the token of mBART-50 that `text` begins with if `size` is MBART_TOKEN, or the one for a
-   brief code if `size` is 2, or NULL. The case of letters is ignored. */
+/* Returns the token of mBART-50 whose first `size` letters are those of `text`, ignoring their
+   case, or NULL. `size` is MBART_TOKEN for a whole token and 2 for a brief code. */
 static const char *mbart_token(const char *text, size_t size)
 {
     for (int n = 0; n < MBART_LANGUAGES; n++) {
@@ -273,7 +273,7 @@ size_t rapt__language_token(rapt_text text, bool mbart)
 
 /* ---- finding ---- */
 
-enum { WORD = 40 }; /* maximum size of what is compared, including the 0 */
+enum { WORD = 40 }; /* maximum size of the names that are compared, including the 0 */
 
 static int32_t find(const rapt_tokenizer *t, const char *name)
 {
@@ -357,8 +357,8 @@ static int distance(const char *a, const char *b)
     return row[m];
 }
 
-/* Returns how different a word is from the names of a language. A name that begins with the word is
-   as similar as one with a wrong letter. */
+/* Returns the smallest distance between a word and the names of a language. A name that begins with
+   the word counts as at most one wrong letter. */
 static int difference(const char *word, const struct language_names *l)
 {
     char x[WORD], y[WORD];
@@ -370,7 +370,7 @@ static int difference(const char *word, const struct language_names *l)
 
 void rapt__language_near(const rapt_tokenizer *t, const char *word, char *to, size_t size)
 {
-    enum { MOST = 3, NEAR = 4 }; /* differences; names that are listed */
+    enum { MOST = 3, NEAR = 4 }; /* maximum difference, and maximum number of names */
     int count = 0;
     *to = 0;
     for (int wanted = 0; wanted <= MOST; wanted++)

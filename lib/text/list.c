@@ -41,8 +41,8 @@ int32_t rapt__list_find(const struct list *l, rapt_text name)
 int32_t rapt__list_special(const struct list *l, int which)
 {
     int32_t id = l->special[which - RAPT_TOKEN_UNKNOWN];
-    bool ends = id < 0 &&
-                which == RAPT_TOKEN_BEGIN; /* without a begin token, the end token serves as one */
+    /* without a begin token, the end token takes its place */
+    bool ends = id < 0 && which == RAPT_TOKEN_BEGIN;
     return ends ? l->special[RAPT_TOKEN_END - RAPT_TOKEN_UNKNOWN] : id;
 }
 
@@ -341,8 +341,8 @@ static size_t extra_at(rapt_text text, size_t at)
     return end < text.size && text.bytes[end] == '>' ? end + 1 - at : 0;
 }
 
-/* If a token of the list that is always by itself is at this place, sets *id and returns its size
-   in bytes. Otherwise returns 0. */
+/* If one of the list's tokens that are recognized anywhere in the text (T5's sentinels and language
+   tokens) is at this place, sets *id and returns its size in bytes. Otherwise returns 0. */
 static size_t mark_at(const struct list *l, rapt_text text, size_t at, int32_t *id)
 {
     size_t size = extra_at(text, at);

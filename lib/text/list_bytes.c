@@ -101,7 +101,8 @@ static int by_falling_item(const void *context, const void *x, const void *y)
     return (a < b) - (a > b);
 }
 
-/* Adds the merge of the name at this position with the next one, if there is one. */
+/* Adds the merge of the name at this position with the next name as a candidate, if that merge
+   exists. */
 static void offer_merge(struct byte_word *w, size_t position)
 {
     const size_t right = (size_t)w->next[position];
@@ -120,8 +121,9 @@ static uint64_t pop_item(struct byte_word *w)
     return top;
 }
 
-/* Applies a candidate. If an earlier merge has changed one of its names, it is still applied if the
-   names that are now there make the same one, as the reference does. */
+/* Applies a candidate. If an earlier merge has replaced one of its two names, the candidate is
+   still applied if the current names merge into the same name. The reference implementation does
+   this, too. */
 static void apply(struct byte_word *w, uint64_t item)
 {
     const size_t position = (uint32_t)item, right = (size_t)w->next[position];
@@ -195,8 +197,8 @@ static size_t special_at(const struct list *l, rapt_text text, size_t at, int32_
     return 0;
 }
 
-/* Returns the end of bytes [from, to) without the white space at their end, which belongs to the
-   token after it if that is <mask>. */
+/* Returns the end of bytes [from, to) without white space at their end, which belongs to a <mask>
+   token that follows. */
 static size_t without_space(rapt_text text, size_t from, size_t to)
 {
     size_t end = from;

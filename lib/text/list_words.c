@@ -52,7 +52,7 @@ static size_t divide(const struct list *l, const struct split_word *word, int32_
     return names;
 }
 
-/* Puts out the names of a word, and empties the word. */
+/* Outputs the names of a word, and empties the word. */
 static void put_word(const struct list *l, struct split_word *word, struct list_output *out)
 {
     int32_t ids[WORD_MAX];
@@ -85,7 +85,7 @@ static size_t spelled_at(const struct list *l, rapt_text text, size_t at, int32_
     return 0;
 }
 
-/* Adds the prepared form of a character to the word, or puts it as a word of its own. */
+/* Adds the prepared form of a character to the word, or outputs it as a word of its own. */
 static void take_character(const struct list *l, uint32_t c, size_t end, struct split_word *word,
                            struct list_output *out)
 {

@@ -32,7 +32,7 @@ static bool modifier(uint32_t c)
 #else
 static const struct run {
     uint16_t first, last;
-    uint8_t step; /* the capitals are first, first + step, ... */
+    uint8_t step; /* the upper-case letters are first, first + step, ... */
     int16_t add;
 } runs[] = {
     {0x41, 0x5A, 1, 32},        {0xC0, 0xD6, 1, 32},     {0xD8, 0xDE, 1, 32},

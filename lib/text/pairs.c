@@ -1,9 +1,10 @@
 /* pairs.c - pairs of adjacent tokens: a hash table of their counts, for each pair a list of the
    words that contain it, and a heap with the most frequent pair at its root.
 
-   A pair's count grows only while the later of its two tokens is being made; after that, merges can
-   only reduce it. So each pair enters the heap once, and an outdated count can only be too high. At
-   the root it is replaced by the current one, and the pair moves down (lazy update). */
+   The count of a pair grows only during the merge that makes the later of its two tokens. After
+   that, merges can only reduce it. Each pair therefore enters the heap only once, and an outdated
+   count can only be too high. When such a pair reaches the root, its count is updated and the pair
+   moves down (lazy update). */
 #include "text/text.h"
 #include <string.h>
 

@@ -20,19 +20,19 @@ bool rapt__utf8_space(uint32_t character);
 
 enum { LANGUAGES = 204, NLLB_LANGUAGES = 202 };
 struct language_names { /* "" if there is none */
-    const char *code;   /* of FLORES-200, as in eng_Latn */
-    const char *brief;  /* as in M2M-100: of ISO 639-1, or of 639-3 where that has none */
-    const char *name;   /* in English */
+    const char *code;   /* code of FLORES-200, such as eng_Latn */
+    const char *brief;  /* code of M2M-100: that of ISO 639-1, or of ISO 639-3 if 639-1 has none */
+    const char *name;   /* English name */
 };
 extern const struct language_names rapt__language_table[LANGUAGES];
 /* The tokens of languages in mBART-50, in the order of their ids. They begin with a brief code. */
 enum { MBART_LANGUAGES = 52, MBART_TOKEN = 5 /* bytes */ };
 extern const char *const rapt__mbart_languages[MBART_LANGUAGES];
-/* If the text begins with something that has the form of a language's token, eng_Latn or __en__, or
-   in a vocabulary of mBART-50 with one of its tokens, returns its size in bytes. Otherwise
-   returns 0. */
+/* Returns the size in bytes of the language token with which the text begins, or 0 if there is
+   none. Anything of the form eng_Latn or __en__ counts as one; so do the tokens of mBART-50 if
+   `mbart` is true. */
 size_t rapt__language_token(rapt_text text, bool mbart);
-/* Returns the token of the language that a user calls by its token, code or name. The case of
+/* Returns the token of the language whose token, code or English name is `word`. The case of
    letters is ignored. Returns -1 if the tokenizer has no such language. */
 int32_t rapt__language_find(const rapt_tokenizer *t, const char *word);
 /* Returns whether the tokenizer has tokens of languages. */
@@ -138,7 +138,8 @@ struct wordpiece { /* see wordpiece.h */
     bool keep_case, keep_accents, keep_han;
 };
 struct list_source {
-    const char *names; /* [size] `count` 0-terminated names; an empty one stands for no token */
+    const char *names; /* [size] `count` 0-terminated names; an empty name means that the id has no
+                          token */
     size_t size;
     int count;
     rapt_text pieces; /* the bytes of a SentencePiece model that splits text, or NULL */

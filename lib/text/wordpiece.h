@@ -8,7 +8,7 @@
 /* A character of prepared text. */
 struct wordpiece_character {
     uint32_t code;
-    bool apart; /* it is a word by itself: punctuation or a Chinese character */
+    bool apart; /* true if the character is a word of its own: punctuation or a Chinese character */
 };
 /* Maximum number of characters that come from one character of the original text. */
 enum { WORDPIECE_GROWTH = 4 };

@@ -6,13 +6,13 @@
        rapt-wordpiece 1 COUNT SIZE BASE64 KEEP #SUM
        rapt-bytelevel 1 COUNT SIZE BASE64 SPACE MERGES LEFT RIGHT LEFT RIGHT ... #SUM
 
-   that is, the merges of a byte-pair vocabulary, the bytes of a SentencePiece file, COUNT
-   0-terminated names and their SentencePiece file (SIZE 0 if there is none), COUNT names for
-   WordPiece and what it keeps, or COUNT names and their byte-level merges. KEEP is the sum of 1 for
-   case, 2 for accents and 4 for words of Chinese characters. SPACE is 1 if a space precedes text.
-   Numbers are decimal without leading zeros, separated by one space. SUM is the hash (rapt__hash)
-   of everything before '#' in eight lower-case hex digits, and detects any change of a single byte.
-   The string is untrusted input. */
+   The first has the merges of a byte-pair vocabulary, and the second the bytes of a SentencePiece
+   file. The others have COUNT 0-terminated names, followed by a SentencePiece file (SIZE 0 if there
+   is none), by the options of WordPiece, or by byte-level merges. KEEP is the sum of 1 for
+   keep_case, 2 for keep_accents and 4 for keep_han. SPACE is 1 if a space is put before text that
+   does not begin with one. Numbers are decimal without leading zeros, separated by one space. SUM
+   is the hash (rapt__hash) of everything before '#' in eight lower-case hex digits, and detects any
+   change of a single byte. The string is untrusted input. */
 #include "text/list.h"
 #include "text/text.h"
 #include <stdio.h>
