@@ -11,7 +11,7 @@ enum { POSITIONS = 1024 }; /* size of our table of sinusoids; CTranslate2 has no
 
 /* ---- version 1 ---- */
 
-/* Replaces a name by its spelling in files of version 1, which use the names of OpenNMT-tf. */
+/* Replaces a name with its spelling in files of version 1, which use the names of OpenNMT-tf. */
 static void spell_v1(char name[IMPORT_NAME])
 {
     static const struct {
@@ -59,7 +59,7 @@ static rapt_status read_scaled(struct import *i, const char *name, int otherwise
 
 typedef rapt_status read_attribute(struct import *i, const char *name, int otherwise, int *value);
 
-/* Reads an attribute that encoder and decoder may store separately or together; if separately, the
+/* Reads an attribute that is stored either once or separately for encoder and decoder. Separate
    values must agree. */
 static rapt_status attribute(struct import *i, const char *name, read_attribute *read,
                              int otherwise, int *value)
@@ -253,8 +253,9 @@ static rapt_status check_name(struct import *i, const struct import_settings *s,
 }
 
 /* Sets the first input of the decoder. If that is a vector of zeros, the start token is not fed to
-   the decoder, but "</s>" still shows that the model was converted from Hugging Face's MarianMT,
-   whose callers must append the end token to sources themselves, as our translators do. */
+   the decoder. A start token "</s>" then shows that the model was converted from Hugging Face's
+   MarianMT, whose callers must append the end token to sources themselves. Our translators do
+   so. */
 static rapt_status use_start(struct import *i, const char *start)
 {
     rapt_config *c = &i->config;

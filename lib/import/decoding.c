@@ -1,7 +1,7 @@
 /* decoding.c - reads the settings for decoding in a model folder: decoder.yml of Marian,
    generation_config.json of Hugging Face or, as in older folders, its config.json. Settings that
-   rapt can follow become metadata, from which translators take their defaults; those that would
-   change translations but cannot be followed are listed in IGNORED_KEY. Sources: Marian 1.12,
+   rapt supports become metadata, from which translators take their defaults. Settings that would
+   change translations but are not supported are listed in IGNORED_KEY. Sources: Marian 1.12,
    src/common/config_parser.cpp; transformers 5.24, generation/configuration_utils.py. */
 #include "import/parts.h"
 
@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A setting that rapt follows. */
+/* A setting that rapt supports. */
 struct followed {
     const char *name, *key;
-    int less; /* subtracted from the value: 1 if it counts the decoder's first input */
+    int less; /* subtracted from the value; 1 if the setting counts the decoder's first input */
     int max;  /* maximum of the value, which is a count; 0 if it may be any number */
 };
-/* A setting that changes translations unless it is missing or has the value `neutral`. */
+/* A setting that is not supported and changes translations unless it is missing or has the value
+   `neutral`. */
 struct unfollowed {
     const char *name, *neutral;
 };
@@ -111,7 +112,7 @@ void rapt__import_argos_decoding(struct import *i)
 
 /* ---- Hugging Face ---- */
 
-/* Keeps the tokens that must not be generated. bad_words_ids is a list of lists. It is followed
+/* Keeps the tokens that must not be generated. bad_words_ids is a list of lists, which is supported
    only if each of them has one token. */
 static void suppress(struct import *i, const struct import_settings *s, int pad)
 {

@@ -33,7 +33,7 @@ struct exporting {
     const char *project;       /* name of the other project, for messages */
     const char *folder;
     struct export_reasons *reasons;
-    struct export_plan *plan;        /* if not NULL, only the names of files are collected, and
+    struct export_plan *plan;        /* if not NULL, the names of files are collected in it and
                                         nothing is written */
     rapt_tokenizer *source, *target; /* tokenizers of the model; equal if it has only one */
     struct export_tensor *tensors;   /* [count] tensors; sources has one entry for each */
@@ -51,8 +51,8 @@ void rapt__export_refuse(const struct exporting *e, const char *field, const cha
 /* Returns RAPT_BAD_ARGUMENT, with all reasons as the message, if there are any. */
 rapt_status rapt__export_refused(const struct exporting *e);
 /* Refuses the model unless it is an encoder-decoder with feed-forward layers and as many key heads
-   as heads, and all fields are 0 except its sizes and free_fields[count]. The sizes of its
-   vocabularies must already have been compared with the tokenizers. */
+   as heads, and unless all fields of its configuration other than sizes and free_fields[count] are
+   0. The sizes of its vocabularies must already have been compared with the tokenizers. */
 void rapt__export_check(const struct exporting *e, const enum config_field *free_fields, int count);
 
 /* ---- tensors ---- */
@@ -110,8 +110,8 @@ const char *rapt__export_key(const struct exporting *e, const rapt_tokenizer *t)
 /* Writes the SentencePiece model of a tokenizer, which must have one. */
 rapt_status rapt__export_pieces(const struct exporting *e, const rapt_tokenizer *t,
                                 const char *name);
-/* Does the same as rapt__export_pieces if the tokenizer has a SentencePiece model, otherwise
-   nothing. */
+/* Works like rapt__export_pieces, but writes nothing if the tokenizer has no SentencePiece
+   model. */
 rapt_status rapt__export_pieces_if(const struct exporting *e, const rapt_tokenizer *t,
                                    const char *name);
 /* Sets *is to true if the tokenizer has the ids of its SentencePiece model, or to false if its ids
@@ -130,8 +130,8 @@ rapt_status rapt__export_check_folder(const struct exporting *e, const struct ex
 
 /* ---- the complete export ---- */
 
-/* Writes the files of a project. The tokenizers must have been opened. Called twice, first with a
-   plan. */
+/* Writes the files of a project. The tokenizers must have been opened. The function is called
+   twice: first with e->plan set, to collect the names of the files, then without. */
 typedef rapt_status export_write(struct exporting *e);
 export_write rapt__export_hf, rapt__export_ct2, rapt__export_marian, rapt__export_bergamot;
 

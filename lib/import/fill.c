@@ -98,8 +98,8 @@ static rapt_status differs(struct import *i, const struct tensor_entry *e)
     return rapt__import_bad(i, "tensor %s differs from the one that it is tied to", e->name);
 }
 
-/* Checks that another tensor for a part that has already been filled contains equal values, rounded
-   to 16 bits if the part is. */
+/* Checks that another tensor for the same part has the values with which the part was filled,
+   rounded to 16 bits if the part is stored in 16 bits. */
 static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
                                const struct target *t, size_t first, size_t all, const float *data)
 {
@@ -117,8 +117,8 @@ static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
 
 /* ---- rows of a matrix of bytes ---- */
 
-/* Reads the scales of rows [first, first + count) of a tensor as factors for quantizing; those of
-   floats are 0. */
+/* Reads the factors for quantizing rows [first, first + count): the scales of the tensor, or 0 if
+   it consists of floats. */
 static rapt_status read_factors(struct import *i, const struct tensor_entry *e,
                                 const struct target *t, size_t first, size_t count)
 {
@@ -128,7 +128,7 @@ static rapt_status read_factors(struct import *i, const struct tensor_entry *e,
     return by_rows ? rapt__tensors_scales(i->file, e, first, count, factors, i->why) : RAPT_OK;
 }
 
-/* Checks that another tensor for rows that have already been filled gives the same bytes. */
+/* Checks that another tensor for the same rows gives the bytes with which they were filled. */
 static rapt_status check_equal_rows(struct import *i, const struct tensor_entry *e,
                                     const struct target *t, int first, int count, const float *data)
 {
@@ -170,8 +170,8 @@ static bool in_bytes(const struct tensor_entry *e)
     return e->scales > 0 && strcmp(e->dtype, "I8") == 0;
 }
 
-/* Checks the shape of a tensor, and notes whether a matrix of a layer is not in 8-bit integers.
-   Tables are not considered, because Marian keeps them in floats. */
+/* Checks the shape of a tensor. Sets i->floats if it is a matrix of a layer and not stored as 8-bit
+   integers. Tables have no influence, because Marian keeps them in floats. */
 static rapt_status match_part(struct import *i, const struct import_row *row,
                               const struct parameter *p, const struct tensor_entry *e)
 {

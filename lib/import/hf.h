@@ -36,7 +36,7 @@ struct hf_size {
     int otherwise; /* value if the key is missing */
 };
 extern const struct hf_size rapt__hf_sizes[HF_SIZES];
-/* A flag of which only one value is supported, which is also its default. */
+/* A flag that is supported only with the value `good`, which is also its default. */
 struct hf_flag {
     const char *key;
     bool good;
@@ -67,8 +67,8 @@ struct hf_ids { /* ids in config.json */
     int pad, end;
     int start; /* the first input of the decoder */
 };
-/* Reads the ids. `otherwise` has their values if a key is missing; a negative start stands for the
-   pad token. */
+/* Reads the ids. `otherwise` gives the ids of missing keys; a negative start means the pad
+   token. */
 rapt_status rapt__hf_read_ids(struct import *i, const struct import_settings *s,
                               struct hf_ids otherwise, struct hf_ids *ids);
 /* Checks that the decoder starts with the token that a key of config.json names. */
@@ -107,7 +107,7 @@ rapt_status rapt__hf_t5_pieces(struct import *i, const struct import_settings *c
 enum { PIECES_UNIGRAM = 1, PIECES_PAIRS = 2, PIECES_CHARACTER = 4 };
 enum { PIECE_NORMAL = 1, PIECE_UNKNOWN = 2, PIECE_CONTROL = 3, PIECE_BYTE = 6 };
 struct pieces_writer {
-    unsigned char *bytes; /* NULL to measure */
+    unsigned char *bytes; /* if NULL, bytes are only counted */
     size_t size;          /* number of bytes so far */
 };
 struct pieces_options {
@@ -119,7 +119,8 @@ void rapt__pieces_put(struct pieces_writer *w, rapt_text text, float score, int 
 void rapt__pieces_finish(struct pieces_writer *w, const struct pieces_options *options);
 
 /* ---- hf_json_make.c ---- */
-/* Returns true if a folder has tokenizer.json, but not the file that is usually read. */
+/* Returns true if the folder has tokenizer.json, but not the file `usual`, which would be read
+   first. */
 bool rapt__hf_only_json(const struct import *i, const char *usual);
 /* Makes i->source from tokenizer.json, whose model must be of this type: WordPiece, BPE (of bytes)
    or Unigram. Names beyond the table are dropped, and rows without a name are never produced. */
@@ -141,7 +142,7 @@ enum hf_languages {
 rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
                                const struct hf_ids *ids);
 
-/* ---- sentence.c: what sentence-transformers adds to an encoder ---- */
+/* ---- sentence.c: the files that sentence-transformers adds to an encoder ---- */
 /* Sets i->config.pooling, i->normalize and i->max_tokens as the files of the folder request. */
 rapt_status rapt__import_sentence(struct import *i);
 

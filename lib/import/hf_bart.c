@@ -1,8 +1,7 @@
 /* hf_bart.c - imports BART (Lewis et al. 2020) and mBART-50 (Tang et al. 2020) from a folder of
-   Hugging Face's transformers: config.json, the weights and a vocabulary. Both have learned
-   positions, whose tables begin with two rows that are not used, and a norm after the embeddings.
-   mBART normalizes before sublayers. Source: transformers 4.57, modeling_bart.py,
-   modeling_mbart.py. */
+   Hugging Face's transformers: config.json, the weights and a vocabulary. Both have a norm after
+   the embeddings, and learned positions, whose tables begin with two unused rows. mBART normalizes
+   before sublayers. Source: transformers 4.57, modeling_bart.py, modeling_mbart.py. */
 #include "import/hf.h"
 
 #include <stdio.h>
@@ -21,7 +20,7 @@ static const struct import_row embedding_rows[] = {
     HF_LINEAR("decoder.embedding_norm", "model.decoder.layernorm_embedding"),
 };
 
-/* Removes "model.", which names in files without an output do not have. */
+/* Removes the prefix "model.", which is missing in files without an output matrix. */
 static void spell_without_model(char name[IMPORT_NAME])
 {
     static const char model[] = "model.";
@@ -34,7 +33,7 @@ static void choose_bart_spelling(struct import *i)
     if (!rapt__tensors_find(i->file, HF_ENCODER_POSITIONS)) i->spell = spell_without_model;
 }
 
-/* Ignores numbers that old files contain. */
+/* Ignores version numbers, which old files contain. */
 static void ignore_versions(struct import *i)
 {
     static const char *const names[] = {"model.encoder.version", "model.decoder.version"};
@@ -43,7 +42,8 @@ static void ignore_versions(struct import *i)
 
 /* ---- the configuration ---- */
 
-/* Checks the flags of old configurations, which describe what all models of a family do. */
+/* Checks flags of old configurations, each of which has the same value in all models of a
+   family. */
 static rapt_status check_kind(struct import *i, const struct import_settings *s, bool mbart)
 {
     const struct hf_flag flags[] = {{"normalize_before", mbart},

@@ -68,7 +68,7 @@ static const struct hf_flag distilbert_flags[] = {{"sinusoidal_pos_embds", false
 
 #define COUNTED(array) array, sizeof(array) / sizeof *(array)
 static const struct family {
-    const char *type, *prefix; /* model_type; how names of tensors begin in files with a head */
+    const char *type, *prefix; /* model_type; prefix of the names of tensors in files with a head */
     const char *activation;    /* key of the activation in config.json */
     const struct import_row *rows;
     int row_count;
@@ -98,7 +98,7 @@ bool rapt__import_is_encoder(const char *type)
     return family_of(type) != NULL;
 }
 
-/* Removes "bert." or "distilbert.", which names in files without a head do not have. */
+/* Removes the prefix "bert." or "distilbert.", which is missing in files without a head. */
 static void spell_bare(char name[IMPORT_NAME])
 {
     for (size_t n = 0; n < sizeof families / sizeof *families; n++) {
@@ -109,7 +109,7 @@ static void spell_bare(char name[IMPORT_NAME])
     }
 }
 
-/* Replaces the names of a norm's parameters by those of TensorFlow, which old files use. */
+/* Replaces the names of a norm's parameters with those of TensorFlow, which old files use. */
 static void spell_old(char name[IMPORT_NAME])
 {
     static const char *const names[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},

@@ -1,6 +1,7 @@
-/* hf_json.c - reads tokenizer.json, in which Hugging Face's tokenizers stores a whole tokenizer.
-   Nothing in it is trusted. Post-processors, decoders, truncation and padding are skipped: models
-   know the tokens around a text. Source: tokenizers 0.23, tokenizer/serialization.rs. */
+/* hf_json.c - reads tokenizer.json, in which Hugging Face's library `tokenizers` stores a whole
+   tokenizer. Nothing in the file is trusted. Post-processors, decoders, truncation and padding are
+   skipped, since the other files of a model determine the tokens around a text. Source: tokenizers
+   0.23, tokenizer/serialization.rs. */
 #include "import/hf_json.h"
 
 #include <stdio.h>
@@ -8,7 +9,6 @@
 
 static const char file[] = "tokenizer.json";
 
-/* A reader of one file. */
 struct json_reading {
     struct import *i;
     struct hf_json *to;
@@ -24,7 +24,7 @@ static bool lacks_memory(struct json_reading *r)
 
 /* ---- objects ---- */
 
-/* Takes the value of a key. */
+/* Reads the value of a key. Returns false after an error. */
 typedef bool take_fn(struct json_reading *r, const char *key, void *user);
 
 static bool take_object(struct json_reading *r, take_fn *take, void *user)
@@ -38,7 +38,7 @@ static bool take_object(struct json_reading *r, take_fn *take, void *user)
     return rapt__json_want(&r->j, '}');
 }
 
-/* Takes a string, or anything else as NULL. */
+/* Reads a string into *text. Any other value is skipped, and *text becomes NULL. */
 static bool take_string(struct json_reading *r, const char **text)
 {
     *text = NULL;
@@ -46,7 +46,7 @@ static bool take_string(struct json_reading *r, const char **text)
     return (*text = rapt__json_string(&r->j)) != NULL;
 }
 
-/* Takes true or false, or anything else as missing. */
+/* Reads true or false into *flag. Any other value is skipped, and *flag becomes HF_MISSING. */
 static bool take_maybe(struct json_reading *r, enum hf_maybe *flag)
 {
     const int c = rapt__json_peek(&r->j);
@@ -57,7 +57,7 @@ static bool take_maybe(struct json_reading *r, enum hf_maybe *flag)
     return word != NULL;
 }
 
-/* Takes a whole number below 2^24, or anything else as -1. */
+/* Reads a whole number below 2^24 into *number, which becomes -1 for any other value. */
 static bool take_whole(struct json_reading *r, int *number)
 {
     uint64_t value;
@@ -71,7 +71,7 @@ static bool take_whole(struct json_reading *r, int *number)
 
 /* ---- normalizers and pre-tokenizers ---- */
 
-/* Takes {"String": text} or {"Regex": text}. */
+/* Reads {"String": text} or {"Regex": text}. */
 static bool take_pattern(struct json_reading *r, const char *key, void *user)
 {
     (void)key;
@@ -134,7 +134,7 @@ static bool take_outer_key(struct json_reading *r, const char *key, void *user)
     return rapt__json_want(&r->j, ']');
 }
 
-/* Takes null, a step, or a sequence of steps. */
+/* Reads null, a step, or a sequence of steps. */
 static bool take_steps(struct json_reading *r, struct hf_steps *steps)
 {
     struct outer_step o = {.steps = steps};
@@ -182,7 +182,7 @@ static bool take_added(struct json_reading *r)
 
 /* ---- the vocabulary ---- */
 
-/* Names a row of the table, unless it is beyond the last one. */
+/* Sets the name of row `id` of the table, unless the table has fewer rows. */
 static bool put_name(struct json_reading *r, int id, const char *name)
 {
     struct hf_json *to = r->to;
@@ -204,7 +204,7 @@ static bool take_name(struct json_reading *r, const char *key, void *user)
     return take_whole(r, &id) && id >= 0 && put_name(r, id, key);
 }
 
-/* Takes [[name, score], ...]. */
+/* Reads [[name, score], ...]. */
 static bool take_scored_names(struct json_reading *r)
 {
     int id = 0;
@@ -224,7 +224,7 @@ static bool take_scored_names(struct json_reading *r)
     return rapt__json_want(&r->j, ']');
 }
 
-/* Takes a merge: "left right" or ["left", "right"]. */
+/* Reads a merge: "left right" or ["left", "right"]. */
 static bool take_merge(struct json_reading *r, struct hf_merge *m)
 {
     char *const text = (char *)r->j.text;

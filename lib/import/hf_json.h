@@ -1,5 +1,5 @@
-/* hf_json.h - what tokenizer.json of Hugging Face's tokenizers says, as far as it matters here. All
-   texts point into the bytes of the file. */
+/* hf_json.h - the contents of tokenizer.json (Hugging Face's library `tokenizers`) that imports
+   use. All texts point into the bytes of the file. */
 #ifndef RAPT_LIB_IMPORT_HF_JSON_H
 #define RAPT_LIB_IMPORT_HF_JSON_H
 
@@ -24,7 +24,8 @@ struct hf_steps {
 struct hf_added { /* a token that is found in a text before anything else */
     const char *name;
     int id;
-    enum hf_maybe left, right, single; /* it takes the spaces around it; it must be a word */
+    enum hf_maybe left, right, single; /* it takes the spaces before it; it takes those after it; it
+                                          matches only whole words */
 };
 
 struct hf_merge {
@@ -39,18 +40,19 @@ struct hf_json {
     size_t added_count, added_capacity;
     struct hf_merge *merges; /* [merge_count] */
     size_t merge_count, merge_capacity;
-    rapt_text *names; /* [rows] of the model's table; the bytes of one without a token are NULL */
-    float *scores;    /* [rows] of Unigram */
+    rapt_text *names; /* [rows] names of the rows of the model's table; bytes is NULL in a row
+                         without a token */
+    float *scores;    /* [rows] scores of the rows, for Unigram */
     int rows;
     bool listed; /* the vocabulary is a list with scores */
-    /* of the model: */
+    /* keys of "model": */
     const char *type, *unknown, *prefix, *suffix;
     int unknown_id, longest; /* -1 if missing */
     enum hf_maybe byte_fallback;
 };
 
 /* Reads tokenizer.json for a table of config.source_vocab rows. Names of further rows are dropped.
-   Frees nothing after a failure. */
+   The caller must call rapt__hf_json_free even after a failure. */
 rapt_status rapt__hf_json_read(struct import *i, struct hf_json *json);
 void rapt__hf_json_free(struct import *i, struct hf_json *json);
 

@@ -1,7 +1,7 @@
-/* hf_json_make.c - makes tokenizers from what tokenizer.json says: WordPiece of BERT, byte pairs of
-   GPT-2, and SentencePiece's Unigram and byte pairs, for which its model is written. A step that
-   these do not have is refused by its name. Source: tokenizers 0.23; convert_slow_tokenizer.py of
-   transformers 4.57. */
+/* hf_json_make.c - makes tokenizers from the contents of tokenizer.json: WordPiece of BERT, byte
+   pairs of GPT-2, and Unigram and byte pairs of SentencePiece, for which a SentencePiece model is
+   written. A step that our tokenizers do not have is rejected with a message that names it. Source:
+   tokenizers 0.23; convert_slow_tokenizer.py of transformers 4.57. */
 #include "import/hf_json.h"
 #include "text/text.h"
 
@@ -44,8 +44,8 @@ static rapt_status check_only(struct import *i, const char *where, const struct 
     return RAPT_OK;
 }
 
-/* Checks that all added tokens are among these names, and that only "<mask>" takes spaces, those
-   before it. */
+/* Checks that all added tokens are among these names, and that they take no spaces around them,
+   except that "<mask>" takes those before it. */
 static rapt_status check_added(struct import *i, const struct hf_json *json,
                                const char *const *names, int count)
 {
@@ -61,7 +61,7 @@ static rapt_status check_added(struct import *i, const struct hf_json *json,
     return RAPT_OK;
 }
 
-/* Returns whether a text that must be `wanted` or missing is something else. */
+/* Returns true if a text is neither missing nor equal to `wanted`. */
 static bool differs(const char *text, const char *wanted)
 {
     return text && strcmp(text, wanted) != 0;
@@ -173,7 +173,7 @@ static rapt_status make_byte_pairs(struct import *i, const struct hf_json *json)
 /* ---- SentencePiece ---- */
 
 /* Reads the steps before the model. Spaces are trimmed either by Strip and Replace or by
-   WhitespaceSplit, as transformers writes them. *charsmap receives its base64. */
+   WhitespaceSplit, as transformers writes them. *charsmap receives the charsmap in base64. */
 static rapt_status read_spaces(struct import *i, const struct hf_json *json,
                                struct pieces_options *o, const char **charsmap)
 {
@@ -241,7 +241,7 @@ static rapt_status make_pieces(struct import *i, const struct hf_json *json,
     return status;
 }
 
-/* Returns the number of bytes that base64 stands for, or -1 if its size or end is wrong. */
+/* Returns the number of bytes that a base64 text encodes, or -1 if its size or padding is wrong. */
 static ptrdiff_t base64_bytes(const char *text)
 {
     const size_t size = strlen(text);

@@ -23,8 +23,9 @@ static rapt_text text_of(const char *string)
     return (rapt_text){string, strlen(string)};
 }
 
-/* Names the rows of NLLB or mBART: those of fairseq's special tokens, the pieces after the first
-   three, each one id later than in the SentencePiece model, the languages, and the mask. */
+/* Names the rows of NLLB or mBART. They are fairseq's special tokens, the pieces after the first
+   three (each has an id one higher than in the SentencePiece model), the languages, and the
+   mask. */
 static rapt_status name_fairseq(struct import *i, bool mbart, const rapt_tokenizer *pieces,
                                 rapt_text *names)
 {

@@ -2,8 +2,7 @@
    al. 2023) from a folder of Hugging Face's transformers: config.json, the weights and the
    vocabulary that hf_t5_pieces.c reads. Models of version 1.0, whose output matrix is tied to the
    embeddings, multiply the decoder's output by width^-0.5. This factor becomes part of the gain of
-   the decoder's last norm. Source: transformers 4.57, modeling_t5.py, tokenization_t5.py.
- */
+   the decoder's last norm. Source: transformers 4.57, modeling_t5.py, tokenization_t5.py. */
 #include "import/hf.h"
 
 #include <math.h>
@@ -115,7 +114,7 @@ static rapt_status read_heads(struct import *i, const struct import_settings *s)
     return status;
 }
 
-struct t5_settings { /* what config.json has beside i->config */
+struct t5_settings { /* settings of config.json that are not in i->config */
     struct hf_ids ids;
     bool scaled;      /* the decoder's output is multiplied by width^-0.5 */
     bool only_output; /* the file has the tied table only under the name of the output matrix */
@@ -171,9 +170,10 @@ static const struct tensor_entry *find_table(const struct import *i)
     return e;
 }
 
-/* Sets config.tie. The tensors decide, because transformers 5 writes tie_word_embeddings: true also
-   for models that have an output matrix of their own. The same holds for the factor of the output,
-   unless the settings name it. An output matrix that is equal to the table is not read again. */
+/* Sets config.tie according to the tensors, because transformers 5 writes tie_word_embeddings: true
+   even for models with an output matrix of their own. The tensors also determine the factor of the
+   output, unless a setting gives it. An output matrix that is equal to the table is not read
+   again. */
 static rapt_status read_output(struct import *i, const struct import_settings *s,
                                struct t5_settings *own)
 {
@@ -237,8 +237,8 @@ static rapt_status make_vocabulary(struct import *i, const rapt_tokenizer *piece
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
-/* Checks the ids of special tokens. The pad token, which is never read, may be another in
-   vocabularies without <pad>. */
+/* Checks the ids of special tokens. In vocabularies without <pad>, the pad token may be any token,
+   since it is never read. */
 static rapt_status check_t5_ids(struct import *i, const struct hf_ids *ids)
 {
     if (i->config.decoder_start == RAPT_DECODER_START_PAD ||

@@ -1,6 +1,6 @@
-/* hf_t5_pieces.c - the pieces of T5's vocabularies, to which extra ids are added. ByT5 has no file:
-   its pieces are <pad>, </s>, <unk> and the 256 bytes, for which a SentencePiece model is made that
-   knows nothing else. Source: transformers 4.57, tokenization_t5.py, tokenization_byt5.py. */
+/* hf_t5_pieces.c - the pieces of T5's vocabularies, to which extra ids are added. ByT5 has no file
+   of pieces. A SentencePiece model is made for it whose only pieces are <pad>, </s>, <unk> and the
+   256 bytes. Source: transformers 4.57, tokenization_t5.py, tokenization_byt5.py. */
 #include "import/hf.h"
 
 #include <stdio.h>
@@ -61,6 +61,6 @@ rapt_status rapt__hf_t5_pieces(struct import *i, const struct import_settings *c
     rapt__import_settings_free(i, &s);
     if (status) return status;
     if (!*ascending) return rapt__import_pieces(i, "spiece.model", pieces);
-    if (!*extra) *extra = HF_BYTE_EXTRA; /* as transformers writes it for any number */
+    if (!*extra) *extra = HF_BYTE_EXTRA; /* transformers writes 0 whatever the number is */
     return make_bytes(i, pieces);
 }

@@ -1,18 +1,17 @@
-/* nested.c - finds the model in folders whose inner folders have it: those of Hugging Face's cache,
-   and unpacked packages of Argos Translate. */
+/* nested.c - finds models that are in an inner folder: in folders of Hugging Face's cache and in
+   unpacked packages of Argos Translate. */
 #include "import/parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- folders of Hugging Face's cache: refs/main names the folder of a revision in snapshots ----
- */
+/* ---- folders of Hugging Face's cache: refs/main names a folder in snapshots ---- */
 
 enum { REVISION = 64 }; /* maximum size of a revision's name, a hash in hex digits */
 
 struct found_snapshots {
     int count;
-    char name[IMPORT_FILE]; /* of the last one */
+    char name[IMPORT_FILE]; /* name of the last one */
 };
 
 static bool visit_snapshot(void *user, const char *name)
@@ -39,7 +38,7 @@ static rapt_status read_revision(struct import *i, char name[IMPORT_FILE])
     return good ? RAPT_OK : rapt__import_bad(i, "refs/main does not name a revision");
 }
 
-/* Chooses the revision of a folder of the cache, or sets name to "" if it is another folder. */
+/* Chooses a revision, or sets name to "" if the folder is not one of the cache. */
 static rapt_status choose_revision(struct import *i, char name[IMPORT_FILE])
 {
     char snapshots[2 * IMPORT_PATH];
@@ -59,7 +58,7 @@ static rapt_status choose_revision(struct import *i, char name[IMPORT_FILE])
     return status;
 }
 
-/* Continues in the snapshot of a folder of Hugging Face's cache. */
+/* Changes i->folder to the snapshot of a folder of Hugging Face's cache. */
 static rapt_status enter_snapshot(struct import *i)
 {
     char name[IMPORT_FILE], path[2 * IMPORT_PATH];
@@ -76,7 +75,7 @@ static rapt_status enter_snapshot(struct import *i)
 
 /* ---- packages of Argos: model is a folder of CTranslate2, beside sentencepiece.model ---- */
 
-/* Refuses packages that are more than a model and its pieces. */
+/* Rejects packages that need more than a model and its pieces. */
 static rapt_status check_package(struct import *i)
 {
     struct import_settings s;
@@ -93,7 +92,7 @@ static rapt_status check_package(struct import *i)
     return status;
 }
 
-/* Continues in the folder of CTranslate2 of an unpacked package. */
+/* Changes i->folder to the folder of CTranslate2 in an unpacked package. */
 static rapt_status enter_package(struct import *i)
 {
     if (rapt__import_has(i, "model.bin") || !rapt__import_has(i, "model/model.bin") ||

@@ -24,7 +24,7 @@ struct import_decoding {
         char text[12 * IMPORT_IDS];
     } kept[IMPORT_DECODING];
     int count;
-    char ignored[400]; /* settings that cannot be followed, for human readers */
+    char ignored[400]; /* settings that are not supported, for human readers */
 };
 
 /* Memory for filling matrices of bytes. */
@@ -59,7 +59,7 @@ struct import {
     bool floats;              /* true if a matrix of a layer is not stored as 8-bit integers */
     struct import_converting converting;
     rapt_tokenizer *source, *target; /* if target is NULL, source serves both sides */
-    char origin[160];                /* description of the original, for human readers */
+    char origin[160];                /* description of the imported file, for human readers */
     bool source_begin;               /* the begin token precedes a text */
     bool source_language_last;       /* the language follows the end of a source */
     bool package;                    /* pieces are in ../sentencepiece.model */
@@ -101,8 +101,8 @@ rapt_status rapt__import_match(struct import *i, const struct import_table *tabl
    the first is used and the others must be equal to it. The parameters are outside the budget, so
    everything else about the model, such as its vocabularies, must be read before. */
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
-/* The first replaces the number of the layer in a parameter's name by '#' and stores the number in
-   `layer`; the second does the reverse. */
+/* The first function replaces the number of the layer in a parameter's name with '#' and stores the
+   number in *layer. The second does the reverse. */
 enum { IMPORT_NAME = 160 };
 void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *layer);
 void rapt__import_name(char to[IMPORT_NAME], const char *pattern, int layer);
@@ -208,7 +208,7 @@ rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_f
                               void *user);
 /* Returns whether a name ends with `end`, or with `end` and ".gz" or ".zst". */
 bool rapt__import_ends(const char *name, const char *end);
-/* Returns whether a file is compressed and the folder has it uncompressed, too. */
+/* Returns whether a file is compressed and the folder also has an uncompressed copy of it. */
 bool rapt__import_is_twin(const struct import *i, const char *name);
 /* Finds the file that a path names in the model's folder, plain or compressed, and sets `found` to
    its name. Folders in the path, in the syntax of any operating system, are ignored. */
@@ -221,8 +221,8 @@ rapt_status rapt__import_choose(struct import *i, const char *path);
 /* Sets i->decoder, if the folder has decoding settings for the model. */
 rapt_status rapt__import_decoder(struct import *i);
 void rapt__import_survey_free(struct import *i); /* frees the survey, with i->decoder */
-/* The first records a file that was read; the second reports every file of the folder to `file`,
-   unless that is NULL. */
+/* The first function records a file that was read. The second reports every file of the folder to
+   `file`, unless that is NULL. */
 void rapt__import_record(struct import *i, const char *name, rapt_file_use use);
 rapt_status rapt__import_report(struct import *i, rapt_file_fn *file, void *user);
 
@@ -235,7 +235,7 @@ bool rapt__import_is_folder(const char *path);
 bool rapt__import_has(const struct import *i, const char *name);
 
 /* ---- nested.c ---- */
-/* Continues in an inner folder, if that has the model. */
+/* Changes i->folder to an inner folder if that contains the model. */
 rapt_status rapt__import_enter(struct import *i);
 
 /* ---- archive.c: packages in zip files, whose paths then serve as those of folders ---- */

@@ -48,9 +48,9 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
 
 /* ---- names ---- */
 
-/* The number of names that a vocabulary must have: either one for each row of the table, where the
-   last may be missing if it is <unk>; or any number, as in Marian, where names beyond the table are
-   dropped and rows without a name are never generated. */
+/* The number of names that a vocabulary must have. FIT_EXACT means one for each row of the table,
+   except that the last may be missing if it is <unk>. FIT_ANY means any number, as in Marian: names
+   beyond the table are dropped, and rows without a name are never generated. */
 enum fit { FIT_EXACT, FIT_ANY };
 
 /* How the tokenizer of a list splits text: with a SentencePiece model, with WordPiece, or, if both
@@ -171,7 +171,7 @@ bool rapt__import_is_vocabulary(const char *name)
     return false;
 }
 
-/* Returns whether a file can be a vocabulary on its own. The others are settings, and SentencePiece
+/* Returns whether a file can be a vocabulary on its own. Settings cannot, nor can SentencePiece
    models that belong to lists of names. */
 static bool is_alone(const char *name)
 {
