@@ -3,9 +3,9 @@
 
    A function that takes a team must be called by all of its members with the same arguments, which
    must have passed their checks. It ends at a barrier (lib/base/base.h). The team shares the
-   workspace. A row's result is bit-identical for any batch, number of threads and instruction set,
-   and whether keys come from a cache or from arrays. Gradients are bit-identical for any number of
-   threads and instruction set. */
+   workspace. The bits of a row's result depend neither on the batch, the number of threads and the
+   instruction set, nor on whether keys come from a cache or from arrays. The bits of gradients do
+   not depend on the number of threads or the instruction set. */
 #ifndef RAPT_LIB_ATTENTION_H
 #define RAPT_LIB_ATTENTION_H
 
@@ -16,8 +16,8 @@
 /* Maximum number of query rows in all heads, and of key rows. Both are counted in int. */
 enum { ATTENTION_ROWS = INT32_MAX - 128 };
 
-/* Target weights for one head. They are uniform over the keys listed for each query; deviations
-   from them add to the loss. */
+/* Target weights for one head: for each query, uniform over the keys that are listed for it.
+   Deviations from them add to the loss. */
 enum { GUIDED_HEAD = 0 };
 struct guide {
     float weight;      /* factor of this loss */
@@ -29,8 +29,8 @@ struct guide {
 };
 
 /* ---- dispatch.c: like rapt_attention_forward, _backward and _weights, but inside a team ----
-   saved and reinforce must not be NULL; their arrays may be where rapt/attention.h allows it. If
-   guide is not NULL, the gradient of its loss is added and the losses are stored in it. */
+   saved and reinforce must not be NULL. Their arrays may be NULL where rapt/attention.h allows it.
+   If guide is not NULL, the gradient of its loss is added and the losses are stored in it. */
 void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const float *v, float *out,
                              const rapt_attention_saved *saved, void *workspace);
@@ -72,7 +72,8 @@ struct rows_given { /* rows of queries or of keys, all heads */
     ptrdiff_t y_head, y_row;
 };
 int rapt__score_width(const rapt_attention *spec);
-bool rapt__score_changes(const rapt_attention *spec, bool keys); /* false if q' = q or k' = k */
+bool rapt__score_changes(const rapt_attention *spec, bool keys); /* k' differs from k, or q' from
+                                                                    q */
 /* The weights are packed into panels once and used by all calls. rapt__score_packed returns the
    number of floats that this takes. */
 size_t rapt__score_packed(const rapt_attention *spec);
@@ -135,8 +136,8 @@ struct cache {
     unsigned char *non_finite; /* per slot and key head [panels]: 1 if a value is infinite or NaN */
     uint64_t *stamps; /* [panels] panels with the same stamp have the same content; 0 means empty */
     uint64_t clock;   /* last stamp that was given out */
-    int *copies;      /* [panels][3] copies to make when reordering: from slot, to sequence,
-                         panel */
+    int *copies;      /* [panels][3] copies to make when reordering: the slot to copy from, the
+                         sequence to copy to, and the panel */
     int copy_count;   /* number of copies */
 };
 /* Lays out a cache of `panels` panels per key head for all sequences together; a panel holds 16
@@ -164,8 +165,8 @@ struct attention_history {
     float *weights, *old; /* per sequence [heads][capacity]: weights after the last query, and those
                              before the last call */
 };
-/* Work like rapt__cache_layout and rapt__cache_start. `floats` is the number of weights per head in
-   all; sequence i has room for capacity[i] of them. */
+/* Work like rapt__cache_layout and rapt__cache_start. `floats` is the total number of weights per
+   head, of which sequence i has room for capacity[i]. */
 void rapt__history_layout(struct attention_history *history, int sequences, int heads,
                           size_t floats, struct arena *arena);
 void rapt__history_start(struct attention_history *history, const int *capacity);

@@ -60,8 +60,8 @@ void rapt__narrow(struct attend_row *row, double center, double radius);
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);
 
-/* Returns the random key of dropout for one head. In its random numbers, rows are the queries and
-   columns the keys of the sequence. */
+/* Returns the random key of dropout for one head. Rows of its random numbers belong to the queries,
+   and columns to the keys of the sequence. */
 static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const struct sequence *b,
                                                 int h)
 {

@@ -1,12 +1,12 @@
 /* projected.h - attention of projected queries and keys. A score projects rows of q and k to q' and
-   k' such that one of two operations remains:
+   k', after which one of two operations remains:
 
        x[t][s] = scale q'[t].k'[s]                    all scores of the dot family
        x[t][s] = vector . tanh(q'[t] + k'[s] + L f)   additive; location-aware with L f
 
    These are followed by soft cap, bias, relative bias, masks, the normalizer and the sum of values.
-   A softmax of dot products, with or without a sink, takes the flash path (flash/flash.h),
-   everything else the general path (general/general.h). */
+   Softmax (with or without a sink) and sigmoids of dot products take the flash path
+   (flash/flash.h); everything else takes the general path (general/general.h). */
 #ifndef RAPT_LIB_ATTENTION_PROJECTED_H
 #define RAPT_LIB_ATTENTION_PROJECTED_H
 
@@ -37,8 +37,8 @@ struct projected {
     const struct guide *guide;      /* for backward on the general path; may be NULL */
 };
 
-/* The arrays to which gradients are added, each in the layout of the array it belongs to; NULL if
-   not wanted. */
+/* The arrays to which gradients are added, or NULL if they are not wanted. Each has the layout of
+   the array that it belongs to. */
 struct projected_gradients {
     float *q, *k, *v, *bias, *vector, *relative, *centers, *filters, *feature_weight, *numbers;
 };

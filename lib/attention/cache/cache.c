@@ -49,8 +49,8 @@ static void count_tokens(struct cache *c, const int *starts)
     }
 }
 
-/* Writes row `key` of one sequence and key head. The first row of a panel clears the keys of the
-   others, with which kernels compute scores before they discard them. */
+/* Writes row `key` of one sequence and key head. The first row of a panel also clears the keys of
+   the other rows, because kernels compute scores with them before discarding them. */
 static void append_row(const struct cache *c, const struct kernels *kernels, int sequence, int g,
                        int key, const float *k, const float *v)
 {

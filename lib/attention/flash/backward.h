@@ -66,7 +66,7 @@ struct backward_pair {
 };
 
 /* ---- backward_blocks.c ---- */
-/* Maximum number of query blocks for which each member of a team has memory. */
+/* Maximum number of query blocks for which a member of a team has memory of its own. */
 enum { OWN_BLOCKS = 128 };
 struct backward_part { /* workspace of one member */
     struct query_blocks queries;

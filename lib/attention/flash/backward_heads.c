@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Returns true if q, k and dout of a pair are finite. Values need not be, since
-   nothing is computed from the products with a hidden key's value. */
+/* Returns true if q, k and dout of a pair are finite. Values need not be finite, since products
+   with the value of a hidden key are not used. */
 static bool pair_finite(const struct backward_pair *p)
 {
     const struct flash_backward *f = p->f;

@@ -1,5 +1,6 @@
-/* flash.h - the flash path: softmax attention of projected queries and keys in tiles. It computes
-   the forward pass, the backward pass and the weights, and stores no queries x keys matrix. */
+/* flash.h - the flash path: softmax and sigmoid attention of projected queries and keys in tiles.
+   It computes the forward pass, the backward pass and the weights, and stores no queries x keys
+   matrix. */
 #ifndef RAPT_LIB_ATTENTION_FLASH_H
 #define RAPT_LIB_ATTENTION_FLASH_H
 

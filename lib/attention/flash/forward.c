@@ -9,8 +9,8 @@
 #include "attention/flash/forward.h"
 #include "op/op.h"
 
-/* Number of items per member into which a shared pair with many keys is divided, so that members
-   that begin late do not keep the others waiting. */
+/* Items per member into which a shared pair with many keys is divided. With several small items, a
+   member that starts late delays the others less. */
 enum { ITEMS_EACH = 4 };
 
 bool rapt__flash_supports(const struct projected *c)
@@ -65,7 +65,7 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     int all = b->queries * f->group;
     bool many = b->existing > PACKED_KEYS;
     if (all == 0 || rapt__flash_forward_heads(f, b, g)) return;
-    bool plain = all <= rows && b->existing > 0; /* then every key is read only once */
+    bool plain = all <= rows && b->existing > 0; /* if true, every key is read only once */
     int64_t tiles = rapt__ceil_div(all, f->kernels->tile_rows);
     rapt__ahead_spread(f->ahead, 2 * tiles * rapt__ceil_div(b->existing, ATTEND_BLOCK) +
                                      (plain ? rapt__ceil_div(b->existing, LANES) : 0));

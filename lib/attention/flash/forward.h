@@ -36,8 +36,8 @@ struct flash_forward {
 };
 
 /* ---- forward_rows.c ---- */
-/* Packs keys [first, end) of a pair and their values, as far as the keys exist, into memory that
-   begins with key `base`. first and base must be multiples of 16. */
+/* Packs the existing keys among [first, end) of a pair, and their values, into memory whose first
+   key is `base`. first and base must be multiples of 16. */
 void rapt__flash_pack(const struct flash_forward *f, const struct sequence *b, int g, int first,
                       int end, int base, const struct packed_pair *to);
 /* Returns the largest number of rows in whole tiles that one call can compute. */
@@ -49,10 +49,12 @@ static inline int rapt__flash_call_rows(const struct flash_forward *f)
    g, head by head. The pair must have been packed in f->pair. */
 void rapt__flash_forward_call(const struct flash_forward *f, const struct sequence *b, int g,
                               int first, int rows);
-/* Does the same for a pair that has not been packed and whose rows are read only once. */
+/* Works like rapt__flash_forward_call for a pair that has not been packed and whose keys are read
+   only once. */
 void rapt__flash_forward_plain(const struct flash_forward *f, const struct sequence *b, int g,
                                int rows);
-/* Does the same for at most SET_CALLS * rapt__flash_call_rows rows of a pair with many keys. */
+/* Works like rapt__flash_forward_call for at most SET_CALLS * rapt__flash_call_rows rows of a pair
+   with more than PACKED_KEYS keys. */
 void rapt__flash_forward_set(const struct flash_forward *f, const struct sequence *b, int g,
                              int first, int rows);
 

@@ -62,8 +62,8 @@ struct backward_row {
                      next query; on return, the gradient of the previous query's weights */
     struct head_sums sums;         /* sums of the head and sequence */
     const struct row_block *block; /* keeps dx and, unless the normalizer is hard, the weights of
-                                      this row at `index`, for products of all rows; if NULL, the
-                                      row itself adds to all gradients */
+                                      this row at `index`, for products of all rows. If NULL,
+                                      rapt__row_backward adds to all gradients itself */
     int index;
 };
 
@@ -73,7 +73,7 @@ static inline int rapt__row_length(const struct row *r)
 }
 
 /* ---- query_backward.c ---- */
-void rapt__row_backward(const struct backward_row *l); /* adds all gradients of a row */
+void rapt__row_backward(const struct backward_row *l); /* adds the gradients of a row */
 
 /* ---- location_aware.c ---- */
 /* Adds to the gradients of filters and feature weights, and sets dnext, from the gradient of

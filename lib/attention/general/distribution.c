@@ -3,9 +3,9 @@
 
    SOFTMAX            z = p                          dx = p (dz - p.dz)
    ARGMAX             z = 1 at the max of x          dx = 0
-   SAMPLE             z = 1 at the max of x + g      dx = gain (p - z): Williams 1992; if
-                                                     gain.entropy, the weight of -H, is not
-                                                     0, + entropy p (log p + H)
+   SAMPLE             z = 1 at the max of x + g      dx = gain (p - z) + entropy p (log p + H):
+                                                     Williams 1992; entropy is the weight of -H,
+                                                     the negative entropy of p
    STRAIGHT_THROUGH   z = 1 at the max of x          dx = p (dz - p.dz): Bengio, Leonard and
                                                      Courville 2013
    GUMBEL_SOFTMAX     y = (x + g) / temperature      dy = z (dz - z.dz): Jang, Gu and Poole 2017
@@ -62,7 +62,7 @@ static float exponentiate(struct row *r)
     return (float)((double)max + (double)log);
 }
 
-/* Does the same with a sink. Keeps the weight of the sink in r->sink_weight. */
+/* Works like exponentiate, but with a sink, whose weight is stored in r->sink_weight. */
 static float exponentiate_with_sink(struct row *r)
 {
     const struct kernels *k = r->head->kernels;
@@ -87,7 +87,7 @@ static void add_noise(const struct row *r, float *to)
                            r->end - r->first);
 }
 
-/* Sets weights to p, and lse. */
+/* Sets the weights to p, and r->lse. */
 static void take_weights(struct row *r, float lse)
 {
     r->lse = lse;
@@ -107,7 +107,7 @@ static void normalize_sink(struct row *r)
     take_weights(r, exponentiate_with_sink(r));
 }
 
-/* Hidden keys have x = -infinity, and z = 0. */
+/* Hidden keys have x = -infinity and get z = 0. */
 static void normalize_sigmoid(struct row *r)
 {
     const float *x = r->space.x, number = r->head->number;
@@ -274,8 +274,8 @@ static void sample_backward(struct row *r, float *dz, struct gain gain)
 static const struct normalizer {
     const char *name;
     bool hard;
-    enum attend_kind kind; /* 0: only the general path */
-    int number;            /* the learned array with a number for each head; 0: none */
+    enum attend_kind kind; /* how the flash path computes it; 0 if it does not */
+    int number;            /* index of the learned array with a number for each head; 0 if none */
     void (*forward)(struct row *r);
     void (*backward)(struct row *r, float *dz, struct gain gain);
 } normalizers[RAPT_NORMALIZER_COUNT] = {

@@ -5,10 +5,10 @@
        dx = g (dz - mean),  g = z^(2 - alpha) where z is not 0,  mean = g.dz / sum of g
        dalpha = (z.dz - mean) / (alpha - 1)^2 - (e.dz - mean sum of e) / (alpha - 1),  e = z log z
 
-   alpha is 2 for sparsemax. A kernel computes sparsemax and alpha 1.5 (kernel/simplex.c). A learned
-   alpha needs a logarithm and an exponential for each weight in every step, which are computed here
-   in double precision, by the same method. Scores are taken relative to their maximum, so that tau
-   is from -1 to 0 and only scores within k of the maximum can have a weight.
+   alpha is 2 for sparsemax. A kernel computes sparsemax and alpha 1.5 (kernel/simplex.c). For a
+   learned alpha, this file uses the same method in double precision, with a logarithm and an
+   exponential for each weight in every step. Scores are taken relative to their maximum, so that
+   tau is from -1 to 0 and only scores within k of the maximum can have a weight.
 
    The norm N = (sum of u^k)^(1/k) of u = max(0, (alpha - 1) x - tau) is convex and falls as tau
    rises. Newton's method for N = 1, started at tau = -1, therefore approaches the solution from
@@ -48,7 +48,7 @@ static double newton_step(const float *x, int n, double max, double order, doubl
 
 static double threshold(const float *x, int n, double max, double order)
 {
-    enum { STEPS = 100 }; /* more than ever needed */
+    enum { STEPS = 100 }; /* safety bound; far fewer steps are needed */
     double tau = -1, step = 1;
     for (int i = 0; i < STEPS && step > 1e-13; i++) {
         step = newton_step(x, n, max, order, tau);
@@ -73,7 +73,7 @@ static int candidates(const struct row *r, float max, double order, float *to, b
     return finite ? n : -1;
 }
 
-/* Sets p if alpha is learned. Returns false if no key is visible. */
+/* Computes p for a learned alpha. Returns false if no key is visible. */
 static bool learned_row(const struct row *r, float max)
 {
     const float *x = r->space.x;

@@ -1,7 +1,7 @@
 /* forward.c - general forward: computes out, lse and chosen keys, or the weights themselves. First
-   the whole team packs the keys. Then rows are handed out. With a recurrent score, all rows of a
-   head are handed out together, since each depends on the previous one. Also lays out the workspace
-   of the whole general path. */
+   the whole team packs the keys. Then rows are handed out to its members. With a recurrent score,
+   all rows of a head are handed out together, since each depends on the previous one. Also lays out
+   the workspace of the whole general path. */
 #include "attention/general/general.h"
 
 #include <math.h>

@@ -34,7 +34,7 @@ void rapt__general_backward_layout(struct arena *arena, const struct bounds *b);
 
 /* ---- one query ---- */
 
-struct row_head { /* what all rows of one query head of a sequence have in common */
+struct row_head { /* data that all rows of one query head of a sequence share */
     const struct kernels *kernels;
     int width;                             /* width of q and k */
     float scale;                           /* factor of the dot product */
@@ -83,7 +83,8 @@ struct row {
     struct attend_row visible; /* low, high, allowed, bias; local-p narrows it further */
     const float *relative;     /* element s is added to the score of key s; NULL if none */
     const float *center;       /* center of local-p, else NULL */
-    uint64_t number;           /* index of the query in its sequence, for dropout and noise */
+    uint64_t number;           /* index of the query in its sequence, from which dropout and noise
+                                  are drawn */
     const float *before;       /* weights of the previous query, for recurrent scores */
     int before_keys;           /* length of `before`; the rest is 0 */
     bool decided;              /* for hard normalizers: if true, `chosen` is an input, from an
@@ -107,9 +108,10 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
 void rapt__row_weights(struct row *r); /* computes x, weights and the intermediate results that
                                           backward needs */
 void rapt__row_drop(struct row *r);    /* applies dropout and sets r->dropped */
-void rapt__row_attend(struct row *r, float *out); /* does both and sums the values */
-/* Turns a sum of values that underflowed to -0 into 0, as adding products with weights of 0
-   would. */
+void rapt__row_attend(struct row *r, float *out); /* computes weights, applies dropout and sums the
+                                                     values */
+/* Turns each sum of values that underflowed to -0 into 0, as adding products with weights of 0
+   would do. */
 void rapt__row_settle(float *out, int width);
 /* Copies the weights to a plain array of `keys` floats. */
 void rapt__row_copy_weights(const struct row *r, int keys, float *weights);
@@ -157,7 +159,7 @@ void rapt__block_dots(const struct row_block *block, const struct kernels *kerne
                       ptrdiff_t a_row, float factor, const float *panels, int width, float *to);
 
 /* ---- entmax.c: sparsemax and entmax, as in distribution.c ---- */
-void rapt__entmax(struct row *r, float max); /* max: the greatest score, ignoring NaN */
+void rapt__entmax(struct row *r, float max); /* max is the greatest score, ignoring NaN */
 void rapt__entmax_backward(struct row *r, float *dz);
 
 /* ---- distribution.c ---- */

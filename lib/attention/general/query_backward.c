@@ -1,5 +1,5 @@
-/* query_backward.c - what one query adds to the gradients of q, keys, values, biases, center and
-   vector. Let dw be the gradient of the weights and d = s - center:
+/* query_backward.c - adds the contributions of one query to the gradients of q, keys, values,
+   biases, center and vector. Let dw be the gradient of the weights and d = s - center:
 
        dw[s] = dropout(dout.v[s]) + the next query's dnext   dv[s] += dropout(w)[s] dout
        dw[s] -= weight / (n (w[s] + 1e-6)) for each of the n keys that a guide lists for the query

@@ -116,7 +116,7 @@ void rapt__transform_finish(struct team *team, struct transformed *t);
 void rapt__side_forward(struct team *team, const struct score_side *side,
                         const struct score_rows *r, const float *panels, const int *positions,
                         struct score_choice only);
-/* Adds to dx, given dy in r->y. panels holds the transposed projection. */
+/* Adds the gradient of x to dx, given dy in r->y. panels holds the transposed projection. */
 void rapt__side_backward(struct team *team, const struct score_side *side,
                          const struct score_rows *r, const float *panels, float *dx);
 int rapt__side_rows(const struct score_rows *r, const struct sequence *b);
@@ -135,8 +135,8 @@ void rapt__projection_pack(struct team *team, const struct projection *p, bool t
 void rapt__project(const struct projection *p, const float *panels, const struct score_block *b);
 void rapt__project_backward(const struct projection *p, const float *panels,
                             const struct score_block *b);
-/* Adds dy' x to dweight and the sum of dy to dbias, over all rows in order; r->y holds dy. Where dy
-   = 0, x is not read: the row may be hidden and contain NaN. */
+/* Adds dy' x to dweight and the sum of dy to dbias, over all rows in order; r->y holds dy. The x of
+   a row with dy = 0 is not read, because the row may be hidden and contain NaN. */
 void rapt__projection_gradient(struct team *team, const struct projection *p,
                                const struct score_rows *r);
 
