@@ -81,9 +81,9 @@ typedef enum rapt_normalizer {
     RAPT_NORMALIZER_GUMBEL_SOFTMAX,   /* softmax((x + g) / temperature), where g is Gumbel noise
                                          (Jang, Gu and Poole 2017) */
     RAPT_NORMALIZER_SINK_SOFTMAX,     /* exp x[s] / (exp b + sum over keys of exp x). The sink b is
-                                         learned and acts as the score of one more key whose value is 0,
-                                         so the weights of a query sum to less than 1 (Xiao et al. 2023,
-                                         section 3.3; gpt-oss) */
+                                         learned and acts as the score of one more key whose value
+                                         is 0, so the weights of a query sum to less than 1 (Xiao et
+                                         al. 2023, section 3.3; gpt-oss) */
     RAPT_NORMALIZER_SIGMOID,    /* 1 / (1 + exp -(x + b)), where the bias b is learned. The weights
                                    of a query do not sum to 1 (Ramapuram et al. 2024) */
     RAPT_NORMALIZER_SPARSEMAX,  /* the weights with sum 1 that are nearest to x in Euclidean

@@ -29,9 +29,9 @@ extern "C" {
    comment, everything from its < on is kept.
 
    RAPT_DOCUMENT_FORMAT_PO is a file of messages of GNU gettext in UTF-8. A message without a
-   translation, or with one that is marked as fuzzy, is translated into its msgstr. No other bytes
-   change, so a fuzzy message remains marked. If a message has several plural forms, the first is
-   translated from msgid and the rest from msgid_plural; a single one is translated from
+   translation, or with one that is marked as fuzzy, is translated into its msgstr. No other byte of
+   the file changes, so a fuzzy message remains marked. If a message has several plural forms, the
+   first is translated from msgid and the rest from msgid_plural; a single one is translated from
    msgid_plural. A \n, \t or \r ends a sentence. Placeholders such as %s, %1$d, %(name)s and {name}
    are kept as <code> is in HTML; those without a number or name also keep their order. Tags and
    references are kept as marks. Entries that cannot be read are kept.

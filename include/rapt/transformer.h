@@ -201,15 +201,14 @@ typedef struct rapt_config_field {
     const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
     rapt_field_type type; /* type of the member */
     size_t offset;        /* offset of the member in rapt_config; every member is 4 bytes long */
-    double min, max;      /* range, both ends included, of every type of field */
+    double min, max;      /* smallest value; largest value (for all types) */
     double zero;          /* the default that 0 selects if that is a constant, else 0 */
     const char *(*word)(
         int value); /* returns the name of an enumeration's value, such as "pre", or NULL if the
                        value is unknown. For other types, the pointer itself is NULL */
     const char *meaning; /* a one-line description in English */
 } rapt_config_field;
-/* Returns the static description of the field with this index in rapt_config, or NULL if the index
-   is out of range. */
+/* Returns the static description of field `index` of rapt_config, or NULL if there is none. */
 RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 
 /* Fills in *config, whose size must be set, with a preset: "tiny" (4+4 layers, width 128), "small"
@@ -360,12 +359,11 @@ RAPT_API int rapt_model_find(const rapt_model *model, const char *name);
 RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *data,
                                      rapt_message *why);
 /* Copies the quantization scales of a parameter to scales [rows] and alphas [rows], if the model
-   was imported from a quantized file. An element is q * (1 / scale), where q is an integer of at
-   most 127 or 32767 in magnitude. alphas are the scales with which the original engine quantizes
-   the rows that it multiplies by the matrix; only files of Bergamot have them. Unknown values are
-   0, and either array may be NULL. The scales are stored under the metadata key "rapt.scales";
-   training does not change them. Returns RAPT_BAD_ARGUMENT if the index is out of range, and
-   RAPT_BAD_FILE if the metadata are damaged. */
+   was imported from a quantized file. An element is q * (1 / scale) with an integer q, where |q| is
+   at most 127 or 32767. alphas, which only Bergamot's files have, are the scales with which it
+   quantizes the rows that the matrix multiplies. Unknown values are 0. Either array may be NULL.
+   The metadata key "rapt.scales" holds the scales, which training does not change. Returns
+   RAPT_BAD_ARGUMENT if the index is out of range, and RAPT_BAD_FILE if the metadata are damaged. */
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
                                        float *alphas, rapt_message *why);
 /* Copies data [rows][columns] into a parameter. No session or trainer may use the model at the same
