@@ -30,7 +30,8 @@ PROGRAMS = {  # names of results: keys of the shape, further keys
                   "load": (["weights_mb"], ["gbytes_per_second"]),
                   "load_model": (["weights_mb"], ["gbytes_per_second"])},
 }
-OTHER_NAMES = {"activate": "gelu", "activate_backward": "gelu_backward", "dropout_row": "dropout"}
+OTHER_NAMES = {"activate": "gelu", "activate_backward": "gelu_backward", "dropout_row": "dropout",
+               "simplex_row": "sparsemax_row"}
 
 
 def complaint(line, promised):
