@@ -3,6 +3,7 @@
 #include "attention_axes.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 int oracle_queries(const rapt_attention *a, int b)
@@ -128,7 +129,7 @@ struct evaluation {
     struct oracle_fixed *fixed;
     int hold;
     const struct oracle_results *r;
-    double *x, *decides;
+    double *x, *decides, *kept; /* [keys] each */
 };
 
 /* Replaces the weights by those of a hard choice. Returns the contribution to J. */
@@ -203,12 +204,16 @@ static double weighted_sum(const struct evaluation *e, const struct oracle_row *
     const rapt_attention *a = r->a;
     ptrdiff_t row = row_at(&a->out, a->query_starts, r->b, r->h, r->t);
     double total = 0;
+    for (int s = 0; s < r->keys; s++) {
+        bool seen = e->x[s] != -INFINITY && weights[s] != 0;
+        e->kept[s] = seen ? weights[s] * oracle_keep(a, r->b, r->h, r->t, s) : 0;
+    }
     for (int i = 0; i < a->value_width; i++) {
         double sum = 0;
         for (int s = 0; s < r->keys; s++) {
-            if (e->x[s] == -INFINITY || weights[s] == 0) continue;
+            if (e->kept[s] == 0) continue; /* v may be NaN */
             ptrdiff_t v = row_at(&a->v, a->key_starts, r->b, r->g, s);
-            sum += weights[s] * oracle_keep(a, r->b, r->h, r->t, s) * r->in->v[v + i];
+            sum += e->kept[s] * r->in->v[v + i];
         }
         if (e->r->out) e->r->out[row + i] = sum;
         if (dout) total += sum * dout[row + i];
@@ -243,8 +248,9 @@ double oracle_attention(const rapt_attention *a, const struct oracle_inputs *in,
                         struct oracle_fixed *fixed, int hold, const struct oracle_results *results)
 {
     static const struct oracle_results nothing;
-    double *x = malloc((2 * (size_t)a->keys + 1) * sizeof *x), total = 0;
-    struct evaluation e = {fixed, hold, results ? results : &nothing, x, x + a->keys};
+    double *x = malloc((3 * (size_t)a->keys + 1) * sizeof *x), total = 0;
+    struct evaluation e = {fixed, hold,        results ? results : &nothing,
+                           x,     x + a->keys, x + 2 * a->keys};
     for (int h = 0, first = 0; h < a->heads; h++)
         for (int b = 0; b < a->batch; first += oracle_queries(a, b), b++) {
             struct oracle_row r = {.a = a, .in = in, .b = b, .h = h};
