@@ -87,6 +87,20 @@ typedef struct rapt_document_options { /* size-first, see base.h */
     /* Number of the document's first sentence for sampling, as if it continued another document;
        see rapt_translate_call. */
     uint64_t first;
+    /* By default, some text of a sentence is protected: it comes back byte for byte, in the place
+       of the words that come from it. These are URLs, e-mail addresses, names of files and hosts,
+       names with underscores, placeholders (%s, %1$d, {name}, {{ name }}, ${name}), XML tags, code
+       in backticks, numbers with units, amounts of money, emoji and other symbols. The model sees
+       this text, but only the beginning of one of more than 124 bytes. If nonzero, only matches of
+       protected_patterns are protected. */
+    int unprotected;
+    size_t protected_pattern_count; /* length of protected_patterns */
+    /* Further texts that are protected: words and phrases, which match only whole words. * is any
+       number of characters without white space, ? is one of them, and \ before a character stands
+       for the character itself. The case of letters matters. A pattern has 1 to 255 bytes of UTF-8
+       and at most 2 stars. A list of patterns without * is a do-not-translate list. The texts must
+       remain valid during the call. May be NULL if the count is 0. */
+    const rapt_text *protected_patterns;
 } rapt_document_options;
 
 /* Kinds of pieces. */
@@ -120,6 +134,12 @@ typedef struct rapt_document_piece {
     /* The bytes of the document that the piece was made from; the same as source, unless the format
        has a separate place for translations. */
     rapt_span original;
+    /* Of a sentence, the number of parts that must not change: protected text, and elements such as
+       <code>. */
+    int guards;
+    /* How many of these the translation did not contain, so that they were put in by the alignment.
+       Words that the model made of them may remain. */
+    int restored;
 } rapt_document_piece;
 /* Receives a piece. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_document_fn(void *user, const rapt_document_piece *piece);

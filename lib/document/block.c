@@ -186,10 +186,15 @@ static size_t mark_from(const struct text_block *b, size_t at)
     return low;
 }
 
+rapt_span rapt__block_origin(const struct text_block *b, rapt_span text)
+{
+    return (rapt_span){document_begin(b, text.begin), document_end(b, text.end)};
+}
+
 rapt_span rapt__block_sentence(const struct text_block *b, rapt_span text, size_t *first,
                                size_t *last)
 {
-    rapt_span span = {document_begin(b, text.begin), document_end(b, text.end)};
+    rapt_span span = rapt__block_origin(b, text);
     *first = mark_from(b, span.begin);
     *last = mark_from(b, span.end);
     const size_t within = *first, beyond = *last;
@@ -210,22 +215,11 @@ rapt_span rapt__block_sentence(const struct text_block *b, rapt_span text, size_
     return span;
 }
 
-/* Returns the span of the guard that contains `at`, or the empty span at `at`. */
-static rapt_span guard_at(const struct text_block *b, size_t at)
+rapt_span rapt__block_guard(const struct text_block *b, size_t at)
 {
     for (size_t i = 0; i < b->mark_count; i++) {
         const struct mark *m = &b->marks[i];
         if (m->kind == MARK_GUARD && m->text.begin < at && at < m->text.end) return m->text;
     }
     return (rapt_span){at, at};
-}
-
-size_t rapt__block_guard_begin(const struct text_block *b, size_t at)
-{
-    return guard_at(b, at).begin;
-}
-
-size_t rapt__block_guard_end(const struct text_block *b, size_t at)
-{
-    return guard_at(b, at).end;
 }

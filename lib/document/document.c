@@ -13,8 +13,9 @@ struct window_part {
     rapt_span source; /* in the document */
     bool continued;
     rapt_text text;           /* the text to translate; empty if it is not valid UTF-8 */
-    size_t held;              /* offset of text in document.held, unless text points into the
-                                 document */
+    bool is_held;             /* text is in document.held and not in the document */
+    size_t held;              /* its offset in document.held */
+    rapt_span joined;         /* in document.held: all of the text, if its lines were joined */
     size_t marks, mark_count; /* in document.marks */
     struct elsewhere elsewhere;
 };
@@ -34,10 +35,9 @@ struct document {
                                   on */
     uint32_t last;             /* last character of the last sentence's translation */
     bool ended, stopped;
-    bool holds;         /* the texts of sentences are copied to `held` */
-    struct buffer held; /* texts of the window's sentences, without line breaks and markup */
-    struct mark *marks; /* [mark_count] marks of the window's sentences */
-    size_t mark_count, mark_capacity;
+    bool holds;             /* the texts of sentences are copied to `held` */
+    struct buffer held;     /* texts of the window's sentences, without line breaks and markup */
+    struct mark_list marks; /* marks of the window's sentences */
     struct buffer clean;    /* one translation: first without line breaks, then with its marks */
     struct elsewhere entry; /* the entry that is being written, if it is given */
     size_t copied;          /* end of the part of entry.original that has been written */
@@ -54,6 +54,7 @@ static rapt_status open_document(struct document *d, bool rules, rapt_message *w
     if (joins) s->flat = rapt__alloc(&d->allocator, SPLITTER_BLOCK);
     d->holds = joins || s->format->next;
     d->held.allocator = d->clean.allocator = s->reader.block.text.allocator = &d->allocator;
+    d->marks.allocator = &d->allocator;
     if (!d->parts || !d->texts || (joins && !s->flat))
         return rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate a document");
     s->languages = rapt__languages(s->options.language);
@@ -66,7 +67,7 @@ static void close_document(struct document *d)
     rapt__free(&d->allocator, d->splitter.flat, SPLITTER_BLOCK);
     rapt__free(&d->allocator, d->parts, WINDOW_PARTS * sizeof *d->parts);
     rapt__free(&d->allocator, d->texts, WINDOW_PARTS * sizeof *d->texts);
-    rapt__free(&d->allocator, d->marks, d->mark_capacity * sizeof *d->marks);
+    rapt__free(&d->allocator, d->marks.items, d->marks.capacity * sizeof *d->marks.items);
     rapt__buffer_free(&d->held);
     rapt__buffer_free(&d->clean);
     rapt__block_free(&d->splitter.reader.block);
@@ -75,53 +76,76 @@ static void close_document(struct document *d)
 /* ---- a window of sentences ---- */
 
 /* Copies the marks of a sentence, with places and partners relative to it. */
-static rapt_status hold_marks(struct document *d, struct window_part *p, rapt_span text,
-                              size_t first, size_t last)
+static rapt_status hold_marks(struct document *d, rapt_span text, size_t first, size_t last)
 {
     const struct text_block *b = &d->splitter.reader.block;
-    p->marks = d->mark_count;
-    p->mark_count = last - first;
-    for (size_t i = first; i < last; i++) {
+    rapt_status status = RAPT_OK;
+    for (size_t i = first; i < last && !status; i++) {
         struct mark m = b->marks[i];
-        if (d->mark_count == d->mark_capacity) {
-            void *grown = rapt__grown(&d->allocator, d->marks, &d->mark_capacity, sizeof *d->marks);
-            if (!grown) return RAPT_NO_MEMORY;
-            d->marks = grown;
-        }
         m.partner = m.partner >= first && m.partner < last ? m.partner - first : NO_PARTNER;
         m.text.begin = rapt__max_size(m.text.begin, text.begin) - text.begin;
         m.text.end = rapt__max_size(m.text.end, text.begin) - text.begin;
-        d->marks[d->mark_count++] = m;
+        status = rapt__marks_add(&d->marks, &m);
     }
-    return RAPT_OK;
+    return status;
 }
 
 /* Appends the text of a sentence to d->held. `text` is its span in the text that is split. */
 static rapt_status hold_text(struct document *d, struct window_part *p, rapt_span text)
 {
     size_t first = 0, last = 0;
+    p->is_held = true;
     p->held = d->held.size;
     rapt__buffer_add(&d->held, p->text);
     if (d->held.failed) return RAPT_NO_MEMORY;
     if (d->splitter.format->next) {
         p->elsewhere = d->splitter.reader.block.elsewhere;
         p->source = rapt__block_sentence(&d->splitter.reader.block, text, &first, &last);
-        return hold_marks(d, p, text, first, last);
+        return hold_marks(d, text, first, last);
     }
     p->text.size = rapt__plain_join(p->text, d->held.bytes + p->held);
     d->held.size = p->held + p->text.size;
+    p->joined = (rapt_span){p->held, d->held.size};
     return RAPT_OK;
+}
+
+/* Adds guards to a part whose text is valid. Plain text that was joined has its guards in d->held.
+ */
+static rapt_status protect(struct document *d, struct window_part *p, rapt_span text)
+{
+    const struct guarding g = {.protection = &d->splitter.protection,
+                               .block = d->splitter.format->next ? &d->splitter.reader.block : NULL,
+                               .base =
+                                   p->is_held && !d->splitter.format->next ? p->held : text.begin};
+    const rapt_text sentence = {p->is_held ? d->held.bytes + p->held : p->text.bytes, p->text.size};
+    size_t size = sentence.size;
+    rapt_status status = rapt__guards_add(&g, sentence, &d->marks, p->marks);
+    if (status || d->marks.count == p->marks) return status;
+    char *shorter = rapt__alloc(&d->allocator, sentence.size);
+    if (!shorter) return RAPT_NO_MEMORY;
+    if (rapt__guards_shorten(sentence, d->marks.items + p->marks, d->marks.count - p->marks,
+                             shorter, &size)) {
+        p->is_held = true;
+        p->held = d->held.size;
+        p->text.size = size;
+        rapt__buffer_add(&d->held, (rapt_text){shorter, size});
+    }
+    rapt__free(&d->allocator, shorter, sentence.size);
+    return d->held.failed ? RAPT_NO_MEMORY : RAPT_OK;
 }
 
 static rapt_status add_part(struct document *d, struct passage part, rapt_message *why)
 {
     struct window_part *p = &d->parts[d->count++];
     rapt_status status = RAPT_OK;
-    *p = (struct window_part){.source = part.source, .continued = part.continued};
+    *p = (struct window_part){
+        .source = part.source, .continued = part.continued, .marks = d->marks.count};
     p->text.bytes = d->splitter.text.bytes + part.source.begin;
     p->text.size = part.source.end - part.source.begin;
     const bool valid = rapt_utf8_valid(p->text) == p->text.size;
     if (d->holds && (valid || d->splitter.format->next)) status = hold_text(d, p, part.source);
+    if (!status && valid) status = protect(d, p, part.source);
+    p->mark_count = d->marks.count - p->marks;
     if (!valid) p->text.size = 0;
     if (status) return rapt__fail(why, status, "no memory for the sentences of a document");
     return RAPT_OK;
@@ -133,7 +157,7 @@ static void list_texts(struct document *d)
     d->given = 0;
     for (size_t i = 0; i < d->count; i++) {
         struct window_part *p = &d->parts[i];
-        if (d->holds && p->text.size > 0) p->text.bytes = d->held.bytes + p->held;
+        if (p->is_held && p->text.size > 0) p->text.bytes = d->held.bytes + p->held;
         if (p->text.size > 0) d->texts[d->given++] = p->text;
     }
 }
@@ -141,7 +165,7 @@ static void list_texts(struct document *d)
 static rapt_status fill_window(struct document *d, rapt_message *why)
 {
     rapt_status status = RAPT_OK;
-    d->count = d->emitted = d->held.size = d->mark_count = 0;
+    d->count = d->emitted = d->held.size = d->marks.count = 0;
     for (size_t bytes = 0; !status && d->count < WINDOW_PARTS && bytes < WINDOW_BYTES;) {
         struct passage part = {{0, 0}, false};
         bool found = false;
@@ -300,37 +324,49 @@ static rapt_status clean_text(struct document *d, rapt_text *text)
     return RAPT_OK;
 }
 
+static int count_guards(const struct document *d, const struct window_part *p)
+{
+    int count = 0;
+    for (size_t i = 0; i < p->mark_count; i++)
+        count += d->marks.items[p->marks + i].kind == MARK_GUARD;
+    return count;
+}
+
 /* Puts the marks of a sentence into its translation, and escapes the translation as the format
    requires. */
 static rapt_status mark_up(struct document *d, const struct window_part *p,
-                           const rapt_translation *translation, rapt_text *text)
+                           rapt_document_piece *piece, rapt_text *text)
 {
     const struct format *format = d->splitter.format;
     struct buffer out = {.allocator = &d->allocator};
-    const struct placed placed = {.document = d->splitter.document,
-                                  .source = p->text,
-                                  .target = *text,
-                                  .marks = p->mark_count > 0 ? d->marks + p->marks : NULL,
-                                  .mark_count = p->mark_count,
-                                  .translation = translation,
-                                  .apart =
-                                      format->write == rapt__write_escaped &&
-                                      rapt__tag_may_begin(d->splitter.document, p->source.begin),
-                                  .write = format->write};
-    if (!format->next) return RAPT_OK;
-    if (text->size == p->text.size && memcmp(text->bytes, p->text.bytes, text->size) == 0) {
-        *text = source_text(d, p);
+    const bool joined = d->holds && !format->next;
+    struct placed placed = {.document = joined ? (rapt_text){d->held.bytes, d->held.size}
+                                               : d->splitter.document,
+                            .source = p->text,
+                            .target = *text,
+                            .marks = p->mark_count > 0 ? d->marks.items + p->marks : NULL,
+                            .mark_count = p->mark_count,
+                            .translation = piece->translation,
+                            .apart = format->write == rapt__write_escaped &&
+                                     rapt__tag_may_begin(d->splitter.document, p->source.begin),
+                            .write = format->write};
+    if (!format->next && p->mark_count == 0) return RAPT_OK;
+    piece->guards = count_guards(d, p);
+    const bool same =
+        text->size == p->text.size && memcmp(text->bytes, p->text.bytes, text->size) == 0;
+    if (same) {
+        *text = joined
+                    ? (rapt_text){d->held.bytes + p->joined.begin, p->joined.end - p->joined.begin}
+                    : source_text(d, p);
         return RAPT_OK;
     }
     rapt_status status = rapt__place_marks(&placed, &out);
-    if (status)
-        rapt__buffer_free(&out);
-    else {
-        rapt__buffer_free(&d->clean);
-        d->clean = out;
-        *text = (rapt_text){out.bytes, out.size};
-    }
-    return status;
+    piece->restored = placed.lost;
+    rapt__buffer_free(status ? &out : &d->clean);
+    if (status) return status;
+    d->clean = out;
+    *text = (rapt_text){out.bytes, out.size};
+    return RAPT_OK;
 }
 
 struct taker { /* receives the translations of a window */
@@ -359,7 +395,7 @@ static int take_translation(void *user, rapt_status status, rapt_text text,
         text = source_text(d, p);
     else
         taker->status = clean_text(d, &text);
-    if (!status && !taker->status) taker->status = mark_up(d, p, translation, &text);
+    if (!status && !taker->status) taker->status = mark_up(d, p, &piece, &text);
     if (!taker->status) emit_part(d, p, text, &piece);
     return d->stopped || taker->status;
 }
@@ -405,6 +441,7 @@ static rapt_status read_arguments(struct sentence_splitter *s, const rapt_docume
                                  RAPT_DOCUMENT_FORMAT_LAST, why);
     if (!status) status = rapt__int_check("max_length", own->max_length, 0, 1 << 30, why);
     if (!status) s->format = rapt__format((int)own->format);
+    if (!status) status = rapt__protection_open(&s->protection, own, why);
     return status;
 }
 

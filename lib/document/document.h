@@ -1,8 +1,8 @@
 /* document.h - interface of the layer document. document.c collects sentences, has them translated
    and passes on the pieces. split.c finds the sentences: plain.c finds the prose of plain text,
-   breaks.c finds the places where sentences may end, ends.c decides whether they do, and cut.c
-   divides long sentences. engine.c translates sentences with a translator. markup.h declares the
-   formats with markup. */
+   breaks.c finds the places where sentences may end, ends.c decides whether they do, cut.c divides
+   long sentences, and protect.c finds text that must not change, of which guards.c makes guards.
+   engine.c translates sentences with a translator. markup.h declares the formats with markup. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
 
@@ -79,7 +79,25 @@ void rapt__plain_flatten(rapt_text text, char *flat);
    of the result, which is at most that of text. */
 size_t rapt__plain_join(rapt_text text, char *out);
 
+/* ---- protect.c: text that must not change ---- */
+struct protection {
+    bool off; /* only what the patterns match is protected */
+    const rapt_text *patterns;
+    size_t pattern_count;
+    bool firsts[256]; /* true for bytes with which a match of a pattern may begin */
+};
+rapt_status rapt__protection_open(struct protection *protection,
+                                  const rapt_document_options *options, rapt_message *why);
+/* Finds the first protected text that begins in [at, limit). Returns false if there is none. */
+bool rapt__protected_next(const struct protection *protection, rapt_text text, size_t at,
+                          size_t limit, rapt_span *span);
+
 /* ---- split.c: the sentences of a document ---- */
+/* The last protected text that was found. Places from `origin` to `scanned` have been searched. */
+struct protected_search {
+    size_t origin, scanned;
+    rapt_span last;
+};
 struct sentence_splitter {
     rapt_text document;
     rapt_text text; /* the text that is split: the document, or the text of reader.block */
@@ -87,6 +105,8 @@ struct sentence_splitter {
     struct format_reader reader; /* not used for plain text */
     rapt_document_options options;
     rapt_document_engine engine;
+    struct protection protection;
+    struct protected_search search;
     struct languages languages;
     struct breaks breaks;
     size_t at;          /* plain text has been read up to here */

@@ -2,7 +2,7 @@
 #include "document/markup.h"
 
 static const struct format formats[] = {
-    [RAPT_DOCUMENT_FORMAT_TEXT] = {"text", NULL, NULL},
+    [RAPT_DOCUMENT_FORMAT_TEXT] = {"text", NULL, rapt__write_plain},
     [RAPT_DOCUMENT_FORMAT_HTML] = {"html", rapt__html_next, rapt__write_escaped},
     [RAPT_DOCUMENT_FORMAT_XLIFF] = {"xliff", rapt__xliff_next, rapt__write_escaped},
     [RAPT_DOCUMENT_FORMAT_MARKDOWN] = {"markdown", rapt__markdown_next, rapt__markdown_write},

@@ -138,12 +138,23 @@ static bool take_directive(struct placeholder *p, bool *numbered)
     return take_one(p, "diouxXeEfFgGaAcsCSpmn@");
 }
 
+static bool take_any(struct placeholder *p, bool *numbered)
+{
+    *numbered = true;
+    return take_one(p, "%") ? take_directive(p, numbered) : take_name(p, "{", "}");
+}
+
+size_t rapt__placeholder_size(rapt_text text, size_t at, bool *numbered)
+{
+    struct placeholder p = {.document = text, .at = at, .limit = text.size};
+    return take_any(&p, numbered) ? p.at - at : 0;
+}
+
 bool rapt__read_placeholder(struct format_reader *r)
 {
     struct placeholder p = {.document = r->document, .at = r->at, .limit = r->end};
-    bool numbered = true;
-    const bool found = take_one(&p, "%") ? take_directive(&p, &numbered) : take_name(&p, "{", "}");
-    if (!found) return false;
+    bool numbered;
+    if (!take_any(&p, &numbered)) return false;
     rapt__block_mark(&r->block, MARK_GUARD, (rapt_span){r->at, p.at},
                      numbered ? none : (rapt_text){"%", 1}, (rapt_text){p.text, p.size});
     r->at = p.at;

@@ -93,9 +93,32 @@ bool rapt__block_has_letters(const struct text_block *block, rapt_span text);
    its marks. */
 rapt_span rapt__block_sentence(const struct text_block *block, rapt_span text, size_t *first,
                                size_t *last);
-/* Return the beginning or end of the guard that contains `at`, or `at` if there is none. */
-size_t rapt__block_guard_begin(const struct text_block *block, size_t at);
-size_t rapt__block_guard_end(const struct text_block *block, size_t at);
+/* Returns the bytes of the document that bytes of the block's text came from. */
+rapt_span rapt__block_origin(const struct text_block *block, rapt_span text);
+/* Returns the span of the guard that contains `at`, or the empty span at `at`. */
+rapt_span rapt__block_guard(const struct text_block *block, size_t at);
+
+/* ---- guards.c: guards of protected text ---- */
+struct mark_list {
+    const rapt_allocator *allocator;
+    struct mark *items; /* [count] */
+    size_t count, capacity;
+};
+rapt_status rapt__marks_add(struct mark_list *list, const struct mark *mark);
+
+struct protection; /* document.h */
+struct guarding {
+    const struct protection *protection;
+    const struct text_block *block; /* the block of the text; NULL: it is part of the document */
+    size_t base;                    /* place of the text in the block or document */
+};
+/* Adds guards for the protected text of a sentence, whose other marks begin at index `first`. */
+rapt_status rapt__guards_add(const struct guarding *g, rapt_text text, struct mark_list *list,
+                             size_t first);
+/* Copies a text without the ends of long guards to out [text.size], and moves its marks. Returns
+   false if no guard is long; the copy then equals the text. */
+bool rapt__guards_shorten(rapt_text text, struct mark *marks, size_t count, char *out,
+                          size_t *size);
 
 /* ---- tags.c: tags, comments and other markup of HTML and XML ---- */
 enum tag_kind { TAG_NONE, TAG_OPEN, TAG_CLOSE, TAG_EMPTY, TAG_OTHER };
@@ -142,6 +165,7 @@ struct placed {
     bool apart; /* the first character is written as a reference (rapt__tag_may_begin) */
     void (*write)(struct buffer *out, rapt_text text); /* appends text with the escapes of the
                                                           format */
+    int lost; /* set by rapt__place_marks to the number of guards that are not in the translation */
 };
 /* Words are runs of letters and digits, and other single characters except white space. In scripts
    without spaces between words, the edges of tokens separate words. */
@@ -165,7 +189,7 @@ void rapt__words_free(struct word_pairs *pairs, const rapt_allocator *allocator)
 /* ---- place.c ---- */
 /* Appends the translation, with the marks around the translations of the words that they enclosed.
    Returns RAPT_NO_MEMORY if an allocation fails. */
-rapt_status rapt__place_marks(const struct placed *placed, struct buffer *out);
+rapt_status rapt__place_marks(struct placed *placed, struct buffer *out);
 
 /* ---- formats ---- */
 struct format_reader {
@@ -214,5 +238,8 @@ bool rapt__read_loose_tag(struct format_reader *reader);
 /* Reads a placeholder, such as those of printf and Python, as a guard. Returns false if there is
    none. */
 bool rapt__read_placeholder(struct format_reader *reader);
+/* Returns the size of the placeholder at text[at], or 0. Sets *numbered unless it takes the next
+   argument. */
+size_t rapt__placeholder_size(rapt_text text, size_t at, bool *numbered);
 
 #endif

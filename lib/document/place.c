@@ -22,6 +22,7 @@ struct node {
     rapt_span span;      /* its bytes in the target */
     enum mark_kind kind; /* MARK_OPEN for elements */
     bool empty, dropped; /* empty: it has no target words; dropped: it is not written */
+    bool copied;         /* it is a guard whose contents are in the target */
 };
 
 struct placer {
@@ -184,6 +185,7 @@ static void find_contents(const struct placer *p, struct node *n, size_t low, si
         const long own = count_own(p, w, end);
         if (own <= most) continue;
         most = own;
+        n->copied = true;
         n->begin = w, n->end = end + 1;
     }
 }
@@ -445,7 +447,16 @@ static void close_placer(struct placer *p)
     rapt__words_free(&p->pairs, p->allocator);
 }
 
-rapt_status rapt__place_marks(const struct placed *placed, struct buffer *out)
+/* Counts the guards that the translation does not contain. */
+static int count_lost(const struct placer *p)
+{
+    int count = 0;
+    for (size_t i = 1; i < p->count; i++)
+        count += p->nodes[i].kind == MARK_GUARD && !p->nodes[i].copied;
+    return count;
+}
+
+rapt_status rapt__place_marks(struct placed *placed, struct buffer *out)
 {
     struct placer p = {.in = placed, .allocator = out->allocator, .out = out};
     rapt_status status = open_placer(&p);
@@ -455,6 +466,7 @@ rapt_status rapt__place_marks(const struct placed *placed, struct buffer *out)
         for (size_t i = 0; i < p.count; i++) p.order[i] = i;
         rapt__sort(p.order + 1, p.count - 1, sizeof *p.order, comes_before, p.nodes);
         write_children(&p, ROOT);
+        placed->lost = count_lost(&p);
     }
     close_placer(&p);
     return status || out->failed ? RAPT_NO_MEMORY : RAPT_OK;

@@ -31,11 +31,28 @@ static rapt_status open_block(struct sentence_splitter *s, size_t begin, rapt_me
     return rapt__breaks_set(&s->breaks, block, why);
 }
 
-/* Returns true if a place in the block is within text that must not change. */
-static bool in_guard(const struct sentence_splitter *s, size_t at)
+/* Returns the protected text that contains `at`, or an empty place there. `from` is the beginning
+   of the sentence. Places are asked for in ascending order but for the cuts of a sentence, so that
+   the text is searched at most twice. */
+static rapt_span protected_around(struct sentence_splitter *s, size_t from, size_t at)
 {
-    at += s->block.begin;
-    return s->format->next && rapt__block_guard_begin(&s->reader.block, at) < at;
+    struct protected_search *f = &s->search;
+    if (from < f->origin || at <= f->last.begin)
+        *f = (struct protected_search){from, from, {from, from}};
+    while (f->last.end <= at && f->scanned < at) {
+        rapt_span span = {at, at};
+        if (rapt__protected_next(&s->protection, s->text, f->scanned, at, &span)) f->last = span;
+        f->scanned = span.end;
+    }
+    return f->last.begin < at && at < f->last.end ? f->last : (rapt_span){at, at};
+}
+
+/* The same for text that must not change for any reason. */
+static rapt_span guard_around(struct sentence_splitter *s, size_t from, size_t at)
+{
+    const rapt_span guard = protected_around(s, from, at);
+    if (guard.begin < at || !s->format->next) return guard;
+    return rapt__block_guard(&s->reader.block, at);
 }
 
 /* Returns the end of the sentence that begins at `begin`, which is at most the end of the block. */
@@ -44,7 +61,8 @@ static size_t sentence_end(struct sentence_splitter *s, size_t begin)
     size_t at = begin - s->block.begin;
     do at = rapt__breaks_next(&s->breaks, at);
     while (at < s->block.end - s->block.begin &&
-           (!rapt__sentence_ends(&s->languages, s->breaks.block, at) || in_guard(s, at)));
+           (!rapt__sentence_ends(&s->languages, s->breaks.block, at) ||
+            guard_around(s, begin, s->block.begin + at).begin < s->block.begin + at));
     return s->block.begin + at;
 }
 
@@ -88,13 +106,11 @@ static size_t fit(const struct sentence_splitter *s, rapt_text text)
 
 /* Moves a cut that is within a guard to the beginning of the guard, or to its end if the text
    begins with the guard. */
-static size_t beside_guard(const struct sentence_splitter *s, rapt_text text, size_t cut)
+static size_t beside_guard(struct sentence_splitter *s, rapt_text text, size_t cut)
 {
     const size_t begin = (size_t)(text.bytes - s->text.bytes);
-    if (!s->format->next) return cut;
-    const size_t guard = rapt__block_guard_begin(&s->reader.block, begin + cut);
-    if (guard > begin) return guard - begin;
-    return rapt__block_guard_end(&s->reader.block, begin + cut) - begin;
+    const rapt_span guard = guard_around(s, begin, begin + cut);
+    return (guard.begin > begin ? guard.begin : guard.end) - begin;
 }
 
 /* Returns the size of the first part of text. The loop is needed because a part by itself may have
@@ -112,6 +128,22 @@ static size_t part_size(struct sentence_splitter *s, rapt_text text)
     }
 }
 
+/* Returns true if there is a letter outside of text that must not change. */
+static bool has_letters(const struct sentence_splitter *s, rapt_span part)
+{
+    const rapt_text text = {s->text.bytes, part.end};
+    rapt_span guard = {part.begin, part.begin};
+    for (size_t at = part.begin; at < part.end; at = guard.end) {
+        if (!rapt__protected_next(&s->protection, text, at, part.end, &guard))
+            guard.begin = guard.end = part.end;
+        if (s->format->next
+                ? rapt__block_has_letters(&s->reader.block, (rapt_span){at, guard.begin})
+                : rapt__has_letters((rapt_text){text.bytes + at, guard.begin - at}))
+            return true;
+    }
+    return false;
+}
+
 /* Takes the next part from s->sentence. Returns false if it has no letters and therefore nothing to
    translate. */
 static bool take_part(struct sentence_splitter *s, struct passage *part)
@@ -124,8 +156,7 @@ static bool take_part(struct sentence_splitter *s, struct passage *part)
     *part = (struct passage){rapt__trimmed(s->text, cut), s->continued};
     s->sentence.begin = cut.end == whole.end ? s->sentence.end : cut.end;
     s->continued = true;
-    if (s->format->next) return rapt__block_has_letters(&s->reader.block, cut);
-    return rapt__has_letters((rapt_text){bytes, size});
+    return has_letters(s, cut);
 }
 
 /* Sets s->prose to the next run of text that sentences do not cross. */
@@ -139,6 +170,7 @@ static rapt_status next_prose(struct sentence_splitter *s, bool *found, rapt_mes
     }
     rapt_status status = s->format->next(&s->reader, found, why);
     s->text = (rapt_text){s->reader.block.text.bytes, s->reader.block.text.size};
+    s->search.origin = (size_t)-1;
     s->prose = (rapt_span){0, *found ? s->text.size : 0};
     return status;
 }

@@ -131,7 +131,8 @@ static rapt_document_options drawn_options(uint64_t *state)
     options.language = languages[draw(state) % COUNT(languages)];
     options.max_length = lengths[draw(state) % COUNT(lengths)];
     options.unwrap = draw(state) % 3 == 0;
-    law = (struct law){(size_t)options.max_length, options.unwrap != 0};
+    options.unprotected = draw(state) % 2 == 0;
+    law = (struct law){options.unprotected ? (size_t)options.max_length : 0, options.unwrap != 0};
     return options;
 }
 

@@ -66,7 +66,7 @@ static void test_sentences(void **state)
     rapt_message why = {""};
     for (int max = 0; max < 9; max += 4) {
         const rapt_document_options options = {
-            .size = sizeof options, .max_length = max, .alignments = max == 4};
+            .size = sizeof options, .max_length = max, .alignments = max == 4, .unprotected = 1};
         struct compared c = {
             .other = other, .document = {text, sizeof text - 1}, .alignments = max == 4};
         if (rapt_document_translate(t, c.document, &options, compare_piece, &c, &why))

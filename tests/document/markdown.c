@@ -55,7 +55,7 @@ static void test_inline(void **state)
     (void)state;
     becomes_markdown("a **b** *c* __d__ _e_ ~~f~~ ~g~", "\\~G\\~ ~~F~~ _E_ __D__ *C* **B** A");
     becomes_markdown("**a *b*** c ***d***", "***D*** C ***B* A**");
-    becomes_markdown("a_b_c 2 * 3 a* b_ *c", "*C B\\_ A\\* 3 \\* 2 A_B_C");
+    becomes_markdown("a_b_c 2 * 3 a* b_ *c", "*C B\\_ A\\* 3 \\* 2 a_b_c");
     becomes_markdown("[a b](http://c.d/e_f \"g (h)\") i", "I [B A](http://c.d/e_f \"g (h)\")");
     becomes_markdown("![a b](c.png) [![d](e)](f) g", "G [![D](e)](f) ![B A](c.png)");
     becomes_markdown("[a b][c] d [e] [f] (g)", "(G) \\[F\\] \\[E\\] D [B A][c]");
@@ -65,7 +65,7 @@ static void test_inline(void **state)
     becomes_markdown("a <b>b c</b> <http://d.e?f=g> <x@y.z> <1>",
                      "\\<1> <x@y.z> <http://d.e?f=g> <b>C B</b> A");
     becomes_markdown("<div class='x'>\na b\n</div>\nc &amp; &copy; d",
-                     "<div class='x'>\nB A\n</div>\nD \xC2\xA9 & C");
+                     "<div class='x'>\nB A\n</div>\nD &copy; & C");
     becomes_markdown("a \\* \\_ b \\\\ c\\d", "C\\\\D \\\\ B \\_ \\* A");
     becomes_markdown("`a` x `b`", "`b` X `a`");
     becomes_markdown("[a](b\\)c) d", "D [A](b\\)c)");

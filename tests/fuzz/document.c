@@ -1,6 +1,7 @@
 /* document.c - any bytes as a document. Its pieces tile it; with an engine that keeps sentences it
    comes back byte for byte, unless lines are joined; what is kept does not change; sentences are
-   valid UTF-8 without white space around them; and a failing allocation is reported. */
+   valid UTF-8 without white space around them, whatever is protected; and a failing allocation is
+   reported. */
 #include "document/document.h"
 #include "fuzz.h"
 
@@ -47,7 +48,8 @@ static rapt_status keep(void *user, const rapt_text *texts, size_t count, rapt_t
         require(rapt__has_letters(t), "a sentence has letters");
         size_t characters = 0, max = (size_t)s->options->max_length;
         for (size_t at = 0; at < t.size; characters++) rapt__utf8_next(t.bytes, t.size, &at);
-        require(max == 0 || characters <= max, "a sentence is not too long");
+        require(max == 0 || characters <= max || !s->options->unprotected,
+                "a sentence is not too long");
         if (take(taker, RAPT_OK, t, NULL)) break;
     }
     return RAPT_OK;
@@ -56,12 +58,16 @@ static rapt_status keep(void *user, const rapt_text *texts, size_t count, rapt_t
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static const char *const languages[] = {NULL, "en", "de", "zh-Hant"};
+    static const rapt_text patterns[] = {{"a b", 3}, {"x*z?", 4}, {"*\xC3\xA9", 3}};
     struct feed in = {bytes, size};
     if (size > BYTES) return 0;
     const rapt_document_options options = {.size = sizeof options,
                                            .unwrap = take_flag(&in),
                                            .max_length = take_below(&in, 40),
-                                           .language = languages[take_below(&in, 4)]};
+                                           .language = languages[take_below(&in, 4)],
+                                           .unprotected = (int)(size & 1),
+                                           .protected_patterns = patterns,
+                                           .protected_pattern_count = size % 4};
     bool rules = take_flag(&in);
     char *exact = exact_copy(in.at, in.left);
     struct counted counted = counted_by(input_hash(bytes, size), 4);

@@ -1,0 +1,62 @@
+/* protect.h - shared by the files that find protected text. Every search is bounded, so that the
+   time is proportional to the size of the text. */
+#ifndef RAPT_LIB_PROTECT_H
+#define RAPT_LIB_PROTECT_H
+
+#include "document/document.h"
+
+#include <string.h>
+
+enum { PROTECTED_URL = 2048, PROTECTED_NAME = 255 }; /* longest ones, in bytes */
+
+static inline bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool is_alphabetic(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static inline bool is_alphanumeric(char c)
+{
+    return is_digit(c) || is_alphabetic(c);
+}
+
+static inline char byte_at(rapt_text text, size_t at)
+{
+    return at < text.size ? text.bytes[at] : 0;
+}
+
+static inline bool in_word(uint32_t c)
+{
+    if (c < 0x80) return is_alphanumeric((char)c) || c == '_';
+    return rapt__is_letter(c) && !rapt__is_unspaced(c);
+}
+
+/* Returns true if no word continues from before `at` to after it. */
+static inline bool is_boundary(rapt_text text, size_t at)
+{
+    size_t start, next = at;
+    if (at == 0 || at >= text.size) return true;
+    return !in_word(rapt__character_before(text, at, &start)) ||
+           !in_word(rapt__utf8_next(text.bytes, text.size, &next));
+}
+
+static inline bool begins_at(rapt_text text, size_t at, const char *word)
+{
+    const size_t size = strlen(word);
+    return at <= text.size && text.size - at >= size && memcmp(text.bytes + at, word, size) == 0;
+}
+
+/* ---- addresses.c ---- */
+/* These return the end of what begins at `at`, or `at` if there is none. */
+size_t rapt__url_end(rapt_text text, size_t at);
+size_t rapt__mail_end(rapt_text text, size_t at);
+/* A path of a file, or the name of a file or host with a known ending. */
+size_t rapt__path_end(rapt_text text, size_t at);
+/* A name as programs have: one with an underscore within, or one that () follows. */
+size_t rapt__identifier_end(rapt_text text, size_t at);
+
+#endif
