@@ -28,6 +28,20 @@ says "text:1: a sentence is not valid UTF-8; it is not translated"
 says "text:4: a sentence is not valid UTF-8"
 check "no output file after an error of the input is lost" cmp out wanted
 
+# Addresses, placeholders and numbers with units are kept within sentences, and so is what a list names.
+printf 'The cat sleeps at http://a.org/b_c?d=1 and %%s.\nhttp://a.org\n' >text
+translate 0 text
+check "protected text" [ "$(grep -cF -e http://a.org/b_c?d=1 out)$(grep -cF -e %s out)$(grep -cx http://a.org out)" = 111 ]
+printf 'Yes!\r\n\n  Where is Tom? \n' >list.txt
+printf 'A dog runs. Yes! Where is Tom?\n' >text
+printf 'Ein Hund rennt. Yes! Where is Tom?\n' >wanted
+translate 0 text "--do-not-translate list.txt"
+check "--do-not-translate" cmp out wanted
+printf 'a*b*c*\n' >list.txt
+translate 1 text "--do-not-translate list.txt"
+says "has too many stars"
+translate 1 text "--do-not-translate missing.txt"
+
 # Lines of a paragraph are joined, and long sentences cut.
 printf 'A dog\n  runs. The\ncat sleeps.\n\n* Where is\n  Tom?\n' >text
 printf 'Ein Hund rennt. Die Katze schläft.\n\n* Wo ist Tom?\n' >wanted
@@ -75,7 +89,7 @@ for option in --nbest\ 2 --scores --alignments --json --placeholder\ x; do
     code 2 "$program" translate --model model $option text
     says "translate: ${option%% *} needs --lines"
 done
-for option in --unwrap --format\ text --language\ en --max-length-break\ 9; do
+for option in --unwrap --format\ text --language\ en --max-length-break\ 9 --no-protection --do-not-translate\ list.txt; do
     code 2 "$program" translate --model model --lines $option text
     says "translate: ${option%% *} does not work with --lines"
 done

@@ -13,6 +13,14 @@ if [ ! -d "$model" ]; then
 fi
 translate() { code "$1" "$program" translate --model "$model" --beam 1 --format "$2" "$3" -o "$4"; }
 
+# Whatever the model makes of them, these come back byte for byte, and once.
+printf 'Please visit https://www.example.org/a_b/c?d=1&e=%%20f for more information \360\237\230\200.\nWrite to tom.o@mail.example.com about the %%s in {name} or read notes_2024.txt.\nThe bridge is 12.5 km long and costs $3,000.\n' >plain
+translate 0 text plain plain.out
+for text in 'https://www.example.org/a_b/c?d=1&e=%20f' '😀' tom.o@mail.example.com %s '{name}' notes_2024.txt '12.5 km' '$3,000'; do
+    check "$text" [ "$(grep -oF -e "$text" plain.out | wc -l)" -eq 1 ]
+done
+check "it is translated" grep -q "mais informações" plain.out
+
 cat >page.html <<'END'
 <!DOCTYPE html>
 <title>A short &amp; simple page</title><style>b { color: red }</style>

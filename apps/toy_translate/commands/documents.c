@@ -2,6 +2,7 @@
    writes everything else as it is. Plain text is read in blocks of lines, so that memory does not
    grow with the input, and other formats as a whole. */
 #include "translate.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK = 1 << 20 }; /* bytes */
@@ -86,19 +87,60 @@ static rapt_text next_block(struct job *job, rapt_document_format format)
     return lines_block(&job->lines, BLOCK, job->unwrap);
 }
 
+/* ---- what is not translated ---- */
+
+struct phrases {
+    char *bytes;
+    rapt_text *list; /* [count] */
+    size_t count;
+};
+
+static void free_phrases(struct phrases *phrases)
+{
+    free(phrases->bytes);
+    free(phrases->list);
+}
+
+/* Reads phrases, one a line. Blanks around them and empty lines do not count. */
+static int read_phrases(const char *path, struct phrases *phrases)
+{
+    static const char layout[] = " \t\r";
+    size_t size = 0;
+    if (!path) return EXIT_OK;
+    int code = file_read(path, &phrases->bytes, &size);
+    if (code == EXIT_OK) code = text_check(path, phrases->bytes, size);
+    if (code != EXIT_OK) return code;
+    phrases->list =
+        xcalloc(count_lines((rapt_text){phrases->bytes, size}) + 1, sizeof *phrases->list);
+    for (size_t at = 0, end; at < size; at = end + 1) {
+        const char *line = phrases->bytes + at;
+        const char *next = memchr(line, '\n', size - at);
+        size_t begin = at, last = end = next ? (size_t)(next - phrases->bytes) : size;
+        while (begin < last && strchr(layout, phrases->bytes[begin])) begin++;
+        while (last > begin && strchr(layout, phrases->bytes[last - 1])) last--;
+        if (last == begin) continue;
+        phrases->list[phrases->count++] = (rapt_text){phrases->bytes + begin, last - begin};
+    }
+    return EXIT_OK;
+}
+
 int translate_documents(struct job *job)
 {
+    struct phrases phrases = {0};
     rapt_document_options options = {.size = sizeof options,
                                      .format = format_named(job->format),
                                      .unwrap = job->unwrap,
                                      .max_length = job->max_length,
-                                     .language = job->language};
+                                     .language = job->language,
+                                     .unprotected = job->unprotected};
     struct block block = {.job = job, .line = 1};
-    int code = EXIT_OK;
+    int code = read_phrases(job->do_not_translate, &phrases);
+    options.protected_patterns = phrases.list, options.protected_pattern_count = phrases.count;
     while (code == EXIT_OK && (block.text = next_block(job, options.format)).size > 0) {
         if (!job->lines.begun) code = text_check(job->name, block.text.bytes, block.text.size);
         if (code == EXIT_OK) code = translate_block(&block, &options);
         if (job->dialog) unseen_report(&job->unseen);
     }
+    free_phrases(&phrases);
     return code;
 }

@@ -20,6 +20,10 @@ static const char purpose[] =
     "One that is not UTF-8 or cannot be translated is kept, with a message and exit status 1 at "
     "the "
     "end.\n\n"
+    "Some text within sentences is kept, too, and put where its translation would be: URLs, e-mail "
+    "addresses, names of files, placeholders such as %s and {name}, code in backticks, numbers "
+    "with "
+    "units, emoji, and what is listed in --do-not-translate.\n\n"
     "With --format, the text is a document with markup. Tags within a sentence are put around the "
     "translations of the words that they were around; attributes, comments, scripts and code are "
     "kept. The whole document is read before the first sentence is translated.\n\n"
@@ -298,7 +302,8 @@ static int translate_input(struct job *job, const char *path)
 static int check_mode(const struct command *command, const struct job *job)
 {
     static const char *const of_lines[] = {"nbest", "scores", "alignments", "placeholder", "json"};
-    static const char *const of_documents[] = {"format", "language", "max-length-break", "unwrap"};
+    static const char *const of_documents[] = {"format", "language",      "max-length-break",
+                                               "unwrap", "no-protection", "do-not-translate"};
     enum { OF_LINES = sizeof of_lines / sizeof *of_lines };
     enum { OF_DOCUMENTS = sizeof of_documents / sizeof *of_documents };
     for (int i = 0; i < OF_LINES && !job->by_lines; i++)
@@ -344,7 +349,7 @@ int command_translate(int argc, char **argv)
     list_formats(formats, sizeof formats);
     job->placeholder = "", job->format = "text";
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 19] = {
+    struct option_row rows[SEARCH_ROWS + 21] = {
         [SEARCH_ROWS] =
         {"Sampling", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"temperature", OPTION_REAL, &search.temperature, "T",
@@ -361,6 +366,9 @@ int command_translate(int argc, char **argv)
         {"max-length-break", OPTION_INTEGER, &job->max_length, "N",
          "cut sentences of more than N tokens [128, or the model's positions]", 1, 1 << 24, 0},
         {"unwrap", OPTION_FLAG, &job->unwrap, "", "join the lines of a paragraph, which ends at an empty line", 0, 0, 0},
+        {"no-protection", OPTION_FLAG, &job->unprotected, "", "let addresses, placeholders, numbers with units and symbols be translated", 0, 0, 0},
+        {"do-not-translate", OPTION_INPUT, &job->do_not_translate, "FILE",
+         "keep these words and phrases, one a line; * stands for any characters, ? for one", 0, 0, 0},
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"output", OPTION_OUTPUT, &job->output, "FILE", "write the translations to this file", 0, 0, 0},
         {"nbest", OPTION_INTEGER, &search.nbest, "N", "number of translations per sentence", 1, 1024, 0},

@@ -14,7 +14,9 @@ struct job {
     rapt_translator *translator;
     bool by_lines, scores, alignments, json, unwrap;
     const char *format, *language; /* language: NULL if it is not given */
-    int max_length;                /* 0: not given */
+    bool unprotected;
+    const char *do_not_translate; /* a file, or NULL */
+    int max_length;               /* 0: not given */
     const char *model;
     struct raw raw;
     int nbest;                      /* translations of a sentence that are printed */
