@@ -109,8 +109,7 @@ static rapt_status hold_text(struct document *d, struct window_part *p, rapt_spa
     return RAPT_OK;
 }
 
-/* Adds guards to a part whose text is valid. Plain text that was joined has its guards in d->held.
- */
+/* Adds guards to a part whose text is valid. Those of text that was joined are in d->held. */
 static rapt_status protect(struct document *d, struct window_part *p, rapt_span text)
 {
     const struct guarding g = {.protection = &d->splitter.protection,

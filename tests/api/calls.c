@@ -230,6 +230,8 @@ static const struct place {
     {"rapt_train_shard_early", "target", "rapt_tokens", offsetof(struct world, target), 0},
     {"rapt_train_align", "alignment", "rapt_alignment", offsetof(struct world, alignment), 0},
     {"rapt_shards_sum", "list", "rapt_subtree", offsetof(struct world, tree), 1},
+    {"rapt_document_translate", "options.protected_patterns", "rapt_text", offsetof(struct world, prefixes), 1},
+    {"rapt_document_translate_with", "options.protected_patterns", "rapt_text", offsetof(struct world, prefixes), 1},
     {"rapt_tokenizer_learn", "texts", "rapt_text", offsetof(struct world, texts), 1},
     {"rapt_tokenizer_create_list", "names", "rapt_text", offsetof(struct world, names), 1},
     {"rapt_tokenizer_create_wordpiece", "names", "rapt_text", offsetof(struct world, pieces), 1},

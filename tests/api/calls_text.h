@@ -324,7 +324,9 @@ static int take_no_piece(void *user, const rapt_document_piece *piece)
 
 static rapt_status document_translate(struct world *w, int null, rapt_message *why)
 {
-    const rapt_document_options options = {.size = sizeof options};
+    const rapt_document_options options = {.size = sizeof options,
+                                           .protected_patterns = w->prefixes,
+                                           .protected_pattern_count = COUNT(w->prefixes)};
     return rapt_document_translate(
         arg(null, 0, w->translator), null == 1 ? (rapt_text){NULL, 0} : (rapt_text){"the cat", 7},
         arg(null, 2, &options), null == 3 ? NULL : take_no_piece, arg(null, 4, w), why);
@@ -339,7 +341,9 @@ static rapt_status translate_nothing(void *user, const rapt_text *sentences, siz
 
 static rapt_status document_translate_with(struct world *w, int null, rapt_message *why)
 {
-    const rapt_document_options options = {.size = sizeof options};
+    const rapt_document_options options = {.size = sizeof options,
+                                           .protected_patterns = w->prefixes,
+                                           .protected_pattern_count = COUNT(w->prefixes)};
     const rapt_document_engine engine = {.size = sizeof engine, .translate = translate_nothing};
     return rapt_document_translate_with(
         arg(null, 0, &engine), null == 1 ? (rapt_text){NULL, 0} : (rapt_text){"the cat", 7},
