@@ -1,11 +1,11 @@
-/* arena.c - a block of memory whose size is first counted and which is then handed out in aligned
-   pieces. Two invariants hold: the pieces of a layout function that counted `used` bytes fit into
+/* arena.c - counts the bytes that a layout needs, then hands out aligned pieces of a block of that
+   size. Two invariants hold: the pieces of a layout function that counted `used` bytes fit into
    `used` bytes, and pieces do not overlap.
 
-   In debug builds (no NDEBUG) and under AddressSanitizer, every piece is followed by a red zone. It
-   holds a pattern and ends with a record of where it begins and of the red zone written before it,
-   so that rapt__arena_close finds all of them. AddressSanitizer reports any access to a red zone.
-   Pieces of raw memory are filled with NaN in these builds. */
+   In debug builds (no NDEBUG) and under AddressSanitizer, every piece is followed by a red zone. A
+   red zone holds a pattern and ends with a record of where it begins and where the previous one
+   ends; rapt__arena_close follows these records to check all red zones. AddressSanitizer reports
+   any access to a red zone. Pieces of raw memory are filled with NaN in these builds. */
 #include "base/base.h"
 
 #include <assert.h>
@@ -178,7 +178,7 @@ void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, 
     arena->overflow |= one.overflow;
     if (!rapt__times(one.used, count, &all)) arena->overflow = true;
     if (arena->overflow || !advance(arena, all) || !arena->base) return;
-    if (first) { /* without red zones: if this part is the member's own, they are written below */
+    if (first) { /* no red zones yet: those of the member's own part are written below */
         struct arena part = arena_part(arena, at, one.used, 0);
         part.rank = -1;
         layout(&part, what, first);

@@ -21,13 +21,13 @@
    printed, and returns `status`. */
 rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 3, 4)));
-/* Check that `value` is within [min, max]; NaN never is. If it is not, they return
-   RAPT_BAD_ARGUMENT and put the name, the value and the range into *why. */
+/* Check that `value` is in [min, max]. If it is not, or is NaN, they return RAPT_BAD_ARGUMENT and
+   put the name, the value and the range into *why. */
 rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why);
 rapt_status rapt__float_check(const char *name, float value, double min, double max,
                               rapt_message *why);
-/* Checks that the bytes of texts[i] are not NULL unless the text is empty. `texts` is the name of
-   the array, for the message. */
+/* Checks the text texts[i]: `bytes` may be NULL only if `size` is 0. `texts` is the name of the
+   array, for the message. */
 rapt_status rapt__text_check(const char *texts, size_t i, const void *bytes, size_t size,
                              rapt_message *why);
 /* Checks that a share, such as a dropout rate, is at least 0 and below 1. */
@@ -63,15 +63,17 @@ void rapt__float_write(float x, char text[FLOAT_TEXT]);
    shortest text, inf or nan. x holds the value of an int or a float. Returns `text`. */
 const char *rapt__number_write(double x, char text[FLOAT_TEXT]);
 /* Reads a JSON number (leading zeros are allowed) as the nearest float. Returns false and leaves *x
-   unchanged if the text is not a number, has more than 128 digits or exceeds the largest float. */
+   unchanged if the text is not a number, has more than 128 significant digits or is too large for a
+   float. */
 bool rapt__float_read(const char *text, float *x);
 
 /* ---- memory.c ---- */
 
-/* Returns the allocator itself, or the default one if it is NULL. */
+/* Returns *allocator, or the default allocator if it is NULL or has no functions. */
 rapt_allocator rapt__allocator(const rapt_allocator *allocator);
 
-/* Returns memory aligned to 64 bytes, or NULL if bytes is 0 or there is no memory left. */
+/* Returns memory aligned to 64 bytes. Returns NULL if `bytes` is 0, if there is no memory left, or
+   if the allocator lacks one of its functions. */
 void *rapt__alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes); /* NULL is allowed */
 /* Asks the system for large pages (madvise), which pays off if all of this memory is read
@@ -84,16 +86,16 @@ void rapt__memory_streamed(const rapt_allocator *allocator, void *memory, size_t
 bool rapt__times(size_t a, size_t b, size_t *product);
 bool rapt__plus(size_t a, size_t b, size_t *sum);
 
-/* Doubles the capacity of a growable array of items of `size` bytes, starting with 8 items. Returns
-   a copy and frees the old memory. If there is no memory left, returns NULL and keeps the old
-   array. */
+/* Doubles *capacity, the number of items of `size` bytes for which a growable array has room, or
+   sets it to 8 if it is 0. Returns a copy and frees the old array. If there is no memory left,
+   returns NULL and keeps the old array. */
 void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t size);
 
 /* ---- budget.c: limits the memory that reading untrusted files may take ----
 
-   Until the names, shapes and configuration in the files are known to agree, at most 8 bytes per
-   byte of all files plus 16 MB may be allocated. While files are read, memory comes from the
-   budget's allocator. The size of each file is added to the budget. An object that outlives the
+   Until the names, shapes and configuration in the files have been checked against one another,
+   their reader may allocate at most 16 MB plus 8 bytes per byte of the files. It allocates with the
+   budget's allocator, and adds the size of each file to the budget. An object that outlives the
    budget gets the underlying allocator instead, which it then uses to free itself. */
 struct budget {
     rapt_allocator under; /* provides the memory */
@@ -111,7 +113,8 @@ void rapt__budget_add(const rapt_allocator *allocator, uint64_t size);
 rapt_status rapt__budget_end(const struct budget *budget, rapt_status status, rapt_message *why);
 
 /* ---- sort.c ---- */
-/* Sorts in place, in n log n steps for every input, without allocating. The sort is not stable. */
+/* Sorts in place, in O(n log n) steps for every input, without allocating memory. The sort is not
+   stable. */
 void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context);
 
 /* ---- hash.c: FNV-1a, 32 bits ---- */
@@ -145,9 +148,9 @@ struct team; /* team.c, below */
 struct arena {
     char *base;
     size_t used, size;
-    bool overflow;       /* a piece exceeded size_t or the memory; reserve then fails */
+    bool overflow;       /* the pieces exceed size_t or the memory; reserve then fails */
     bool raw;            /* reserve does not zero the memory */
-    int rank;            /* the member of a team that is laying out; all members lay out the same
+    int rank;            /* the team member that uses this arena; all members lay out the same
                             memory */
     int owner;           /* the member that writes the red zones */
     char *last_red_zone; /* end of the last red zone, or NULL */
@@ -155,7 +158,7 @@ struct arena {
 /* Takes a piece for `count` items of `size` bytes. Returns NULL if either is 0. */
 void *rapt__arena_take(struct arena *arena, size_t count, size_t size);
 float *rapt__arena_floats(struct arena *arena, size_t rows, size_t columns);
-/* Turns a counting arena into one with memory of that size. */
+/* Allocates the memory that a counting arena has counted. The arena then hands out pieces of it. */
 rapt_status rapt__arena_reserve(struct arena *arena, const rapt_allocator *allocator);
 void rapt__arena_free(struct arena *arena, const rapt_allocator *allocator);
 /* Merges two counting arenas of which only one will be used: `arena` takes the larger size. */
@@ -188,8 +191,8 @@ uint64_t rapt__mix(uint64_t key, uint64_t word);    /* derives a key from a key 
 
 /* ---- processor.c ---- */
 bool rapt__processor_has(rapt_isa isa);
-/* Returns true if the processor also has the instructions of this set that sum products of bytes:
-   AVX512_VNNI, AVX-VNNI, or sdot on arm64. */
+/* Returns true if the processor has this instruction set and its extension for dot products of
+   bytes: AVX512_VNNI, AVX-VNNI, or sdot on arm64. */
 bool rapt__processor_dots(rapt_isa isa);
 bool rapt__processor_by_intel(void);
 
@@ -200,9 +203,9 @@ size_t rapt__second_level_size(void); /* size in bytes of a core's L2 cache */
 size_t rapt__near_size(void);
 bool rapt__third_level_far(void); /* true if all cores of a die share one L3 cache (Intel) */
 int rapt__first_level_ways(void); /* associativity of the L1 data cache */
-/* Returns true if a few floats from each of `rows` rows, `stride` floats apart, would occupy more
-   than half of the L2 cache: if the stride is a multiple of a large power of two, the rows map to
-   few of its sets. */
+/* Returns true if a few floats from each of `rows` rows, `stride` floats apart, would fill more
+   than half of the ways of some sets of the L2 cache. If the stride is a multiple of a large power
+   of two, the rows map to only a few sets. */
 bool rapt__rows_collide(ptrdiff_t stride, int rows);
 /* Returns true if a register tile that reads a line from each of `rows` rows needs more than 1.5
    times as many ways as the sets of the L1 cache have. */
@@ -212,13 +215,13 @@ bool rapt__tiles_collide(ptrdiff_t stride, int rows);
 
    A public call opens one parallel region: rapt__team_run calls work(team, argument) once on every
    thread. These threads are the members of the team. From there down, all members call each
-   function that takes a team, with the same arguments, and the function divides its loop among
-   them. It does so dynamically, in which case each member takes the next index (rapt__team_take) or
-   part (rapt__team_part), or, if there are several loops between two barriers, statically in equal
-   parts (rapt__team_share). Functions without a team run on one thread. Data written by one member
-   may be read by others after the next barrier, and every member passes the same barriers. Only
-   independent results are divided, never a sum. The bits therefore do not depend on the number of
-   members, nor on which of them computes what.
+   function that takes a team, with the same arguments, and the function divides its loops among
+   them. One loop between two barriers can be divided dynamically: each member takes the next index
+   (rapt__team_take) or part (rapt__team_part). Any other is divided into equal parts
+   (rapt__team_share). A function that takes no team does all of its work on the calling thread.
+   Data written by one member may be read by others after the next barrier, and every member passes
+   the same barriers. Only independent results are divided, never a sum. The bits therefore do not
+   depend on the number of members, nor on which of them computes what.
 
    Each member has its own struct team, and only members may call the functions that take one.
    rapt__team_run and rapt__team_size may be called from any thread, even from several at the same
@@ -241,8 +244,8 @@ typedef void rapt__work(struct team *team, void *argument);
 int rapt__team_size(int threads);
 void rapt__team_run(int threads, rapt__work *work, void *argument);
 void rapt__team_barrier(struct team *team);
-/* Waits briefly in a loop that polls memory between barriers. The wait gets longer as `attempt` (0,
-   1, 2, ...) grows. */
+/* Waits briefly. Loops that poll memory between barriers call it. The wait gets longer as `attempt`
+   (0, 1, 2, ...) grows. */
 void rapt__team_backoff(int attempt);
 int rapt__team_take(struct team *team); /* returns 0, 1, 2, ... since the last barrier, each number
                                            once */

@@ -1,6 +1,6 @@
-/* cache.c - reads the sizes and associativity of the caches from the system once, and tells whether
-   rows of memory collide in their sets. This determines what is packed and prefetched, but never
-   affects a result. */
+/* cache.c - reads the sizes and associativity of the caches from the system once, and determines
+   whether rows of memory collide in their sets. This determines what is packed and prefetched, but
+   never affects a result. */
 #include "base/base.h"
 
 #include <stdatomic.h>
@@ -64,9 +64,10 @@ static struct caches the_caches(void)
     return c;
 }
 
-/* Returns how many bytes of a cache level a column of `rows` rows takes up, including the sets that
-   it cannot use: rows that are a multiple of a large power of two apart map to only a few sets. The
-   result exceeds the size of the cache if a set would need more ways than it has. */
+/* Returns how much of a cache level a column of `rows` rows takes up, in bytes. If the distance
+   between rows is a multiple of a large power of two, the rows map to only a few sets. Each row
+   then counts as if it also took up the sets that no row maps to. If the result exceeds the size of
+   the cache, a set would need more ways than it has. */
 static size_t filled(struct caches c, enum cache_level level, ptrdiff_t stride, int rows)
 {
     enum { LINE = 64 };

@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* TRIAL is the number of seconds for which a team is tried (at least one call), long enough for
-   many time slices of the scheduler. If the team loses, a single thread is used ALONE times as
-   long. The rate of a single thread is trusted for another BELIEVED seconds after that. */
+/* A team is tried for TRIAL seconds (at least one call), long enough for many time slices of the
+   scheduler. If one thread is found to be faster, it is used for ALONE times as long. Its rate is
+   then trusted for another BELIEVED seconds. */
 static const double TRIAL = 0.05, ALONE = 8, BELIEVED = 2;
 
 static bool alone_is_known(const struct crowd *c, double now)

@@ -130,10 +130,10 @@ static size_t stack_left(void)
 #endif
 
 /* The spin limit is the number of pause instructions that a member executes at a barrier before it
-   sleeps. A pause takes 10 to 40 nanoseconds; going to sleep and waking up takes a few
-   microseconds, or tens of them on another processor. The limit adapts: it is doubled when a
-   barrier is passed while spinning, and divided by four when the member had to sleep. It is 0 if
-   there are more members than processors. */
+   sleeps. A pause takes 10 to 40 nanoseconds. Going to sleep and waking up takes a few to tens of
+   microseconds. The limit adapts: it is doubled when a barrier is passed while spinning, and
+   divided by four when the member had to sleep. It is 0 if there are more members than
+   processors. */
 enum { MAX_THREADS = 1024, SPIN_LIMIT_MIN = 25, SPIN_LIMIT_FIRST = 400, SPIN_LIMIT_MAX = 4000 };
 static const double PAUSE = 10e-9; /* minimum duration of a pause in seconds */
 
@@ -304,7 +304,7 @@ static void run_team(int size, bool fits, rapt__work *work, void *argument)
     pthread_mutex_destroy(&shared.mutex);
 }
 
-/* Preserves errno, which waiting, here or in OpenMP, may change. */
+/* Preserves errno, which barriers and OpenMP may change. */
 void rapt__team_run(int threads, rapt__work *work, void *argument)
 {
     const int before = errno;
