@@ -6,14 +6,16 @@
 #include "base/base.h"
 #include <rapt/file.h>
 
-/* A name or path as shown in messages: printable, and if it is long, only its end. */
+/* A name or path as messages show it: without control characters and, if it is long, only its
+   end. */
 struct shown {
     char text[120];
 };
 struct shown rapt__shown(const char *text);
 
-/* Fail with RAPT_NO_FILE and the message "label what: description of the error number", in which
-   `what` begins with a verb, or "label is a folder, not a regular file". */
+/* Fail with RAPT_NO_FILE. The message of rapt__disk_fail is `label`, `what` (which begins with a
+   verb) and a description of the errno value `number`. The message of rapt__disk_not_a_file is
+   "label is kind, not a regular file", where `kind` is "a folder", for example. */
 rapt_status rapt__disk_fail(rapt_message *why, const struct shown *label, const char *what,
                             int number);
 rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, const char *kind);
@@ -23,19 +25,19 @@ rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, 
 /* A regular file, bytes in memory, or a reader that the caller supplied. */
 struct disk_source {
     int file;                   /* open file, or -1 if the source is not a file */
-    const unsigned char *bytes; /* [size] bytes in memory; NULL if it is not in memory */
+    const unsigned char *bytes; /* [size] bytes in memory; NULL if the source is not in memory */
     rapt_reader reader;         /* used if there is neither a file nor bytes */
     uint64_t size;              /* in bytes, when the source was opened */
     struct shown label;
-    const char *path;      /* path given to open, owned by the caller; NULL if none */
+    const char *path;      /* path passed to rapt__disk_open, owned by the caller; NULL if none */
     unsigned char *memory; /* [memory_size] bytes owned by the source; NULL if none */
     size_t memory_size;
     rapt_allocator allocator; /* allocator of `memory` */
 };
 rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why);
-/* Opens a file like rapt__disk_open and adds its size to the allocator's budget, but inflates a
-   file that gzip or zstd has compressed into memory. Returns RAPT_BAD_FILE if it is damaged, or
-   inflates to more than four times the file's size plus 4 MB. Defined in inflate.c. */
+/* Opens a file like rapt__disk_open and adds its size to the allocator's budget. A file that is
+   compressed with gzip or zstd is inflated into memory. Returns RAPT_BAD_FILE if a compressed file
+   is damaged or inflates to more than four times its size plus 4 MB. Defined in inflate.c. */
 rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 void rapt__disk_close(struct disk_source *source);
@@ -56,9 +58,9 @@ rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void 
 
 enum { DISK_NAME = 4096 }; /* maximum size of a path, including its 0 */
 
-/* A file that is being written. Call begin, write any number of times, then commit. Call cancel at
-   any time to leave the folder unchanged. After a failed begin or commit there is nothing to
-   cancel. Begin removes temporary files that killed writers left in the folder. */
+/* A file that is being written. Call begin, write any number of times, then commit, or cancel to
+   keep the old file. After a failed begin or commit there is nothing to cancel. Begin removes
+   temporary files that killed writers left in the folder. */
 struct disk_target {
     int file, folder; /* descriptors, or -1 if closed. On Windows `folder` is unused, and names are
                          full paths */

@@ -3,8 +3,8 @@
        F16  s eeeee mmmmmmmmmm   (-1)^s 2^(e-15) 1.m;  e = 0: (-1)^s 2^-14 0.m;  e = 31: inf, NaN
        BF16 the upper half of an F32
 
-   Files are little-endian on every machine. Sources: IEEE 754-2019, section 3.4; for names and
-   sizes, the Dtype list of safetensors (Hugging Face, version 0.6). */
+   The bytes to convert are little-endian on every machine. Sources: IEEE 754-2019, section 3.4; for
+   names and sizes, the Dtype list of safetensors (Hugging Face, version 0.6). */
 #include "dtype.h"
 
 #include <stdint.h>

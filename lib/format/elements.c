@@ -10,7 +10,7 @@
 
 enum {
     CHUNK = 16384,       /* bytes converted at a time; a multiple of every element size */
-    SPREAD = 1024,       /* elements converted at a time if they go to separate places */
+    SPREAD = 1024,       /* elements converted at a time if they are not adjacent in the output */
     BLOCK = 4096,        /* elements of whole columns converted at a time */
     SCALES_AT_ONCE = 64, /* scales read at a time */
 };

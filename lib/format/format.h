@@ -24,9 +24,9 @@ enum tensor_use {
     TENSOR_ALPHA   /* alpha of another entry, to which it is already attached */
 };
 
-/* A tensor with elements in row-major order. If scales is 0, a stored integer q has the value q.
-   Otherwise the tensor is quantized, and its value is computed in float in the same way as in the
-   engine that the file was written for:
+/* A tensor, whose elements are read in row-major order. If scales is 0, a stored integer q has the
+   value q. Otherwise the tensor is quantized, and its values are computed in float, in the same way
+   as in the engine for which the file was written:
 
        value = q x (1 / scale),   with one scale for each run of count / scales elements */
 struct tensor_entry {
@@ -36,7 +36,8 @@ struct tensor_entry {
     int rank;
     size_t shape[TENSOR_RANK];
     size_t count;       /* product of the shape */
-    size_t begin, end;  /* offsets in the data; end - begin is the size of count elements */
+    size_t begin, end;  /* offsets in the data; end - begin is the size of `count` elements in
+                           bytes */
     size_t scales;      /* number of scales, a divisor of count; 0 if not quantized */
     size_t scale_begin; /* if scales > 1: offset of the F32 scales in the data */
     float scale;        /* the scale, if scales == 1 */
@@ -53,9 +54,9 @@ struct tensor_metadata {
 };
 
 /* An open file. Names, shapes and metadata are in memory; elements are read on demand. It is
-   immutable once open, so threads may share it. After opening, names and metadata keys are unique,
-   and shapes and offsets are consistent and within the file. Its memory is proportional to the size
-   of the file. */
+   immutable once open, so threads may share it. Names and metadata keys are unique, shapes match
+   offsets, and all offsets are within the file. It takes memory in proportion to the size of the
+   file. */
 struct tensor_file;
 
 enum tensor_container {
@@ -64,8 +65,8 @@ enum tensor_container {
     CONTAINER_MARIAN,      /* model.bin; metadata: special:model.yml */
     CONTAINER_NPZ,         /* NumPy arrays in a zip file; metadata: special:model.yml */
     CONTAINER_PYTORCH,     /* a state dict written by torch.save, read without Python */
-    CONTAINER_SHARDS       /* index of files in the same folder (safetensors, PyTorch); needs a
-                              path */
+    CONTAINER_SHARDS       /* index of files in the same folder (safetensors, PyTorch); must be
+                              opened by its path */
 };
 
 /* ---- safetensors_read.c: u64 n (little-endian), n bytes of JSON, data ---- */
@@ -75,18 +76,19 @@ enum tensor_container {
    The entries cover the data from the first to the last byte without holes or overlaps. The header
    has at most 100 MB. Source: the format section of the safetensors README (Hugging Face, 0.5).
 
-   path must name a regular file. Returns RAPT_NO_FILE if it cannot be opened or read, and
+   `path` must name a regular file. Returns RAPT_NO_FILE if the file cannot be opened or read, and
    RAPT_BAD_FILE if it violates a rule of the format; *why says which. */
 rapt_status rapt__tensors_open(struct tensor_file **file, const char *path,
                                const rapt_allocator *allocator, rapt_message *why);
-/* The bytes belong to the caller and must outlive the file. */
+/* Opens a file in memory. The bytes belong to the caller and must outlive the file. */
 rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *bytes, size_t size,
                                       const rapt_allocator *allocator, rapt_message *why);
-/* The reader must stay usable until the file is closed; its struct is copied. */
+/* Opens a file that a reader provides. *reader is copied; its function is called until the file is
+   closed. */
 rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_reader *reader,
                                       const rapt_allocator *allocator, rapt_message *why);
 
-/* ---- open.c: opens a file of any format, which its first bytes identify ---- */
+/* ---- open.c: opens a file of any format, identified by its first bytes ---- */
 rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
                                    const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void *bytes, size_t size,
@@ -95,8 +97,8 @@ rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void 
 rapt_status rapt__tensors_open_any_source(struct tensor_file **file,
                                           const struct disk_source *source,
                                           const rapt_allocator *allocator, rapt_message *why);
-/* Returns true if the first bytes of a file show that it is not a safetensors file. Returns false
-   if it is too short or cannot be read. */
+/* Returns true if the first bytes of a file are not those of a safetensors file. Returns false if
+   the file cannot be opened or has fewer than 9 bytes. */
 bool rapt__tensors_other(const char *path);
 enum tensor_container rapt__tensors_container(const struct tensor_file *file);
 /* Maps the data of a file on disk; an entry's bytes are at offset `begin` of the result. The view
@@ -142,12 +144,12 @@ const char *rapt__tensors_metadata(const struct tensor_file *file, const char *k
 /* ---- elements.c ---- */
 
 /* These functions read elements [first, first + count) of an entry of this file without allocating
-   memory. They return RAPT_BAD_ARGUMENT if the entry has fewer. Reading part of a transposed entry
-   costs as much as reading all of it, so read it in one call. */
+   memory. They return RAPT_BAD_ARGUMENT if the entry has fewer elements. Reading part of a
+   transposed entry costs as much as reading all of it, so it is best read in one call. */
 
 /* Reads F32, F16, BF16, F64 (including NaN and infinity) and quantized integers as float. Returns
-   RAPT_BAD_FILE for integers without scales or another dtype, which the message names, and for a
-   scale that is not positive or whose inverse is not finite. */
+   RAPT_BAD_FILE for other types, including integers without scales, and for a scale that is not
+   positive and finite or whose inverse is not finite. */
 rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tensor_entry *entry,
                                size_t first, size_t count, float *data, rapt_message *why);
 /* Reads stored integers of up to 64 bits, signed or unsigned, and BOOL, without applying scales.
@@ -159,7 +161,9 @@ rapt_status rapt__tensors_scales(const struct tensor_file *file, const struct te
                                  size_t first, size_t count, float *scales, rapt_message *why);
 
 /* ---- safetensors_write.c ---- */
-struct tensor_source { /* one tensor to write; fill is called once per chunk, in order */
+/* A tensor to write. fill(source, first, count, data) sets data[count] to the elements [first,
+   first + count). It is called once per chunk, in order. */
+struct tensor_source {
     const char *name;
     int rank;
     size_t shape[TENSOR_RANK];
@@ -168,8 +172,8 @@ struct tensor_source { /* one tensor to write; fill is called once per chunk, in
     size_t index;
     float scale; /* quantization scale: elements x scale are integers; 0 if unknown */
     /* The type, or NULL for F32. Only rapt__tensors_write and rapt__tensors_write_to support other
-       types. Their elements must fill whole words of 4 bytes. fill counts these words, and sets
-       them to elements in the machine's byte order. */
+       types. The size of such a tensor must be a multiple of 4 bytes: `first` and `count` are then
+       in words of 4 bytes, and `data` receives elements in the machine's byte order. */
     const char *dtype;
 };
 
@@ -195,11 +199,12 @@ enum marian_precision {
     MARIAN_INTGEMM8_BERGAMOT /* as Bergamot and Firefox store it */
 };
 /* Writes a Marian model.bin atomically, like rapt__tensors_write. model_yml is the text of
-   special:model.yml, or NULL if there is none. A source's scale is used if all its elements are
-   multiples of 1 / scale within the range of the integers. With intgemm8, matrices whose names end
-   in _W or _Wx or contain Wemb are stored in 8 bits; their alphas are tensors "<name>_QuantMultA"
-   [1], which the caller adds. For these matrices fill is called once, for all elements. Returns
-   RAPT_BAD_ARGUMENT for anything that a reader would reject. */
+   special:model.yml, or NULL if there is none. The scale of a source is used if all elements are
+   multiples of 1 / scale within the range of the integers; otherwise it is computed from the
+   largest element. With intgemm8, matrices whose names end in _W or _Wx or contain Wemb are stored
+   in 8 bits; their alphas are tensors "<name>_QuantMultA" [1], which the caller adds. For these
+   matrices fill is called once, for all elements. Returns RAPT_BAD_ARGUMENT for anything that a
+   reader would reject. */
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);

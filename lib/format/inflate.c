@@ -99,8 +99,8 @@ static rapt_status grow(struct deflated *d, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Feeds the bytes to zlib until the stream ends. If they are damaged, returns RAPT_BAD_FILE without
-   a message and sets *wrong. */
+/* Feeds the bytes to zlib until the stream ends. If they are damaged, sets *wrong and returns
+   RAPT_BAD_FILE without a message. */
 static rapt_status feed(z_stream *stream, struct deflated *d, const char **wrong, rapt_message *why)
 {
     unsigned char chunk[AT_ONCE];

@@ -5,7 +5,7 @@
 #include "disk.h"
 
 /* Allocate and free memory for a library that does not pass the size when it frees memory. The size
-   is stored in front of the memory. Returns NULL if there is no memory. */
+   is stored in front of the memory. rapt__sized_alloc returns NULL if there is no memory left. */
 void *rapt__sized_alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__sized_free(const rapt_allocator *allocator, void *memory); /* NULL is allowed */
 
@@ -16,12 +16,12 @@ rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size
                                  rapt_message *why);
 
 /* ---- zstd.c ---- */
-/* Returns true if a file that begins with these bytes is one of zstd: if it begins with a frame or,
-   like those of pzstd, with a frame to be skipped. */
+/* Returns true if a file that begins with these bytes is compressed with zstd: if it begins with a
+   frame or, if pzstd wrote it, with a skippable frame. */
 bool rapt__is_zstd(const unsigned char first[4]);
-/* Decompresses a source to memory that the caller frees, *data [max(*size, 1)]. Returns
-   RAPT_BAD_FILE if it is damaged or inflates to too much, or if the library was built without
-   zstd. */
+/* Decompresses a source into *data, which has max(*size, 1) bytes and is freed by the caller.
+   Returns RAPT_BAD_FILE if the source is damaged or inflates to too much, or if the library was
+   built without zstd. */
 rapt_status rapt__zstd_inflate(const struct disk_source *source, unsigned char **data,
                                uint64_t *size, const rapt_allocator *allocator, rapt_message *why);
 

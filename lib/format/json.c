@@ -151,8 +151,8 @@ static bool take_hex(struct json *json, uint32_t *value)
     return true;
 }
 
-/* Reads what follows \u: one unit, or a surrogate pair, which represents a code point above
-   0xFFFF. */
+/* Reads the digits after \u. If they are the first half of a surrogate pair, which represents a
+   code point above 0xFFFF, also reads the second half. */
 static bool take_unicode(struct json *json, uint32_t *code)
 {
     uint32_t high, low;

@@ -24,9 +24,9 @@ bool rapt__json_end(struct json *json); /* checks that only white space is left 
 int rapt__json_peek(struct json *json);
 /* Reads a string: UTF-8, 0-terminated, without a 0 inside. Returns NULL on error. A surrogate
    without its other half is rejected, as in Rust's serde_json, which safetensors and tokenizers
-   use. Python's json turns it into a character that occurs in no text. */
+   use. Python's json accepts it as a character that cannot be encoded in UTF-8. */
 const char *rapt__json_string(struct json *json);
-/* Reads an integer from 0 to 2^64 - 1, which consists only of digits. */
+/* Reads an integer from 0 to 2^64 - 1 that consists only of digits. */
 bool rapt__json_number(struct json *json, uint64_t *value);
 /* Reads any number without converting it. Returns its 0-terminated text, or NULL on error. */
 const char *rapt__json_number_text(struct json *json);

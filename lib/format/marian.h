@@ -10,7 +10,7 @@
 enum {
     MARIAN_VERSION = 1,
     MARIAN_ALIGNMENT = 256, /* alignment of the data, and of every tensor that the writer stores */
-    MARIAN_HEADER = 32      /* size of an item's four numbers */
+    MARIAN_HEADER = 32      /* size of an item's header, four numbers */
 };
 
 struct marian_type {

@@ -1,5 +1,5 @@
-/* marian_write.c - writes F32 tensors and the text of model.yml as a Marian model.bin, with all
-   tensors in float or with quantized matrices.
+/* marian_write.c - writes F32 tensors and the text of model.yml as a Marian model.bin, in which
+   matrices are either floats or quantized to 8 bits.
 
        scale = 127 / max|W|,  stored: W x scale, rounded to nearest, ties to even
 

@@ -2,12 +2,12 @@
    for that format.
 
        safetensors   n as u64, '{'                    2 <= n <= 10^8
-       Git LFS       "version h"                      of "https://git-lfs.github.com/spec/v1"
+       Git LFS       "version h"                      begins a pointer: "version https://git-lfs..."
        CTranslate2   version as u32, then a length    1 <= version
        Marian        version as u64                   1 (2: encrypted)
-       zip           "PK", 3, 4                       of arrays (npz), or with a pickle (PyTorch)
+       zip           "PK", 3, 4                       npz, or PyTorch if it contains a pickle
        pickle        80, 2 to 5                       PyTorch before 1.6
-       index         '{'                              of a model in shards */
+       index         '{'                              index of a model in shards */
 #include "tensors.h"
 #include "zip.h"
 

@@ -13,8 +13,8 @@ enum {
     TENSOR_ARGUMENTS = 6,    /* may be followed by metadata, which later versions add */
     PARAMETER_ARGUMENTS = 3, /* _rebuild_parameter_with_state adds a state */
     STORAGE_ARGUMENTS = 5,   /* PyTorch before 1.6 adds a view */
-    KEY_MAX = 128 /* maximum size of a storage's key, which is a number, because keys are compared
-                     often */
+    KEY_MAX = 128 /* maximum size of a storage's key; keys are short numbers, and the limit bounds
+                     the cost of comparing them */
 };
 
 /* The names that a pickle may use. dtype is the element type if the name is the type of a

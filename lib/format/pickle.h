@@ -14,7 +14,8 @@ enum pickle_kind {
     PICKLE_NONE,
     PICKLE_MARK,
     PICKLE_NUMBER,  /* number is the integer or boolean */
-    PICKLE_LONG,    /* more than 64 bits in text[size]: two's complement, little-endian */
+    PICKLE_LONG,    /* an integer of more than 64 bits in text[size]: two's complement,
+                       little-endian */
     PICKLE_FLOAT,   /* a value that is discarded, because no state dict needs it */
     PICKLE_TEXT,    /* text[size], without a terminating 0 */
     PICKLE_TUPLE,   /* items[first .. first + size) */
@@ -45,7 +46,8 @@ struct pickle { /* initialize with {allocator, label, why} */
     rapt_allocator allocator;
     const char *label;
     rapt_message *why;
-    struct pickle_values stack, memo, items, storages; /* storages has one item per reference */
+    struct pickle_values stack, memo, items, storages; /* storages has one value per reference to a
+                                                          storage */
     struct pickle_pair *pairs;                         /* [pair_count] in the order of assignment */
     size_t pair_count, pair_capacity;
     uint32_t containers; /* number of dicts and lists so far */
@@ -55,8 +57,9 @@ struct pickle { /* initialize with {allocator, label, why} */
 
 /* Executes the pickle that begins at pickle->at in bytes[size], where size <= PICKLE_MAX. The bytes
    must outlive all values. Several pickles in the same bytes may be executed one after another;
-   pairs, items and storages accumulate. Returns RAPT_BAD_FILE for damage and for an opcode or name
-   that no state dict needs. Memory is proportional to size and stays below 16 MB. */
+   pairs, items and storages accumulate. Returns RAPT_BAD_FILE if the pickle is damaged or uses an
+   opcode or name that no state dict needs. Takes memory in proportion to `size`, less than
+   16 MB. */
 rapt_status rapt__pickle_run(struct pickle *pickle, const unsigned char *bytes, size_t size);
 void rapt__pickle_free(struct pickle *pickle);
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Maximum size of the stack, the memo and so on; 4,000 tensors need less. */
+/* Maximum number of values in each array of a struct pickle; 4,000 tensors need less. */
 enum { VALUES_MAX = 1 << 16 };
 
 rapt_status rapt__pickle_fail(const struct pickle_reading *r, const char *what)
@@ -77,7 +77,8 @@ rapt_status rapt__pickle_store(struct pickle_reading *r, uint64_t index)
 
 /* ---- tuples, lists and dictionaries ---- */
 
-/* Replaces the stack above `below` by a tuple of its values from `first` on. */
+/* Truncates the stack to `below` values and pushes a tuple of those that it had from index `first`
+   on. */
 static rapt_status make_tuple(struct pickle_reading *r, size_t first, size_t below)
 {
     struct pickle *p = r->p;
@@ -128,8 +129,8 @@ static rapt_status add_pair(struct pickle_reading *r, struct pickle_pair pair)
     return RAPT_OK;
 }
 
-/* Checks that the value before `below` has the given kind, and that there is no mark from `first`
-   on. */
+/* Checks that the value at index below - 1 of the stack has the given kind, and that no value from
+   index `first` on is a mark. */
 static rapt_status check_items(const struct pickle_reading *r, enum pickle_kind kind, size_t first,
                                size_t below)
 {
@@ -142,7 +143,8 @@ static rapt_status check_items(const struct pickle_reading *r, enum pickle_kind 
     return RAPT_OK;
 }
 
-/* Assigns the keys and values from `first` on to the dictionary before `below`. */
+/* Assigns the keys and values from index `first` on to the dictionary at index below - 1, and
+   removes them from the stack. */
 static rapt_status set_items(struct pickle_reading *r, size_t first, size_t below)
 {
     struct pickle_values *stack = &r->p->stack;
@@ -156,7 +158,8 @@ static rapt_status set_items(struct pickle_reading *r, size_t first, size_t belo
     return status;
 }
 
-/* Appends the values from `first` on to the list before `below`. */
+/* Appends the values from index `first` on to the list at index below - 1, and removes them from
+   the stack. */
 static rapt_status append_items(struct pickle_reading *r, size_t first, size_t below)
 {
     struct pickle_values *stack = &r->p->stack;

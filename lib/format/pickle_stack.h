@@ -25,10 +25,10 @@ rapt_status rapt__pickle_push(struct pickle_reading *r, struct pickle_value valu
 /* Pops a value, which must be of this kind. PICKLE_MARK accepts every kind except a mark. */
 rapt_status rapt__pickle_pop(struct pickle_reading *r, enum pickle_kind kind,
                              struct pickle_value *value);
-/* Stores the top of the stack as number `index` of the memo. */
+/* Stores the top of the stack in the memo at index `index`. */
 rapt_status rapt__pickle_store(struct pickle_reading *r, uint64_t index);
 
-/* ---- tuples, lists and dictionaries, from the topmost values or from those after a mark ---- */
+/* ---- tuples, lists and dictionaries; _mark takes all values after the last mark ---- */
 rapt_status rapt__pickle_tuple(struct pickle_reading *r, size_t count);
 rapt_status rapt__pickle_tuple_mark(struct pickle_reading *r);
 rapt_status rapt__pickle_empty(struct pickle_reading *r, enum pickle_kind kind);

@@ -1,4 +1,4 @@
-/* pool.c - allocates strings from blocks, each of which is as large as all earlier blocks
+/* pool.c - allocates strings from blocks, each of which is at least as large as all earlier blocks
    together. */
 #include "pool.h"
 

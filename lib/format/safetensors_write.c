@@ -1,7 +1,7 @@
 /* safetensors_write.c - writes tensors and metadata as a safetensors file, either atomically to
    a path, or sequentially to a writer that the caller supplies.
 
-   Spaces after the JSON make n + 8 a multiple of 64, so that the data begins on a cache line. The
+   Spaces after the JSON make the offset of the data a multiple of 64, the size of a cache line. The
    reader's parser checks the header before the first byte is written, so every file that is written
    can be read. */
 #include "tensors.h"

@@ -1,6 +1,6 @@
 /* scalar.c - decodes a YAML scalar of one line in place. A decoded escape is never longer than its
-   source, except \L and \P, for which the opening quote leaves one more byte. Source: YAML 1.2.2,
-   sections 5.7, 7.3 and 7.3.3. */
+   source, except \L and \P (3 bytes): the opening quote leaves room for one of them. Source: YAML
+   1.2.2, sections 5.7, 7.3 and 7.3.3. */
 #include "yaml.h"
 
 #include "base/base.h"
@@ -14,7 +14,7 @@ static int hex(char c)
 }
 
 /* Reads `digits` hexadecimal digits as a code point. Returns false if there are fewer, or if the
-   number is not a code point. */
+   number is a surrogate or exceeds 0x10FFFF. */
 static bool take_hex(char **at, const char *end, int digits, uint32_t *code)
 {
     uint32_t value = 0;

@@ -1,7 +1,7 @@
 /* shards.c - reads the index of a model that is split into several safetensors or torch.save (.bin)
    files, and merges the entries of those files.
 
-       {"metadata": {"total_size": number, ..} or anything else, "weight_map": {tensor: file, ..}}
+       {"metadata": any value, "weight_map": {tensor: file, ..}}
 
    A file is named without a folder and is in the same folder as the index. It must contain exactly
    the tensors that the index lists for it. Source: save_pretrained in Hugging Face Transformers
@@ -136,7 +136,7 @@ static rapt_status check_names(const struct shards_reading *r, const struct tens
                       rapt__shown(shard->entries[end - first].name).text);
 }
 
-/* Moves a part of a shard to the merged file. *number receives the part's number there. */
+/* Moves a part of a shard to the merged file and sets *number to its number there. */
 static rapt_status take_part(struct shards_reading *r, struct tensor_part *own, unsigned *number)
 {
     rapt_status status = rapt__tensors_add_part(r->file, own, number, r->why);

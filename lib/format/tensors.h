@@ -7,7 +7,8 @@
 #include "format.h"
 #include "pool.h"
 
-/* Maximum size of the JSON, and number of bytes before it. */
+/* Maximum size of a JSON header or index, and number of bytes before the header of a safetensors
+   file. */
 enum { HEADER_LIMIT = 100000000, PREFIX = 8 };
 
 /* A source of bytes that entries refer to. */
@@ -33,8 +34,8 @@ struct tensor_file {
     struct tensor_metadata *metadata;
 };
 
-/* Reads the entries of a file whose main source is open and which is otherwise empty. If it fails,
-   the caller must free the file. */
+/* Reads the entries of a file that is empty except for its open main source. If it fails, the
+   caller must free the file. */
 typedef rapt_status tensor_reader(struct tensor_file *file, rapt_message *why);
 tensor_reader rapt__safetensors_read, rapt__ct2_read, rapt__marian_read, rapt__shards_read,
     rapt__torch_legacy_read;

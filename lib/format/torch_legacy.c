@@ -8,9 +8,9 @@
        pickle     [key of the first storage, ..]
        for each key of the list: the number of elements as i64, the elements
 
-   Every storage in the list must be used in the state dict, which gives its type, and the file ends
-   with the last one. Source: _legacy_save and _legacy_load of torch/serialization.py, PyTorch
-   1.13. */
+   Every storage in the list must be used in the state dict, which determines its type, and nothing
+   may follow the last storage. Source: _legacy_save and _legacy_load of torch/serialization.py,
+   PyTorch 1.13. */
 #include "torch.h"
 
 #include "cursor.h"

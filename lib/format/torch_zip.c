@@ -69,7 +69,7 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
 
 /* ---- the file ---- */
 
-/* Reads a member that is not empty into memory that the caller frees, *bytes [member->size]. */
+/* Reads a nonempty member into *bytes, which has member->size bytes and is freed by the caller. */
 static rapt_status read_member(const struct torch_reading *r, const struct zip_member *member,
                                unsigned char **bytes)
 {

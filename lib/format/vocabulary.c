@@ -1,6 +1,6 @@
-/* vocabulary.c - reads a vocabulary file and maps tokens to numbers and back. In YAML a token takes
-   one line "token: number", which is split at the last ':', or two lines, "? token" and ": number".
-   Tokens are plain or quoted. */
+/* vocabulary.c - reads a vocabulary file and maps tokens to numbers and back. In YAML without
+   braces, a token takes either one line "token: number", which is split at the last ':', or two
+   lines, "? token" and ": number". Tokens are plain or quoted. */
 #include "format/vocabulary.h"
 
 #include "base/base.h"
@@ -190,8 +190,8 @@ static char *skip_space(struct vocabulary_reading *r, char *at, const char *end)
     return at;
 }
 
-/* Returns the colon after a plain token, which is followed by white space, ',' or '}', or NULL if
-   there is none. */
+/* Returns the colon that ends a plain token: the first that is followed by white space, ',' or '}'.
+   Returns NULL if there is none. */
 static char *flow_colon(char *at, const char *end)
 {
     for (; at < end && !strchr(",{}[]\n", *at); at++)

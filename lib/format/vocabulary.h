@@ -14,9 +14,10 @@ enum vocabulary_form {
 };
 struct vocabulary;
 
-/* Returns RAPT_BAD_FILE if the file is damaged; if a token occurs twice, is empty, is not UTF-8 or
-   contains a 0; or if the numbers are not 0 .. count - 1, each once. Memory is proportional to the
-   size of the file. */
+/* Reads a vocabulary file. The end of its name, without .gz or .zst, determines its form: .json,
+   .yml or .yaml, otherwise lines. A compressed file is inflated. Returns RAPT_BAD_FILE if the file
+   is damaged; if a token occurs twice, is empty, is not UTF-8 or contains a 0; or if the numbers
+   are not 0 .. count - 1, each once. Takes memory in proportion to the size of the file. */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);
 /* Does the same for a source, which stays open. The ending of the name tells the form. */

@@ -74,7 +74,7 @@ static bool ends_here(char *at, const char *end)
     return at == end || *at == '#';
 }
 
-/* Returns the end of a plain scalar, which is at a comment or at the end of the line. */
+/* Returns the end of a plain scalar: the blank before a comment, or the end of the line. */
 static char *end_of_plain(char *at, char *end)
 {
     for (char *c = at; c + 1 < end; c++)
@@ -82,8 +82,8 @@ static char *end_of_plain(char *at, char *end)
     return end;
 }
 
-/* Returns the colon that would make a plain scalar a key, which is before a blank or at the end, or
-   NULL if there is none. */
+/* Returns the first colon that is at the end or followed by a blank, which makes a plain scalar a
+   key. Returns NULL if there is none. */
 static char *find_colon(char *at, char *end)
 {
     for (char *c = at; c < end; c++)
@@ -115,8 +115,8 @@ static rapt_status take_scalar(struct yaml_reading *r, char *at, char *end, char
     return *value ? RAPT_OK : fail_yaml(r, error);
 }
 
-/* Reads one element of a list in brackets and the ',' or ']' after it, which the 0 of a plain
-   element may overwrite. *more receives whether it was a ','. */
+/* Reads one element of a list in brackets and the ',' or ']' after it. The 0 that terminates a
+   plain element may overwrite that character, so *more is set to whether it was a ','. */
 static rapt_status take_flow_element(struct yaml_reading *r, char **at, char *end, bool *more)
 {
     const char *error = NULL;
@@ -197,7 +197,8 @@ static rapt_status take_key(struct yaml_reading *r, char *at, char *end)
     return take_value(r, colon + 1, end);
 }
 
-/* Reads a list, or one of its elements, on a separate line after a key without a value. */
+/* Reads a line that belongs to a key without a value: a list in brackets, or one element of a
+   list. */
 static rapt_status take_inner(struct yaml_reading *r, const char *start, char *at, char *end)
 {
     const struct yaml_item *head = r->head ? &r->yaml->items[r->head - 1] : NULL;
@@ -261,8 +262,8 @@ static rapt_status take_lines(struct yaml_reading *r)
     return RAPT_OK;
 }
 
-/* Orders by key, then by index. The elements of a list share the pointer to its key, which makes it
-   unnecessary to compare the text. */
+/* Orders by key, then by index. The elements of a list share the pointer to its key, so their keys
+   need no comparison of text. */
 static int by_key(const void *context, const void *a, const void *b)
 {
     (void)context;

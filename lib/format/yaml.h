@@ -11,15 +11,16 @@
 struct yaml_item {
     const char *key, *value; /* UTF-8; the value of a list's head is NULL */
     int index;               /* index of an element in its list; -1 if not an element */
-    int length;              /* for the head of a list: number of elements, which follow it */
-    bool quoted;             /* in quotes, and therefore a string even if it looks like a number */
+    int length;              /* number of elements that follow the head of a list */
+    bool quoted;             /* true if the value is in quotes: it is a string even if it looks like
+                                a number */
 };
 struct yaml;
 
 /* Parses a YAML text, whose bytes are copied. label names the text in messages: "label: line N:
    what is wrong". Returns RAPT_BAD_FILE if the text is damaged, is not UTF-8, has a key twice, or
    contains something that Marian does not write: anchors, aliases, tags, nested mappings or lists,
-   or multi-line strings. Memory is proportional to size. */
+   or multi-line strings. Takes memory in proportion to `size`. */
 rapt_status rapt__yaml_open(struct yaml **yaml, const void *bytes, size_t size, const char *label,
                             const rapt_allocator *allocator, rapt_message *why);
 void rapt__yaml_close(struct yaml *yaml); /* NULL is allowed */
@@ -27,8 +28,8 @@ void rapt__yaml_close(struct yaml *yaml); /* NULL is allowed */
 /* Items are sorted by key (strcmp order), then by index. Returns NULL if there is no such index. */
 int rapt__yaml_count(const struct yaml *yaml);
 const struct yaml_item *rapt__yaml_at(const struct yaml *yaml, int index);
-/* Returns the scalar, or the head of the list, of a key, or NULL if there is no such key. The
-   elements of a list follow their head. */
+/* Returns the item of a key: its scalar, or the head of its list, which the elements follow.
+   Returns NULL if there is no such key. */
 const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key);
 
 /* ---- scalar.c: scalars, for parsers that read line by line ---- */

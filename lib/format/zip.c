@@ -2,7 +2,7 @@
    and no two members may share a byte.
 
    The file ends with a record of 22 bytes and a comment. If a number exceeds 32 bits, and always in
-   files of PyTorch, a zip64 record and its locator precede the record. The directory has 46 bytes
+   files of PyTorch, a zip64 record and its locator precede that record. The directory has 46 bytes
    plus name, extra fields and comment for each member. The bytes of a member are preceded by a
    header of 30 bytes, its name and extra fields. Source: APPNOTE.TXT 6.3.10 (PKWARE), sections 4.3
    and 4.5.3. */
@@ -16,7 +16,7 @@ enum {
     END_SIZE = 22,
     LOCATOR_SIZE = 20,
     END64_SIZE = 56,
-    HEAD_SIZE = 46,  /* size of a member's fixed part in the directory */
+    HEAD_SIZE = 46,  /* size of the fixed part of a member's entry in the directory */
     LOCAL_SIZE = 30, /* size of the fixed part of the header before a member's bytes */
     COMMENT_MAX = 65535,
     GROWTH_MAX = 1032 /* maximum expansion by deflate: 258 bytes from 2 bits */
@@ -59,7 +59,7 @@ static rapt_status find_end(struct zip_reading *r, uint64_t *at)
     unsigned char block[1024];
     uint64_t last = source->size < END_SIZE ? 0 : source->size - END_SIZE;
     uint64_t first = last > COMMENT_MAX ? last - COMMENT_MAX : 0;
-    /* blocks overlap by the fixed part of a record minus one byte, so that no record is missed */
+    /* blocks overlap by END_SIZE - 1 bytes, so that no record is missed between them */
     for (uint64_t to = source->size; source->size >= END_SIZE && to >= first + END_SIZE;) {
         uint64_t from = to > first + sizeof block ? to - sizeof block : first;
         rapt_status status = rapt__disk_read(source, from, block, (size_t)(to - from), r->why);
@@ -124,7 +124,8 @@ static rapt_status read_end(struct zip_reading *r)
 
 /* ---- members ---- */
 
-/* Reads, from extra field 1, the numbers that did not fit into 32 bits, in order. */
+/* Reads the numbers that did not fit into 32 bits from extra field 1, where they are in this
+   order. */
 static rapt_status read_extra(struct zip_reading *r, struct zip_member *member, unsigned size)
 {
     struct cursor *c = &r->cursor;

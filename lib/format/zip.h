@@ -22,17 +22,17 @@ struct zip {
 };
 
 /* Reads the directory. Returns RAPT_BAD_FILE if a member is encrypted, is neither stored nor
-   deflated, expands more than deflate allows, or overlaps another one, or if a name occurs
-   twice. */
+   deflated, claims to be larger than deflate can make it, or overlaps another member, or if a name
+   occurs twice. */
 rapt_status rapt__zip_read(struct zip *zip, const struct disk_source *source,
                            struct string_pool *pool, const rapt_allocator *allocator,
                            rapt_message *why);
 void rapt__zip_free(struct zip *zip, const rapt_allocator *allocator);
 const struct zip_member *rapt__zip_find(const struct zip *zip, const char *name);
 
-/* Makes the bytes of a member available as a part of the file. If they are stored, *part becomes 0
-   (main) and *begin their offset in it. If they are deflated, they are inflated to memory, which
-   becomes a new part, and *begin becomes 0. */
+/* Makes the bytes of a member available as a part of the file. If they are stored uncompressed,
+   sets *part to 0 (main) and *begin to their offset in it. If they are deflated, inflates them into
+   memory, which becomes part *part, and sets *begin to 0. */
 rapt_status rapt__zip_part(struct tensor_file *file, const struct zip_member *member,
                            unsigned *part, uint64_t *begin, rapt_message *why);
 
@@ -45,9 +45,9 @@ rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
 
 /* ---- inflate.c ---- */
 
-/* Inflates a deflated member to memory that the caller frees, *data [max(member->size, 1)].
-   Returns RAPT_BAD_FILE if it is damaged, differs from the directory in size or checksum, or the
-   library was built without zlib. */
+/* Inflates a deflated member into *data, which has max(member->size, 1) bytes and is freed by the
+   caller. Returns RAPT_BAD_FILE if the member is damaged or its size or checksum differs from the
+   directory, or if the library was built without zlib. */
 rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip_member *member,
                               unsigned char **data, const rapt_allocator *allocator,
                               rapt_message *why);

@@ -65,7 +65,8 @@ static rapt_status follow(struct disk_target *target, const char *given, rapt_me
     return rapt__disk_fail(why, &target->label, "cannot be written", ELOOP);
 }
 
-/* Checks that the target is a regular file, whose permissions are kept, or does not exist. */
+/* Checks that the target does not exist or is a regular file, and sets target->mode to its
+   permissions, which the new file gets. */
 static rapt_status examine(struct disk_target *target, rapt_message *why)
 {
     struct stat about = {0};

@@ -1,5 +1,5 @@
-/* reserve.c - checks whether a file of a given size can be written, by the process's limit on file
-   sizes and, before writing begins, by the free space on the disk. */
+/* reserve.c - compares the size of a file with the process's limit on file sizes and, before
+   writing begins, with the free space on the disk. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 
