@@ -13,7 +13,7 @@ struct batch {
     bool gradient;
     float smoothing;
     struct loss sums;     /* sums of the batch */
-    struct loss expected; /* sums of the batch if all weights are expected values */
+    struct loss expected; /* the same sums if attention uses expected values instead of draws */
 };
 
 static struct stack stack_of(rapt_trainer *t, bool decoder)
@@ -35,8 +35,8 @@ struct aim {
     struct loss *sums;
 };
 
-/* Computes the loss of rows of states. If the call wants gradients, also adds to the gradients of
-   the output layer and writes dstates. */
+/* Computes the loss of rows of states. If aim->gradient is set, also adds to the gradients of the
+   output layer and sets dstates to the gradient of the states. */
 static void loss_of_rows(const struct exec_context *c, struct batch *b, const struct aim *aim,
                          const float *states, int rows, float *dstates)
 {
@@ -49,8 +49,8 @@ static void loss_of_rows(const struct exec_context *c, struct batch *b, const st
                dbias, t->loss_workspace);
 }
 
-/* Computes the loss of pooled rows. If the call wants gradients, stores the gradient of the rows in
-   the encoder's dout. */
+/* Pools the encoder's output and computes the loss of the pooled rows. If aim->gradient is set,
+   stores the gradient of the encoder's output in its dout. */
 static void pooled_loss(const struct exec_context *c, struct batch *b, const struct aim *aim,
                         const float *states)
 {
@@ -71,8 +71,8 @@ static void pooled_loss(const struct exec_context *c, struct batch *b, const str
     rapt__pool_backward(c, &pool, t->dpooled, t->encoder.dout);
 }
 
-/* Runs both halves and computes the loss. Sets target->states to the encoder's output and returns
-   it, or NULL if there is no source. */
+/* Runs the encoder and the decoder, if the model has them, and computes the loss. Sets
+   target->states to the encoder's output and returns it, or NULL if there is no source. */
 static const float *batch_forward(const struct exec_context *c, struct batch *b,
                                   const struct aim *aim, const struct pass *source,
                                   struct pass *target)

@@ -51,7 +51,8 @@ rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *sour
                                   const rapt_tokens *target, rapt_message *why)
 {
     const rapt_alignment *a = &t->alignment;
-    int row = 0, more = t->options.frame ? 1 : -1; /* label rows of a target minus its tokens */
+    int row = 0, more = t->options.frame ? 1 : -1; /* number of label rows of a target minus its
+                                                      number of tokens */
     if (!a->starts) return RAPT_OK;
     rapt_status status =
         check_alignment_starts(a, target->starts[target->batch] + more * target->batch, why);

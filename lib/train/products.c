@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum { ROWS_MAX = 1024, ROWS_MIN = 64 };
-/* The approximate size of a measured product. ROWS_MIN rows may exceed it. */
+/* Approximate number of multiplications in a measured product. With ROWS_MIN rows there may be
+   more. */
 static const size_t multiplications = (size_t)1 << 28;
 
 struct measurement {
@@ -24,8 +25,8 @@ static bool multiplies(const struct layout *l, const struct parameter *p)
 }
 
 /* Lists each shape of a model once, in the order of the parameters, and returns the number of
-   shapes. which[i] is a parameter of shape i. Products of shapes that do not fit into the list are
-   computed by the built-in kernels. */
+   shapes. Sets which[i] to a parameter of shape i. Products of shapes that do not fit into the list
+   are computed by the built-in kernels. */
 static int shapes_of(const struct layout *l, const struct parameter *which[PRODUCT_SHAPES])
 {
     struct products seen = {.count = 0};
@@ -38,8 +39,8 @@ static int shapes_of(const struct layout *l, const struct parameter *which[PRODU
     return seen.count;
 }
 
-/* Returns the number of rows to measure with. It is at most `rows`, small enough that x [rows][in]
-   and y [rows][out] fit into `floats`, and small enough to be quick. */
+/* Returns the number of rows to measure with: at most `rows`, few enough for x [rows][in] and y
+   [rows][out] to fit into `floats`, and few enough for a quick measurement. */
 static int rows_for(const struct parameter *p, int rows, size_t floats)
 {
     size_t out = (size_t)p->rows, in = (size_t)p->columns;
@@ -47,8 +48,8 @@ static int rows_for(const struct parameter *p, int rows, size_t floats)
     return (int)rapt__min_size(rapt__min_size((size_t)rows, quick), floats / (in + out));
 }
 
-/* Measures the products of all shapes. x and y are stored in the moments, which are still zero, so
-   the gradients of weights stay zero. */
+/* Measures the products of all shapes. x and y are in the memory of the moments, which is still
+   zero, so all products are zero and the gradients of weights stay zero. */
 static void measure_all(struct team *team, void *argument)
 {
     const struct measurement *m = argument;

@@ -6,17 +6,18 @@
        reward of a row of the encoder = -scale sum of the losses of its whole sequence
        baseline                       = the same sum with expected[j] for each loss
 
-   The keys that a row attends to cannot change the losses before it. So without decay, and apart
-   from the scale, the mean of (baseline - reward) d log p[chosen] is the gradient of the expected
-   loss. The baseline does not bias it, because expected[j] does not depend on the batch's own
-   draws. There are two kinds of baseline (rapt_baseline). The first is mean_loss, a running mean of
-   the loss per token over earlier batches, which is initialized to the loss of a uniform guess. The
-   second is the loss of the same row if all weights are expected values. It accounts for how hard
-   the token is, so that only the effect of the draw remains.
+   The keys that a row attends to cannot change the losses of earlier rows. So without decay, and
+   apart from the scale, the mean of (baseline - reward) d log p[chosen] is the gradient of the
+   expected loss. The baseline does not bias it, because expected[j] does not depend on the batch's
+   own draws. The option `baseline` selects expected[j]. With RAPT_BASELINE_MEAN it is mean_loss, a
+   running mean of the loss per token over earlier batches, which starts at the loss of a uniform
+   guess. With RAPT_BASELINE_EXPECTED it is the loss of row j if attention uses expected values
+   instead of draws. This accounts for how hard the token is, so only the effect of the draw
+   remains.
 
-   A fraction of the sequences attends to expected values and needs no rewards. The choice depends
-   only on the batch's key and the index of the sequence: a sequence is chosen if word 0 of
-   rapt__philox(mix(key, "ex"), index), divided by 2^32, is below that fraction. */
+   The fraction expected_share of the sequences attends to expected values and needs no rewards. The
+   choice depends only on the batch's key and the index of the sequence: a sequence is chosen if
+   word 0 of rapt__philox(mix(key, "ex"), index), divided by 2^32, is below that fraction. */
 #include "train/train.h"
 
 enum { EXPECTED = 0x6578 };
@@ -50,7 +51,7 @@ float rapt__anneal_now(const rapt_trainer *t)
     return (float)rapt__pow((double)o->anneal, (double)t->state.steps / o->anneal_steps);
 }
 
-/* Sums over some rows. */
+/* Sums of losses and of expected losses over rows. */
 struct cost {
     double loss, expected;
 };

@@ -173,7 +173,7 @@ void rapt__shards_final(struct team *team, void *argument, size_t from)
     }
 }
 
-/* Reports the floats that were not yet final before the shard was stored. */
+/* Reports the remaining floats, which became final when the shard was stored. */
 static void tell_rest(rapt_trainer *t, int shard, rapt_ready_fn *ready, void *user)
 {
     const rapt_subtree *tree = holder(t, NULL, shard);

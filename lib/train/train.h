@@ -5,7 +5,7 @@
 #include "model/model.h"
 #include <rapt/train.h>
 
-/* After bias correction, this rate still fits into a float. */
+/* The maximum learning rate. It still fits into a float after bias correction. */
 #define TRAIN_RATE_MAX ((double)1e30f)
 
 struct trainer_state { /* everything in a checkpoint except parameters and moments */
@@ -54,18 +54,19 @@ struct rapt_trainer {
     float *hidden, *dhidden; /* [batch][D] after the pooler; NULL unless the model has one */
     /* The next eight arrays are NULL unless the model samples keys. */
     float *losses;                          /* [rows with labels] */
-    float *expected_losses;                 /* [rows with labels] losses if all weights are expected
-                                               values */
+    float *expected_losses;                 /* [rows with labels] losses if attention uses expected
+                                               values instead of draws */
     uint8_t *expected;                      /* [batch] 1 if a sequence attends to expected values */
     uint8_t *all_expected;                  /* [batch] all 1 */
     float *encoder_reward, *decoder_reward; /* [H][rows] */
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */
     rapt_alignment alignment;                   /* alignment for the next gradient; starts is NULL
                                                    if there is none */
-    struct guide guide;                         /* the same for the current batch */
+    struct guide guide;                         /* the alignment of the current batch, as backward
+                                                   reads it */
     double *guided;        /* [target rows] losses of the guide; NULL if the model has no
                               alignment_layer */
-    double alignment_loss; /* loss of guided alignment in the last gradient */
+    double alignment_loss; /* loss of guided alignment in the last batch */
     long long tokens;      /* number of tokens whose gradients were added since the last step */
     bool added;            /* a gradient was added since the last step, even if it had no tokens */
     rapt_report sums;      /* sums over the batches since the last step */
@@ -79,8 +80,9 @@ struct rapt_trainer {
 /* Fills in t->products as the options request. RAPT_PRODUCTS_AUTO requires a new trainer, because
    measuring overwrites moments and gradients with zeros. */
 void rapt__products_choose(rapt_trainer *t);
-/* With RAPT_PRODUCTS_AUTO, fails if *state, which is from a checkpoint, says that OpenBLAS computes
-   some products and OpenBLAS cannot be loaded. The built-in products would give different bits. */
+/* With RAPT_PRODUCTS_AUTO, fails if OpenBLAS cannot be loaded although *state, which is from a
+   checkpoint, says that it computes some products. The built-in products would give different
+   bits. */
 rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_state *state,
                                  rapt_message *why);
 /* With RAPT_PRODUCTS_AUTO, sets t->products from t->state, which must have been loaded and
@@ -137,8 +139,8 @@ void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct
 /* Chooses the sequences of a batch that attend to expected values. `key` is the random key of the
    batch. */
 void rapt__expected_draw(rapt_trainer *t, int batch, uint64_t key);
-/* Returns the factor that scales the scores in the softmax that replaces the arg-max in the next
-   step, or 0 if the arg-max itself is used. */
+/* Returns the factor by which scores are multiplied if the next step uses a softmax in place of the
+   arg-max. Returns 0 if it uses the arg-max itself. */
 float rapt__anneal_now(const rapt_trainer *t);
 /* Updates the running mean with a batch of `tokens` tokens whose losses add up to `loss`. */
 void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens);
