@@ -1,5 +1,5 @@
-/* attention_config.c - describes the attention of a sublayer, given a configuration and a block of
-   parameters: its score, locality and normalizer as a rapt_attention, with their learned arrays. */
+/* attention_config.c - derives the rapt_attention of a sublayer from a configuration and a block of
+   parameters: its score, locality and normalizer, with their learned arrays. */
 #include "model/sublayer.h"
 
 /* Returns the sizes of learned arrays, without the arrays. */

@@ -12,7 +12,7 @@ struct named { /* the source of a tensor */
     char name[NAME];
     const struct parameter *parameter;
     const float *block;
-    size_t offset; /* of a packed tensor in the block */
+    size_t offset; /* where a packed tensor begins in the block */
 };
 
 static void file_fill(const struct tensor_source *source, size_t first, size_t count, float *data)
@@ -242,7 +242,8 @@ rapt_status rapt__blocks_match(const rapt_model *m, const struct block_file *blo
     return RAPT_OK;
 }
 
-/* The state of loading. A matrix of bytes is read a few rows at a time and then quantized. */
+/* The state while blocks are loaded. A matrix of bytes is read and quantized LANES rows at a
+   time. */
 struct loading {
     const rapt_model *model;
     const struct block_file *to;

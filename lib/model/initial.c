@@ -5,8 +5,8 @@
    1/sqrt 2. Tables are normal with standard deviation width^-1/2, so that a token has unit variance
    after multiplication by sqrt(width). The learned arrays of scores and localities are drawn like a
    table, so that scores are initially about as large as scaled dot products. Inverse temperatures
-   of cosines start at 8, sinks and orders of entmax at 0, biases of sigmoids at -log 32, so that
-   the weights of a sentence of 32 tokens sum to about 1, and slopes at those of ALiBi. Each number
+   of cosines start at 8, sinks and orders of entmax at 0, and slopes at those of ALiBi. Biases of
+   sigmoids start at -log 32, which makes the weights of 32 tokens sum to about 1. Each number
    depends only on seed, parameter and element. */
 #include "model/model.h"
 

@@ -1,5 +1,5 @@
-/* layout.h - the place of each parameter in a block of floats, a part of the interface of the model
-   layer (model.h). */
+/* layout.h - where each parameter is in a block of floats; part of the interface of the model layer
+   (model.h). */
 #ifndef RAPT_LIB_MODEL_LAYOUT_H
 #define RAPT_LIB_MODEL_LAYOUT_H
 
@@ -108,7 +108,7 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, enum la
 void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
                              const struct layer_parts *parts, struct arena *arena);
 size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
-/* Returns the number of floats in the block, padded to whole vectors. */
+/* Returns the number of floats that a parameter takes up in the block, padded to whole vectors. */
 size_t rapt__parameter_floats(const struct parameter *p);
 /* Returns a parameter as a matrix in a block, without a bias. */
 struct linear rapt__parameter_matrix(const struct parameter *p, const float *block);
@@ -119,13 +119,13 @@ void rapt__parameter_get(const struct parameter *p, const float *block, size_t f
                          float *data);
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
                          const float *data);
-/* Sets rows [first, first + count) of a parameter, of any kind, from data [count][columns].
-   Only IN_BYTES uses scratch and factors [count], which are those of rapt__int8_pack. */
+/* Sets rows [first, first + count) of a parameter of any kind from data [count][columns]. Only
+   IN_BYTES uses factors [count] and scratch, which are the arguments of rapt__int8_set_rows. */
 void rapt__parameter_set_rows(const struct parameter *p, float *block, int first, int count,
                               const float *data, const float *factors, float *scratch);
-struct row_sizes {        /* the maxima over the parameters of a layout */
-    size_t rows, columns; /* of a parameter */
-    size_t scratch;       /* floats of `scratch` above; 0 if no parameter is IN_BYTES */
+struct row_sizes { /* maxima over the parameters of a layout */
+    size_t rows, columns;
+    size_t scratch; /* floats that rapt__parameter_set_rows needs; 0 if no parameter is IN_BYTES */
 };
 struct row_sizes rapt__row_sizes(const struct layout *layout);
 int rapt__ffn_rows(const rapt_config *c); /* rows of the first matrix of feed-forward layers */

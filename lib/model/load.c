@@ -85,8 +85,8 @@ static rapt_status load_rest(rapt_model *model, struct tensor_file *file,
     return status ? status : rapt_model_set_precision(model, options->precision, 1, why);
 }
 
-/* Loads a model from an open file. What is allocated before names and shapes are known to agree
-   comes from `reading`, the allocator of the budget. After that, the model uses `allocator`. */
+/* Loads a model from an open file. Everything except the parameters and the metadata is allocated
+   with `reading`, the allocator of the budget. After that, the model uses `allocator`. */
 static rapt_status load_open(rapt_model **model, struct tensor_file *file,
                              const rapt_load_options *options, const rapt_allocator *reading,
                              const rapt_allocator *allocator, rapt_message *why)

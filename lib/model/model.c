@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Lays out a model. While the arena has no memory yet, this only counts. */
+/* Lays out a model, or only counts if the arena has no memory yet. */
 static void lay_out(rapt_model *m, enum layout_kind matrices, struct arena *arena)
 {
     const rapt_config *c = &m->config;
@@ -166,7 +166,7 @@ int rapt_model_find(const rapt_model *model, const char *name)
     return -1;
 }
 
-/* Sets the message to name the wrong argument: the model, the array or the index. */
+/* Reports which argument is wrong: the model, the array or the index. */
 static rapt_status no_parameter(const rapt_model *model, int index, const float *data,
                                 rapt_message *why)
 {

@@ -22,10 +22,11 @@ enum config_field {
 #define CONFIG_FIELD(ctype, name, ...) CONFIG_##name,
 #include "model/config.def"
 };
-/* For a float field, returns its bits. */
+/* Returns the value of a field; for a float, its bits. */
 int rapt__config_get(const rapt_config *config, int field);
 float rapt__config_get_float(const rapt_config *config, int field);
-void rapt__config_set(rapt_config *config, int field, const void *value); /* an int or float */
+/* Sets a field to *value, an int or float. */
+void rapt__config_set(rapt_config *config, int field, const void *value);
 /* Return the value of a field or, if it is 0, the value that 0 stands for. */
 int rapt__config_int(const rapt_config *config, enum config_field field);
 float rapt__config_float(const rapt_config *config, enum config_field field);
@@ -44,8 +45,8 @@ int rapt__head_width(const rapt_config *config);
 enum { CONFIG_TEXT = 4096 }; /* size in bytes that is sufficient for any configuration */
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
 /* load.c: returns RAPT_BAD_FILE if a file is too small for the model that its configuration
-   describes: if it has far fewer numbers than the model has floats, or far fewer than the sinusoids
-   that would be computed, or, with one_each, fewer tensors than the model has parameters. */
+   describes. That is the case if it holds far fewer numbers than the model's parameters, or than
+   its sinusoids, would take up or, with one_each, fewer tensors than the model has parameters. */
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
                                 bool one_each, rapt_message *why);
 /* Returns RAPT_BAD_FILE if the text is not a configuration, or if rapt__config_check rejects the
@@ -80,12 +81,13 @@ struct rapt_model {
 rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
                              enum layout_kind matrices, const rapt_allocator *allocator,
                              rapt_message *why);
-/* Do the same in two steps: first a model whose block is NULL, then its block. */
+/* Do the same in two steps: the first makes a model whose block is NULL, the second allocates the
+   block. */
 rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
                                   enum layout_kind matrices, const rapt_allocator *allocator,
                                   rapt_message *why);
 rapt_status rapt__model_take_block(rapt_model *model, rapt_message *why);
-/* Copies a mapped block, so that its parameters can be written. If it returns RAPT_NO_MEMORY,
+/* Replaces a mapped block by a copy whose parameters can be written. If it returns RAPT_NO_MEMORY,
    nothing has changed. */
 rapt_status rapt__model_own_block(rapt_model *model, rapt_message *why);
 
@@ -97,8 +99,8 @@ rapt_status rapt__precision_check(rapt_precision precision, rapt_message *why);
 /* Returns RAPT_BAD_ARGUMENT if the rows of a matrix are too long for this form of matrices. */
 rapt_status rapt__check_depths(const struct layout *layout, enum layout_kind matrices,
                                rapt_message *why);
-/* Checks a model that was just converted: returns `otherwise` if it is in f16 and has an element
-   that is infinite, because it was too large, or NaN. */
+/* Checks a model that was just converted. Returns `otherwise` if it is in f16 and an element is
+   NaN, or was too large and is now infinite. */
 rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, rapt_message *why);
 /* Returns RAPT_BAD_ARGUMENT if the matrices of a model are not floats. The message says that such a
    model cannot be `what`, for example "trained". */
@@ -113,7 +115,7 @@ struct attention_use {
     const float *block;
     const float *relative; /* slopes or table of self-attention, if the configuration has them */
 };
-/* Returns the problem without its rows. */
+/* Returns the attention problem, except for its numbers of rows and its row strides. */
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
 /* Returns pointers to the gradients of the learned arrays in a block of gradients. */
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
@@ -133,8 +135,7 @@ size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch,
 #define CONFIG_KEY  "rapt.config"
 #define TRAINER_KEY "rapt.trainer" /* counters of a trainer */
 #define LAYOUT_KEY  "rapt.layout"  /* layout of a packed file */
-/* Copies the metadata of a file, except the entries of the library itself, to m, which must not
-   have any yet. */
+/* Copies the metadata of a file, except the library's own entries, to a model that has none yet. */
 rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
 /* Replaces the metadata with the given entries, in this order, leaving out those whose value is
    NULL. */
@@ -142,8 +143,8 @@ rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int
 /* Returns RAPT_BAD_ARGUMENT if a caller may not pass these entries: if a key is NULL, given twice
    or reserved for the library. */
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
-/* Writes to all [count + m->notes.count] the given entries whose value is not NULL, followed by
-   the model's entries with other keys. Returns the number of entries written. */
+/* Fills `all` [count + m->notes.count] with the given entries whose value is not NULL, followed by
+   the model's entries with other keys. Returns the number of entries. */
 int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,
                          struct tensor_metadata *all);
 
@@ -159,7 +160,7 @@ struct block_output { /* either the file at path, or a writer */
     const rapt_writer *writer;
     bool packed; /* see packed.c; only for a single block without a prefix */
 };
-/* `trainer` is the value of TRAINER_KEY, or NULL. */
+/* Saves blocks. `trainer` is the value of TRAINER_KEY, or NULL. */
 rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,
                               const struct block_output *to, const rapt_metadata *metadata,
                               int metadata_count, const char *trainer, rapt_message *why);
@@ -191,8 +192,9 @@ rapt_status rapt__packed_layout_read(struct packed_layout *layout, const char *t
 enum { PACKED_LAYOUT = 32 };
 /* Writes the value of LAYOUT_KEY for a model. */
 void rapt__packed_layout_write(const rapt_model *m, char text[PACKED_LAYOUT]);
-/* Gives a block to a model that has none, mapping the file if that is possible and wanted. `layout`
-   is the file's, and the model has the same form of matrices. */
+/* Gives a block to a model that has none: maps the file if that is possible and the options allow
+   it, otherwise reads it. `layout` is that of the file; the model's matrices must have the same
+   form. */
 rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file,
                               const struct packed_layout *layout, const rapt_load_options *options,
                               rapt_message *why);
@@ -201,8 +203,8 @@ size_t rapt__finite_count(const float *x, size_t count);
 
 /* ---- stack.c: the layers of one half ----
    Activations are [rows][D], sequences back to back. */
-struct drop { /* dropout of a pass; all zeros at inference */
-    float share, attention, hidden;
+struct drop { /* dropout rates of a pass, and its random key; all zeros at inference */
+    float share, attention, hidden; /* residual branches, attention weights, feed-forward units */
     uint64_t key;
 };
 
@@ -233,7 +235,7 @@ struct stack_memory {
     int count;
     float *raw;      /* with embedding_norm: [rows][D] embedded, before that norm */
     float *embedded; /* [rows][D] */
-    float *first;    /* pre-norm: [rows][D] embedded, normalized */
+    float *first;    /* pre-norm: [rows][D] embedded, after the first norm */
     struct norm_saved embedded_saved, first_saved;
     /* for backward only: */
     float *dout, *dstream;                             /* [rows][D] */
@@ -257,7 +259,8 @@ struct cache_state {      /* state of self- or cross-attention between calls at 
     float *packed;                     /* [layers][packed_size] weights (see rapt__score_pack) */
     size_t packed_size;                /* floats per layer; 0 if the score needs none */
     float *relative;                   /* [H][relative_row] relative biases, or NULL */
-    int relative_row, relative_zero;   /* the bias of key s is element s - position + zero */
+    int relative_row, relative_zero;   /* the bias of key s is element s - position +
+                                          relative_zero */
     int *counts;                       /* [batch] number of keys of each target sequence */
     float *states;                     /* recurrent decoders only: cells [layers][sequences][D] */
     float *spare_states;               /* scratch memory of the same size, used to reorder */
@@ -335,7 +338,7 @@ const float *rapt__stack_backward(const struct exec_context *c, const struct sta
                                   float *partial);
 
 /* ---- sublayer.c: one function f of the chain, sublayer->y = f(in), and its gradient ---- */
-struct step { /* the sublayer of a pass */
+struct step { /* one sublayer in a pass */
     const struct stack *stack;
     const struct pass *pass;
     int layer, index; /* index of the layer, and of the sublayer in the chain */
@@ -350,7 +353,7 @@ void rapt__sublayer_backward(const struct exec_context *c, const struct step *s,
                              float *gradients);
 /* Computes weights[rows][keys of the sequence], the self-attention weights of rows [first, first +
    rows) of one sequence in one layer and head. The last pass of the encoder, over `all` rows, must
-   have kept what this needs. */
+   have kept its queries and keys (KEEPS_SELF). */
 void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
                            int layer, int head, int sequence, int first, int rows, float *weights);
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
@@ -372,8 +375,8 @@ void rapt__scores_pack(struct team *team, const struct stack *s, const struct ca
                        bool cross);
 /* After a pass of the decoder, takes the attention weights of one of its rows in one layer and
    head, multiplies them by share and adds them to weights [keys of the source, or tokens of the
-   target so far]. The row belongs to target `sequence`. The pass must have kept what this needs
-   (stack_keeps). Runs on one thread and uses s->attention_workspace. */
+   target so far]. The row belongs to target `sequence`. The pass must have kept the queries of that
+   attention (enum stack_keeps). Runs on one thread and uses s->attention_workspace. */
 void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
                            const struct stack_caches *caches, bool cross, int layer, int head,
                            int sequence, int row, float share, float *weights);
@@ -400,8 +403,8 @@ struct token_limits {
     bool begin_and_end; /* the extra tokens are begin and end, and messages say that they count */
     bool vectors;       /* rows are vectors instead of tokens */
 };
-/* Returns the largest valid limit for tokens or sequences. Attention counts the rows of all heads
-   in an int. */
+/* Return the largest valid limits for tokens and for sequences. They exist because attention counts
+   the rows of all heads in an int. */
 static inline int rapt__tokens_max(const rapt_config *config)
 {
     return rapt__min(1 << 28, ATTENTION_ROWS / config->heads);
@@ -430,10 +433,10 @@ void rapt__scales_free(rapt_model *model); /* frees the index */
    of an imported model. */
 #define LENGTH_KEY "rapt.max_length_factor"
 /* Keys for other settings of an imported model. The first four are defaults of a translator (see
-   rapt_translator_options_default). LIMIT_KEY is the maximum number of target tokens, the end
-   included. SUPPRESSED_KEY lists tokens that are never produced, separated by spaces. FIRST_KEY is
-   the first token of every translation, unless the caller names a target language. IGNORED_KEY
-   lists, for human readers, the settings that are not followed. */
+   rapt_translator_options_default). LIMIT_KEY is the maximum number of target tokens, including the
+   end. SUPPRESSED_KEY lists tokens that are never produced, separated by spaces. FIRST_KEY is the
+   first token of every translation, unless the caller names a target language. IGNORED_KEY lists,
+   for human readers, the settings that are not followed. */
 #define BEAMS_KEY      "rapt.beams"
 #define PENALTY_KEY    "rapt.length_penalty"
 #define LEAST_KEY      "rapt.min_length"
@@ -443,14 +446,13 @@ void rapt__scales_free(rapt_model *model); /* frees the index */
 #define FIRST_KEY      "rapt.first_token"
 #define IGNORED_KEY    "rapt.ignored_settings"
 /* Keys in the metadata of a text encoder. BEGIN_KEY, which translators follow too, means that the
-   begin token precedes a text.
-   TOKENS_KEY is the maximum number of tokens that are read of a text, special tokens included.
-   NORMALIZE_KEY means that embeddings are divided by their L2 norm. */
+   begin token precedes a text. TOKENS_KEY is the maximum number of tokens that are read of a text,
+   including special tokens. NORMALIZE_KEY means that embeddings are divided by their L2 norm. */
 #define BEGIN_KEY     "rapt.source_begin"
 #define TOKENS_KEY    "rapt.max_tokens"
 #define NORMALIZE_KEY "rapt.normalize"
-/* Key in the metadata of a translator between many languages: the language of a source follows its
-   end instead of preceding its first token. */
+/* Key in the metadata of a translator between many languages: the language token of a source
+   follows the end token instead of preceding the first token. */
 #define LANGUAGE_LAST_KEY "rapt.source_language_last"
 /* Does the same as rapt_model_scales for a name that is not a parameter, with one row. */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,

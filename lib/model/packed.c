@@ -12,7 +12,7 @@
                  from -127 to 127. Another tensor, whose name ends in ".scale", has the scale of
                  each row
 
-   Other tensors are the matrix row by row. Each is padded with zeros to whole vectors of 16. If the
+   Other tensors are stored row by row. Each is padded with zeros to whole vectors of 16. If the
    tensors are in the order of the layout and start at a multiple of 64 bytes, they form the block
    and can be mapped. A file of another program may order them differently; it is then read instead.
    Names, shapes and offsets are always checked. If a mapped file says that its values are finite,
@@ -107,7 +107,7 @@ size_t rapt__finite_count(const float *x, size_t count)
 }
 
 /* Checks that the scales of a matrix of bytes are finite and not negative, and that no byte is
-   -128, which some forms of the products cannot multiply. Returns `otherwise` if not. */
+   -128, which the products of some instruction sets cannot multiply. Returns `otherwise` if not. */
 static rapt_status check_bytes(const struct parameter *p, const float *block, rapt_status otherwise,
                                rapt_message *why)
 {

@@ -275,8 +275,8 @@ size_t rapt__parameter_count(const struct parameter *p)
     return (size_t)p->rows * (size_t)p->columns;
 }
 
-/* Consecutive elements of the plain matrix. In the block they start at `at`, and are `step` floats
-   apart. */
+/* Consecutive elements of the plain matrix. In the block they begin at element `at` and are `step`
+   elements apart. */
 struct stretch {
     size_t at, step, count;
 };

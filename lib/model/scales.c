@@ -1,5 +1,6 @@
-/* scales.c - finds the scale and alpha of each row of a parameter in the metadata entry
-   "rapt.scales", which is not trusted. It consists of lines
+/* scales.c - finds the quantization scale of each row of a parameter, and alpha, the scale of the
+   activations that are multiplied by it, in the metadata entry "rapt.scales". The entry is not
+   trusted. It consists of lines
 
        NAME FIRST ROWS SCALE ALPHA
 

@@ -2,7 +2,8 @@
    propagates the gradient of that output back to the parameters. Training and inference share this
    code.
 
-   A stack is a chain of sublayers f. With post-norm (Vaswani et al. 2017, section 3.1):
+   A stack is a chain of sublayers f, whose results are `sum` and `out`. Those of the previous
+   sublayer are sum' and out'. With post-norm (Vaswani et al. 2017, section 3.1):
 
        sum = out' + dropout(f(out')),   out = norm(sum)
 
@@ -10,8 +11,8 @@
 
        sum = sum' + dropout(f(out')),   out = next norm(sum)
 
-   In both cases f reads the last out and adds to the stream, which is out' or sum', so one step
-   serves both. */
+   In both cases f reads out', and its result is added to the stream, which is out' or sum'. The
+   same code therefore serves both. */
 #include "model/sublayer.h"
 
 #include <math.h>

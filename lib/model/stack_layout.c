@@ -20,7 +20,7 @@ struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part p
     return i < n ? &s->memory->sublayers[layer * n + i] : NULL;
 }
 
-/* Lays out what cached attention computes for each query: projected queries, centers and
+/* Lays out the results of cached attention for each query: projected queries, centers and
    statistics. */
 static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_t rows,
                            struct arena *arena)
@@ -32,7 +32,7 @@ static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_
     u->statistics = rapt__arena_floats(arena, rows, 2 * H);
 }
 
-/* Lays out what attention to caches needs besides queries and outputs. */
+/* Lays out the memory that attention to caches needs in addition to queries and outputs. */
 static void cached_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                           size_t source_rows, struct arena *arena)
 {
@@ -69,8 +69,8 @@ static float *projections_of(const rapt_config *c, enum part part, size_t rows, 
     return rapt__arena_floats(arena, rows, part == PART_SELF ? Q + 2 * G : Q);
 }
 
-/* Lays out what attention without a cache saves about the normalization of each row: its statistics
-   and, if the normalizer is hard, the chosen keys. */
+/* Lays out the results of attention without a cache for each row: the statistics of its
+   normalization and, if the normalizer is hard, the chosen keys. */
 static void softmax_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                            struct arena *arena)
 {
@@ -120,7 +120,8 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t
     m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);
 }
 
-/* Returns memory for what is needed later to compute the attention weights of a sublayer. */
+/* Returns a sublayer with memory only for the results from which attention weights can be computed
+   later. */
 static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum part part,
                                       size_t rows, struct arena *arena)
 {
@@ -136,9 +137,9 @@ static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum p
     return own;
 }
 
-/* Makes all layers share the memory of the first at inference, and all parts share y, sum, out and
-   saved. Memory from which attention weights are computed is not shared in cross-attention, since
-   alignments need it, nor in self-attention if `self` is set. */
+/* For inference, makes all layers share the memory of the first layer, and all parts share y, sum,
+   out and saved. Memory from which attention weights are computed is not shared in cross-attention,
+   since alignments need it, nor in self-attention if `self` is set. */
 static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, bool self,
                          size_t rows, struct arena *arena)
 {

@@ -2,13 +2,13 @@
    position-wise feed-forward network (Vaswani et al. 2017, sections 3.2 and 3.3), and, in
    recurrent.c, the unit that may replace self-attention in a decoder.
 
-       self(x)        = heads(x Wq', x Wk', x Wv') Wo'      Wq, Wk, Wv packed in one matrix
+       self(x)        = heads(x Wq', x Wk', x Wv') Wo'      Wq, Wk, Wv in one matrix
        cross(x)       = heads(x Wq', z Wk', z Wv') Wo'      z: the encoder's output
        feedforward(x) = activation(x W1' + b1) W2' + b2
-       gated(x)       = (activation(x W1' + b1) * (x V' + c)) W2' + b2     W1, V packed in one
-   matrix
+       gated(x)       = (activation(x W1' + b1) * (x V' + c)) W2' + b2     W1, V in one matrix
 
-   Attention's projections may have biases, too. * multiplies element by element (Shazeer 2020). */
+   The projections of attention also have biases, which are omitted here. * multiplies element by
+   element (Shazeer 2020). */
 #include "model/sublayer.h"
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)

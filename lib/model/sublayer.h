@@ -10,13 +10,14 @@ struct heads {
     float *q, *k, *v; /* their values, or their gradients */
     ptrdiff_t q_row, k_row;
 };
-/* For self-attention, finds all three in q; for cross-attention, in q and kv. kv may be NULL. */
+/* Locates queries, keys and values: in q for self-attention, in q and kv for cross-attention. kv
+   may be NULL. */
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv);
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross);
 /* attention_config.c: adapts a problem to training. Sequences marked in p->expected use expected
    values instead of draws, and an annealed arg-max becomes a softmax. */
 void rapt__attention_learning(rapt_attention *a, const struct pass *p);
-/* Returns the problem of a layer without its rows. */
+/* Returns the attention problem of a layer, except for its numbers of rows and its row strides. */
 rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning);
 
 /* ---- recurrent.c: like rapt__sublayer_forward and _backward, for the recurrent unit ---- */
