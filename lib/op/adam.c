@@ -1,7 +1,7 @@
 /* adam.c - Adam for whole blocks of parameters: the sum of squared gradients (for clipping), the
    range of the results of a step, the step itself (kernel/adam.c), and filling, copying and adding.
-   All operations are elementwise except the sum, which is computed in chunks that are added in
-   order, in double precision. */
+   All operations except the sum and the range are elementwise. The sum is computed in chunks, which
+   are added in order, in double precision. */
 #include "op/op.h"
 
 #include <math.h>

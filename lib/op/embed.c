@@ -6,8 +6,8 @@
 
    Vaswani et al. 2017, "Attention is all you need", sections 3.4 (the scale) and 3.5 (P); Devlin et
    al. 2019 (T). E [vocab][width] is in panels: element j of token t is at (t/16) 16 width + 16 j +
-   t%16. Backward divides the columns among the members, so each element of the table is
-   updated by one member, in the order of the rows. */
+   t%16. Backward divides the columns among the members, so each element of the table is updated by
+   one member, in the order of the rows. */
 #include "op/op.h"
 
 #include <assert.h>

@@ -51,6 +51,7 @@ enum gemm_left { GEMM_LEFT_IN_PLACE, GEMM_LEFT_COPY, GEMM_LEFT_TILES };
 
 /* The division of a block of c into units, and the way in which each unit reads a. */
 struct gemm_partition {
+    /* rows and panels of a unit, and the number of units in each direction */
     int rows, row_parts, panels, panel_parts;
     enum gemm_left left;
     int max_tile; /* as in struct gemm_block */

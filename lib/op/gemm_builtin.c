@@ -1,12 +1,12 @@
 /* gemm_builtin.c - c = a b with a team, computed by the kernels in lib/kernel/gemm.c.
 
-   c is divided into units of some rows and some panels of columns, which members take by tickets.
-   Within a unit the depth is divided into blocks, each of which is added to the sums so far. No
-   division changes the order of k, so the bits stay the same even though the division depends on
-   the machine and the team. If b must be packed (rapt__gemm_packs), the team packs it block by
-   block: while one half of exec->pack is being multiplied, the other is filled with the next block,
-   which costs one barrier per block. Otherwise b is read in place. Goto and van de Geijn 2008,
-   "Anatomy of high-performance matrix multiplication". */
+   c is divided into units. Each consists of some rows and some panels of columns, and members take
+   units by tickets. Within a unit the depth is divided into blocks, each of which is added to the
+   sums so far. No division changes the order of k, so the bits stay the same even though the
+   division depends on the machine and the team. If b must be packed (rapt__gemm_packs), the team
+   packs it block by block: while one half of exec->pack is being multiplied, the other is filled
+   with the next block, which costs one barrier per block. Otherwise b is read in place. Goto and
+   van de Geijn 2008, "Anatomy of high-performance matrix multiplication". */
 #include "op/gemm.h"
 
 #include <string.h>

@@ -6,8 +6,8 @@
 #include <limits.h>
 
 enum {
-    WHOLE_ROWS = GEMM_UNIT_ROWS / LANES * LANES, /* rows of a unit if each line of a holds sixteen
-                                                    rows */
+    WHOLE_ROWS = GEMM_UNIT_ROWS / LANES * LANES, /* rows of a unit if a line of a holds an element
+                                                    of each of sixteen rows */
     MAX_PANELS = 32,                             /* maximum number of panels of a unit */
     FEW_PANELS = 4,                              /* minimum number of panels of a unit */
     READ_PANELS = 1,                             /* cost of reading a unit's rows of a, as a number
@@ -91,8 +91,9 @@ int rapt__gemm_even_panels(int members, int row_parts, int panels, int max)
     return best;
 }
 
-/* Units have about 52 rows and max_panels panels. With a team they have fewer panels if a member
-   would otherwise get fewer than four units, or if the members would get unequal shares. */
+/* Units have at most GEMM_UNIT_ROWS rows and max_panels panels. With a team they have fewer panels
+   if a member would otherwise get fewer than four units, or if the members would get unequal
+   shares. */
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns)
 {

@@ -73,8 +73,8 @@ static void quantize(const struct exec_context *c, const float *x, ptrdiff_t x_r
 
 enum { UNIT_PANELS = 64, LEAST_MAX = 8 }; /* limits of the maximum number of panels of a unit */
 
-/* Divides y into units. The panels of a unit take up at most half of the L2 cache, so that units of
-   other rows find them there, but there are at least LEAST_MAX of them if y has that many. In a
+/* Divides y into units. The number of panels of a unit is limited: they may take up at most half of
+   the L2 cache, where units of other rows then find them. The limit is never below LEAST_MAX. In a
    team, each member gets several units, and the members get equal shares. */
 static struct gemm_partition partition(const struct exec_context *c, const struct linear *l,
                                        int rows)
@@ -91,8 +91,8 @@ static struct gemm_partition partition(const struct exec_context *c, const struc
     return p;
 }
 
-/* Computes one unit, one term of its rows after the other, while the results are in the cache.
-   `activated` is where the activation of y[0][0] is stored. */
+/* Computes one unit, one term of its rows after the other, while the results are in the cache. The
+   activation of y[0][0] is stored at `activated`. */
 static void multiply_unit(const struct exec_context *c, const struct int8_block *whole,
                           const struct quantized *x, const struct gemm_partition *p, int index,
                           enum activation activation, float *activated)

@@ -13,8 +13,8 @@
 
 enum { CHUNK_FLOATS = 1 << 21, CHUNK_MIN = 64, CHUNK_MAX = 512 };
 
-/* Returns the number of rows of a chunk. A chunk takes about 8 MB, but has at least CHUNK_MIN rows,
-   so that reading the weights is worthwhile. */
+/* Returns the number of rows of a chunk. A chunk takes at most 8 MB, unless this would leave fewer
+   than CHUNK_MIN rows, too few to make reading the weights worthwhile. */
 static int chunk_rows(int rows, int vocab)
 {
     int chunk = CHUNK_FLOATS / (vocab > 0 ? vocab : 1);

@@ -50,16 +50,17 @@ const struct product_shape *rapt__products_find(const struct products *p, int ou
 /* Returns true if OpenBLAS should compute a product with weights [out][in]. p may be NULL, which
    means never. */
 bool rapt__products_take(const struct products *p, enum product kind, int out, int in);
-/* Measures which products of l are faster with OpenBLAS and adds its shape to p. The team must not
-   compute anything else at the same time, and OpenBLAS must be loaded. Overwrites x [rows][in], y
-   [rows][out] and dweight (in panels). */
+/* Measures which products of l are faster with OpenBLAS, and adds the shape of l to p. The team
+   must not compute anything else at the same time, and OpenBLAS must be loaded. Overwrites x
+   [rows][in], y [rows][out] and dweight (in panels). */
 void rapt__products_measure(const struct exec_context *c, struct products *p,
                             const struct linear *l, int rows, float *x, float *y, float *dweight);
 
 /* ---- gemm_openblas.c ---- */
 /* Ensures that OpenBLAS is loaded and safe to call from a team. Returns RAPT_BAD_ARGUMENT if this
-   library was built without OpenBLAS, OpenBLAS is not installed, or it starts its own threads.
-   Returns RAPT_NO_MEMORY if an allocation fails. A later call tries again. */
+   library was built without OpenBLAS, if OpenBLAS is not installed, or if it starts its own
+   threads. Returns RAPT_NO_MEMORY if less than 640 MB of address space are left. A later call tries
+   again. */
 rapt_status rapt__openblas_load(rapt_message *why);
 
 /* ---- linear.c: y = x W' + b ----
@@ -159,8 +160,8 @@ void rapt__embed_backward(const struct exec_context *c, const struct embedding *
                           const int32_t *ids, const int *starts, const struct dropout *d, float *dy,
                           const struct embedding_gradients *to);
 
-/* Do the same for rows that are not tokens. Forward computes y[r] += P[position of r], then
-   dropout. Backward applies the same dropout to dy and adds the gradient to dpositions. */
+/* Do the same for rows that are vectors instead of tokens. Forward computes y[r] += P[position of
+   r], then dropout. Backward applies the same dropout to dy and adds the gradient to dpositions. */
 struct positioning {
     const float *positions; /* P, or NULL */
     int width;
@@ -209,8 +210,8 @@ void rapt__gate_backward(const struct exec_context *c, enum activation kind, con
 
 /* ---- recurrent.c: a simpler simple recurrent unit over ragged sequences ----
 
-   Each row of x [rows][2 width] holds the candidates x, followed by the inputs z of the gates. With
-   f = 1 / (1 + e^-z): cell[r] = f cell[r - 1] + (1 - f) x[r], y = max(cell, 0). cells and y are
+   Each row of x [rows][2 width] holds the candidates u, followed by the inputs z of the gates. With
+   f = 1 / (1 + e^-z): cell[r] = f cell[r - 1] + (1 - f) u[r], y = max(cell, 0). cells and y are
    [rows][width]. */
 struct ssru {
     int batch, width;
@@ -255,8 +256,9 @@ void rapt__pool_backward(const struct exec_context *c, const struct pool *p, con
    loss is computed. Otherwise dx [rows][in] is set to the gradient of the summed loss, and the
    gradients of W and b are added to dweight and to dbias, which may be NULL. */
 struct loss {
+    /* sums over rows with labels: smoothed cross-entropy, and -log p[label]; in nats */
     double loss, likelihood;
-    long long tokens, correct;
+    long long tokens, correct; /* number of these rows, and of those whose argmax is the label */
     float *rows; /* [rows] receives the loss of each row, or 0 if it has no label; may be NULL */
 };
 size_t rapt__loss_workspace(int rows, int in, int vocab); /* number of floats, shared by the team */

@@ -46,8 +46,8 @@ static void compute_product(const struct exec_context *c, const struct trial *t,
         rapt__linear_backward_weight(c, l, t->x, l->in, t->y, l->out, t->rows, t->dweight, NULL);
 }
 
-/* Returns true if OpenBLAS is faster. The two alternate, and the fastest of TRIES runs counts for
-   each, after a warm-up run. */
+/* Returns true if OpenBLAS is faster. After a warm-up run of each, the two alternate, and the
+   fastest of TRIES runs counts. */
 static bool openblas_wins(const struct exec_context *c, const struct trial *t, enum product kind)
 {
     enum { TRIES = 3 };
