@@ -141,8 +141,9 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
     float *scores; /* [B * nbest] scores, or -infinity if fewer hypotheses were found; may be
                       NULL */
     /* Cross-attention of each token and of the end, averaged over the first config.alignment_heads
-       heads of config.alignment_layer, or over all layers and heads if alignment_layer is 0. The
-       row of the end is 0 if the sequence was truncated at max_length. A hypothesis has
+       heads of config.alignment_layer, or over all layers and heads if alignment_layer is 0. A row
+       sums to 1 unless cross-attention is local, has sinks or takes sigmoids. The row of the end is
+       0 if the sequence was truncated at max_length. A hypothesis has
        [counts + 1][S] values, stored in [max_length + 1][S] floats, where S is the number of tokens
        of its source. The nbest hypotheses of a source are adjacent. Requires limits.alignments. May
        be NULL. */

@@ -44,15 +44,20 @@ static int name_size(rapt_text name)
     return (int)rapt__min_size(name.size, 40);
 }
 
-static bool is_named(const struct tag *tag, const char *name)
-{
-    return rapt__same_name(tag->name, name);
-}
-
 /* Returns true if two names are equal in XML, which is case-sensitive. */
 static bool is_same(rapt_text a, rapt_text b)
 {
     return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
+}
+
+/* Returns true if the name of a tag is in a list of names, which single spaces separate. */
+static bool is_named(const struct tag *tag, const char *names)
+{
+    for (const char *end; *names; names = *end ? end + 1 : end) {
+        end = names + strcspn(names, " ");
+        if (is_same(tag->name, (rapt_text){names, (size_t)(end - names)})) return true;
+    }
+    return false;
 }
 
 /* Checks that elements are closed in order, and that the first is <xliff>. */
@@ -168,7 +173,7 @@ static void read_unit(struct format_reader *r)
     if (tag.kind != TAG_OPEN) return;
     if (is_named(&tag, "segment")) r->state[INITIAL] = has_value(text, &tag, "state", "initial");
     if (is_named(&tag, "trans-unit")) r->state[INITIAL] = 0;
-    const bool kept = rapt__name_among(tag.name, "alt-trans matches mtc:matches target") ||
+    const bool kept = is_named(&tag, "alt-trans matches mtc:matches target") ||
                       has_value(text, &tag, "translate", "no");
     if (kept) r->at = closing_tag(text, &tag).span.end;
     if (kept || !is_named(&tag, "source")) return;
@@ -226,14 +231,14 @@ static void read_tag(struct format_reader *r, const struct tag *tag)
     } else if (tag->kind == TAG_CLOSE) {
         rapt__block_mark(&r->block, MARK_CLOSE, tag->span, tag->name, none);
         r->at = tag->span.end;
-    } else if (rapt__name_among(tag->name, "bpt bx sc")) {
+    } else if (is_named(tag, "bpt bx sc")) {
         read_paired(r, tag, true);
-    } else if (rapt__name_among(tag->name, "ept ex ec")) {
+    } else if (is_named(tag, "ept ex ec")) {
         read_paired(r, tag, false);
     } else if (has_value(r->document, tag, "translate", "no") ||
                has_value(r->document, tag, "mtype", "protected")) {
         keep_element(r, tag, true);
-    } else if (tag->kind == TAG_EMPTY || rapt__name_among(tag->name, "ph it")) {
+    } else if (tag->kind == TAG_EMPTY || is_named(tag, "ph it")) {
         keep_element(r, tag, false);
     } else {
         rapt__block_mark(&r->block, MARK_OPEN, tag->span, tag->name, none);

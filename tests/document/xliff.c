@@ -25,6 +25,8 @@ static void test_targets(void **state)
                   "<source>a b</source> <target>B A</target>");
     becomes_xliff("<source>a b</source><!-- <target/> --><target state=\"new\" />",
                   "<source>a b</source><!-- <target/> --><target state=\"new\" >B A</target>");
+    becomes_xliff("<source>a b</source><tarGet/>",
+                  "<source>a b</source><target>B A</target><tarGet/>");
     becomes_xliff("<source>a b</source><target state='needs-translation'>old</target>",
                   "<source>a b</source><target state='needs-translation'>B A</target>");
     becomes_xliff("<source>a b</source><seg-source>a b</seg-source>",

@@ -180,8 +180,12 @@ static inline void law_text(const struct subject *s, const rapt_translation *t)
 static inline void law_alignment(const struct subject *s, const rapt_translation *t)
 {
     const int columns = t->source_count + 1;
-    /* A local query may see no key at all, and the Gaussian of local-p is not divided out. */
-    const bool whole = s->config.cross_locality == RAPT_LOCALITY_GLOBAL;
+    /* A local query may see no key at all, and the Gaussian of local-p is not divided out. A sink
+       takes a share of the weights, and sigmoids have any sum. */
+    const rapt_normalizer n = s->config.cross_normalizer;
+    const bool summed = n != RAPT_NORMALIZER_SIGMOID,
+               whole = s->config.cross_locality == RAPT_LOCALITY_GLOBAL && summed &&
+                       n != RAPT_NORMALIZER_SINK_SOFTMAX;
     for (int i = 0; i <= t->target_count; i++) {
         const float *row = t->alignment + i * columns;
         const bool empty = i == t->target_count && !t->ended;
@@ -191,7 +195,8 @@ static inline void law_alignment(const struct subject *s, const rapt_translation
             sum += (double)row[j];
         }
         if (s->config.no_source_end) require(row[columns - 1] == 0, "no weight of no end");
-        require(sum <= 1.0001 && (!empty || sum == 0), "weights of at most 1, none without end");
+        require(!summed || sum <= 1.0001, "weights of at most 1");
+        require(!empty || sum == 0, "no weights without end");
         require(!whole || empty || sum >= 0.9999, "weights that add up to 1");
     }
 }
