@@ -84,11 +84,11 @@ rapt_status rapt_document_translate(rapt_translator *translator, rapt_text docum
     rapt_status status = read_options(translator, options, &own, why);
     if (status) return status;
     struct engine e = {.translator = translator, .alignments = own.alignments, .first = own.first};
-    if (own.format != RAPT_DOCUMENT_FORMAT_TEXT || !own.unprotected ||
-        own.protected_pattern_count > 0)
-        e.alignments = 1;                                         /* for tags and protected text */
-    e.capacity = own.max_length > 0 ? (size_t)own.max_length : 1; /* negative values are rejected
-                                                                     later */
+    /* Tags and protected text are placed by the alignment. */
+    if (own.format != RAPT_DOCUMENT_FORMAT_TEXT || !own.unprotected || own.protected_pattern_count)
+        e.alignments = 1;
+    /* Negative values are rejected later. */
+    e.capacity = own.max_length > 0 ? (size_t)own.max_length : 1;
     e.ids = rapt__alloc(allocator, e.capacity * sizeof *e.ids);
     e.ends = rapt__alloc(allocator, e.capacity * sizeof *e.ends);
     const rapt_document_engine engine = {

@@ -18,9 +18,11 @@ void rapt__import_member(const struct import *i, const char *name, char member[I
 {
     size_t size = strlen(i->folder + i->archive_size);
     memcpy(member, i->folder + i->archive_size, size);
-    for (; strncmp(name, "../", 3) == 0 && size > 0; name += 3) do
-            size--;
+    while (strncmp(name, "../", 3) == 0 && size > 0) {
+        name += 3;
+        do size--;
         while (size > 0 && member[size - 1] != '/');
+    }
     snprintf(member + size, IMPORT_PATH - size, "%s", name);
 }
 
