@@ -125,3 +125,20 @@ bool rapt__has_letters(rapt_text text)
         if (rapt__is_letter(rapt__utf8_next(text.bytes, text.size, &at))) return true;
     return false;
 }
+
+bool rapt__is_break(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
+size_t rapt__line_end(rapt_text text, size_t at)
+{
+    while (at < text.size && !rapt__is_break(text.bytes[at])) at++;
+    return at;
+}
+
+size_t rapt__line_next(rapt_text text, size_t end)
+{
+    if (end + 1 < text.size && text.bytes[end] == '\r' && text.bytes[end + 1] == '\n') end++;
+    return end < text.size ? end + 1 : end;
+}

@@ -29,6 +29,11 @@ rapt_span rapt__trimmed(rapt_text text, rapt_span span);
    else. */
 size_t rapt__trimmed_end(rapt_text text, rapt_span span);
 bool rapt__has_letters(rapt_text text);
+bool rapt__is_break(char c); /* true for \n and \r */
+/* Returns the place of the break that ends the line at `at`, or the size of the text. */
+size_t rapt__line_end(rapt_text text, size_t at);
+/* Returns the beginning of the line after the break at `end`, which may be \r\n. */
+size_t rapt__line_next(rapt_text text, size_t end);
 
 /* ---- breaks.c: where the sentences of a block of text may end ---- */
 struct breaks {

@@ -13,23 +13,6 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-static bool is_break(char c)
-{
-    return c == '\n' || c == '\r';
-}
-
-static size_t line_end(rapt_text text, size_t at)
-{
-    while (at < text.size && !is_break(text.bytes[at])) at++;
-    return at;
-}
-
-static size_t next_line(rapt_text text, size_t end)
-{
-    if (end + 1 < text.size && text.bytes[end] == '\r' && text.bytes[end + 1] == '\n') end++;
-    return end < text.size ? end + 1 : end;
-}
-
 static size_t skip_blanks(rapt_text text, size_t at)
 {
     while (at < text.size && is_blank(text.bytes[at])) at++;
@@ -54,7 +37,7 @@ static size_t count_of(rapt_text text, size_t at, size_t end, char c)
 /* Returns the length of the fence of a block of code, such as ```, or 0. */
 static size_t fence_at(rapt_text text, size_t at)
 {
-    const size_t end = line_end(text, at), ticks = count_of(text, at, end, '`');
+    const size_t end = rapt__line_end(text, at), ticks = count_of(text, at, end, '`');
     const size_t waves = count_of(text, at, end, '~');
     if (waves >= 3) return waves;
     return ticks >= 3 && !memchr(text.bytes + at + ticks, '`', end - at - ticks) ? ticks : 0;
@@ -65,7 +48,7 @@ static size_t fence_at(rapt_text text, size_t at)
    translated. */
 static size_t definition_end(rapt_text text, size_t at, bool *note)
 {
-    const size_t end = line_end(text, at);
+    const size_t end = rapt__line_end(text, at);
     size_t i = at;
     if (i < end && text.bytes[i] == '*') i++;
     if (i == end || text.bytes[i] != '[') return at;
@@ -77,7 +60,7 @@ static size_t definition_end(rapt_text text, size_t at, bool *note)
 /* Returns true if a line separates the head of a table from its rows. */
 static bool is_delimiter_row(rapt_text text, size_t at)
 {
-    const size_t end = line_end(text, at);
+    const size_t end = rapt__line_end(text, at);
     size_t dashes = 0, bars = 0;
     for (at = skip_quotes(text, at); at < end; at++) {
         const char c = text.bytes[at];
@@ -99,7 +82,7 @@ static size_t count_quotes(rapt_text text, size_t at)
    quotations. */
 static bool continues(rapt_text text, size_t at, size_t quotes)
 {
-    const size_t begin = skip_quotes(text, at), end = line_end(text, begin);
+    const size_t begin = skip_quotes(text, at), end = rapt__line_end(text, begin);
     bool note = false;
     return begin < end && count_quotes(text, at) <= quotes &&
            rapt__plain_marks(text, begin) == begin && fence_at(text, begin) == 0 &&
@@ -112,15 +95,15 @@ static bool continues(rapt_text text, size_t at, size_t quotes)
 /* Returns the end of the front matter, which is between two lines of --- or +++, or 0. */
 static size_t front_matter_end(rapt_text text)
 {
-    const size_t end = line_end(text, 0);
+    const size_t end = rapt__line_end(text, 0);
     const char mark = end == 3 ? text.bytes[0] : 0;
     if ((mark != '-' && mark != '+') || count_of(text, 0, end, mark) != 3) return 0;
-    for (size_t at = next_line(text, end); at < text.size;) {
-        const size_t stop = line_end(text, at);
+    for (size_t at = rapt__line_next(text, end); at < text.size;) {
+        const size_t stop = rapt__line_end(text, at);
         if (stop - at == 3 && (count_of(text, at, stop, mark) == 3 ||
                                (mark == '-' && count_of(text, at, stop, '.') == 3)))
-            return next_line(text, stop);
-        at = next_line(text, stop);
+            return rapt__line_next(text, stop);
+        at = rapt__line_next(text, stop);
     }
     return 0;
 }
@@ -129,10 +112,10 @@ static size_t front_matter_end(rapt_text text)
 static size_t fenced_end(rapt_text text, size_t at, size_t length)
 {
     const char mark = text.bytes[at];
-    for (at = next_line(text, line_end(text, at)); at < text.size;) {
-        const size_t begin = skip_quotes(text, at), end = line_end(text, begin);
+    for (at = rapt__line_next(text, rapt__line_end(text, at)); at < text.size;) {
+        const size_t begin = skip_quotes(text, at), end = rapt__line_end(text, begin);
         const size_t count = count_of(text, begin, end, mark);
-        at = next_line(text, end);
+        at = rapt__line_next(text, end);
         if (count >= length && skip_blanks(text, begin + count) == end) break;
     }
     return at;
@@ -151,18 +134,18 @@ static size_t cell_end(rapt_text text, size_t at, size_t end)
 /* Returns the end of the paragraph whose first line is at `at`. */
 static size_t paragraph_end(rapt_text text, size_t at, size_t quotes)
 {
-    size_t end = line_end(text, at);
-    for (size_t next = next_line(text, end);
+    size_t end = rapt__line_end(text, at);
+    for (size_t next = rapt__line_next(text, end);
          next > end && next < text.size && continues(text, next, quotes);
-         next = next_line(text, end))
-        end = line_end(text, next);
+         next = rapt__line_next(text, end))
+        end = rapt__line_end(text, next);
     return end;
 }
 
 /* Returns the end of the text of a heading, without a closing run of #. */
 static size_t heading_end(rapt_text text, size_t at)
 {
-    const size_t end = line_end(text, at);
+    const size_t end = rapt__line_end(text, at);
     size_t last = end;
     while (last > at && is_blank(text.bytes[last - 1])) last--;
     while (last > at && text.bytes[last - 1] == '#') last--;
@@ -185,11 +168,12 @@ static void read_text_line(struct format_reader *r, size_t begin, size_t end)
     r->at = label;
     const bool letters = rapt__has_letters((rapt_text){text.bytes + label, end - label});
     if ((label > at && !note) || !letters) {
-        r->at = next_line(text, end);
+        r->at = rapt__line_next(text, end);
         return;
     }
-    const bool table = memchr(text.bytes + begin, '|', end - begin) &&
-                       (r->state[MARKDOWN_TABLE] || is_delimiter_row(text, next_line(text, end)));
+    const bool table =
+        memchr(text.bytes + begin, '|', end - begin) &&
+        (r->state[MARKDOWN_TABLE] || is_delimiter_row(text, rapt__line_next(text, end)));
     r->state[MARKDOWN_TABLE] = table;
     r->state[MARKDOWN_ROW] = table ? end : 0;
     if (table && text.bytes[r->at] == '|') r->at++;
@@ -214,7 +198,7 @@ static bool is_indented(rapt_text text, size_t at, size_t begin, size_t list)
 static void read_line(struct format_reader *r)
 {
     const rapt_text text = r->document;
-    const size_t begin = skip_quotes(text, r->at), end = line_end(text, begin);
+    const size_t begin = skip_quotes(text, r->at), end = rapt__line_end(text, begin);
     const bool after_blank = r->state[MARKDOWN_TEXT] == 0;
     const bool indented = is_indented(text, r->at, begin, r->state[MARKDOWN_LIST]);
     const size_t marks = rapt__plain_marks(text, begin), fence = fence_at(text, marks);
@@ -222,7 +206,7 @@ static void read_line(struct format_reader *r)
     r->state[MARKDOWN_TEXT] = begin < end;
     if (begin == end) {
         r->state[MARKDOWN_TABLE] = 0;
-        r->at = next_line(text, end);
+        r->at = rapt__line_next(text, end);
         return;
     }
     if (begin == r->at && marks == begin && after_blank) r->state[MARKDOWN_LIST] = 0;
@@ -232,11 +216,11 @@ static void read_line(struct format_reader *r)
     }
     if (indented && after_blank) {
         r->state[MARKDOWN_TEXT] = 0; /* the next line may be code, too */
-        r->at = next_line(text, end);
+        r->at = rapt__line_next(text, end);
         return;
     }
     if (r->state[MARKDOWN_TABLE] && is_delimiter_row(text, begin)) {
-        r->at = next_line(text, end);
+        r->at = rapt__line_next(text, end);
         return;
     }
     read_text_line(r, begin, end);
@@ -251,7 +235,7 @@ static void end_text(struct format_reader *r)
         if (r->at < r->state[MARKDOWN_ROW]) return;
     }
     r->state[MARKDOWN_ROW] = r->state[MARKDOWN_END] = 0;
-    r->at = next_line(r->document, line_end(r->document, r->at));
+    r->at = rapt__line_next(r->document, rapt__line_end(r->document, r->at));
 }
 
 /* Reads a line break in a paragraph, with the quotation marks (>) on the next line. Returns true if
@@ -261,7 +245,7 @@ static bool read_break(struct format_reader *r)
     const rapt_text text = r->document;
     const size_t begin = r->at;
     const bool hard = begin >= 2 && text.bytes[begin - 1] == ' ' && text.bytes[begin - 2] == ' ';
-    r->at = rapt__min_size(skip_quotes(text, next_line(text, begin)), r->end);
+    r->at = rapt__min_size(skip_quotes(text, rapt__line_next(text, begin)), r->end);
     if (!hard) rapt__block_space(&r->block, (rapt_span){begin, r->at});
     return hard;
 }
@@ -273,7 +257,7 @@ static void read_block(struct format_reader *r)
     rapt__block_clear(&r->block);
     while (r->at < r->end && !rapt__block_full(&r->block)) {
         const bool ends =
-            is_break(r->document.bytes[r->at]) ? read_break(r) : rapt__markdown_inline(r);
+            rapt__is_break(r->document.bytes[r->at]) ? read_break(r) : rapt__markdown_inline(r);
         if (ends) break;
     }
     rapt__block_unpair(&r->block);

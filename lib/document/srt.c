@@ -7,29 +7,10 @@
 
 enum { CUE_END }; /* index in reader->state: the end of the text of the cue */
 
-static bool is_break(char c)
-{
-    return c == '\n' || c == '\r';
-}
-
-/* Returns the offset of the line break that ends the line at `at`, or the size of the text. */
-static size_t line_end(rapt_text text, size_t at)
-{
-    while (at < text.size && !is_break(text.bytes[at])) at++;
-    return at;
-}
-
-/* Returns the beginning of the next line. */
-static size_t next_line(rapt_text text, size_t end)
-{
-    if (end + 1 < text.size && text.bytes[end] == '\r' && text.bytes[end + 1] == '\n') end++;
-    return end < text.size ? end + 1 : end;
-}
-
 static bool is_empty(rapt_text text, size_t at)
 {
     while (at < text.size && (text.bytes[at] == ' ' || text.bytes[at] == '\t')) at++;
-    return at == text.size || is_break(text.bytes[at]);
+    return at == text.size || rapt__is_break(text.bytes[at]);
 }
 
 /* Returns true if a line is a time code such as 00:00:01,000 --> 00:00:02,500. */
@@ -49,13 +30,13 @@ static void find_cue(struct format_reader *r)
 {
     const rapt_text text = r->document;
     while (r->at < text.size) {
-        const size_t end = line_end(text, r->at), next = next_line(text, end);
+        const size_t end = rapt__line_end(text, r->at), next = rapt__line_next(text, end);
         const bool time = is_time(text, r->at, end);
         r->at = next;
         if (time) break;
     }
     for (r->end = r->at; r->end < text.size && !is_empty(text, r->end);)
-        r->end = next_line(text, line_end(text, r->end));
+        r->end = rapt__line_next(text, rapt__line_end(text, r->end));
     r->state[CUE_END] = r->end;
     if (r->at < r->end) r->at = rapt__plain_marks(text, r->at);
 }
@@ -63,7 +44,7 @@ static void find_cue(struct format_reader *r)
 /* Reads a line break within a cue. Returns true if the next line begins a block. */
 static bool read_break(struct format_reader *r)
 {
-    const size_t next = next_line(r->document, r->at);
+    const size_t next = rapt__line_next(r->document, r->at);
     const size_t begin = next < r->end ? rapt__plain_marks(r->document, next) : next;
     size_t blanks = next;
     while (blanks < r->end &&
@@ -80,7 +61,7 @@ static bool read_break(struct format_reader *r)
 static bool read_some(struct format_reader *r)
 {
     const char c = r->document.bytes[r->at];
-    if (is_break(c)) return read_break(r);
+    if (rapt__is_break(c)) return read_break(r);
     if ((c == '<' || c == '&') && rapt__read_loose_tag(r)) return false;
     if (c == '{' && r->at + 1 < r->end && r->document.bytes[r->at + 1] == '\\') { /* {\an8} */
         const char *close = memchr(r->document.bytes + r->at, '}', r->end - r->at);
