@@ -85,6 +85,8 @@ static void test_symbols(void **state)
     protects(
         "\xF0\x9F\x87\xA9\xF0\x9F\x87\xAA 1\xEF\xB8\x8F\xE2\x83\xA3 \xE2\x9D\xA4\xEF\xB8\x8F",
         "\xF0\x9F\x87\xA9\xF0\x9F\x87\xAA|1\xEF\xB8\x8F\xE2\x83\xA3|\xE2\x9D\xA4\xEF\xB8\x8F|");
+    protects("\xF0\x9F\x8F\xB4\xF3\xA0\x81\xA7\xF3\xA0\x81\xBF.", /* a flag spelled by tags */
+             "\xF0\x9F\x8F\xB4\xF3\xA0\x81\xA7\xF3\xA0\x81\xBF|");
     protects("\xC2\xA9 2024 \xE2\x80\x94 caf\xC3\xA9 \xE2\x80\x8D", "\xC2\xA9|");
 }
 
@@ -192,6 +194,7 @@ static void test_long(void **state)
     const rapt_document_options text = {.max_length = 30}, unwrap = {.unwrap = 1};
     memcpy(url, "http://a.org/", 13);
     memset(url + 13, 'x', sizeof url - 14);
+    memcpy(url + 123, "\xC3\xA9", 2); /* the model sees 124 bytes at most, but whole characters */
     url[sizeof url - 1] = 0;
     snprintf(document, sizeof document, "see %s now", url);
     snprintf(wanted, sizeof wanted, "NOW %s SEE", url);

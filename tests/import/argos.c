@@ -3,6 +3,8 @@
    Argos' settings for decoding; packages that need more are refused. The seeds of the fuzz target
    archive are zip files of the package that write_package writes, made by Python's zipfile (also to
    a stream), Info-ZIP 3.0 and 7-Zip. */
+#include "format/disk.h"
+#include "format/format.h"
 #include "import/ct2_craft.h"
 #include "import/pieces.h"
 
@@ -176,10 +178,31 @@ static void test_zip_refused(void **state)
     folder_refused(zip_of("other"), "p/model/model.bin is not a model of CTranslate2");
 }
 
+/* Files that do not exist, and a path that is too long once a folder in the package is appended. */
+static void test_missing(void **state)
+{
+    (void)state;
+    static char path[4096];
+    struct archive *archive = NULL;
+    struct disk_source source;
+    rapt_message why = {""};
+    assert_int_equal(rapt__archive_open(&archive, zip_of("absent"), NULL, &why), RAPT_NO_FILE);
+    assert_int_equal(rapt__archive_open(&archive, zip_of("python"), NULL, &why), RAPT_OK);
+    assert_int_equal(rapt__archive_read(archive, "absent", &source, NULL, &why), RAPT_NO_FILE);
+    assert_non_null(strstr(why.text, "has no member \"absent\""));
+    rapt__archive_close(archive);
+    const char *name = strrchr(zip_of("streamed"), '/');
+    size_t size = (size_t)(name - zip_of("streamed"));
+    memcpy(path, zip_of("streamed"), size);
+    while (size + strlen(name) < sizeof path - 3) path[size] = '/', path[size + 1] = '.', size += 2;
+    strcpy(path + size, name);
+    folder_refused(path, "the path is too long");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_opened),
-                                       cmocka_unit_test(test_refused), cmocka_unit_test(test_zip),
-                                       cmocka_unit_test(test_zip_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_opened), cmocka_unit_test(test_refused), cmocka_unit_test(test_zip),
+        cmocka_unit_test(test_zip_refused), cmocka_unit_test(test_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
