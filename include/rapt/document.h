@@ -137,8 +137,9 @@ typedef struct rapt_document_piece {
     /* Of a sentence, the number of parts that must not change: protected text, and elements such as
        <code>. */
     int guards;
-    /* How many of these the translation did not contain, so that they were put in by the alignment.
-       Words that the model made of them may remain. */
+    /* How many of these the translation did not contain. They were put in beside the words that are
+       aligned to them. Of these words, they replace only those that spell most of the part or are
+       within its brackets, as {nome} is for {name}. The rest remains. */
     int restored;
 } rapt_document_piece;
 /* Receives a piece. A nonzero result stops the call, which then returns RAPT_OK. */

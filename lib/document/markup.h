@@ -185,8 +185,11 @@ struct word_pairs {
 rapt_status rapt__words_pair(const struct placed *placed, struct word_pairs *pairs,
                              const rapt_allocator *allocator);
 void rapt__words_free(struct word_pairs *pairs, const rapt_allocator *allocator);
+/* Returns true if a word follows in `text` at *at, ignoring white space and the case of ASCII
+   letters, and moves *at to its end. */
+bool rapt__word_follows(rapt_text text, size_t *at, rapt_text word);
 
-/* ---- place.c ---- */
+/* ---- place.c and ranges.c ---- */
 /* Appends the translation, with the marks around the translations of the words that they enclosed.
    Returns RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__place_marks(struct placed *placed, struct buffer *out);

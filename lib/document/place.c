@@ -1,49 +1,11 @@
 /* place.c - puts the marks of a sentence into its translation. The marks form a tree of elements.
-   From the outside in, each element gets a range of target words. It is the range without words of
-   its siblings in which the words that come from the element most outnumber those that come from
-   elsewhere (a maximum subarray; Bentley 1984). Elements therefore never overlap, however the
-   translation orders the words. An element without words, and a point, stays next to the
-   translation of a neighboring word. */
-#include "document/document.h"
-#include "document/markup.h"
+   From the outside in, each element gets a range of target words (ranges.c). An element without
+   words, and a point, stays next to the translation of a neighboring word. */
+#include "document/place.h"
 
 #include <string.h>
 
 enum { ROOT = 0 };
-
-/* A mark, or the two marks of an element. If the sentence contains only one tag of an element, the
-   element begins or ends outside of the sentence. */
-struct node {
-    size_t open, close;  /* numbers of its marks, from 1; 0 and placer.outside are outside of the
-                            sentence */
-    size_t first, last;  /* [first, last) its source words */
-    size_t parent;       /* index of a node */
-    size_t begin, end;   /* [begin, end) its target words */
-    rapt_span span;      /* its bytes in the target */
-    enum mark_kind kind; /* MARK_OPEN for elements */
-    bool empty, dropped; /* empty: it has no target words; dropped: it is not written */
-    bool copied;         /* it is a guard whose contents are in the target */
-};
-
-struct placer {
-    const struct placed *in;
-    const rapt_allocator *allocator;
-    struct buffer *out;
-    struct word_pairs pairs;
-    struct node *nodes; /* [count] parents before their children */
-    size_t *order;      /* [count] nodes sorted by parent and place */
-    size_t count, capacity, outside;
-    signed char *class; /* [source words] whether each belongs to the node that is being placed */
-    bool *taken;        /* [target words] true for those of its siblings */
-    bool closed;        /* the last bytes that were written are a closing tag or a guard */
-    size_t unnumbered;  /* the last placeholder without a number that was written */
-    size_t last_break;  /* the target word that follows the last break */
-};
-
-static const struct mark *mark_of(const struct placer *p, size_t mark)
-{
-    return &p->in->marks[mark - 1];
-}
 
 /* ---- the tree ---- */
 
@@ -85,129 +47,6 @@ static void add_nodes(struct placer *p)
         else if (marks[i].kind != MARK_CLOSE)
             add_node(p, marks[i].kind, i + 1, i + 1);
     }
-}
-
-/* ---- ranges of words ---- */
-
-enum { OF_OTHERS = -1, OF_SIBLING = -2, OF_NODE = 1 };
-
-/* Finds the source words that belong to a node and to its siblings, and the target words that
-   siblings already have. */
-static void classify(struct placer *p, size_t index)
-{
-    const struct node *n = &p->nodes[index];
-    memset(p->class, OF_OTHERS, p->pairs.source.count);
-    memset(p->taken, 0, p->pairs.target.count * sizeof *p->taken);
-    for (size_t i = 1; i < p->count; i++) {
-        const struct node *sibling = &p->nodes[i];
-        if (i == index || sibling->parent != n->parent) continue;
-        if (sibling->last > sibling->first)
-            memset(p->class + sibling->first, OF_SIBLING, sibling->last - sibling->first);
-        for (size_t w = sibling->begin; i < index && w < sibling->end; w++) p->taken[w] = true;
-    }
-    memset(p->class + n->first, OF_NODE, n->last - n->first);
-}
-
-/* Returns the value of a target word in a range of node n: 1 if it comes from the node, 0 if it has
-   no source word, -1 if it comes from elsewhere, and OF_SIBLING if the range must not contain it. A
-   guard must not contain any word that comes from elsewhere, since it replaces its range. */
-static int value_of(const struct placer *p, const struct node *n, size_t word)
-{
-    const int source = p->pairs.aligned[word];
-    if (p->taken[word]) return OF_SIBLING;
-    if (source == UNALIGNED) return 0;
-    return n->kind == MARK_GUARD && p->class[source] == OF_OTHERS ? OF_SIBLING : p->class[source];
-}
-
-static void best_range(const struct placer *p, struct node *n, size_t low, size_t high)
-{
-    long sum = 0, best = 0;
-    size_t from = low;
-    for (size_t w = low; w < high; w++) {
-        const int value = value_of(p, n, w);
-        sum = value == OF_SIBLING ? 0 : sum + value;
-        if (sum <= 0) sum = 0, from = w + 1;
-        if (sum > best) best = sum, n->begin = from, n->end = w + 1;
-    }
-}
-
-/* Sets the range of an element that began before the sentence. */
-static void best_beginning(const struct placer *p, struct node *n, size_t low, size_t high)
-{
-    long sum = 0, best = 0;
-    n->begin = n->end = low;
-    for (size_t w = low; w < high && value_of(p, n, w) != OF_SIBLING; w++) {
-        sum += value_of(p, n, w);
-        if (sum > best) best = sum, n->end = w + 1;
-    }
-}
-
-/* Sets the range of an element that ends after the sentence. */
-static void best_ending(const struct placer *p, struct node *n, size_t low, size_t high)
-{
-    long sum = 0, best = 0;
-    n->begin = n->end = high;
-    for (size_t w = high; w > low && value_of(p, n, w - 1) != OF_SIBLING; w--) {
-        sum += value_of(p, n, w - 1);
-        if (sum > best) best = sum, n->begin = w - 1;
-    }
-}
-
-/* Returns the number of target words first .. last that come from the node, or -1 if one of them
-   belongs to a sibling. */
-static long count_own(const struct placer *p, size_t first, size_t last)
-{
-    long count = 0;
-    for (size_t w = first; w <= last; w++) {
-        const int source = p->pairs.aligned[w];
-        if (p->taken[w]) return -1;
-        count += source != UNALIGNED && p->class[source] == OF_NODE;
-    }
-    return count;
-}
-
-/* Looks for a copy of a guard's contents in target words [low, high). Takes the copy with the most
-   words that come from the guard. If the contents are a single punctuation mark or digit, the copy
-   must come from the guard. */
-static void find_contents(const struct placer *p, struct node *n, size_t low, size_t high)
-{
-    const struct mark *m = mark_of(p, n->open);
-    const struct word_spans *words = &p->pairs.target;
-    const size_t size = m->text.end - m->text.begin;
-    const rapt_text contents = {p->in->source.bytes + m->text.begin, size};
-    long most = rapt__has_letters(contents) || size > 1 ? -1 : 0;
-    for (size_t w = low, end = low; w < high; w++) {
-        const size_t begin = words->spans[w].begin;
-        if (end < w) end = w;
-        while (end < high && words->spans[end].end < begin + size) end++;
-        if (end == high || words->spans[end].end != begin + size) continue;
-        if (memcmp(p->in->target.bytes + begin, contents.bytes, size) != 0) continue;
-        const long own = count_own(p, w, end);
-        if (own <= most) continue;
-        most = own;
-        n->copied = true;
-        n->begin = w, n->end = end + 1;
-    }
-}
-
-/* Sets the range of target words of an element or guard, within the range of its parent. */
-static void place_words(struct placer *p, size_t index)
-{
-    struct node *n = &p->nodes[index];
-    const struct node *parent = &p->nodes[n->parent];
-    const size_t low = parent->begin, high = parent->end;
-    n->empty = true;
-    if (parent->empty || n->kind == MARK_POINT || n->kind == MARK_BREAK) return;
-    classify(p, index);
-    if (n->kind == MARK_GUARD) find_contents(p, n, low, high);
-    if (n->open == 0)
-        best_beginning(p, n, low, high);
-    else if (n->close == p->outside)
-        best_ending(p, n, low, high);
-    else if (n->begin == n->end && n->last > n->first &&
-             !(n->kind == MARK_GUARD && p->pairs.guessed))
-        best_range(p, n, low, high);
-    n->empty = n->begin == n->end && n->open > 0 && n->close < p->outside;
 }
 
 /* ---- bytes ---- */
@@ -261,7 +100,18 @@ static size_t outside_siblings(const struct placer *p, size_t index, size_t plac
     return place;
 }
 
-/* Places a node without target words. */
+/* Returns the first target word that comes from a guard, as an index, or NO_PARTNER. */
+static size_t first_own(const struct placer *p, const struct node *n)
+{
+    const struct node *parent = &p->nodes[n->parent];
+    for (size_t w = parent->begin; n->kind == MARK_GUARD && w < parent->end; w++) {
+        const int source = p->pairs.aligned[w];
+        if (source >= (int)n->first && source < (int)n->last) return w;
+    }
+    return NO_PARTNER;
+}
+
+/* Places a node without target words. A guard goes before the first word that comes from it. */
 static void place_point(struct placer *p, size_t index)
 {
     struct node *n = &p->nodes[index];
@@ -271,7 +121,8 @@ static void place_point(struct placer *p, size_t index)
     n->span = (rapt_span){parent->span.begin, parent->span.begin};
     n->begin = n->end = parent->begin;
     if (parent->begin == parent->end) return;
-    size_t place = neighbor(p, parent, mark_of(p, n->open)->text.begin, &after);
+    size_t place = p->pairs.guessed ? NO_PARTNER : first_own(p, n);
+    if (place == NO_PARTNER) place = neighbor(p, parent, mark_of(p, n->open)->text.begin, &after);
     place = outside_siblings(p, index, place, &after);
     n->begin = n->end = place;
     size_t at = place == parent->end || (after && place > parent->begin) ? words[place - 1].end
@@ -318,7 +169,7 @@ static void place_nodes(struct placer *p)
 {
     struct node *root = &p->nodes[ROOT];
     root->end = p->pairs.target.count;
-    for (size_t i = 1; i < p->count; i++) place_words(p, i);
+    for (size_t i = 1; i < p->count; i++) rapt__place_words(p, i);
     root->span = (rapt_span){0, p->in->target.size};
     for (size_t i = 1; i < p->count; i++) {
         struct node *n = &p->nodes[i];
@@ -381,8 +232,21 @@ static size_t guard_of(struct placer *p, const struct node *n)
     return p->unnumbered;
 }
 
+/* Returns true for characters that a guard must not touch. */
+static bool is_word(uint32_t c)
+{
+    return (rapt__is_letter(c) && !rapt__is_unspaced(c)) || (c >= '0' && c <= '9');
+}
+
+/* Returns true if a blank belongs between a guard and the character `near` next to it, which is not
+   white space. A guard between a blank and a mark such as { is separated from both. */
+static bool needs_blank(uint32_t near, uint32_t across, bool touches)
+{
+    return is_word(near) || (rapt__utf8_space(across) && !rapt__is_unspaced(near) && !touches);
+}
+
 /* Writes a guard. If no words of the translation belong to it, blanks separate it from adjacent
-   letters. */
+   words. */
 static void write_guard(struct placer *p, const struct node *n)
 {
     const rapt_text target = p->in->target, blank = {" ", 1};
@@ -391,9 +255,12 @@ static void write_guard(struct placer *p, const struct node *n)
     uint32_t before = added && at > 0 ? rapt__character_before(target, at, &start) : ' ';
     uint32_t after =
         added && at < target.size ? rapt__utf8_next(target.bytes, target.size, &at) : ' ';
-    if (rapt__is_letter(before) && !rapt__is_unspaced(before)) rapt__buffer_add(p->out, blank);
+    if (!rapt__utf8_space(before) && needs_blank(before, after, rapt__is_opener(before)))
+        rapt__buffer_add(p->out, blank);
     write_mark(p, guard_of(p, n));
-    if (rapt__is_letter(after) && !rapt__is_unspaced(after)) rapt__buffer_add(p->out, blank);
+    const bool ends = rapt__is_closer(after) || rapt__is_terminator(after) || after == ',';
+    if (!rapt__utf8_space(after) && needs_blank(after, before, ends))
+        rapt__buffer_add(p->out, blank);
 }
 
 /* Writes the contents of a node. */

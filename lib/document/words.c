@@ -272,3 +272,16 @@ void rapt__words_free(struct word_pairs *p, const rapt_allocator *allocator)
     rapt__free(allocator, p->target.spans, p->target.count * sizeof *p->target.spans);
     rapt__free(allocator, p->aligned, p->target.count * sizeof *p->aligned);
 }
+
+bool rapt__word_follows(rapt_text text, size_t *at, rapt_text word)
+{
+    size_t to = *at;
+    for (size_t i = 0; i < word.size; i++, to++) {
+        while (to < text.size && rapt__markup_space(text.bytes[to])) to++;
+        if (to == text.size ||
+            !rapt__names_equal((rapt_text){text.bytes + to, 1}, (rapt_text){word.bytes + i, 1}))
+            return false;
+    }
+    *at = to;
+    return true;
+}

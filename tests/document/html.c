@@ -73,12 +73,12 @@ static void test_kept(void **state)
 static void test_guards(void **state)
 {
     (void)state;
-    becomes_html("run <code>ls -l</code> now", "NOW <code>ls -l</code> RUN");
+    becomes_html("run <code>ls -l</code> now", "NOW <code>ls -l</code> -L LS RUN");
     becomes_html("use <b translate=no>it &amp;\n <i>me</i></b>, or <kbd>Q</kbd>",
-                 "<kbd>Q</kbd> OR ME, <b translate=no>it &amp;\n <i>me</i></b> USE");
+                 "<kbd>Q</kbd> OR <b translate=no>it &amp;\n <i>me</i></b> ME, &amp; IT USE");
     becomes_html("<p><code>only code</code></p>", "<p><code>only code</code></p>");
     becomes_html("a <svg><path d='M'/></svg> b", "<svg><path d='M'/></svg>B A");
-    becomes_html("a <code>b. C d</code> e", "E <code>b. C d</code> A");
+    becomes_html("a <code>b. C d</code> e", "E <code>b. C d</code> D C B. A");
     becomes_html("the <code>N</code>th use", "USE <code>N</code>TH THE");
     becomes_html("the <code>n</code>th use", "USE NTH THE <code>n</code>");
 }

@@ -61,7 +61,7 @@ static void test_inline(void **state)
     becomes_markdown("[a b][c] d [e] [f] (g)", "(G) \\[F\\] \\[E\\] D [B A][c]");
     becomes_markdown("a [b] [c][] d[^1]\n\n[b]: x\n[^1]: e f\n",
                      "D [c][] [b] A[^1]\n\n[b]: x\n[^1]: F E\n");
-    becomes_markdown("use `a b` and ``c`d`` x ` y", "Y \\` X ``c`d`` AND `a b` USE");
+    becomes_markdown("use `a b` and ``c`d`` x ` y", "Y \\` X ``c`d`` AND `a b` B A USE");
     becomes_markdown("a <b>b c</b> <http://d.e?f=g> <x@y.z> <1>",
                      "\\<1> <x@y.z> <http://d.e?f=g> <b>C B</b> A");
     becomes_markdown("<div class='x'>\na b\n</div>\nc &amp; &copy; d",

@@ -69,7 +69,7 @@ static void test_placeholders(void **state)
                "msgid \"see %(name)s, {x.y} %{z} 100%% b\"\nmsgstr \"B 100%% %{z} {x.y} %(name)s, "
                "SEE\"\n");
     becomes_po("msgid \"<b>a</b> b &lt; <file> 5 % of {\"\nmsgstr \"\"\n",
-               "msgid \"<b>a</b> b &lt; <file> 5 % of {\"\nmsgstr \"{ OF 5 %&lt;<file> B "
+               "msgid \"<b>a</b> b &lt; <file> 5 % of {\"\nmsgstr \"{ OF 5 % &lt;<file>5 B "
                "<b>A</b>\"\n");
 }
 

@@ -1,0 +1,48 @@
+/* place.h - shared by place.c, which puts the marks of a sentence into its translation, and
+   ranges.c, which finds the target words of each. */
+#ifndef RAPT_LIB_PLACE_H
+#define RAPT_LIB_PLACE_H
+
+#include "document/document.h"
+#include "document/markup.h"
+
+/* A mark, or the two marks of an element. If the sentence contains only one tag of an element, the
+   element begins or ends outside of the sentence. */
+struct node {
+    size_t open, close;  /* numbers of its marks, from 1; 0 and placer.outside are outside of the
+                            sentence */
+    size_t first, last;  /* [first, last) its source words */
+    size_t parent;       /* index of a node */
+    size_t begin, end;   /* [begin, end) its target words */
+    rapt_span span;      /* its bytes in the target */
+    enum mark_kind kind; /* MARK_OPEN for elements */
+    bool empty, dropped; /* empty: it has no target words; dropped: it is not written */
+    bool copied;         /* it is a guard whose contents are in the target */
+};
+
+struct placer {
+    const struct placed *in;
+    const rapt_allocator *allocator;
+    struct buffer *out;
+    struct word_pairs pairs;
+    struct node *nodes; /* [count] parents before their children */
+    size_t *order;      /* [count] nodes sorted by parent and place */
+    size_t count, capacity, outside;
+    signed char *class; /* [source words] whether each belongs to the node that is being placed */
+    bool *taken;        /* [target words] true for those of its siblings */
+    bool closed;        /* the last bytes that were written are a closing tag or a guard */
+    size_t unnumbered;  /* the last placeholder without a number that was written */
+    size_t last_break;  /* the target word that follows the last break */
+};
+
+static inline const struct mark *mark_of(const struct placer *p, size_t mark)
+{
+    return &p->in->marks[mark - 1];
+}
+
+/* ---- ranges.c ---- */
+/* Sets the range of target words of an element or guard, within the range of its parent. Nodes must
+   be placed in order. */
+void rapt__place_words(struct placer *p, size_t index);
+
+#endif

@@ -1,0 +1,204 @@
+/* ranges.c - finds the target words of the marks of a sentence. An element gets the range without
+   words of its siblings in which the words that come from the element most outnumber those that
+   come from elsewhere (a maximum subarray; Bentley 1984). Elements therefore never overlap, however
+   the translation orders the words. A guard, which replaces its words, gets only words that spell
+   it. */
+#include "document/place.h"
+
+#include <string.h>
+
+enum { OF_OTHERS = -1, OF_SIBLING = -2, OF_NODE = 1 };
+
+/* Finds the source words that belong to a node and to its siblings, and the target words that
+   siblings already have. */
+static void classify(struct placer *p, size_t index)
+{
+    const struct node *n = &p->nodes[index];
+    memset(p->class, OF_OTHERS, p->pairs.source.count);
+    memset(p->taken, 0, p->pairs.target.count * sizeof *p->taken);
+    for (size_t i = 1; i < p->count; i++) {
+        const struct node *sibling = &p->nodes[i];
+        if (i == index || sibling->parent != n->parent) continue;
+        if (sibling->last > sibling->first)
+            memset(p->class + sibling->first, OF_SIBLING, sibling->last - sibling->first);
+        for (size_t w = sibling->begin; i < index && w < sibling->end; w++) p->taken[w] = true;
+    }
+    memset(p->class + n->first, OF_NODE, n->last - n->first);
+}
+
+/* Returns the value of a target word in a range of a node: 1 if it comes from the node, 0 if it has
+   no source word, -1 if it comes from elsewhere, and OF_SIBLING if the range must not contain
+   it. */
+static int value_of(const struct placer *p, size_t word)
+{
+    const int source = p->pairs.aligned[word];
+    if (p->taken[word]) return OF_SIBLING;
+    return source == UNALIGNED ? 0 : p->class[source];
+}
+
+static void best_range(const struct placer *p, struct node *n, size_t low, size_t high)
+{
+    long sum = 0, best = 0;
+    size_t from = low;
+    for (size_t w = low; w < high; w++) {
+        const int value = value_of(p, w);
+        sum = value == OF_SIBLING ? 0 : sum + value;
+        if (sum <= 0) sum = 0, from = w + 1;
+        if (sum > best) best = sum, n->begin = from, n->end = w + 1;
+    }
+}
+
+/* Sets the range of an element that began before the sentence. */
+static void best_beginning(const struct placer *p, struct node *n, size_t low, size_t high)
+{
+    long sum = 0, best = 0;
+    n->begin = n->end = low;
+    for (size_t w = low; w < high && value_of(p, w) != OF_SIBLING; w++) {
+        sum += value_of(p, w);
+        if (sum > best) best = sum, n->end = w + 1;
+    }
+}
+
+/* Sets the range of an element that ends after the sentence. */
+static void best_ending(const struct placer *p, struct node *n, size_t low, size_t high)
+{
+    long sum = 0, best = 0;
+    n->begin = n->end = high;
+    for (size_t w = high; w > low && value_of(p, w - 1) != OF_SIBLING; w--) {
+        sum += value_of(p, w - 1);
+        if (sum > best) best = sum, n->begin = w - 1;
+    }
+}
+
+/* Returns the number of target words first .. last that come from the node, or -1 if one of them
+   belongs to a sibling. */
+static long count_own(const struct placer *p, size_t first, size_t last)
+{
+    long count = 0;
+    for (size_t w = first; w <= last; w++) {
+        const int source = p->pairs.aligned[w];
+        if (p->taken[w]) return -1;
+        count += source != UNALIGNED && p->class[source] == OF_NODE;
+    }
+    return count;
+}
+
+/* Looks for a copy of a guard's contents in target words [low, high). Takes the copy with the most
+   words that come from the guard. If the contents are a single punctuation mark or digit, the copy
+   must come from the guard. */
+static void find_contents(const struct placer *p, struct node *n, size_t low, size_t high)
+{
+    const struct mark *m = mark_of(p, n->open);
+    const struct word_spans *words = &p->pairs.target;
+    const size_t size = m->text.end - m->text.begin;
+    const rapt_text contents = {p->in->source.bytes + m->text.begin, size};
+    long most = rapt__has_letters(contents) || size > 1 ? -1 : 0;
+    for (size_t w = low, end = low; w < high; w++) {
+        const size_t begin = words->spans[w].begin;
+        if (end < w) end = w;
+        while (end < high && words->spans[end].end < begin + size) end++;
+        if (end == high || words->spans[end].end != begin + size) continue;
+        if (memcmp(p->in->target.bytes + begin, contents.bytes, size) != 0) continue;
+        const long own = count_own(p, w, end);
+        if (own <= most) continue;
+        most = own;
+        n->copied = true;
+        n->begin = w, n->end = end + 1;
+    }
+}
+
+/* ---- what the model made of a guard ---- */
+
+static rapt_text target_text(const struct placer *p, size_t first, size_t last)
+{
+    const rapt_span *words = p->pairs.target.spans;
+    return (rapt_text){p->in->target.bytes + words[first].begin,
+                       words[last - 1].end - words[first].begin};
+}
+
+/* Returns the end of the longest run of target words from `word` on that spells the contents of a
+   guard from byte `at` on, ignoring white space and the case of ASCII letters. None of the words
+   comes from elsewhere. *size receives their bytes. */
+static size_t spelled(const struct placer *p, rapt_text contents, size_t at, size_t word,
+                      size_t high, size_t *size)
+{
+    size_t end = word;
+    for (*size = 0; end < high && value_of(p, end) >= 0; end++) {
+        const rapt_text text = target_text(p, end, end + 1);
+        if (!rapt__word_follows(contents, &at, text)) break;
+        *size += text.size;
+    }
+    return end;
+}
+
+/* Returns true if a run of `size` bytes that spell a part of a guard is what the model made of it:
+   more than half of the guard, or the half without letters, such as the 5 of $5. */
+static bool is_most(rapt_text contents, rapt_text run, size_t size)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < contents.size; i++) all += !rapt__markup_space(contents.bytes[i]);
+    return 2 * size > all || (2 * size == all && !rapt__has_letters(run));
+}
+
+/* Returns true if a target word is this punctuation mark. */
+static bool is_mark(const struct placer *p, size_t word, char mark)
+{
+    const rapt_text text = target_text(p, word, word + 1);
+    const bool digit = mark >= '0' && mark <= '9';
+    return text.size == 1 && text.bytes[0] == mark && !digit && !rapt__has_letters(text);
+}
+
+/* Returns the end of the run of target words from `word` on that is in the brackets, quotation
+   marks or other punctuation of a guard, such as {nome} for {name}. None of the words comes from
+   elsewhere, and they are not more than those of the guard. Returns `word` if there is none. */
+static size_t bracketed(const struct placer *p, const struct node *n, rapt_text contents,
+                        size_t word, size_t high)
+{
+    const size_t limit = rapt__min_size(high, word + n->last - n->first);
+    size_t found = word;
+    if (!is_mark(p, word, contents.bytes[0])) return word;
+    for (size_t end = word; end < limit && value_of(p, end) >= 0; end++)
+        if (end > word + 1 && is_mark(p, end, contents.bytes[contents.size - 1])) found = end + 1;
+    return found;
+}
+
+/* Looks for the words that the model made of a guard without copying it, and takes the longest. A
+   word that is only aligned to the guard is not among them, since attention errs: replacing it
+   could lose a word of the text. */
+static void find_likeness(const struct placer *p, struct node *n, size_t low, size_t high)
+{
+    const struct mark *m = mark_of(p, n->open);
+    const rapt_text contents = {p->in->source.bytes + m->text.begin, m->text.end - m->text.begin};
+    size_t most = 0;
+    for (size_t w = low; w < high && contents.size > 0; w++) {
+        size_t best = bracketed(p, n, contents, w, high), size;
+        for (size_t at = 0; value_of(p, w) >= 0 && at < contents.size; at++) {
+            const size_t end = spelled(p, contents, at, w, high, &size);
+            if (end > best && is_most(contents, target_text(p, w, end), size)) best = end;
+        }
+        if (best == w || target_text(p, w, best).size <= most) continue;
+        if (count_own(p, w, best - 1) <= 0) continue;
+        most = target_text(p, w, best).size;
+        n->begin = w, n->end = best;
+    }
+}
+
+void rapt__place_words(struct placer *p, size_t index)
+{
+    struct node *n = &p->nodes[index];
+    const struct node *parent = &p->nodes[n->parent];
+    const size_t low = parent->begin, high = parent->end;
+    n->empty = true;
+    if (parent->empty || n->kind == MARK_POINT || n->kind == MARK_BREAK) return;
+    classify(p, index);
+    if (n->kind == MARK_GUARD) {
+        find_contents(p, n, low, high);
+        if (!n->copied && !p->pairs.guessed) find_likeness(p, n, low, high);
+    } else if (n->open == 0)
+        best_beginning(p, n, low, high);
+    else if (n->close == p->outside)
+        best_ending(p, n, low, high);
+    else if (n->last > n->first)
+        best_range(p, n, low, high);
+    n->empty = n->begin == n->end && n->open > 0 && n->close < p->outside;
+}
