@@ -146,7 +146,7 @@ static inline bool may_lack_memory(const struct counted *c)
    inputs many targets check a stricter law of their reader. */
 static inline size_t memory_limit(size_t size)
 {
-    return 8 * size + (16 << 20);
+    return 8 * size + (32 << 20);
 }
 
 #endif
