@@ -5,6 +5,7 @@
 #include "attention.h"
 #include "base.h"
 #include "block.h"
+#include "config.h"
 #include "document.h"
 #include "encoder.h"
 #include "file.h"

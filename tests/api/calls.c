@@ -61,9 +61,10 @@ static const struct call {
     /* file.h */
     {"rapt_file_write", true, 2, 0, file_write},
     {"rapt_file_check", true, 1, 0, file_check},
-    /* transformer.h */
+    /* config.h */
     {"rapt_config_preset", true, 2, 0, config_preset},
     {"rapt_config_check", true, 1, 0, config_check},
+    /* transformer.h */
     {"rapt_model_create", true, 3, 1u << 2, model_create},
     {"rapt_model_free", false, 1, 1u << 0, model_free},
     {"rapt_model_config", false, 1, 0, model_config},

@@ -1,5 +1,5 @@
-/* calls_model.h - one call of each public function of attention.h, transformer.h and generate.h,
-   for calls.c. */
+/* calls_model.h - one call of each public function of attention.h, config.h, transformer.h and
+   generate.h, for calls.c. */
 #ifndef RAPT_TESTS_API_CALLS_MODEL_H
 #define RAPT_TESTS_API_CALLS_MODEL_H
 
@@ -84,7 +84,7 @@ static rapt_status attention_weights(struct world *w, int null, rapt_message *wh
                                   arg(null, 4, w->weights), arg(null, 5, w->workspace), why);
 }
 
-/* ---- transformer.h ---- */
+/* ---- config.h ---- */
 
 static rapt_status config_preset(struct world *w, int null, rapt_message *why)
 {
@@ -97,6 +97,8 @@ static rapt_status config_check(struct world *w, int null, rapt_message *why)
 {
     return rapt_config_check(arg(null, 0, &w->config), why);
 }
+
+/* ---- transformer.h ---- */
 
 static rapt_status model_create(struct world *w, int null, rapt_message *why)
 {

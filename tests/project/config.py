@@ -95,7 +95,7 @@ def judge():
 
 
 def main(root):
-    wrong = [*config_differences((root / "include/rapt/transformer.h").read_text(), (root / "lib/model/config.def").read_text()),
+    wrong = [*config_differences((root / "include/rapt/config.h").read_text(), (root / "lib/model/config.def").read_text()),
              *array_differences((root / "include/rapt/attention.h").read_text(), (root / "lib/attention/learned.def").read_text())]
     print("\n".join([*wrong, f"{len(wrong)} differences"]))
     return 1 if wrong else 0

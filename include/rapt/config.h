@@ -1,0 +1,222 @@
+/* config.h - the configuration of a Transformer: which halves, layers and kinds of attention it
+   has, and how wide they are. transformer.h creates models from it, block.h single layers. */
+#ifndef RAPT_CONFIG_H
+#define RAPT_CONFIG_H
+
+#include "attention.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The halves of a model, and the functions that run it. */
+typedef enum rapt_kind {
+    RAPT_KIND_ENCODER_DECODER, /* source to target: rapt_encode, rapt_decode, rapt_generate */
+    RAPT_KIND_ENCODER_ONLY,    /* source to classes or vectors: rapt_classify, rapt_embed */
+    RAPT_KIND_DECODER_ONLY     /* language model: rapt_decode, rapt_generate */
+} rapt_kind;
+/* The position of the norm of a sublayer f. */
+typedef enum rapt_norm_order {
+    RAPT_NORM_ORDER_POST, /* x = norm(x + f(x))   Vaswani et al. 2017 */
+    RAPT_NORM_ORDER_PRE   /* x = x + f(norm(x)), with a norm after the last layer */
+} rapt_norm_order;
+/* The activation of feed-forward layers. */
+typedef enum rapt_activation {
+    RAPT_ACTIVATION_RELU,     /* max(0, x) */
+    RAPT_ACTIVATION_GELU,     /* x Phi(x), where Phi is the normal distribution function */
+    RAPT_ACTIVATION_SILU,     /* x / (1 + exp(-x)) */
+    RAPT_ACTIVATION_GELU_TANH /* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2, close to GELU */
+} rapt_activation;
+/* Positional embeddings, which are added to the embedding of the token at position p, counted from
+   first_position. */
+typedef enum rapt_position {
+    /* Sinusoids with angle(p, i) = p / 10000^(2i / width) for i = 0 .. width/2 - 1: */
+    RAPT_POSITION_INTERLEAVED,     /* columns sin cos sin cos ...      Vaswani et al. 2017, 3.5 */
+    RAPT_POSITION_CONCATENATED,    /* all sines, then all cosines */
+    RAPT_POSITION_CONCATENATED_N1, /* as above, but with i / (width/2 - 1): tensor2tensor, Marian */
+    RAPT_POSITION_LEARNED,         /* a row of a learned table */
+    RAPT_POSITION_NONE             /* nothing */
+} rapt_position;
+/* Tied parameters: which of the source embeddings, the target embeddings and the output matrix are
+   the same. */
+typedef enum rapt_tie {
+    RAPT_TIE_NONE,   /* all three differ */
+    RAPT_TIE_OUTPUT, /* the target embeddings are the output matrix */
+    RAPT_TIE_ALL     /* all three are one matrix, for one vocabulary */
+} rapt_tie;
+/* The type of norm that all layers use. */
+typedef enum rapt_norm_type {
+    RAPT_NORM_TYPE_LAYER, /* layer norm           Ba, Kiros and Hinton 2016 */
+    RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
+} rapt_norm_type;
+/* Terms that depend on the distance between key and query and are added to the scores of
+   self-attention. All layers of an encoder or decoder share them. */
+typedef enum rapt_relative_bias {
+    RAPT_RELATIVE_BIAS_NONE,  /* nothing */
+    RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slopes 2^(-8 h / heads) for h = 1, 2, ... If
+                                 heads is not a power of two, the slopes are those for the next
+                                 smaller power, followed by every other slope for the next larger
+                                 power. Press, Smith and Lewis 2022 */
+    RAPT_RELATIVE_BIAS_ALIBI_LEARNED, /* the same, but the slopes are learned, starting from these
+                                         values: "encoder.slopes", "decoder.slopes" */
+    RAPT_RELATIVE_BIAS_T5             /* a learned table, "encoder.relative_bias.weight" or
+                                         "decoder.relative_bias.weight". In the encoder, half of the
+                                         buckets are for keys after the query. Raffel et al. 2020 */
+} rapt_relative_bias;
+/* Methods of reducing the rows of a sequence to one row. */
+typedef enum rapt_pooling {
+    RAPT_POOLING_NONE,  /* no reduction */
+    RAPT_POOLING_FIRST, /* the first row */
+    RAPT_POOLING_MEAN   /* the mean of all rows */
+} rapt_pooling;
+/* The first input of the decoder. */
+typedef enum rapt_decoder_start {
+    RAPT_DECODER_START_BEGIN,  /* RAPT_TOKEN_BEGIN of the tokenizer */
+    RAPT_DECODER_START_END,    /* RAPT_TOKEN_END of the tokenizer: fairseq */
+    RAPT_DECODER_START_PAD,    /* RAPT_TOKEN_PAD of the tokenizer: Hugging Face's MarianMT */
+    RAPT_DECODER_START_ZERO,   /* any token, with zeros instead of its embedding; the positional
+                                  embedding is still added: Marian, CTranslate2 */
+    RAPT_DECODER_START_UNKNOWN /* RAPT_TOKEN_UNKNOWN of the tokenizer: MADLAD-400 */
+} rapt_decoder_start;
+/* The recurrent unit that replaces self-attention in a decoder. */
+typedef enum rapt_recurrence {
+    RAPT_RECURRENCE_NONE, /* self-attention */
+    RAPT_RECURRENCE_SSRU  /* the simpler simple recurrent unit of Kim et al. 2019: y = max(c_t, 0),
+                             c_t = f c_(t-1) + (1 - f) W x, f = 1 / (1 + exp(-V x - b)), c_0 = 0. W
+                             and V are "decoder.layers.0.recurrent.input.weight" and
+                             "...forget.weight" */
+} rapt_recurrence;
+
+/* The number of fields that rapt_config_field_at describes. */
+enum { RAPT_CONFIG_FIELDS = 52 };
+
+/* The configuration of a model. Set size and every field whose value differs from 0, or start from
+   a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
+   SAMPLE takes the most likely key and GUMBEL_SOFTMAX adds no noise. rapt_config_field_at returns
+   the name, range and default of every field. */
+typedef struct rapt_config { /* size-first, see base.h */
+    size_t size;             /* sizeof(rapt_config) */
+    rapt_kind kind;          /* which halves the model has */
+    int source_vocab;   /* size of the source vocabulary, 0 to 2^24; 0 if there is no encoder, or if
+                           the encoder reads vectors (source_width) */
+    int target_vocab;   /* size of the target vocabulary, or number of classes of an encoder-only
+                           model, 0 to 2^24; 0 for an encoder that only embeds */
+    int positions;      /* length of the longest sequence in tokens, 1 to 2^24 */
+    int width;          /* elements of a token's vector, 1 to 2^16; 512 in Vaswani et al. */
+    int heads;          /* attention heads, 1 to 2^16; must divide width if head_width is 0 */
+    int key_heads;      /* heads of keys and values, 0 to 2^16; must divide heads (Ainslie et al.
+                           2023). 0 means one per query head */
+    int ffn_width;      /* hidden units of the feed-forward layers, 0 to 2^20; 0 means no
+                           feed-forward layers. 4 width in Vaswani et al. */
+    int encoder_layers; /* layers of the encoder, 0 to 2^10; 0 means no encoder */
+    int decoder_layers; /* layers of the decoder, 0 to 2^10; 0 means no decoder */
+
+    rapt_score self_score;  /* score function of self-attention */
+    rapt_score cross_score; /* score function of cross-attention */
+
+    rapt_norm_order norm_order; /* norms after the residual sums or before the sublayers */
+    rapt_activation activation; /* activation of the feed-forward layers */
+    rapt_position position;     /* positional embedding */
+    rapt_tie tie;               /* which embeddings and output matrix share parameters */
+    int output_bias;            /* 1: the logits have a bias */
+    int plain_embedding;        /* 1: embeddings are not multiplied by sqrt(width) */
+    float norm_epsilon;         /* added to the variance in norms, at least 0 and below 1; 0 means
+                                   1e-5 */
+
+    rapt_locality self_locality;      /* which keys self-attention can see */
+    rapt_locality cross_locality;     /* which keys cross-attention can see */
+    rapt_normalizer self_normalizer;  /* how scores become weights in self-attention */
+    rapt_normalizer cross_normalizer; /* how scores become weights in cross-attention */
+    float self_radius;                /* radius of local self-attention in tokens, 0 or more; 0
+                                         means 4 */
+    float cross_radius;               /* radius of local cross-attention in tokens, 0 or more; 0
+                                         means 4 */
+    float self_temperature;           /* temperature of Gumbel-softmax in self-attention, 0 or more;
+                                         0 means 1 */
+    float cross_temperature;          /* temperature of Gumbel-softmax in cross-attention, 0 or
+                                         more; 0 means 1 */
+
+    int score_hidden;  /* hidden units of additive scores, 0 to 2^16; 0 means the head's width */
+    int center_hidden; /* hidden units of the network that predicts the center of local-p, 0
+                          to 2^16; 0 means the width of a head */
+    int location_channels;     /* filters of location-aware scores, 0 to 2^10; 0 means 4 */
+    int location_filter_width; /* width of these filters, odd, 0 to 2^10; 0 means 7 */
+
+    rapt_pooling pooling; /* whether an encoder-only model gives one result per token (none) or one
+                             per sequence */
+
+    rapt_rotary rotary; /* rotary positions in self-attention (Su et al. 2021) */
+    int rotary_width;   /* number of leading elements of a head that are rotated, even, 0 to 2^16; 0
+                           means all */
+    float rotary_base;  /* base of the rotary angles, 0 or more; 0 means 10000 */
+
+    rapt_relative_bias relative_bias; /* distance-dependent term of the scores */
+    int relative_buckets;  /* buckets of T5 biases, even and at least 4, 0 to 2^10; 0 means 32 */
+    int relative_distance; /* keys at least this many tokens away share the last T5 bucket, 0 to
+                              2^24; 0 means 128 */
+
+    float score_cap; /* soft cap of all scores: x becomes cap tanh(x / cap); 0 or more, 0 means no
+                        cap (Gemma Team 2024) */
+    rapt_norm_type norm_type; /* layer norm or RMSNorm */
+    int ffn_gated;    /* 1: feed-forward layers compute activation(x W) times x V, with two matrices
+                         W and V: SwiGLU with SiLU, GEGLU with GELU (Shazeer 2020) */
+    int source_width; /* elements of the vectors that the encoder reads instead of tokens, 0 to
+                         2^16; source_vocab must then be 0. 0 means that the encoder reads tokens */
+    int first_position; /* position of the first token in sinusoids, 0 to 2^24 */
+
+    rapt_decoder_start decoder_start;   /* first input of the decoder */
+    rapt_recurrence decoder_recurrence; /* recurrent unit that replaces self-attention in the
+                                           decoder */
+    int no_source_end;                  /* 1: translators append no end token to the source */
+    int alignment_layer; /* decoder layer, counted from 1, whose first alignment_heads heads of
+                            cross-attention give the alignment of translations, 0 to 2^10; 0 means
+                            the mean of all layers and heads */
+    int embedding_norm;  /* 1: a norm follows the embedding and its position (Devlin et al. 2019) */
+    int token_types;     /* types of source tokens, each with a learned vector, 0 to 2^4. The id of
+                            token t of type k is t + k source_vocab (Devlin et al. 2019). 0 means
+                            no types */
+    int pooler; /* 1: pooled rows pass through a dense layer with tanh before the output matrix
+                   (Devlin et al. 2019); rapt_embed ignores it */
+    int alignment_heads; /* number of heads of alignment_layer, starting with the first, whose mean
+                            gives the alignment, 0 to 2^16; 0 means 1 */
+    int head_width;      /* elements of a head, 0 to 2^16; 0 means width / heads */
+    int reserved[2];     /* must be 0 */
+} rapt_config;
+
+/* The type of a field of rapt_config. */
+typedef enum rapt_field_type {
+    RAPT_FIELD_TYPE_INT,   /* an int */
+    RAPT_FIELD_TYPE_FLAG,  /* an int, 0 or 1 */
+    RAPT_FIELD_TYPE_FLOAT, /* a float */
+    RAPT_FIELD_TYPE_ENUM   /* an enumeration, read and written as int */
+} rapt_field_type;
+/* A field of rapt_config, for programs that list, parse or print configurations. It is static;
+   later versions may append members. */
+typedef struct rapt_config_field {
+    const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
+    rapt_field_type type; /* type of the member */
+    size_t offset;        /* offset of the member in rapt_config; every member is 4 bytes long */
+    double min, max;      /* smallest value; largest value (for all types) */
+    double zero;          /* the default that 0 selects if that is a constant, else 0 */
+    const char *(*word)(
+        int value); /* returns the name of an enumeration's value, such as "pre", or NULL if the
+                       value is unknown. For other types, the pointer itself is NULL */
+    const char *meaning; /* a one-line description in English */
+} rapt_config_field;
+/* Returns the static description of field `index` of rapt_config, or NULL if there is none. */
+RAPT_API const rapt_config_field *rapt_config_field_at(int index);
+
+/* Fills in *config, whose size must be set, with a preset: "tiny" (4+4 layers, width 128), "small"
+   (6+6, width 256) or "base" (6+6, width 512; Vaswani et al. 2017, table 3). All have one
+   vocabulary of `vocab` tokens and tied embeddings. Returns RAPT_BAD_ARGUMENT if there is no such
+   preset. */
+RAPT_API rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab,
+                                        rapt_message *why);
+/* Checks whether a configuration is valid. Returns RAPT_BAD_ARGUMENT if it is not; *why names the
+   offending field. */
+RAPT_API rapt_status rapt_config_check(const rapt_config *config, rapt_message *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
