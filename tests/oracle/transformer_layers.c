@@ -4,7 +4,6 @@
 #include "int8.h"
 #include "op.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,36 +141,4 @@ void oracle_model_free(struct oracle_model *m)
     free(m->encoder);
     free(m->decoder);
     free(m);
-}
-
-double *oracle_expected_losses(struct oracle_model *m, const struct oracle_drop *drop,
-                               const rapt_tokens *source, const rapt_tokens *target,
-                               double smoothing)
-{
-    struct oracle_model all = *m;
-    struct oracle_past past = {0};
-    double *losses = oracle_zeros(target->starts[target->batch] + 1, 1);
-    all.share = 2, all.past = &past;
-    oracle_batch_loss(&all, drop, source, target, smoothing, NULL);
-    for (int b = 0; b < target->batch; b++) {
-        for (int r = 0; r < past.rows[b]; r++) losses[past.first[b] + r] = past.losses[b][r];
-        free(past.losses[b]);
-        for (int i = 0; i < 2 * SUBLAYERS; i++)
-            oracle_fixed_free(&past.fixed[b][i / SUBLAYERS][i % SUBLAYERS]);
-    }
-    return losses;
-}
-
-double oracle_guided_loss(const struct oracle_model *m, const double *cross, int first, int rows,
-                          int keys)
-{
-    const rapt_config *c = &m->config;
-    const double *weights = cross + (size_t)((c->alignment_layer - 1) * c->heads * rows * keys);
-    double loss = 0;
-    for (int r = 0; r < rows; r++) {
-        int from = m->alignment->starts[first + r], end = m->alignment->starts[first + r + 1];
-        for (int i = from; i < end; i++)
-            loss -= log(weights[r * keys + m->alignment->sources[i]] + 1e-6) / (end - from);
-    }
-    return m->guided * loss;
 }

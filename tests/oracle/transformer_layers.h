@@ -34,9 +34,4 @@ double *oracle_find(const struct oracle_model *m, const char *name);
 void oracle_find_pair(const struct oracle_model *m, const char *scope, const char *name,
                       double *pair[2]);
 
-/* Returns the loss of guided alignment, of the first head in the layer that the configuration
-   names, for target rows that begin at `first`: cross [layers][heads][rows][keys]. */
-double oracle_guided_loss(const struct oracle_model *m, const double *cross, int first, int rows,
-                          int keys);
-
 #endif
