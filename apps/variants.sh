@@ -1,7 +1,7 @@
 #!/bin/sh
-# variants.sh - trains one small translator per score, locality and normalizer on the corpus of the demo,
-# with all other hyperparameters equal, and prints a Markdown table: parameters, share of held-out
-# sentences translated exactly, training time, tokens per second in training and translation.
+# variants.sh - trains one small translator per score, locality, normalizer and scaling of rotary positions
+# on the corpus of the demo, with all other hyperparameters equal, and prints a Markdown table: parameters, share
+# of held-out sentences translated exactly, training time, tokens per second in training and translation.
 # usage: variants.sh [PROGRAM [STEPS [OPTIONS]]]
 #   PROGRAM  toy_translate [build/bin/toy_translate]
 #   STEPS    training steps of each, 1024 tokens per batch [600]
@@ -62,4 +62,8 @@ done
 row "cross-attention: argmax, annealed" --cross-normalizer argmax --anneal 10 --anneal-steps "$steps"
 row "cross-attention: sample, variance reduced" --cross-normalizer sample --baseline expected \
     --expected-share 0.5 --reward-decay 1 --reward-scale 0.1 --reward-entropy 0.01
+for scaling in linear ntk yarn; do
+    row "rotary positions, $scaling" --position none --rotary halves --rotary-scaling "$scaling" \
+        --rotary-factor 2 --rotary-positions 64
+done
 row "cross-attention: additive, local-p" --cross-score additive --cross-locality local-p

@@ -196,6 +196,21 @@ typedef enum rapt_rotary {
     RAPT_ROTARY_PAIRS, /* elements 2i and 2i + 1 */
     RAPT_ROTARY_HALVES /* elements i and i + rotary_width/2 */
 } rapt_rotary;
+/* How rotary angles are reduced, so that a model can read longer sequences than those it learned
+   from. f[i] is the angle of pair i per position, n is rotary_width, s is rotary_factor, and L is
+   rotary_positions. */
+typedef enum rapt_rotary_scaling {
+    RAPT_ROTARY_SCALING_NONE,   /* f[i] = base^(-2i / n) */
+    RAPT_ROTARY_SCALING_LINEAR, /* position interpolation: f[i] / s (Chen et al. 2023, section
+                                   2.3) */
+    RAPT_ROTARY_SCALING_NTK, /* the base is multiplied by s^(n / (n - 2)). The first pair keeps its
+                                angle, and that of the last pair is divided by s (Peng et al. 2023,
+                                section 3.1) */
+    RAPT_ROTARY_SCALING_YARN /* g f[i] + (1 - g) f[i] / s, where g grows linearly from 0 for pairs
+                                that turn at most once in L positions to 1 for pairs that turn at
+                                least 32 times. Sines and cosines are multiplied by rotary_magnitude
+                                (Peng et al. 2023, sections 3.2 and 3.4) */
+} rapt_rotary_scaling;
 /* Effects of the distance between a query's position and a key s. All of them require
    mask.causal_alignment. If every field is 0, the distance has no effect. */
 typedef struct rapt_relative {
@@ -213,7 +228,13 @@ typedef struct rapt_relative {
                            rotary_width) (Su et al. 2021). Not allowed for additive scores */
     int rotary_width;   /* number of leading elements that are rotated, even; 0 means all */
     float rotary_base;  /* base of the angles; 0 means 10000 */
-    uint64_t reserved[4];
+    rapt_rotary_scaling rotary_scaling; /* how the angles are reduced for long sequences */
+    float rotary_factor; /* with scaling, the ratio of the new to the original length, at least 1; 0
+                            means 1 */
+    int rotary_positions;   /* with YARN, the original length, at least 1 */
+    float rotary_magnitude; /* with YARN, the factor of sines and cosines; 0 means 0.1
+                               ln(rotary_factor) + 1 */
+    uint64_t reserved[2];
 } rapt_relative;
 
 /* An attention problem. rapt_attention_init and its variants fill it in; all other functions only

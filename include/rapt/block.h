@@ -73,9 +73,10 @@ typedef struct rapt_block rapt_block;
    embedding_norm, token_types, pooler and, except in a decoder layer, decoder_recurrence. Relative
    biases are parameters of the block.
 
-   Sequences may be as long as the limits allow. With location scores, which learn one row per
-   position, no sequence of keys may be longer than config.positions; other scores ignore this
-   field.
+   Sequences may be as long as the limits allow. config.positions is only read in two cases. With
+   location scores, which learn one row per position, no sequence of keys may be longer. With
+   RAPT_ROTARY_SCALING_YARN it is the default of rotary_positions, so that one of the two must be
+   set.
 
    Returns RAPT_BAD_ARGUMENT if a field or limit is out of range (*why names it), and RAPT_NO_MEMORY
    if an allocation fails. */

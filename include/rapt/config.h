@@ -88,7 +88,7 @@ typedef enum rapt_recurrence {
 } rapt_recurrence;
 
 /* The number of fields that rapt_config_field_at describes. */
-enum { RAPT_CONFIG_FIELDS = 52 };
+enum { RAPT_CONFIG_FIELDS = 56 };
 
 /* The configuration of a model. Set size and every field whose value differs from 0, or start from
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
@@ -180,7 +180,14 @@ typedef struct rapt_config { /* size-first, see base.h */
     int alignment_heads; /* number of heads of alignment_layer, starting with the first, whose mean
                             gives the alignment, 0 to 2^16; 0 means 1 */
     int head_width;      /* elements of a head, 0 to 2^16; 0 means width / heads */
-    int reserved[2];     /* must be 0 */
+    rapt_rotary_scaling rotary_scaling; /* how rotary angles are reduced for long sequences */
+    float rotary_factor;  /* ratio of the new to the original length, 0 or more, and at least 1 with
+                             rotary_scaling; 0 means 1 */
+    int rotary_positions; /* with YaRN, the original length in tokens, 0 to 2^24; 0 means
+                             positions */
+    float rotary_magnitude; /* with YaRN, the factor of sines and cosines, 0 or more; 0 means 0.1
+                               ln(rotary_factor) + 1 */
+    int reserved[2];        /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */

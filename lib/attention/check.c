@@ -269,6 +269,30 @@ static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
     return check_causal_alignment(a, "relative.rotary", why);
 }
 
+static rapt_status check_rotary_scaling(const rapt_attention *a, rapt_message *why)
+{
+    const rapt_relative *r = &a->relative;
+    if ((unsigned)r->rotary_scaling > RAPT_ROTARY_SCALING_YARN)
+        return bad_field(why, "relative.rotary_scaling", r->rotary_scaling,
+                         "a rapt_rotary_scaling");
+    if (r->rotary == RAPT_ROTARY_NONE || r->rotary_scaling == RAPT_ROTARY_SCALING_NONE)
+        return RAPT_OK;
+    if ((r->rotary_factor != 0 && !(r->rotary_factor >= 1)) || !isfinite(r->rotary_factor))
+        return bad_field(why, "relative.rotary_factor", (double)r->rotary_factor,
+                         "0 or a finite number of 1 or more");
+    if (r->rotary_scaling == RAPT_ROTARY_SCALING_NTK && rapt__rotary_pairs(a) < 2)
+        return bad_field(why, "relative.rotary_width", 2.0 * rapt__rotary_pairs(a),
+                         "at least 4 if rotary_scaling is NTK");
+    if (r->rotary_scaling != RAPT_ROTARY_SCALING_YARN) return RAPT_OK;
+    if (r->rotary_positions < 1)
+        return bad_field(why, "relative.rotary_positions", r->rotary_positions,
+                         "1 or more if rotary_scaling is YARN");
+    if (!(r->rotary_magnitude >= 0) || !isfinite(r->rotary_magnitude))
+        return bad_field(why, "relative.rotary_magnitude", (double)r->rotary_magnitude,
+                         "finite and 0 or more");
+    return RAPT_OK;
+}
+
 static const float LOG2_E = 1.44269504f; /* because kernels multiply scores by scale * log2(e) */
 
 static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
@@ -297,12 +321,16 @@ static rapt_status check_out(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-static rapt_status check_reserved(const char *field, const uint64_t reserved[4], rapt_message *why)
+static rapt_status check_reserved(const char *field, const uint64_t *reserved, size_t count,
+                                  rapt_message *why)
 {
-    if (!(reserved[0] | reserved[1] | reserved[2] | reserved[3])) return RAPT_OK;
+    while (count > 0 && !reserved[count - 1]) count--;
+    if (!count) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is not 0: it is reserved for later versions",
                       field);
 }
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why)
 {
@@ -314,9 +342,13 @@ rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why)
 
 rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
 {
-    rapt_status s = check_reserved("mask.reserved", a->mask.reserved, why);
-    if (s == RAPT_OK) s = check_reserved("relative.reserved", a->relative.reserved, why);
-    if (s == RAPT_OK) s = check_reserved("parameters.reserved", a->parameters.reserved, why);
+    rapt_status s = check_reserved("mask.reserved", a->mask.reserved, COUNT(a->mask.reserved), why);
+    if (s == RAPT_OK)
+        s = check_reserved("relative.reserved", a->relative.reserved, COUNT(a->relative.reserved),
+                           why);
+    if (s == RAPT_OK)
+        s = check_reserved("parameters.reserved", a->parameters.reserved,
+                           COUNT(a->parameters.reserved), why);
     if (s == RAPT_OK) s = check_sizes(a, why);
     if (s == RAPT_OK)
         s = check_row_starts("query_starts", a->query_starts, a->batch, a->queries, why);
@@ -332,6 +364,7 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_normalizer_options(a, why);
     if (s == RAPT_OK) s = check_relative(a, why);
     if (s == RAPT_OK) s = check_rotary(a, why);
+    if (s == RAPT_OK) s = check_rotary_scaling(a, why);
     if (s == RAPT_OK) s = check_out(a, why);
     if (s == RAPT_OK && rapt__attention_workspace(a, rapt__team_size(a->threads)) == 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the problem does not fit into memory");

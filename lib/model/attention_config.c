@@ -37,6 +37,10 @@ static rapt_relative relative_of(const rapt_config *c, const struct attention_us
     rapt_relative r = {.rotary = c->rotary,
                        .rotary_width = c->rotary_width,
                        .rotary_base = c->rotary_base,
+                       .rotary_scaling = c->rotary_scaling,
+                       .rotary_factor = c->rotary_factor,
+                       .rotary_positions = c->rotary_positions ? c->rotary_positions : c->positions,
+                       .rotary_magnitude = c->rotary_magnitude,
                        .buckets = rapt__config_int(c, CONFIG_relative_buckets),
                        .distance = rapt__config_int(c, CONFIG_relative_distance),
                        .bidirectional = !which->decoder};

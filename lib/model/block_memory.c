@@ -115,8 +115,12 @@ static rapt_status read_arguments(rapt_block *own, rapt_block_kind kind, const r
     own->parts[0] = kinds[kind].part;
     own->parts_count = own->alone ? 1 : rapt__parts_of(c, own->decoder, own->parts);
     bool positions = rapt__block_has_positions(own, false) || rapt__block_has_positions(own, true);
+    bool yarn = c->rotary && c->rotary_scaling == RAPT_ROTARY_SCALING_YARN;
+    if (yarn && !c->rotary_positions) c->rotary_positions = c->positions;
     if (!positions) c->positions = 1; /* any valid value, since it is not read */
     status = rapt__config_check(c, why);
+    if (!status && yarn)
+        status = rapt__int_check("rotary_positions", c->rotary_positions, 1, INT32_MAX, why);
     if (!status && own->parts[0] == PART_FEEDFORWARD)
         status = rapt__int_check("ffn_width", c->ffn_width, 1, INT32_MAX, why);
     if (!status) status = check_block_limits(own, why);

@@ -119,20 +119,33 @@ static rapt_status check_attention(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Checks rotary embeddings and relative biases. */
-static rapt_status check_relative(const rapt_config *c, rapt_message *why)
+static rapt_status check_rotary(const rapt_config *c, rapt_message *why)
 {
     int K = rapt__head_width(c), rotated = c->rotary_width ? c->rotary_width : K;
-    int buckets = rapt__config_int(c, CONFIG_relative_buckets);
-    int distance = rapt__config_int(c, CONFIG_relative_distance);
-    if (c->rotary && rapt__score_is_additive(c->self_score))
+    if (!c->rotary) return RAPT_OK;
+    if (rapt__score_is_additive(c->self_score))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "rotary needs a score that is a dot product; self_score is %s",
                           rapt_score_name(c->self_score));
-    if (c->rotary && (rotated < 2 || rotated > K || rotated % 2 != 0))
+    if (rotated < 2 || rotated > K || rotated % 2 != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "rotary_width is %d; it must be even and at most the width of a head, %d",
                           rotated, K);
+    if (c->rotary_scaling && rapt__config_float(c, CONFIG_rotary_factor) < 1)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "rotary_factor is %g; with rotary_scaling it must be 0 or at least 1",
+                          (double)c->rotary_factor);
+    if (c->rotary_scaling == RAPT_ROTARY_SCALING_NTK && rotated < 4)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "rotary_width is %d; with rotary_scaling ntk it must be at least 4",
+                          rotated);
+    return RAPT_OK;
+}
+
+static rapt_status check_relative(const rapt_config *c, rapt_message *why)
+{
+    int buckets = rapt__config_int(c, CONFIG_relative_buckets);
+    int distance = rapt__config_int(c, CONFIG_relative_distance);
     if (buckets < 4 || buckets % 2 != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "relative_buckets is %d; it must be even and at least 4", buckets);
@@ -148,6 +161,7 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
 {
     rapt_status status = check_ranges(c, why);
     if (!status) status = check_attention(c, why);
+    if (!status) status = check_rotary(c, why);
     if (!status) status = check_relative(c, why);
     if (status) return status;
     if (!c->head_width && c->width % c->heads != 0)

@@ -47,6 +47,12 @@ static const char *word_rapt_rotary(int value)
     return WORD(value);
 }
 
+static const char *word_rapt_rotary_scaling(int value)
+{
+    static words all = {"none", "linear", "ntk", "yarn"};
+    return WORD(value);
+}
+
 static const char *word_rapt_relative_bias(int value)
 {
     static words all = {"none", "alibi", "alibi-learned", "t5"};

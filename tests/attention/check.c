@@ -160,6 +160,7 @@ static const struct need needs[] = {
     {RAPT_SCORE_DOT, 0, AT(normalizer), RAPT_NORMALIZER_COUNT, "normalizer"},
     {RAPT_SCORE_DOT, 0, AT(relative.rotary), 3, "relative.rotary"},
     {RAPT_SCORE_ADDITIVE, 0, AT(relative.rotary), 1, "relative.rotary"},
+    {RAPT_SCORE_DOT, 0, AT(relative.rotary_scaling), 4, "relative.rotary_scaling"},
 };
 
 static void needed(void **state)

@@ -43,6 +43,9 @@ struct choice {
     bool bidirectional;
     rapt_rotary rotary;
     int rotary_width;
+    rapt_rotary_scaling rotary_scaling;
+    float rotary_factor, rotary_magnitude;
+    int rotary_positions; /* 0: 40 */
 };
 
 /* The arrays of parameters: ROW(enumerator, heads, rows, columns), shapes as in
@@ -244,11 +247,16 @@ static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
 static inline void make_learned(struct trial *x, const struct choice *c)
 {
     rapt_attention *a = &x->a;
-    a->relative = (rapt_relative){.buckets = c->buckets,
-                                  .distance = c->distance,
-                                  .bidirectional = c->bidirectional,
-                                  .rotary = c->rotary,
-                                  .rotary_width = c->rotary_width};
+    a->relative =
+        (rapt_relative){.buckets = c->buckets,
+                        .distance = c->distance,
+                        .bidirectional = c->bidirectional,
+                        .rotary = c->rotary,
+                        .rotary_width = c->rotary_width,
+                        .rotary_scaling = c->rotary_scaling,
+                        .rotary_factor = c->rotary_factor,
+                        .rotary_positions = c->rotary_positions ? c->rotary_positions : 40,
+                        .rotary_magnitude = c->rotary_magnitude};
     if (c->learned) {
         a->parameters = (rapt_attention_parameters){.hidden = c->hidden ? c->hidden : 5,
                                                     .positions = c->keys + 2,

@@ -92,6 +92,8 @@ static struct choice take_choice(struct feed *in)
     if (take_flag(in)) c.buckets = 8, c.distance = 20, c.bidirectional = take_flag(in);
     if (take_flag(in)) c.rotary = (rapt_rotary)take_below(in, 3);
     if (take_flag(in)) c.rotary_width = 2 * take_below(in, 10);
+    if (take_flag(in)) c.rotary_scaling = (rapt_rotary_scaling)take_below(in, 4);
+    if (take_flag(in)) c.rotary_factor = (float)take_below(in, 5);
     return c;
 }
 

@@ -34,6 +34,9 @@ static inline rapt_config take_block_config(struct feed *in)
     if (take_flag(in)) c.ffn_gated = 1;
     if (take_flag(in)) c.decoder_recurrence = RAPT_RECURRENCE_SSRU;
     if (take_flag(in)) c.head_width = take_below(in, 7);
+    if (take_flag(in)) c.rotary_scaling = (rapt_rotary_scaling)take_below(in, 4);
+    if (take_flag(in)) c.rotary_factor = (float)take_below(in, 5);
+    if (take_flag(in)) c.rotary_positions = take_below(in, 100);
     return c;
 }
 

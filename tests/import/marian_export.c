@@ -109,6 +109,7 @@ static void test_refusals(void **state)
     REFUSE(self_score, RAPT_SCORE_COSINE);
     REFUSE(cross_normalizer, RAPT_NORMALIZER_ARGMAX);
     REFUSE(rotary, RAPT_ROTARY_PAIRS);
+    REFUSE(rotary_scaling, RAPT_ROTARY_SCALING_YARN);
 #undef REFUSE
 #define REFUSE(field, value, says)                                                                 \
     do {                                                                                           \

@@ -168,6 +168,9 @@ static void test_refusals(void **state)
     refused(rapt_block_create(&b, encoder, &c, &l, NULL, &why), &why, "limits.source_rows is 3");
     l.source_rows = 0, c.heads = 3;
     refused(rapt_block_create(&b, encoder, &c, &l, NULL, &why), &why, "heads is 3");
+    c.heads = 2, c.rotary = RAPT_ROTARY_PAIRS, c.rotary_scaling = RAPT_ROTARY_SCALING_YARN;
+    refused(rapt_block_create(&b, encoder, &c, &l, NULL, &why), &why, "rotary_positions is 0");
+    c.rotary = RAPT_ROTARY_NONE;
     c.heads = 2;
     assert_null(b);
     assert_int_equal(rapt_block_create(&b, encoder, &c, &l, NULL, &why), RAPT_OK);

@@ -86,6 +86,9 @@ static void test_combinations(void **state)
     REFUSE(14, relative_distance, 3);
     REFUSE(18, rotary, RAPT_ROTARY_PAIRS); /* self_score is location-aware */
     REFUSE(11, rotary, 3);
+    REFUSE(29, rotary_factor, 0.5f);
+    REFUSE(30, rotary_width, 2); /* too narrow for ntk */
+    REFUSE(31, rotary_scaling, 4);
     REFUSE(10, encoder_layers, 1);
     REFUSE(10, source_vocab, 5);
     REFUSE(0, pooler, 1);

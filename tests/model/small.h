@@ -120,6 +120,19 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 6, .positions = 12, .width = 3, .heads = 2, .head_width = 5,
      .ffn_width = 4, .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_LEARNED,
      .decoder_recurrence = RAPT_RECURRENCE_SSRU},
+    /* rotary angles for longer sequences */
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 2, .ffn_width = 5,
+     .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_NONE, .rotary = RAPT_ROTARY_PAIRS,
+     .rotary_scaling = RAPT_ROTARY_SCALING_LINEAR, .rotary_factor = 3},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 16, .heads = 2,
+     .ffn_width = 4, .decoder_layers = 2, .rotary = RAPT_ROTARY_HALVES, .rotary_width = 6,
+     .rotary_scaling = RAPT_ROTARY_SCALING_NTK, .rotary_factor = 2.5f},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 16, .heads = 2,
+     .ffn_width = 4, .decoder_layers = 1, .rotary = RAPT_ROTARY_HALVES, .rotary_base = 20,
+     .rotary_scaling = RAPT_ROTARY_SCALING_YARN, .rotary_factor = 4, .rotary_positions = 100},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 9, .target_vocab = 5, .positions = 12, .width = 12,
+     .heads = 2, .ffn_width = 4, .encoder_layers = 1, .rotary = RAPT_ROTARY_PAIRS, .rotary_base = 10,
+     .rotary_scaling = RAPT_ROTARY_SCALING_YARN, .rotary_factor = 2, .rotary_magnitude = 1.25f},
 };
 /* clang-format on */
 

@@ -38,19 +38,45 @@ double oracle_relative(const struct oracle_row *r, int s)
     return sum;
 }
 
+/* Returns the angle of pair i per position. Chen et al. 2023, section 2.3, divide positions by the
+   factor s. Peng et al. 2023 multiply the base by s^(|D| / (|D| - 2)) in definition 1. In
+   definition 2 theta becomes (1 - gamma) theta / s + gamma theta, where gamma is a ramp of the
+   number of wavelengths in L positions: 0 up to alpha = 1, and 1 from beta = 32. */
+static double angle_of(const rapt_relative *relative, int i, int width)
+{
+    double base = relative->rotary_base != 0 ? (double)relative->rotary_base : 10000;
+    double s = relative->rotary_factor != 0 ? (double)relative->rotary_factor : 1;
+    if (relative->rotary_scaling == RAPT_ROTARY_SCALING_NTK)
+        base *= pow(s, (double)width / (width - 2));
+    double theta = pow(base, -2.0 * i / width), wavelength = 2 * acos(-1) / theta;
+    if (relative->rotary_scaling == RAPT_ROTARY_SCALING_LINEAR) return theta / s;
+    if (relative->rotary_scaling != RAPT_ROTARY_SCALING_YARN) return theta;
+    double gamma = fmin(fmax((relative->rotary_positions / wavelength - 1) / (32 - 1), 0), 1);
+    return (1 - gamma) * theta / s + gamma * theta;
+}
+
+/* Peng et al. 2023, section 3.4: q and k are multiplied by sqrt(1 / t) = 0.1 ln(s) + 1. */
+static double magnitude_of(const rapt_relative *relative)
+{
+    double s = relative->rotary_factor != 0 ? (double)relative->rotary_factor : 1;
+    if (relative->rotary_scaling != RAPT_ROTARY_SCALING_YARN) return 1;
+    if (relative->rotary_magnitude > 0) return (double)relative->rotary_magnitude;
+    return 0.1 * log(s) + 1;
+}
+
 void oracle_rotate(const rapt_attention *a, int position, double *x)
 {
     const rapt_relative *relative = &a->relative;
     int all = a->score == RAPT_SCORE_LOCATION ? oracle_query_width(a) : a->key_width;
     int width = relative->rotary_width ? relative->rotary_width : all;
-    double base = relative->rotary_base != 0 ? (double)relative->rotary_base : 10000;
+    double magnitude = magnitude_of(relative);
     for (int i = 0; i < width / 2; i++) {
-        double angle = position * pow(base, -2.0 * i / width);
+        double angle = position * angle_of(relative, i, width);
         double *first = x + i, *second = x + i + width / 2;
         if (relative->rotary == RAPT_ROTARY_PAIRS) first = x + 2 * i, second = first + 1;
         double f = *first, g = *second;
-        *first = f * cos(angle) - g * sin(angle);
-        *second = f * sin(angle) + g * cos(angle);
+        *first = magnitude * (f * cos(angle) - g * sin(angle));
+        *second = magnitude * (f * sin(angle) + g * cos(angle));
     }
 }
 

@@ -147,6 +147,10 @@ static rapt_relative relative_of(const struct side *s)
     rapt_relative r = {.rotary = c->rotary,
                        .rotary_width = c->rotary_width,
                        .rotary_base = c->rotary_base,
+                       .rotary_scaling = c->rotary_scaling,
+                       .rotary_factor = c->rotary_factor,
+                       .rotary_positions = c->rotary_positions ? c->rotary_positions : c->positions,
+                       .rotary_magnitude = c->rotary_magnitude,
                        .buckets = c->relative_buckets > 0 ? c->relative_buckets : 32,
                        .distance = c->relative_distance > 0 ? c->relative_distance : 128,
                        .bidirectional = !s->decoder};

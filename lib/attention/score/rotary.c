@@ -4,7 +4,9 @@
 
        (x, y) -> (x cos - y sin, x sin + y cos),   angle = position base^(-2i / width) of pair i
 
-   Backward rotates by the negative angle. Angles are computed in double precision. */
+   Backward rotates by the negative angle. Angles are computed in double precision.
+   rapt_rotary_scaling reduces them for sequences longer than those of training. YaRN also
+   multiplies sines and cosines by a factor, forward and backward. */
 #include "attention/score/score.h"
 
 /* Number of rows that a member takes, and of pairs that it rotates, at a time. */
@@ -17,11 +19,41 @@ int rapt__rotary_pairs(const rapt_attention *a)
     return (width ? width : rapt__score(a->score)->width(a)) / 2;
 }
 
+static double factor_of(const rapt_relative *r)
+{
+    return r->rotary_factor > 0 ? (double)r->rotary_factor : 1;
+}
+
+/* Returns the share of a frequency that is kept; the rest of it is divided by the factor. YaRN
+   decides by the number of turns in the original length (Peng et al. 2023, section 3.2). */
+static double kept_share(const rapt_relative *r, double frequency)
+{
+    static const double two_pi = 6.283185307179586, alpha = 1, beta = 32;
+    if (r->rotary_scaling == RAPT_ROTARY_SCALING_LINEAR) return 0;
+    if (r->rotary_scaling != RAPT_ROTARY_SCALING_YARN) return 1;
+    double turns = frequency * r->rotary_positions / two_pi;
+    return turns < alpha ? 0 : turns > beta ? 1 : (turns - alpha) / (beta - alpha);
+}
+
 void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies)
 {
+    const rapt_relative *r = &a->relative;
     int pairs = rapt__rotary_pairs(a);
-    double base = a->relative.rotary_base > 0 ? (double)a->relative.rotary_base : 10000;
-    for (int i = 0; i < pairs; i++) frequencies[i] = rapt__pow(base, -(double)i / pairs);
+    double base = r->rotary_base > 0 ? (double)r->rotary_base : 10000, factor = factor_of(r);
+    if (r->rotary_scaling == RAPT_ROTARY_SCALING_NTK)
+        base *= rapt__pow(factor, (double)pairs / (pairs - 1));
+    for (int i = 0; i < pairs; i++) {
+        double f = rapt__pow(base, -(double)i / pairs), kept = kept_share(r, f);
+        frequencies[i] = kept * f + (1 - kept) * f / factor;
+    }
+}
+
+/* Returns the factor of sines and cosines. */
+static float magnitude_of(const rapt_relative *r)
+{
+    if (r->rotary_scaling != RAPT_ROTARY_SCALING_YARN) return 1;
+    if (r->rotary_magnitude > 0) return r->rotary_magnitude;
+    return (float)(0.1 * rapt__log(factor_of(r)) + 1);
 }
 
 /* Rotates the n pairs (x[i * step], y[i * step]). */
@@ -36,7 +68,7 @@ static void rotate_pairs(float *x, float *y, int step, const float *s, const flo
 
 /* Rotates row t of all heads. */
 static void rotate_row(const struct score_rows *r, const struct sequence *b, int t, double position,
-                       const double *frequencies, struct score_choice only)
+                       const double *frequencies, float magnitude, struct score_choice only)
 {
     int pairs = rapt__rotary_pairs(r->a), heads = rapt__side_heads(r);
     bool halves = r->a->relative.rotary == RAPT_ROTARY_HALVES;
@@ -44,6 +76,8 @@ static void rotate_row(const struct score_rows *r, const struct sequence *b, int
         float sines[CHUNK], cosines[CHUNK];
         int n = rapt__min(pairs - i, CHUNK);
         rapt__kernels()->sine_cosine_row(position, frequencies + i, n, sines, cosines);
+        for (int j = 0; j < n && magnitude != 1; j++)
+            sines[j] *= magnitude, cosines[j] *= magnitude;
         for (int h = 0; h < heads; h++) {
             if (only.head >= 0 && only.head != h) continue;
             float *row = r->y + rapt__side_at(r, &r->y_stride, b, h, t);
@@ -60,6 +94,7 @@ void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const do
                          const int *positions, bool back, struct score_choice only)
 {
     struct tickets tickets = rapt__tickets(team, 1);
+    float magnitude = magnitude_of(&r->a->relative);
     for (int i = 0; i < r->a->batch; i++) {
         struct sequence b = rapt__sequence(r->a, i);
         if (only.sequence >= 0 && only.sequence != i) continue;
@@ -71,7 +106,7 @@ void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const do
                 continue;
             }
             rotate_row(r, &b, t, back ? -(double)(first + t) : (double)(first + t), frequencies,
-                       only);
+                       magnitude, only);
         }
     }
     rapt__team_barrier(team);
