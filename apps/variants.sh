@@ -66,4 +66,5 @@ for scaling in linear ntk yarn; do
     row "rotary positions, $scaling" --position none --rotary halves --rotary-scaling "$scaling" \
         --rotary-factor 2 --rotary-positions 64
 done
+row "norms of queries and keys" --query-key-norm
 row "cross-attention: additive, local-p" --cross-score additive --cross-locality local-p

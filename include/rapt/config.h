@@ -88,7 +88,7 @@ typedef enum rapt_recurrence {
 } rapt_recurrence;
 
 /* The number of fields that rapt_config_field_at describes. */
-enum { RAPT_CONFIG_FIELDS = 56 };
+enum { RAPT_CONFIG_FIELDS = 57 };
 
 /* The configuration of a model. Set size and every field whose value differs from 0, or start from
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
@@ -187,7 +187,12 @@ typedef struct rapt_config { /* size-first, see base.h */
                              positions */
     float rotary_magnitude; /* with YaRN, the factor of sines and cosines, 0 or more; 0 means 0.1
                                ln(rotary_factor) + 1 */
-    int reserved[2];        /* must be 0 */
+    int query_key_norm; /* 1: queries and keys of each head are divided by their root mean square
+                           and multiplied by gains, before rotary positions. All heads share the
+                           gains "self_attn.query_norm.weight" and "...key_norm.weight" [width of a
+                           head], and the same in "cross_attn" (Henry et al. 2020; Dehghani et al.
+                           2023) */
+    int reserved[1];    /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */

@@ -126,12 +126,12 @@ struct kernels {
                        int n); /* y[j] += sum_r x[r][j] */
 
     /* norm.c. If bias is NULL, normalizes by the root mean square: the mean is 0 and nothing is
-       added. */
+       added. y may be x. */
     void (*norm_row)(const float *x, const float *gain, const float *bias, float epsilon, int n,
                      float *y, float *mean,
                      float *inverse); /* y = (x - mean) inverse gain + bias */
-    /* dx += the gradient through the norm, or dx = from + that gradient if `from` is not NULL.
-       `centered` means that the forward pass subtracted the mean. */
+    /* dx += the gradient through the norm, or dx = from + that gradient if `from` is not NULL; then
+       dx may be dy. `centered` means that the forward pass subtracted the mean. */
     void (*norm_row_backward)(const float *x, const float *gain, bool centered, float mean,
                               float inverse, const float *dy, const float *from, int n, float *dx);
     /* dgain[j] += sum_r dy[r][j] (x[r][j] - mean[r]) inverse[r]; dbias[j] += sum_r dy[r][j], for n

@@ -57,6 +57,7 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
     struct heads h = rapt__heads_at(&s->model->config, true, NULL, u->kv);
     rapt__linear_forward(c, &project, states, project.in, rows, u->kv, project.out, ACTIVATION_NONE,
                          NULL);
+    rapt__source_keys_normalize(c, s, layer, u, rows);
     cached_append(c->team, &spec, state, layer, NULL, starts, &h, u->projected_keys);
 }
 

@@ -34,6 +34,7 @@ struct attention_offsets {     /* rows of qkv: H*K queries, key_heads*K keys, ke
     struct linear_offsets q, kv; /* cross-attention */
     struct linear_offsets out;
     struct norm_offsets norm;
+    struct norm_offsets query_norm, key_norm; /* with query_key_norm: gains [K] */
     struct score_offsets score;
 };
 struct recurrent_offsets { /* decoder's recurrent unit, which replaces self-attention */

@@ -214,7 +214,12 @@ struct sublayer {
                                 [rows][H K]; recurrent unit: [rows][2 D] candidates and inputs of
                                 gates */
     float *kv;               /* cross-attention: [source rows][2 key_heads K] */
-    float *mixed;            /* [rows][D] output of the heads, or cells of the recurrent unit */
+    float *raw_q, *raw_kv;   /* for backward, with query_key_norm: queries and keys before their
+                                norms, in the layouts of q and kv */
+    float *inverse_q;        /* with raw_q: [H][rows] */
+    float *inverse_k;        /* with raw_q: [key_heads][rows or source rows] */
+    float *mixed;            /* [rows][H K] output of the heads, or [rows][D] cells of the recurrent
+                                unit */
     float *statistics;       /* [H][rows][2] softmax statistics (see rapt_attention_saved) */
     int *chosen;             /* hard normalizers: [H][rows] */
     float *projected_q;      /* at inference: [rows][H][W] queries projected by the score, unless
@@ -240,6 +245,7 @@ struct stack_memory {
     /* for backward only: */
     float *dout, *dstream;                             /* [rows][D] */
     float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only if gated */
+    float *norm_partial;                               /* with query_key_norm */
 };
 
 /* The rows of a pass. */

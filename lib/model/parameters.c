@@ -147,7 +147,7 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
 {
     bool self = parts->has[PART_SELF], cross = parts->has[PART_CROSS];
     bool recurrent = parts->has[PART_RECURRENT], ffn = parts->has[PART_FEEDFORWARD];
-    bool normed = !parts->alone;
+    bool normed = !parts->alone, heads_normed = c->query_key_norm != 0;
     int K = rapt__head_width(c), Q = c->heads * K, G = rapt__key_heads(c) * K;
     int D = c->width, F = c->ffn_width, I = rapt__ffn_rows(c);
     bool centered = c->norm_type == RAPT_NORM_TYPE_LAYER;

@@ -105,8 +105,30 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
     u->saved.inverse = rapt__arena_floats(arena, rows, 1);
 }
 
-static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t rows,
-                            size_t source_rows, struct arena *arena)
+/* Lays out what the backward pass of the norms of queries and keys needs: for each attention
+   sublayer of a chain, whose parts repeat every n, and as workspace. */
+static void head_norms_layout(struct stack_memory *m, const rapt_config *c, const enum part *parts,
+                              int n, size_t rows, size_t source_rows, struct arena *arena)
+{
+    size_t G, H = (size_t)c->heads, key_heads = (size_t)rapt__key_heads(c);
+    query_elements(c, &G);
+    for (int i = 0; i < m->count; i++) {
+        struct sublayer counted = {0}, *u = m->sublayers ? &m->sublayers[i] : &counted;
+        enum part part = parts[i % n];
+        bool cross = part == PART_CROSS;
+        if (!cross && part != PART_SELF) continue;
+        u->raw_q = projections_of(c, part, rows, arena);
+        u->inverse_q = rapt__arena_floats(arena, rows, H);
+        u->inverse_k = rapt__arena_floats(arena, cross ? source_rows : rows, key_heads);
+        if (cross) u->raw_kv = rapt__arena_floats(arena, source_rows, 2 * G);
+    }
+    int longest = (int)rapt__max_size(rows, source_rows);
+    m->norm_partial =
+        rapt__arena_floats(arena, rapt__head_norm_partial(longest, rapt__head_width(c)), 1);
+}
+
+static void backward_layout(struct stack_memory *m, const rapt_config *c, const enum part *parts,
+                            int n, size_t rows, size_t source_rows, struct arena *arena)
 {
     size_t D = (size_t)c->width, G, Q = query_elements(c, &G);
     size_t unit = c->decoder_recurrence ? 3 * D : 0;
@@ -118,6 +140,7 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t
     m->dhidden = rapt__arena_floats(arena, rows, (size_t)rapt__ffn_rows(c));
     m->dactive = rapt__arena_floats(arena, rows, c->ffn_gated ? (size_t)c->ffn_width : 0);
     m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);
+    if (c->query_key_norm) head_norms_layout(m, c, parts, n, rows, source_rows, arena);
 }
 
 /* Returns a sublayer with memory only for the results from which attention weights can be computed
@@ -189,7 +212,7 @@ void rapt__layer_memory(struct stack_memory *m, const rapt_config *c, const enum
 {
     m->count = count;
     chain_layout(m, c, parts, count, count, false, (size_t)rows, (size_t)source_rows, arena);
-    backward_layout(m, c, (size_t)rows, (size_t)source_rows, arena);
+    backward_layout(m, c, parts, count, (size_t)rows, (size_t)source_rows, arena);
 }
 
 void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decoder, int rows,
@@ -203,7 +226,7 @@ void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decod
     m->count = n * layers;
     chain_layout(m, c, parts, n, keep ? m->count : n, decoder && !keep, R, S, arena);
     if (keep)
-        backward_layout(m, c, R, S, arena);
+        backward_layout(m, c, parts, n, R, S, arena);
     else
         share_layout(m, c, decoder, keeps == KEEPS_SELF, R, arena);
 }

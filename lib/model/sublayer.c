@@ -7,8 +7,8 @@
        feedforward(x) = activation(x W1' + b1) W2' + b2
        gated(x)       = (activation(x W1' + b1) * (x V' + c)) W2' + b2     W1, V in one matrix
 
-   The projections of attention also have biases, which are omitted here. * multiplies element by
-   element (Shazeer 2020). */
+   The projections of attention also have biases, which are omitted here, and queries and keys may
+   have norms (head_norm.c). * multiplies element by element (Shazeer 2020). */
 #include "model/sublayer.h"
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)
@@ -100,10 +100,12 @@ static void attention_forward(const struct exec_context *c, const struct step *s
     const struct attention_offsets *offset = rapt__offsets_of(s->stack, s->layer, cross);
     const struct pass *p = s->pass;
     project(c, s, cross ? &offset->q : &offset->qkv, s->in, p->rows.count, s->u->q);
+    rapt__queries_normalize(c, s, cross);
     if (p->caches) {
         rapt__attend_cached(c, s, cross);
     } else {
         if (cross) project(c, s, &offset->kv, p->states, p->source.count, s->u->kv);
+        if (cross) rapt__source_keys_normalize(c, s->stack, s->layer, s->u, p->source.count);
         struct heads h = rapt__heads_at(&s->stack->model->config, cross, s->u->q, s->u->kv);
         rapt_attention a = problem_of(s, cross);
         const rapt_attention_saved saved = {.chosen = s->u->chosen, .statistics = s->u->statistics};
@@ -151,6 +153,7 @@ static void attention_backward(const struct exec_context *c, const struct step *
     bool guided = cross && s->layer + 1 == config->alignment_layer;
     rapt__attention_backward(c->team, &a, h.q, h.k, h.v, s->u->mixed, &saved, m->dmixed, &reinforce,
                              guided ? s->pass->guide : NULL, &to, s->stack->attention_workspace);
+    rapt__head_norms_backward(c, s, cross, gradients);
     if (cross)
         project_backward(c, s, &offset->kv, s->pass->states, m->dkv, sources, dstates, true,
                          gradients);

@@ -20,6 +20,17 @@ void rapt__attention_learning(rapt_attention *a, const struct pass *p);
 /* Returns the attention problem of a layer, except for its numbers of rows and its row strides. */
 rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning);
 
+/* ---- head_norm.c: without query_key_norm, these functions do nothing ---- */
+/* Normalizes the queries of a sublayer and, in self-attention, its keys. */
+void rapt__queries_normalize(const struct exec_context *c, const struct step *s, bool cross);
+/* Normalizes the keys of cross-attention in u->kv. */
+void rapt__source_keys_normalize(const struct exec_context *c, const struct stack *s, int layer,
+                                 const struct sublayer *u, int rows);
+/* Replaces the gradients of normalized queries and keys, in the stack's dq and dkv, by those of
+   queries and keys before the norms, and adds the gradients of the gains. */
+void rapt__head_norms_backward(const struct exec_context *c, const struct step *s, bool cross,
+                               float *gradients);
+
 /* ---- recurrent.c: like rapt__sublayer_forward and _backward, for the recurrent unit ---- */
 void rapt__recurrent_forward(const struct exec_context *c, const struct step *s);
 void rapt__recurrent_backward(const struct exec_context *c, const struct step *s, const float *dy,

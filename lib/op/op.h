@@ -197,6 +197,26 @@ void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
                          const float *from, int rows, float *dx, float *dgain, float *dbias,
                          float *partial);
 
+/* ---- head_norm.c: norms of the heads of queries or keys ---- */
+struct head_norm {
+    const float *gain; /* [width], the same for all heads */
+    int heads, width;  /* a row begins with `heads` adjacent heads of `width` floats */
+    ptrdiff_t row;     /* distance between rows */
+    float epsilon;
+};
+/* Divides each head of x by its root mean square and multiplies it by the gain. For backward, raw
+   receives the heads of x, in the same layout, and inverse [heads][rows] the reciprocals of the
+   root mean squares. Both may be NULL. */
+void rapt__head_norm_forward(const struct exec_context *c, const struct head_norm *n, int rows,
+                             float *x, float *raw, float *inverse);
+/* Replaces d, the gradient of the result, by the gradient of x, and adds the gradient of the gain
+   to dgain. partial is workspace of rapt__head_norm_partial(rows, width) floats, shared by the
+   team. */
+size_t rapt__head_norm_partial(int rows, int width);
+void rapt__head_norm_backward(const struct exec_context *c, const struct head_norm *n, int rows,
+                              const float *raw, const float *inverse, float *d, float *dgain,
+                              float *partial);
+
 /* ---- activation.c: dx = dy * activation'(x), elementwise ---- */
 void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,
                              const float *dy, float *dx, size_t n);

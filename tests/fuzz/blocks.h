@@ -37,6 +37,7 @@ static inline rapt_config take_block_config(struct feed *in)
     if (take_flag(in)) c.rotary_scaling = (rapt_rotary_scaling)take_below(in, 4);
     if (take_flag(in)) c.rotary_factor = (float)take_below(in, 5);
     if (take_flag(in)) c.rotary_positions = take_below(in, 100);
+    if (take_flag(in)) c.query_key_norm = 1;
     return c;
 }
 

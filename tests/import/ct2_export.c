@@ -285,6 +285,7 @@ static void test_refusals(void **state)
     REFUSE(cross_normalizer, RAPT_NORMALIZER_ARGMAX);
     REFUSE(rotary, RAPT_ROTARY_PAIRS);
     REFUSE(rotary_scaling, RAPT_ROTARY_SCALING_YARN);
+    REFUSE(query_key_norm, 1);
     REFUSE(relative_bias, RAPT_RELATIVE_BIAS_ALIBI);
     REFUSE(score_cap, 2);
     REFUSE(decoder_recurrence, RAPT_RECURRENCE_SSRU);

@@ -110,6 +110,7 @@ static void test_refusals(void **state)
     REFUSE(cross_normalizer, RAPT_NORMALIZER_ARGMAX);
     REFUSE(rotary, RAPT_ROTARY_PAIRS);
     REFUSE(rotary_scaling, RAPT_ROTARY_SCALING_YARN);
+    REFUSE(query_key_norm, 1);
 #undef REFUSE
 #define REFUSE(field, value, says)                                                                 \
     do {                                                                                           \

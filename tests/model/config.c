@@ -89,6 +89,7 @@ static void test_combinations(void **state)
     REFUSE(29, rotary_factor, 0.5f);
     REFUSE(30, rotary_width, 2); /* too narrow for ntk */
     REFUSE(31, rotary_scaling, 4);
+    REFUSE(33, query_key_norm, 2);
     REFUSE(10, encoder_layers, 1);
     REFUSE(10, source_vocab, 5);
     REFUSE(0, pooler, 1);

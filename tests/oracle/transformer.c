@@ -268,6 +268,8 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     int G = (c->key_heads ? c->key_heads : c->heads) * K, row = Q + 2 * G;
     double *qkv = oracle_zeros(T, row), *mixed = oracle_zeros(T, Q);
     oracle_affine(s->m, TWO_TERMS, T, D, row, in, l->self_qkv[0], l->self_qkv[1], qkv);
+    oracle_norm_heads(c, l->self_query, c->heads, row, T, qkv);
+    oracle_norm_heads(c, l->self_key, G / K, row, T, qkv + Q);
     struct heads a = {qkv, qkv + Q, qkv + Q + G, row, row, T, 0, &l->self_score};
     attend(s, &a, mixed, s->m->self);
     if (s->m->self) s->m->self += c->heads * T * T;
@@ -285,6 +287,8 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     double *q = oracle_zeros(T, Q), *kv = oracle_zeros(S, 2 * G), *mixed = oracle_zeros(T, Q);
     oracle_affine(s->m, TWO_TERMS, T, D, Q, in, l->cross_q[0], l->cross_q[1], q);
     oracle_affine(s->m, TWO_TERMS, S, D, 2 * G, s->states, l->cross_kv[0], l->cross_kv[1], kv);
+    oracle_norm_heads(c, l->cross_query, c->heads, Q, T, q);
+    oracle_norm_heads(c, l->cross_key, G / K, 2 * G, S, kv);
     struct heads a = {q, kv, kv + G, Q, 2 * G, S, 1, &l->cross_score};
     attend(s, &a, mixed, s->cross);
     if (s->cross) s->cross += c->heads * T * S;

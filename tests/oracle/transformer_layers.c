@@ -69,6 +69,13 @@ static struct oracle_inputs find_scores(const struct oracle_model *m, const char
     return in;
 }
 
+static double *find_weight(const struct oracle_model *m, const char *scope, const char *name)
+{
+    double *pair[2];
+    oracle_find_pair(m, scope, name, pair);
+    return pair[0];
+}
+
 static struct oracle_layer *find_layers(const struct oracle_model *m, const char *side, int count)
 {
     struct oracle_layer *layers = calloc((size_t)count + 1, sizeof *layers);
@@ -83,6 +90,10 @@ static struct oracle_layer *find_layers(const struct oracle_model *m, const char
         oracle_find_pair(m, scope, "cross_attn.kv", l->cross_kv);
         oracle_find_pair(m, scope, "cross_attn.out", l->cross_out);
         oracle_find_pair(m, scope, "cross_attn.norm", l->cross_norm);
+        l->self_query = find_weight(m, scope, "self_attn.query_norm");
+        l->self_key = find_weight(m, scope, "self_attn.key_norm");
+        l->cross_query = find_weight(m, scope, "cross_attn.query_norm");
+        l->cross_key = find_weight(m, scope, "cross_attn.key_norm");
         l->self_score = find_scores(m, scope, "self_attn");
         l->cross_score = find_scores(m, scope, "cross_attn");
         oracle_find_pair(m, scope, "recurrent.input", l->input);

@@ -8,6 +8,7 @@
 struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain and bias */
     double *self_qkv[2], *self_out[2], *self_norm[2];
     double *cross_q[2], *cross_kv[2], *cross_out[2], *cross_norm[2];
+    double *self_query, *self_key, *cross_query, *cross_key; /* gains of norms, or NULL */
     double *in[2], *out[2], *norm[2];
     double *input[2], *forget[2], *recurrent_norm[2]; /* of a recurrent unit; input[1] NULL */
     struct oracle_inputs self_score, cross_score;     /* learned arrays of scores and localities */
@@ -33,5 +34,11 @@ double *oracle_find(const struct oracle_model *m, const char *name);
 /* Finds those of <scope><name>.weight and .bias. */
 void oracle_find_pair(const struct oracle_model *m, const char *scope, const char *name,
                       double *pair[2]);
+
+/* ---- transformer_heads.c ---- */
+/* Normalizes `heads` adjacent heads at the start of each of `rows` rows, which are `row` numbers
+   apart. If gain is NULL, does nothing. */
+void oracle_norm_heads(const rapt_config *c, const double *gain, int heads, int row, int rows,
+                       double *x);
 
 #endif

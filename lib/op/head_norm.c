@@ -1,0 +1,76 @@
+/* head_norm.c - norms of queries and keys, head by head (Henry et al. 2020; Dehghani et al. 2023,
+   section 2.1), as root mean square norms (Zhang and Sennrich 2019) with a gain that all heads
+   share:
+
+       y = x / sqrt(mean of x^2 + epsilon) gain
+
+   The gradient of the gain is a sum over rows and heads. As in norm.c, each chunk of rows has its
+   own sums, which are then added in order. */
+#include "op/op.h"
+
+#include <string.h>
+
+enum { CHUNK_ROWS = 64 };
+
+void rapt__head_norm_forward(const struct exec_context *c, const struct head_norm *n, int rows,
+                             float *x, float *raw, float *inverse)
+{
+    size_t begin, end, width = (size_t)n->width;
+    while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
+        for (size_t r = begin; r < end; r++)
+            for (size_t h = 0; h < (size_t)n->heads; h++) {
+                size_t at = r * (size_t)n->row + h * width;
+                float mean, by;
+                if (raw) memcpy(raw + at, x + at, width * sizeof *x);
+                c->kernels->norm_row(x + at, n->gain, NULL, n->epsilon, n->width, x + at, &mean,
+                                     &by);
+                if (inverse) inverse[h * (size_t)rows + r] = by;
+            }
+    rapt__team_barrier(c->team);
+}
+
+static size_t chunks_of(int rows)
+{
+    return rapt__ceil_div_size((size_t)rows, CHUNK_ROWS);
+}
+
+size_t rapt__head_norm_partial(int rows, int width)
+{
+    return chunks_of(rows) * 2 * (size_t)width;
+}
+
+/* Computes the gradients for the rows of one chunk. sums [2][width] receives the gradient of the
+   gain, and zeros, which norm_row_backward needs to replace d. */
+static void backward_chunk(const struct exec_context *c, const struct head_norm *n, int all_rows,
+                           const float *raw, const float *inverse, int first, int rows, float *d,
+                           float *sums)
+{
+    static const float mean[CHUNK_ROWS];
+    float *zeros = sums + n->width;
+    memset(sums, 0, 2 * (size_t)n->width * sizeof *sums);
+    for (int h = 0; h < n->heads; h++) {
+        ptrdiff_t at = first * n->row + (ptrdiff_t)h * n->width;
+        const float *by = inverse + (ptrdiff_t)h * all_rows + first;
+        c->kernels->norm_columns(raw + at, d + at, n->row, mean, by, rows, n->width, sums, NULL);
+        for (int r = 0; r < rows; r++, at += n->row)
+            c->kernels->norm_row_backward(raw + at, n->gain, false, 0, by[r], d + at, zeros,
+                                          n->width, d + at);
+    }
+}
+
+void rapt__head_norm_backward(const struct exec_context *c, const struct head_norm *n, int rows,
+                              const float *raw, const float *inverse, float *d, float *dgain,
+                              float *partial)
+{
+    size_t chunks = chunks_of(rows), width = (size_t)n->width, begin, end;
+    for (size_t i; (i = (size_t)rapt__team_take(c->team)) < chunks;) {
+        int first = (int)i * CHUNK_ROWS;
+        backward_chunk(c, n, rows, raw, inverse, first, rapt__min(rows - first, CHUNK_ROWS), d,
+                       partial + i * 2 * width);
+    }
+    rapt__team_barrier(c->team);
+    while (rapt__team_part(c->team, width, WIDE, &begin, &end))
+        for (size_t i = 0; i < chunks; i++)
+            c->kernels->add(dgain + begin, partial + i * 2 * width + begin, end - begin);
+    rapt__team_barrier(c->team);
+}
