@@ -67,4 +67,7 @@ for scaling in linear ntk yarn; do
         --rotary-factor 2 --rotary-positions 64
 done
 row "norms of queries and keys" --query-key-norm
+for gate in head element; do
+    row "gated outputs: one per $gate" --output-gate "$gate"
+done
 row "cross-attention: additive, local-p" --cross-score additive --cross-locality local-p

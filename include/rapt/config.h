@@ -87,8 +87,17 @@ typedef enum rapt_recurrence {
                              "...forget.weight" */
 } rapt_recurrence;
 
+/* Gates that multiply the outputs c of attention's heads before their last projection: c sigmoid(W
+   x), where x is the input of the sublayer, and W is "self_attn.gate.weight" or
+   "cross_attn.gate.weight" (Qiu et al. 2025, section 2.2). */
+typedef enum rapt_output_gate {
+    RAPT_OUTPUT_GATE_NONE,   /* no gates */
+    RAPT_OUTPUT_GATE_HEAD,   /* one per head: W [heads][width] */
+    RAPT_OUTPUT_GATE_ELEMENT /* one per element: W [heads * width of a head][width] */
+} rapt_output_gate;
+
 /* The number of fields that rapt_config_field_at describes. */
-enum { RAPT_CONFIG_FIELDS = 57 };
+enum { RAPT_CONFIG_FIELDS = 58 };
 
 /* The configuration of a model. Set size and every field whose value differs from 0, or start from
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
@@ -192,7 +201,8 @@ typedef struct rapt_config { /* size-first, see base.h */
                            gains "self_attn.query_norm.weight" and "...key_norm.weight" [width of a
                            head], and the same in "cross_attn" (Henry et al. 2020; Dehghani et al.
                            2023) */
-    int reserved[1];    /* must be 0 */
+    rapt_output_gate output_gate; /* gates of the outputs of attention */
+    int reserved[2];              /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */

@@ -1,4 +1,5 @@
-/* activation.c - the activation functions between the two products of a feed-forward block:
+/* activation.c - the activation functions between the two products of a feed-forward block, and the
+   sigmoid of gates:
 
      relu(x) = max(x, 0)
      gelu(x) = x Phi(x), where Phi is the normal distribution function: Hendrycks and Gimpel 2016,
@@ -6,9 +7,10 @@
      silu(x) = x / (1 + e^-x): Elfwing, Uchibe and Doya 2018, "Sigmoid-weighted linear units"
      gelu_tanh(x) = x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3): Hendrycks and
                Gimpel, ibid., the approximation. It is x s(2 u) with s(z) = 1 / (1 + e^-z)
+     sigmoid(x) = s(x)
 
-   and their gradients: Phi + x phi for gelu, s (1 + x (1 - s)) with s = s(x) for silu, and
-   s (1 + x (1 - s) 2 u') with s = s(2 u) for gelu_tanh. */
+   and their gradients: Phi + x phi for gelu, s (1 + x (1 - s)) with s = s(x) for silu,
+   s (1 + x (1 - s) 2 u') with s = s(2 u) for gelu_tanh, and s (1 - s) for sigmoid. */
 
 /* Returns min(|x|, limit). Beyond the limit the tails below are 0. */
 static inline vf magnitude(vf x, float limit)
@@ -115,6 +117,20 @@ static inline vf gelu_tanh_slope(vf x)
     return vf_mul(s, vf_fma(vf_mul(t, steep), other, vf_splat(1)));
 }
 
+static inline vf sigmoid(vf x)
+{
+    vf other;
+
+    return logistic(x, &other);
+}
+
+static inline vf sigmoid_slope(vf x)
+{
+    vf other, s = logistic(x, &other);
+
+    return vf_mul(s, other);
+}
+
 static void activate(enum activation kind, const float *x, float *y, size_t n)
 {
     size_t i;
@@ -131,6 +147,10 @@ static void activate(enum activation kind, const float *x, float *y, size_t n)
     case ACTIVATION_GELU_TANH:
         for (i = 0; i < n; i += 16)
             vf_store_partial(y + i, gelu_tanh(vf_load_partial(x + i, n - i, 0)), n - i);
+        break;
+    case ACTIVATION_SIGMOID:
+        for (i = 0; i < n; i += 16)
+            vf_store_partial(y + i, sigmoid(vf_load_partial(x + i, n - i, 0)), n - i);
         break;
     default:
         for (i = 0; i < n; i += 16)
@@ -161,6 +181,10 @@ static void activate_backward(enum activation kind, const float *x, const float 
         for (i = 0; i < n; i += 16)
             slope_16(dy + i, gelu_tanh_slope(vf_load_partial(x + i, n - i, 0)), dx + i, n - i);
         break;
+    case ACTIVATION_SIGMOID:
+        for (i = 0; i < n; i += 16)
+            slope_16(dy + i, sigmoid_slope(vf_load_partial(x + i, n - i, 0)), dx + i, n - i);
+        break;
     default:
         for (i = 0; i < n; i += 16)
             slope_16(dy + i, silu_slope(vf_load_partial(x + i, n - i, 0)), dx + i, n - i);
@@ -174,6 +198,7 @@ static inline vf value_16(enum activation kind, vf x)
     return kind == ACTIVATION_RELU        ? relu(x)
            : kind == ACTIVATION_GELU      ? gelu(x)
            : kind == ACTIVATION_GELU_TANH ? gelu_tanh(x)
+           : kind == ACTIVATION_SIGMOID   ? sigmoid(x)
                                           : silu(x);
 }
 
@@ -182,6 +207,7 @@ static inline vf slope_of_16(enum activation kind, vf x)
     return kind == ACTIVATION_RELU        ? relu_slope(x)
            : kind == ACTIVATION_GELU      ? gelu_slope(x)
            : kind == ACTIVATION_GELU_TANH ? gelu_tanh_slope(x)
+           : kind == ACTIVATION_SIGMOID   ? sigmoid_slope(x)
                                           : silu_slope(x);
 }
 

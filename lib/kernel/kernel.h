@@ -48,7 +48,8 @@ enum activation {
     ACTIVATION_RELU,
     ACTIVATION_GELU,
     ACTIVATION_SILU,
-    ACTIVATION_GELU_TANH
+    ACTIVATION_GELU_TANH,
+    ACTIVATION_SIGMOID
 };
 
 struct dropout { /* selects the elements of a row that are dropped, by key, row and column */
@@ -142,7 +143,7 @@ struct kernels {
     /* activation.c; kind must not be ACTIVATION_NONE */
     void (*activate)(enum activation kind, const float *x, float *y, size_t n); /* y may be x */
     void (*activate_backward)(enum activation kind, const float *x, const float *dy, float *dx,
-                              size_t n); /* computes dx */
+                              size_t n); /* computes dx, which may be dy */
     /* y = activation(x) gate. Backward sets dx and dgate to the gradients. No two arrays may
        overlap. */
     void (*gate)(enum activation kind, const float *x, const float *gate, float *y, size_t n);

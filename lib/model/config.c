@@ -236,3 +236,10 @@ int rapt__head_width(const rapt_config *config)
 {
     return config->head_width ? config->head_width : config->width / config->heads;
 }
+
+int rapt__gates(const rapt_config *config)
+{
+    if (config->output_gate == RAPT_OUTPUT_GATE_NONE) return 0;
+    bool whole = config->output_gate == RAPT_OUTPUT_GATE_HEAD;
+    return config->heads * (whole ? 1 : rapt__head_width(config));
+}

@@ -83,6 +83,12 @@ static const char *word_rapt_recurrence(int value)
     return WORD(value);
 }
 
+static const char *word_rapt_output_gate(int value)
+{
+    static words all = {"none", "head", "element"};
+    return WORD(value);
+}
+
 static const char *word_rapt_score(int value)
 {
     return rapt_score_name((rapt_score)value);

@@ -33,6 +33,7 @@ struct attention_offsets {     /* rows of qkv: H*K queries, key_heads*K keys, ke
     struct linear_offsets qkv; /* self-attention */
     struct linear_offsets q, kv; /* cross-attention */
     struct linear_offsets out;
+    struct linear_offsets gate; /* with output_gate; has no bias */
     struct norm_offsets norm;
     struct norm_offsets query_norm, key_norm; /* with query_key_norm: gains [K] */
     struct score_offsets score;

@@ -40,6 +40,7 @@ rapt_status rapt__config_check(const rapt_config *config, rapt_message *why);
 float rapt__epsilon(const rapt_config *config);
 int rapt__key_heads(const rapt_config *config);
 int rapt__head_width(const rapt_config *config);
+int rapt__gates(const rapt_config *config); /* elements of a row of output gates; 0 if none */
 
 /* ---- config_json.c: the configuration in a model file ---- */
 enum { CONFIG_TEXT = 4096 }; /* size in bytes that is sufficient for any configuration */
@@ -220,6 +221,8 @@ struct sublayer {
     float *inverse_k;        /* with raw_q: [key_heads][rows or source rows] */
     float *mixed;            /* [rows][H K] output of the heads, or [rows][D] cells of the recurrent
                                 unit */
+    float *gate, *gated;     /* with output_gate: [rows][gates] before the sigmoid, and [rows][H K]
+                                mixed times the gates */
     float *statistics;       /* [H][rows][2] softmax statistics (see rapt_attention_saved) */
     int *chosen;             /* hard normalizers: [H][rows] */
     float *projected_q;      /* at inference: [rows][H][W] queries projected by the score, unless
@@ -246,6 +249,7 @@ struct stack_memory {
     float *dout, *dstream;                             /* [rows][D] */
     float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only if gated */
     float *norm_partial;                               /* with query_key_norm */
+    float *dgate, *dgated;                             /* with output_gate */
 };
 
 /* The rows of a pass. */

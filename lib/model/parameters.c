@@ -149,7 +149,7 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
     bool recurrent = parts->has[PART_RECURRENT], ffn = parts->has[PART_FEEDFORWARD];
     bool normed = !parts->alone, heads_normed = c->query_key_norm != 0;
     int K = rapt__head_width(c), Q = c->heads * K, G = rapt__key_heads(c) * K;
-    int D = c->width, F = c->ffn_width, I = rapt__ffn_rows(c);
+    int D = c->width, F = c->ffn_width, I = rapt__ffn_rows(c), gates = rapt__gates(c);
     bool centered = c->norm_type == RAPT_NORM_TYPE_LAYER;
     *l = (struct layer_offsets){0};
 #define LAYER(when, field, name, rows, columns, kind, initial)                                     \
@@ -160,6 +160,8 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
 #undef LEARNED
 #undef LAYER
     l->self.qkv.in = l->cross.q.in = l->cross.kv.in = l->feedforward.in.in = D;
+    l->self.gate.in = l->cross.gate.in = D;
+    l->self.gate.out = l->cross.gate.out = gates;
     l->self.qkv.out = Q + 2 * G;
     l->cross.q.out = l->self.out.in = l->cross.out.in = Q;
     l->cross.kv.out = 2 * G;
@@ -170,6 +172,7 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
     /* Exponentials amplify errors in scores and gates. These matrices are small compared with those
        of feed-forward layers and of the output, so a second term costs little. */
     l->self.qkv.fine = l->cross.q.fine = l->cross.kv.fine = l->cross.out.fine = true;
+    l->self.gate.fine = l->cross.gate.fine = true;
     l->recurrent.input.fine = l->recurrent.forget.fine = true;
 }
 

@@ -92,6 +92,10 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
     } else {
         u->q = projections_of(c, part, rows, arena);
         u->mixed = rapt__arena_floats(arena, rows, Q);
+        if (c->output_gate) {
+            u->gate = rapt__arena_floats(arena, rows, (size_t)rapt__gates(c));
+            u->gated = rapt__arena_floats(arena, rows, Q);
+        }
         if (cached)
             cached_layout(u, c, part, rows, source_rows, arena);
         else
@@ -140,6 +144,10 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, const 
     m->dhidden = rapt__arena_floats(arena, rows, (size_t)rapt__ffn_rows(c));
     m->dactive = rapt__arena_floats(arena, rows, c->ffn_gated ? (size_t)c->ffn_width : 0);
     m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);
+    if (c->output_gate) {
+        m->dgate = rapt__arena_floats(arena, rows, (size_t)rapt__gates(c));
+        m->dgated = rapt__arena_floats(arena, rows, Q);
+    }
     if (c->query_key_norm) head_norms_layout(m, c, parts, n, rows, source_rows, arena);
 }
 

@@ -7,8 +7,9 @@
        feedforward(x) = activation(x W1' + b1) W2' + b2
        gated(x)       = (activation(x W1' + b1) * (x V' + c)) W2' + b2     W1, V in one matrix
 
-   The projections of attention also have biases, which are omitted here, and queries and keys may
-   have norms (head_norm.c). * multiplies element by element (Shazeer 2020). */
+   The projections of attention also have biases, which are omitted here. Queries and keys may
+   have norms (head_norm.c), and the outputs of heads gates (output_gate.c). * multiplies element by
+   element (Shazeer 2020). */
 #include "model/sublayer.h"
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)
@@ -26,23 +27,21 @@ static struct linear linear_of(const struct step *s, const struct linear_offsets
     return rapt__linear_at(&s->stack->model->layout, offset, s->stack->block);
 }
 
-/* Computes y = x W' + b for all rows. */
-static void project(const struct exec_context *c, const struct step *s,
-                    const struct linear_offsets *offset, const float *x, int rows, float *y)
+void rapt__sublayer_project(const struct exec_context *c, const struct step *s,
+                            const struct linear_offsets *offset, const float *x, int rows, float *y)
 {
     struct linear l = linear_of(s, offset);
     rapt__linear_forward(c, &l, x, l.in, rows, y, l.out, ACTIVATION_NONE, NULL);
 }
 
-/* Adds the gradients of project's parameters. Unless dx is NULL, sets it to the gradient of x, or
-   adds that gradient if `add` is set. */
-static void project_backward(const struct exec_context *c, const struct step *s,
-                             const struct linear_offsets *offset, const float *x, const float *dy,
-                             int rows, float *dx, bool add, float *gradients)
+void rapt__sublayer_project_backward(const struct exec_context *c, const struct step *s,
+                                     const struct linear_offsets *offset, const float *x,
+                                     const float *dy, int rows, float *dx, bool add,
+                                     float *gradients)
 {
     struct linear l = linear_of(s, offset);
     rapt__linear_backward_weight(c, &l, x, l.in, dy, l.out, rows, gradients + offset->weight,
-                                 gradients + offset->bias);
+                                 offset->bias ? gradients + offset->bias : NULL);
     if (dx) rapt__linear_backward_input(c, &l, dy, l.out, rows, dx, l.in, add);
 }
 
@@ -99,12 +98,12 @@ static void attention_forward(const struct exec_context *c, const struct step *s
 {
     const struct attention_offsets *offset = rapt__offsets_of(s->stack, s->layer, cross);
     const struct pass *p = s->pass;
-    project(c, s, cross ? &offset->q : &offset->qkv, s->in, p->rows.count, s->u->q);
+    rapt__sublayer_project(c, s, cross ? &offset->q : &offset->qkv, s->in, p->rows.count, s->u->q);
     rapt__queries_normalize(c, s, cross);
     if (p->caches) {
         rapt__attend_cached(c, s, cross);
     } else {
-        if (cross) project(c, s, &offset->kv, p->states, p->source.count, s->u->kv);
+        if (cross) rapt__sublayer_project(c, s, &offset->kv, p->states, p->source.count, s->u->kv);
         if (cross) rapt__source_keys_normalize(c, s->stack, s->layer, s->u, p->source.count);
         struct heads h = rapt__heads_at(&s->stack->model->config, cross, s->u->q, s->u->kv);
         rapt_attention a = problem_of(s, cross);
@@ -112,7 +111,8 @@ static void attention_forward(const struct exec_context *c, const struct step *s
         rapt__attention_forward(c->team, &a, h.q, h.k, h.v, s->u->mixed, &saved,
                                 s->stack->attention_workspace);
     }
-    project(c, s, &offset->out, s->u->mixed, p->rows.count, s->u->y);
+    const float *mixed = rapt__outputs_gate(c, s, cross);
+    rapt__sublayer_project(c, s, &offset->out, mixed, p->rows.count, s->u->y);
 }
 
 void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
@@ -138,7 +138,10 @@ static void attention_backward(const struct exec_context *c, const struct step *
     const rapt_config *config = &s->stack->model->config;
     struct heads h = rapt__heads_at(config, cross, s->u->q, s->u->kv);
     struct heads d = rapt__heads_at(config, cross, m->dq, m->dkv);
-    project_backward(c, s, &offset->out, s->u->mixed, dy, rows, m->dmixed, false, gradients);
+    bool gated = config->output_gate != RAPT_OUTPUT_GATE_NONE;
+    rapt__sublayer_project_backward(c, s, &offset->out, gated ? s->u->gated : s->u->mixed, dy, rows,
+                                    gated ? m->dgated : m->dmixed, false, gradients);
+    add = rapt__outputs_gate_backward(c, s, cross, din, add, gradients);
     rapt__fill(c, m->dq, (size_t)rows * (size_t)d.q_row, 0);
     if (cross) rapt__fill(c, m->dkv, (size_t)sources * (size_t)d.k_row, 0);
     rapt_attention a = problem_of(s, cross);
@@ -155,10 +158,10 @@ static void attention_backward(const struct exec_context *c, const struct step *
                              guided ? s->pass->guide : NULL, &to, s->stack->attention_workspace);
     rapt__head_norms_backward(c, s, cross, gradients);
     if (cross)
-        project_backward(c, s, &offset->kv, s->pass->states, m->dkv, sources, dstates, true,
-                         gradients);
-    project_backward(c, s, cross ? &offset->q : &offset->qkv, s->in, m->dq, rows, din, add,
-                     gradients);
+        rapt__sublayer_project_backward(c, s, &offset->kv, s->pass->states, m->dkv, sources,
+                                        dstates, true, gradients);
+    rapt__sublayer_project_backward(c, s, cross ? &offset->q : &offset->qkv, s->in, m->dq, rows,
+                                    din, add, gradients);
 }
 
 /* ---- feed-forward ---- */
@@ -190,7 +193,7 @@ static void feedforward_forward(const struct exec_context *c, const struct step 
         rapt__gate_forward(c, activation_of(config), s->u->hidden, rows, F, s->u->active);
     struct dropout d = hidden_site(s);
     if (d.below) rapt__dropout_rows(c, &d, s->u->active, rows, F, s->u->active);
-    project(c, s, &offset->out, s->u->active, rows, s->u->y);
+    rapt__sublayer_project(c, s, &offset->out, s->u->active, rows, s->u->y);
 }
 
 static void feedforward_backward(const struct exec_context *c, const struct step *s,
@@ -201,7 +204,8 @@ static void feedforward_backward(const struct exec_context *c, const struct step
     const struct stack_memory *m = s->stack->memory;
     float *dhidden = m->dhidden, *dactive = config->ffn_gated ? m->dactive : dhidden;
     int rows = s->pass->rows.count, F = config->ffn_width;
-    project_backward(c, s, &offset->out, s->u->active, dy, rows, dactive, false, gradients);
+    rapt__sublayer_project_backward(c, s, &offset->out, s->u->active, dy, rows, dactive, false,
+                                    gradients);
     struct dropout d = hidden_site(s);
     if (d.below) rapt__dropout_rows(c, &d, dactive, rows, F, dactive);
     if (config->ffn_gated)
@@ -209,7 +213,7 @@ static void feedforward_backward(const struct exec_context *c, const struct step
     else
         rapt__activate_backward(c, activation_of(config), s->u->hidden, dactive, dhidden,
                                 (size_t)rows * (size_t)F);
-    project_backward(c, s, &offset->in, s->in, dhidden, rows, din, add, gradients);
+    rapt__sublayer_project_backward(c, s, &offset->in, s->in, dhidden, rows, din, add, gradients);
 }
 
 void rapt__sublayer_forward(const struct exec_context *c, const struct step *s, enum part part)

@@ -17,6 +17,16 @@ const struct attention_offsets *rapt__offsets_of(const struct stack *s, int laye
 /* attention_config.c: adapts a problem to training. Sequences marked in p->expected use expected
    values instead of draws, and an annealed arg-max becomes a softmax. */
 void rapt__attention_learning(rapt_attention *a, const struct pass *p);
+/* Computes y = x W' + b for all rows, with a matrix of the layer. */
+void rapt__sublayer_project(const struct exec_context *c, const struct step *s,
+                            const struct linear_offsets *offset, const float *x, int rows,
+                            float *y);
+/* Adds the gradients of the parameters of rapt__sublayer_project. Unless dx is NULL, sets it to the
+   gradient of x, or adds that gradient if `add` is set. */
+void rapt__sublayer_project_backward(const struct exec_context *c, const struct step *s,
+                                     const struct linear_offsets *offset, const float *x,
+                                     const float *dy, int rows, float *dx, bool add,
+                                     float *gradients);
 /* Returns the attention problem of a layer, except for its numbers of rows and its row strides. */
 rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning);
 
@@ -30,6 +40,15 @@ void rapt__source_keys_normalize(const struct exec_context *c, const struct stac
    queries and keys before the norms, and adds the gradients of the gains. */
 void rapt__head_norms_backward(const struct exec_context *c, const struct step *s, bool cross,
                                float *gradients);
+
+/* ---- output_gate.c ---- */
+/* Returns u->mixed or, with output_gate, u->gated, which it computes. */
+const float *rapt__outputs_gate(const struct exec_context *c, const struct step *s, bool cross);
+/* With output_gate, computes the stack's dmixed from its dgated, sets din to the gradient that
+   passes through the gates, or adds it if `add` is set, and returns true: later gradients of the
+   input must be added. Otherwise only returns `add`. */
+bool rapt__outputs_gate_backward(const struct exec_context *c, const struct step *s, bool cross,
+                                 float *din, bool add, float *gradients);
 
 /* ---- recurrent.c: like rapt__sublayer_forward and _backward, for the recurrent unit ---- */
 void rapt__recurrent_forward(const struct exec_context *c, const struct step *s);

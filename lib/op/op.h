@@ -217,6 +217,19 @@ void rapt__head_norm_backward(const struct exec_context *c, const struct head_no
                               const float *raw, const float *inverse, float *d, float *dgain,
                               float *partial);
 
+/* ---- output_gate.c: y = x sigmoid(z) ---- */
+struct output_gate {
+    int gates; /* elements of a row of z */
+    int width; /* adjacent elements of x that each of them multiplies; a row of x has gates * width
+                  elements */
+};
+void rapt__output_gate_forward(const struct exec_context *c, const struct output_gate *g, int rows,
+                               const float *z, const float *x, float *y);
+/* Computes dz and dx. No two arrays may overlap, here and in the forward pass. */
+void rapt__output_gate_backward(const struct exec_context *c, const struct output_gate *g, int rows,
+                                const float *z, const float *x, const float *dy, float *dz,
+                                float *dx);
+
 /* ---- activation.c: dx = dy * activation'(x), elementwise ---- */
 void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,
                              const float *dy, float *dx, size_t n);

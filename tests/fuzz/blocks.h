@@ -38,6 +38,7 @@ static inline rapt_config take_block_config(struct feed *in)
     if (take_flag(in)) c.rotary_factor = (float)take_below(in, 5);
     if (take_flag(in)) c.rotary_positions = take_below(in, 100);
     if (take_flag(in)) c.query_key_norm = 1;
+    if (take_flag(in)) c.output_gate = (rapt_output_gate)take_below(in, 3);
     return c;
 }
 

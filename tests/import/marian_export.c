@@ -111,6 +111,7 @@ static void test_refusals(void **state)
     REFUSE(rotary, RAPT_ROTARY_PAIRS);
     REFUSE(rotary_scaling, RAPT_ROTARY_SCALING_YARN);
     REFUSE(query_key_norm, 1);
+    REFUSE(output_gate, RAPT_OUTPUT_GATE_HEAD);
 #undef REFUSE
 #define REFUSE(field, value, says)                                                                 \
     do {                                                                                           \

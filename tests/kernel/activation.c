@@ -18,6 +18,7 @@ static double value(enum activation kind, double x)
 {
     if (kind == ACTIVATION_RELU) return x > 0 ? x : 0;
     if (kind == ACTIVATION_GELU_TANH) return x / (1 + exp(-2 * inner(x)));
+    if (kind == ACTIVATION_SIGMOID) return 1 / (1 + exp(-x));
     return kind == ACTIVATION_GELU ? x * phi(x) : x / (1 + exp(-x));
 }
 
@@ -32,6 +33,7 @@ static double slope(enum activation kind, double x)
         s = 1 / (1 + exp(-2 * u));
         return x < -100 ? 0 : s * (1 + x / (1 + exp(2 * u)) * 2 * steep);
     }
+    if (kind == ACTIVATION_SIGMOID) return s / (1 + exp(x));
     return s * (1 + x / (1 + exp(x)));
 }
 
@@ -57,7 +59,7 @@ static void everywhere(void **state)
 
     (void)state;
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
-        for (enum activation kind = ACTIVATION_RELU; kind <= ACTIVATION_GELU_TANH; kind++)
+        for (enum activation kind = ACTIVATION_RELU; kind <= ACTIVATION_SIGMOID; kind++)
             for (size_t j = 0; j < sizeof widths / sizeof *widths; j++) {
                 fill(x, N, -widths[j], widths[j], j);
                 check(k, kind, x);
@@ -102,12 +104,27 @@ static void at_the_ends(void **state)
         }
 }
 
+static void ends_of_sigmoids(void **state)
+{
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;) {
+        float x[4] = {NAN, INFINITY, -INFINITY, -0.0f}, dy[4] = {1, 1, 1, 1}, y[4], dx[4];
+        k->activate(ACTIVATION_SIGMOID, x, y, 4);
+        k->activate_backward(ACTIVATION_SIGMOID, x, dy, dx, 4);
+        assert_true(isnan(y[0]) && y[1] == 1 && y[2] == 0 && y[3] == 0.5f);
+        assert_true(isnan(dx[0]) && dx[1] == 0 && dx[2] == 0 && dx[3] == 0.25f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everywhere),
         cmocka_unit_test(left_tail),
         cmocka_unit_test(at_the_ends),
+        cmocka_unit_test(ends_of_sigmoids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

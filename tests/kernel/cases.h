@@ -87,6 +87,10 @@ static void case_gelu_tanh(const struct kernels *k, int n, struct case_data *d)
 {
     k->activate(ACTIVATION_GELU_TANH, d->in[0], d->out[0], (size_t)n);
 }
+static void case_sigmoid(const struct kernels *k, int n, struct case_data *d)
+{
+    k->activate(ACTIVATION_SIGMOID, d->in[0], d->out[0], (size_t)n);
+}
 static void case_gelu_in_place(const struct kernels *k, int n, struct case_data *d)
 {
     k->activate(ACTIVATION_GELU, d->out[0], d->out[0], (size_t)n);
@@ -106,6 +110,10 @@ static void case_silu_backward(const struct kernels *k, int n, struct case_data 
 static void case_gelu_tanh_backward(const struct kernels *k, int n, struct case_data *d)
 {
     k->activate_backward(ACTIVATION_GELU_TANH, d->in[0], d->in[1], d->out[0], (size_t)n);
+}
+static void case_sigmoid_backward(const struct kernels *k, int n, struct case_data *d)
+{
+    k->activate_backward(ACTIVATION_SIGMOID, d->in[0], d->in[1], d->out[0], (size_t)n);
 }
 static void case_gate(const struct kernels *k, int n, struct case_data *d)
 {
@@ -279,11 +287,13 @@ static const struct kernel_case kernel_cases[] = {
     {"gelu", 1, 1, 1, 0, case_gelu, 1, 1, CASE_GELU},
     {"silu", 1, 1, 1, 0, case_silu, 1, 1, CASE_EXP + 5},
     {"gelu_tanh", 1, 1, 1, 0, case_gelu_tanh, 1, 1, CASE_EXP + 9},
+    {"sigmoid", 1, 1, 1, 0, case_sigmoid, 1, 1, CASE_EXP + 4},
     {"gelu_in_place", 0, 1, 1, 0, case_gelu_in_place, 1, 1, CASE_GELU},
     {"relu_backward", 2, 1, 1, 0, case_relu_backward, 2, 1, 2},
     {"gelu_backward", 2, 1, 1, 0, case_gelu_backward, 2, 1, CASE_GELU + 4},
     {"silu_backward", 2, 1, 1, 0, case_silu_backward, 2, 1, CASE_EXP + 9},
     {"gelu_tanh_backward", 2, 1, 1, 0, case_gelu_tanh_backward, 2, 1, CASE_EXP + 16},
+    {"sigmoid_backward", 2, 1, 1, 0, case_sigmoid_backward, 2, 1, CASE_EXP + 5},
     {"gate", 2, 1, 1, 0, case_gate, 2, 1, CASE_EXP + 6},
     {"gate_backward", 3, 2, 1, 0, case_gate_backward, 3, 2, 2 * CASE_GELU + 7},
     {"ssru_row", 3, 2, 1, 0, case_ssru_row, 3, 2, CASE_EXP + 7},

@@ -90,6 +90,7 @@ static void test_combinations(void **state)
     REFUSE(30, rotary_width, 2); /* too narrow for ntk */
     REFUSE(31, rotary_scaling, 4);
     REFUSE(33, query_key_norm, 2);
+    REFUSE(36, output_gate, 3);
     REFUSE(10, encoder_layers, 1);
     REFUSE(10, source_vocab, 5);
     REFUSE(0, pooler, 1);

@@ -137,11 +137,16 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 10, .heads = 4, .key_heads = 2,
      .head_width = 4, .ffn_width = 5, .encoder_layers = 2, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE,
      .self_score = RAPT_SCORE_SCALED_DOT, .position = RAPT_POSITION_NONE, .rotary = RAPT_ROTARY_HALVES,
-     .norm_epsilon = 0.01f, .query_key_norm = 1},
+     .norm_epsilon = 0.01f, .query_key_norm = 1, .output_gate = RAPT_OUTPUT_GATE_HEAD},
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 18, .heads = 3,
-     .key_heads = 1, .ffn_width = 4, .decoder_layers = 2, .norm_type = RAPT_NORM_TYPE_RMS, .query_key_norm = 1},
+     .key_heads = 1, .ffn_width = 4, .decoder_layers = 2, .norm_type = RAPT_NORM_TYPE_RMS, .query_key_norm = 1,
+     .output_gate = RAPT_OUTPUT_GATE_ELEMENT},
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 9, .target_vocab = 5, .positions = 12, .width = 6,
      .heads = 2, .ffn_width = 7, .encoder_layers = 2, .query_key_norm = 1},
+    /* gates of outputs, also in two of the configurations above */
+    {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 8, .positions = 12, .width = 8, .heads = 2, .ffn_width = 0,
+     .encoder_layers = 1, .decoder_layers = 1, .self_score = RAPT_SCORE_GENERAL, .cross_score = RAPT_SCORE_ADDITIVE,
+     .tie = RAPT_TIE_OUTPUT, .output_gate = RAPT_OUTPUT_GATE_ELEMENT},
 };
 /* clang-format on */
 

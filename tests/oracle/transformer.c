@@ -273,6 +273,7 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     struct heads a = {qkv, qkv + Q, qkv + Q + G, row, row, T, 0, &l->self_score};
     attend(s, &a, mixed, s->m->self);
     if (s->m->self) s->m->self += c->heads * T * T;
+    oracle_gate_heads(s->m, l->self_gate, T, in, mixed);
     oracle_affine(s->m, ONE_TERM, T, Q, D, mixed, l->self_out[0], l->self_out[1], y);
     free(qkv);
     free(mixed);
@@ -292,6 +293,7 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     struct heads a = {q, kv, kv + G, Q, 2 * G, S, 1, &l->cross_score};
     attend(s, &a, mixed, s->cross);
     if (s->cross) s->cross += c->heads * T * S;
+    oracle_gate_heads(s->m, l->cross_gate, T, in, mixed);
     oracle_affine(s->m, TWO_TERMS, T, Q, D, mixed, l->cross_out[0], l->cross_out[1], y);
     free(q);
     free(kv);

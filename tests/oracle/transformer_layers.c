@@ -92,8 +92,10 @@ static struct oracle_layer *find_layers(const struct oracle_model *m, const char
         oracle_find_pair(m, scope, "cross_attn.norm", l->cross_norm);
         l->self_query = find_weight(m, scope, "self_attn.query_norm");
         l->self_key = find_weight(m, scope, "self_attn.key_norm");
+        l->self_gate = find_weight(m, scope, "self_attn.gate");
         l->cross_query = find_weight(m, scope, "cross_attn.query_norm");
         l->cross_key = find_weight(m, scope, "cross_attn.key_norm");
+        l->cross_gate = find_weight(m, scope, "cross_attn.gate");
         l->self_score = find_scores(m, scope, "self_attn");
         l->cross_score = find_scores(m, scope, "cross_attn");
         oracle_find_pair(m, scope, "recurrent.input", l->input);

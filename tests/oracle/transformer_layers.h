@@ -9,6 +9,7 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
     double *self_qkv[2], *self_out[2], *self_norm[2];
     double *cross_q[2], *cross_kv[2], *cross_out[2], *cross_norm[2];
     double *self_query, *self_key, *cross_query, *cross_key; /* gains of norms, or NULL */
+    double *self_gate, *cross_gate;                          /* or NULL */
     double *in[2], *out[2], *norm[2];
     double *input[2], *forget[2], *recurrent_norm[2]; /* of a recurrent unit; input[1] NULL */
     struct oracle_inputs self_score, cross_score;     /* learned arrays of scores and localities */
@@ -40,5 +41,9 @@ void oracle_find_pair(const struct oracle_model *m, const char *scope, const cha
    apart. If gain is NULL, does nothing. */
 void oracle_norm_heads(const rapt_config *c, const double *gain, int heads, int row, int rows,
                        double *x);
+/* Multiplies the outputs of heads, mixed [rows][heads * width of a head], by gates that are
+   computed from the sublayer's input, in [rows][width]. If gate is NULL, does nothing. */
+void oracle_gate_heads(const struct oracle_model *m, const double *gate, int rows, const double *in,
+                       double *mixed);
 
 #endif
