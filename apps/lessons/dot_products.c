@@ -106,6 +106,28 @@ static double entropy(struct problem *p, rapt_score score, int width, struct ran
     return sum / QUERIES_TRIED;
 }
 
+/* Shows weights of a random query on random keys for some widths, divided by √n. */
+static void show_root(struct page *page, struct problem *p, struct random random)
+{
+    enum { ROWS = 5, COLUMNS = 8 };
+    static const char *const rows[ROWS] = {"n = 4", "n = 16", "n = 64", "n = 256", "n = 1024"};
+    static const char *const columns[COLUMNS] = {"k₁", "k₂", "k₃", "k₄", "k₅", "k₆", "k₇", "k₈"};
+    static const double widths[ROWS] = {4, 16, 64, 256, 1024};
+    float weights[ROWS * COLUMNS];
+    for (int r = 0; r < ROWS; r++) {
+        draw_vector(p->query, (int)widths[r], &random);
+        draw_vector(p->keys, COLUMNS * (int)widths[r], &random);
+        problem_attend(p, RAPT_SCORE_SCALED_DOT, COLUMNS, (int)widths[r]);
+        memcpy(weights + r * COLUMNS, p->weights, COLUMNS * sizeof *weights);
+    }
+    page_map(page, MORE, "Weights of a random query on 8 random keys, scores divided by √n", ROWS,
+             COLUMNS, rows, columns, weights);
+    page_map_root(page, widths);
+    page_paragraph(page, MORE,
+                   "The slider below the map divides by another power of n. At 0, nothing is "
+                   "divided, and the long vectors choose one key.");
+}
+
 static void scale(struct page *page, struct problem *p, const struct random *random)
 {
     double xs[WIDTHS], dot[WIDTHS], scaled[WIDTHS];
@@ -127,6 +149,7 @@ static void scale(struct page *page, struct problem *p, const struct random *ran
     page_chart_range(page, 0, 4);
     page_curve(page, "dot", WIDTHS, xs, dot);
     page_curve(page, "scaled dot", WIDTHS, xs, scaled);
+    show_root(page, p, *random);
     page_claim(page, "n = 1024: entropy with dot products, bits", dot[WIDTHS - 1], AT_MOST, 0.3);
     page_claim(page, "n = 1024: entropy with scaled dot products, bits", scaled[WIDTHS - 1],
                AT_LEAST, 3);

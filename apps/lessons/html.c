@@ -1,9 +1,10 @@
-/* html.c - writes pages as HTML: one self-contained file per lesson (with style and pictures,
-   without script), an index and a glossary. A single short formula is placed beside the picture
-   that follows it. */
+/* html.c - writes pages as HTML: one self-contained file per lesson, with style, pictures and a
+   script that it can be read without, an index and a glossary. A single short formula is placed
+   beside the picture that follows it. */
 #define _POSIX_C_SOURCE 200809L
 #include "html.h"
 #include "kit/program.h"
+#include "play.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,25 @@ static const char style[] =
     ".claim.fails b{color:var(--bad)}.claim span{white-space:nowrap}@media "
     "(max-width:40rem){.claim span{white-space:normal}}"
     "ol.lessons{list-style:none;padding:0}ol.lessons li{margin:1rem 0}"
+    ".play{margin:.6rem 0;max-width:44rem}.play .controls{display:flex;flex-wrap:wrap;gap:.4rem "
+    ".8rem;align-items:center;margin:.4rem 0}"
+    ".play button,.play select,.play input{font:inherit;font-size:.95rem;color:inherit;background:"
+    "var(--soft);border:1px solid var(--line);border-radius:6px;padding:.2rem "
+    ".55rem;max-width:100%;box-sizing:border-box}"
+    ".play input[type=text]{width:22rem}.play input[type=range]{padding:0;vertical-align:middle}"
+    ".play output{display:inline-block;min-width:6.5rem;padding-left:.4rem}"
+    ".play .words{display:flex;overflow-x:auto;max-width:100%}.play .words>div{display:flex;"
+    "flex-direction:column;flex:none}"
+    "figure .play .words svg{flex:none;filter:none;max-width:none;border-radius:0}"
+    ".play line{stroke:var(--link)}.frame{fill:none;stroke:#C05000;stroke-width:2.5}"
+    ".play .words button{height:30px;margin:2px 0;padding:0 .5rem;white-space:nowrap;line-height:1}"
+    ".play .row button{text-align:right}.play .column button{text-align:left}"
+    ".play .words button.now{border-color:var(--link);font-weight:600}.play button.later{opacity:"
+    ".35}"
+    ".play .words button[data-weight]:not([data-weight=''])::after{content:' \\00b7 ' "
+    "attr(data-weight);font-size:.8rem}"
+    ".play .report{margin:.3rem 0;min-height:3.1em;font-size:.95rem}.play .answer{margin:.3rem 0;"
+    "font-weight:600}"
     "ol.lessons a{font-weight:600;font-size:1.1rem}";
 
 static void put_head(FILE *file, const char *title)
@@ -124,9 +144,11 @@ static void put_picture(FILE *file, const struct block *block)
         fputs(". ", file);
         xml_escape(file, block->description);
     }
-    fprintf(file, "\"><rect width=\"%g\" height=\"%g\" fill=\"white\"/>\n%s</svg></figure>\n",
-            width, height, part);
+    fprintf(file, "\"><rect width=\"%g\" height=\"%g\" fill=\"white\"/>\n%s</svg>\n", width, height,
+            part);
     free(part);
+    play_map(file, block);
+    fputs("</figure>\n", file);
 }
 
 static void put_table(FILE *file, const struct block *table)
@@ -260,6 +282,7 @@ static void put_page(FILE *file, const struct page *pages, int count, int p)
     html_exercises(file, page->lesson->number);
     html_sources(file, page->lesson->number);
     put_navigation(file, pages, count, p);
+    play_end(file, page);
     fputs("</body>\n</html>\n", file);
 }
 

@@ -50,6 +50,12 @@ void page_map(struct page *page, enum page_detail detail, const char *title, int
 /* Frames a row of the last map and fades the other rows. */
 void page_map_row(struct page *page, int row);
 
+/* Give the last map, whose rows must be softmaxes, a slider. page_map_temperature: divides the
+   scores by a temperature. page_map_root: the scores of row r were divided by the square root of
+   sizes[r], and the slider chooses another power. */
+void page_map_temperature(struct page *page);
+void page_map_root(struct page *page, const double *sizes);
+
 /* Begins a chart, to which the following curves belong. The terminal prints their values as a
    table. */
 void page_chart(struct page *page, enum page_detail detail, const char *title, const char *x_label,

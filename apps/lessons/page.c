@@ -146,6 +146,18 @@ void page_map_row(struct page *page, int row)
     last(page, MAP)->lit = row + 1;
 }
 
+void page_map_temperature(struct page *page)
+{
+    last(page, MAP)->slider = BY_TEMPERATURE;
+}
+
+void page_map_root(struct page *page, const double *sizes)
+{
+    struct block *map = last(page, MAP);
+    map->slider = BY_SIZE;
+    map->sizes = copy_memory(sizes, map->rows, sizeof *sizes);
+}
+
 void page_chart(struct page *page, enum page_detail detail, const char *title, const char *x_label,
                 const char *y_label)
 {
@@ -258,6 +270,7 @@ static void block_free(struct block *block)
     free_texts(block->row_names, block->rows);
     free_texts(block->column_names, block->columns);
     free(block->weights);
+    free(block->sizes);
     free(block->labels[0]);
     free(block->labels[1]);
     for (int i = 0; i < block->curves; i++) {

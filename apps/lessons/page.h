@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+enum map_slider { NO_SLIDER, BY_TEMPERATURE, BY_SIZE };
 enum block_kind { STEP, PARAGRAPH, FORMULA, TABLE, MAP, CHART, DRAWING, BLOCK_KINDS };
 struct curve {
     char *name;
@@ -17,21 +18,23 @@ struct curve {
 struct block {
     enum block_kind kind;
     enum page_detail detail;
-    char *text;           /* of paragraph and formula; the title of other blocks */
-    int rows, columns;    /* of a table without its heads, or of a map */
-    char **cells;         /* table: [1 + rows][columns], first the heads */
-    char **row_names;     /* map: [rows] */
-    char **column_names;  /* map: [columns] */
-    float *weights;       /* map: [rows][columns] */
-    int lit;              /* map: the row that matters, counted from 1; 0: all do */
-    char *labels[2];      /* chart: x, y */
-    double range[2];      /* chart: of the y axis; both 0: fits the curves */
-    int curves;           /* chart */
-    struct curve *curve;  /* [curves] */
-    double width, height; /* drawing */
-    char *drawn;          /* drawing: its SVG elements */
-    bool keeps_colors;    /* drawing: also on dark pages */
-    char *description;    /* drawing */
+    char *text;             /* of paragraph and formula; the title of other blocks */
+    int rows, columns;      /* of a table without its heads, or of a map */
+    char **cells;           /* table: [1 + rows][columns], first the heads */
+    char **row_names;       /* map: [rows] */
+    char **column_names;    /* map: [columns] */
+    float *weights;         /* map: [rows][columns] */
+    int lit;                /* map: the row that matters, counted from 1; 0: all do */
+    enum map_slider slider; /* map: what a reader can divide the scores by */
+    double *sizes;          /* map with BY_SIZE: [rows], n */
+    char *labels[2];        /* chart: x, y */
+    double range[2];        /* chart: of the y axis; both 0: fits the curves */
+    int curves;             /* chart */
+    struct curve *curve;    /* [curves] */
+    double width, height;   /* drawing */
+    char *drawn;            /* drawing: its SVG elements */
+    bool keeps_colors;      /* drawing: also on dark pages */
+    char *description;      /* drawing */
 };
 struct claim {
     char *statement;
@@ -76,6 +79,8 @@ void terminal_claims(const struct page *page);
 /* ---- picture.c ---- */
 bool block_is_picture(const struct block *block);
 void picture_size(const struct block *block, double *width, double *height);
+/* Finds the top left of the squares of a map, and their width. */
+void picture_map_at(const struct block *map, double *x, double *y, double *cell);
 void picture_draw(struct svg *svg, const struct block *block); /* draws from the top left */
 /* Writes all pictures of the pages into one file. */
 int picture_file(const char *path, const struct page *pages, int count);

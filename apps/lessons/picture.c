@@ -36,6 +36,12 @@ static double cell_of(const struct block *map)
     return map->columns > 14 ? 420.0 / map->columns : CELL;
 }
 
+void picture_map_at(const struct block *map, double *x, double *y, double *cell)
+{
+    map_origin(map, x, y);
+    *cell = cell_of(map);
+}
+
 void picture_size(const struct block *block, double *width, double *height)
 {
     *width = block->width;

@@ -52,6 +52,11 @@ void show_prototype_4(struct page *page, const struct lesson_options *options)
     float *weights = study_weights(&study, MIXED, &sentence, &out, NULL);
     study_map(&study, page, SHORT, "Prototype 4, trained: the weights of each word that it writes",
               &sentence, &out, weights);
+    page_map_temperature(page);
+    page_paragraph(page, MORE,
+                   "The slider below the map divides the scores by a temperature before the "
+                   "softmax. At 0 only the largest weight is left, which is hard attention, and "
+                   "far above 1 all weights become equal.");
     free(weights);
     study_compare(&study, page, SHORT, "The same training", "model", VECTOR, MIXED + 1, NULL);
     study_claim(&study, page, "prototype 4: sentences translated exactly, %", study_exact,

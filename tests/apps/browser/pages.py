@@ -38,7 +38,7 @@ function measure(frame, name, width) {
     const page = frame.contentDocument, root = page.documentElement;
     const say = text => results.push(`${name} ${width}: ${text}`);
     if (root.scrollWidth > width) say(`WRONG ${root.scrollWidth} pixels wide`);
-    for (const part of page.querySelectorAll("svg, p, h1, h2, figure, nav, li, .scroll, .formula"))
+    for (const part of page.querySelectorAll("svg, p, h1, h2, figure, nav, li, input, select, .scroll, .formula"))
         if (part.getBoundingClientRect().right > width + 1)
             say(`WRONG ${part.tagName} ends at ${part.getBoundingClientRect().right}`);
     for (const formula of page.querySelectorAll("math"))

@@ -1,0 +1,83 @@
+/* play.c - writes the script of a page and the data that it reads. */
+#include "play.h"
+#include "kit/program.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 16 }; /* words in a list */
+
+/* Returns whether the rows of a map are distributions over a few words, so that they can be drawn
+   as lines between two lists. */
+static bool is_played(const struct block *map)
+{
+    if (map->kind != MAP || map->rows > MOST || map->columns > MOST) return false;
+    for (int r = 0; r < map->rows; r++) {
+        double sum = 0;
+        for (int c = 0; c < map->columns; c++) sum += (double)map->weights[r * map->columns + c];
+        if (fabs(sum - 1) > 0.01) return false;
+    }
+    return true;
+}
+
+/* Writes JSON as an element, in which < is escaped so that no text ends the element. */
+static void put_data(FILE *file, const char *class, const char *json)
+{
+    fprintf(file, "<script type=\"application/json\" class=\"%s\">", class);
+    for (const char *at = json; *at; at++)
+        if (*at == '<')
+            fputs("\\u003c", file);
+        else
+            fputc(*at, file);
+    fputs("</script>\n", file);
+}
+
+static json_t *names_json(char *const *names, int count)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++) put_item(list, json_string(names[i]));
+    return list;
+}
+
+static json_t *weights_json(const struct block *map)
+{
+    json_t *rows = json_array();
+    for (int r = 0; r < map->rows; r++) {
+        json_t *row = json_array();
+        for (int c = 0; c < map->columns; c++)
+            put_item(row, json_real((double)map->weights[r * map->columns + c]));
+        put_item(rows, row);
+    }
+    return rows;
+}
+
+void play_map(FILE *file, const struct block *map)
+{
+    if (!is_played(map)) return;
+    double x, y, cell;
+    picture_map_at(map, &x, &y, &cell);
+    json_t *data = json_pack("{s:o,s:o,s:o,s:[fff]}", "rows", names_json(map->row_names, map->rows),
+                             "columns", names_json(map->column_names, map->columns), "weights",
+                             weights_json(map), "at", x, y, cell);
+    if (map->slider != NO_SLIDER)
+        put_member(data, "slider", json_string(map->slider == BY_SIZE ? "root" : "temperature"));
+    if (map->slider == BY_SIZE) {
+        json_t *sizes = json_array();
+        for (int r = 0; r < map->rows; r++) put_item(sizes, json_real(map->sizes[r]));
+        put_member(data, "n", sizes);
+    }
+    char *text = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(5));
+    json_decref(data);
+    if (text == NULL) exit(failed("out of memory"));
+    put_data(file, "map", text);
+    free(text);
+}
+
+void play_end(FILE *file, const struct page *page)
+{
+    bool played = false;
+    for (int i = 0; i < page->count; i++) played = played || is_played(&page->blocks[i]);
+    if (!played) return;
+    fprintf(file, "<script class=\"play\">\n%.*s</script>\n", (int)play_script_count,
+            (const char *)play_script);
+}
