@@ -51,6 +51,7 @@ static void show_decoder(struct view *v, uint64_t seed)
                    "that it writes.");
     show_weights(v, "Cross-attention, last layer, mean of the heads", RAPT_WEIGHTS_CROSS,
                  DECODER_LAYERS - 1);
+    small_play(v->small, v->page, v->pair, chase_word, chase_is_english);
     show_head_distances(v->page, v->small, seed);
 }
 

@@ -22,6 +22,7 @@ extern const float chase_weights[CHASE_WORDS][CHASE_WORDS];
 
 int chase_vocabulary(void); /* number of ids of both languages, from RAPT_TOKEN_SPECIALS on */
 const char *chase_word(int32_t id);
+bool chase_is_english(int32_t id); /* false for special tokens */
 void chase_make(const struct chase *sentence, struct chase_pair *pair);
 /* Returns whether the sentence is kept out of training. That holds for three in ten combinations of
    who does what to whom, the lecture's among them. */

@@ -40,6 +40,11 @@ const char *chase_word(int32_t id)
     return word < 0 || word >= 2 * WORDS ? "(end)" : words[word / 2][word % 2];
 }
 
+bool chase_is_english(int32_t id)
+{
+    return id >= RAPT_TOKEN_SPECIALS && (id - RAPT_TOKEN_SPECIALS) % 2 == 0;
+}
+
 static int english(struct chase_pair *pair, int word)
 {
     pair->ids.source.at[pair->ids.source.count] = RAPT_TOKEN_SPECIALS + 2 * word;

@@ -158,6 +158,11 @@ void page_map_root(struct page *page, const double *sizes)
     map->sizes = copy_memory(sizes, map->rows, sizeof *sizes);
 }
 
+void page_map_model(struct page *page, const char *json)
+{
+    last(page, MAP)->model = xasprintf("%s", json);
+}
+
 void page_chart(struct page *page, enum page_detail detail, const char *title, const char *x_label,
                 const char *y_label)
 {
@@ -271,6 +276,7 @@ static void block_free(struct block *block)
     free_texts(block->column_names, block->columns);
     free(block->weights);
     free(block->sizes);
+    free(block->model);
     free(block->labels[0]);
     free(block->labels[1]);
     for (int i = 0; i < block->curves; i++) {

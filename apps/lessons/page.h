@@ -27,6 +27,7 @@ struct block {
     int lit;                /* map: the row that matters, counted from 1; 0: all do */
     enum map_slider slider; /* map: what a reader can divide the scores by */
     double *sizes;          /* map with BY_SIZE: [rows], n */
+    char *model;            /* map: JSON of the model that made it, or NULL */
     char *labels[2];        /* chart: x, y */
     double range[2];        /* chart: of the y axis; both 0: fits the curves */
     int curves;             /* chart */
@@ -56,6 +57,8 @@ struct page {
     void *user;
 };
 void page_free(struct page *page);
+/* Attaches a model to the last map: JSON as small_play writes it. */
+void page_map_model(struct page *page, const char *json);
 
 /* Returns whether a column of a table holds words and not numbers, so that it is left-aligned. */
 bool table_column_is_text(const struct block *table, int column);

@@ -20,6 +20,21 @@ static bool is_played(const struct block *map)
     return true;
 }
 
+char *play_base64(const unsigned char *bytes, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *text = xcalloc((size + 2) / 3 * 4 + 1, 1), *to = text;
+    for (size_t i = 0; i < size; i += 3) {
+        const size_t left = size - i;
+        const unsigned three = (unsigned)bytes[i] << 16 |
+                               (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
+                               (left > 2 ? bytes[i + 2] : 0);
+        for (int d = 0; d < 4; d++)
+            *to++ = (char)((size_t)d > left ? '=' : digits[three >> (18 - 6 * d) & 63]);
+    }
+    return text;
+}
+
 /* Writes JSON as an element, in which < is escaped so that no text ends the element. */
 static void put_data(FILE *file, const char *class, const char *json)
 {
@@ -71,13 +86,22 @@ void play_map(FILE *file, const struct block *map)
     if (text == NULL) exit(failed("out of memory"));
     put_data(file, "map", text);
     free(text);
+    if (map->model != NULL) put_data(file, "model", map->model);
 }
 
 void play_end(FILE *file, const struct page *page)
 {
-    bool played = false;
-    for (int i = 0; i < page->count; i++) played = played || is_played(&page->blocks[i]);
+    bool played = false, models = false;
+    for (int i = 0; i < page->count; i++) {
+        played = played || is_played(&page->blocks[i]);
+        models = models || page->blocks[i].model != NULL;
+    }
     if (!played) return;
+    if (models && play_module_count > 0) {
+        char *module = play_base64(play_module, play_module_count);
+        fprintf(file, "<script type=\"application/wasm\" class=\"module\">%s</script>\n", module);
+        free(module);
+    }
     fprintf(file, "<script class=\"play\">\n%.*s</script>\n", (int)play_script_count,
             (const char *)play_script);
 }

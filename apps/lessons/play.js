@@ -1,6 +1,6 @@
 /* play.js - the script of a lesson's page. Below each map of weights it draws lines from the words of the rows to the
-   words of the columns, follows the pointer and the focus, and steps through the rows. Some maps have a slider.
-   The pages can be read without this script. */
+   words of the columns, follows the pointer and the focus, and steps through the rows. Some maps have a slider. One has
+   a model, which the library, compiled to WebAssembly, runs here. The pages can be read without this script. */
 "use strict";
 (() => {
 const ROW = 34, GAP = 120; /* pixels: height of a word, and between the two lists of words */
@@ -18,6 +18,7 @@ const draw = (name, parent, attributes) => {
     return part;
 };
 const percent = weight => Math.round(100 * weight) + " %";
+const bytes_of = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
 
 /* Returns the softmax of scores that are divided by divisors[r] in row r. The logarithms of the weights serve as scores:
    they differ from them by a constant, which cancels in the softmax. With a divisor of 0 only the largest is left. */
@@ -124,12 +125,12 @@ class Player {
         this.frame(now);
         this.say(now);
     }
-    /* Frames the row or column in the picture. */
+    /* Frames the row or column in the picture, which shows the weights of the page as it was written. */
     frame(now) {
         const picture = this.figure.querySelector(":scope > svg"), [x, y, cell] = this.data.at;
         if (this.box) this.box.remove();
         this.box = null;
-        if (now === null && this.column === null) return;
+        if (this.differs || (now === null && this.column === null)) return;
         this.box = draw("rect", picture, now !== null
             ? {x, y: y + cell * now, width: cell * this.columns.length, height: cell}
             : {x: x + cell * this.column, y, width: cell, height: cell * this.rows.length});
@@ -143,11 +144,180 @@ class Player {
         }
         const row = this.weights[now], read = this.columns.map((name, c) => [row[c], name]).filter(x => x[0] >= 0.05);
         read.sort((a, b) => b[0] - a[0]);
-        this.report.textContent = `${this.rows[now]} reads ${read.map(x => `${x[1]} ${percent(x[0])}`).join(", ")}.`;
+        this.report.textContent = `${this.rows[now]} reads ${read.map(x => `${x[1]} ${percent(x[0])}`).join(", ")}.` +
+            (this.candidates ? " Candidates: " + this.candidates[now].join(", ") + "." : "");
+    }
+}
+
+/* ---- a map whose model runs in the page ---- */
+const BEGIN = 1, END = 2; /* RAPT_TOKEN_ */
+const ATTENTIONS = ["encoder", "decoder", "cross"]; /* the order of rapt_weights */
+
+/* The library, compiled to WebAssembly, with one model. */
+class Library {
+    static async open(model, code) {
+        const stubs = new Proxy({}, {get: () => () => 52}); /* ENOSYS: there are no files, clocks or arguments */
+        const {instance} = await WebAssembly.instantiate(code, {wasi_snapshot_preview1: stubs});
+        const library = new Library();
+        library.call = instance.exports;
+        library.call._initialize();
+        const parameters = bytes_of(model.parameters), tokens = model.longest;
+        const at = size => {
+            const address = library.call.module_memory(size);
+            if (address === 0) throw new Error("out of memory");
+            return address;
+        };
+        const fields = at(8 * model.fields.length), numbers = at(parameters.length);
+        library.source = at(4 * tokens);
+        library.target = at(4 * (tokens + 1));
+        library.result = at(8);
+        library.rows = at(4 * tokens * tokens);
+        new Float64Array(library.memory(), fields, model.fields.length).set(model.fields);
+        new Uint8Array(library.memory(), numbers, parameters.length).set(parameters);
+        library.check(library.call.module_open(fields, numbers));
+        return library;
+    }
+    memory() { return this.call.memory.buffer; }
+    ints(at, count) { return new Int32Array(this.memory(), at, count); }
+    check(status) {
+        if (status === 0) return;
+        const bytes = new Uint8Array(this.memory(), this.call.module_message());
+        throw new Error(new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0))));
+    }
+    translate(source) {
+        this.ints(this.source, source.length).set(source);
+        this.check(this.call.module_translate(this.source, source.length, this.target + 4, this.result));
+        const count = this.ints(this.result, 1)[0];
+        this.ints(this.target, 1)[0] = BEGIN;
+        this.check(this.call.module_read(this.source, source.length, this.target, count + 1, this.result));
+        return {target: [...this.ints(this.target + 4, count)], logits: this.ints(this.result, 1)[0]};
+    }
+    probabilities(logits, row, words) {
+        const scores = new Float32Array(this.memory(), logits + 4 * row * words, words), top = Math.max(...scores);
+        const powers = [...scores].map(x => Math.exp(x - top)), sum = powers.reduce((a, b) => a + b, 0);
+        return powers.map(x => x / sum);
+    }
+    weights(which, layer, head, rows, columns) {
+        this.check(this.call.module_weights(ATTENTIONS.indexOf(which), layer, head, this.rows));
+        return Array.from({length: rows},
+                          (_, r) => [...new Float32Array(this.memory(), this.rows + 4 * r * columns, columns)]);
+    }
+}
+
+class ModelPlayer extends Player {
+    constructor(figure) {
+        super(figure);
+        this.model = JSON.parse(figure.querySelector("script.model").textContent);
+        this.source = this.model.source;
+        this.target = this.model.target;
+        this.choose();
+        this.ask();
+        this.change();
+    }
+    name(id) { return id === END ? "(end)" : this.model.words[id]; }
+    choose() {
+        const line = make("div", this.panel, undefined, {class: "controls"});
+        const select = (label, options) => {
+            const box = make("select", make("label", line, label + " "));
+            options.forEach(([value, text]) => make("option", box, text, {value}));
+            box.onchange = () => this.change();
+            return box;
+        };
+        const count = n => Array.from({length: n}, (_, i) => [i, i + 1]);
+        this.which = select("Attention", [["cross", "decoder to encoder"], ["encoder", "encoder to itself"],
+                                          ["decoder", "decoder to itself"]]);
+        this.layer = select("layer", count(Math.max(this.model.layers.encoder, this.model.layers.decoder)));
+        this.head = select("head", [[-1, "mean"], ...count(this.model.heads)]);
+        this.layer.value = this.model.layers.decoder - 1;
+        this.panel.prepend(line);
+    }
+    ask() {
+        const form = make("form", null, undefined, {class: "controls"});
+        const label = make("label", form, "Your own sentence "), code = document.querySelector("script.module");
+        this.input = make("input", label, undefined, {type: "text", size: 36, autocomplete: "off", spellcheck: "false",
+                                                      autocapitalize: "off"});
+        this.input.value = this.source.slice(0, -1).map(id => this.name(id)).join(" ");
+        const button = make("button", form, "Translate", {type: "submit"});
+        this.answer = make("p", null, "", {class: "answer", role: "status"});
+        this.panel.prepend(form, this.answer);
+        form.onsubmit = event => { event.preventDefault(); this.translate(); };
+        if (code) {
+            this.library = Library.open(this.model, bytes_of(code.textContent));
+            this.library.then(() => this.tell("computed when this page was written"), error => this.tell(`not computed here: ${error.message}`));
+        } else {
+            this.input.disabled = button.disabled = true;
+        }
+        this.tell(code ? "computed when this page was written" :
+                  "computed when this page was written; it was built without WebAssembly and knows only this sentence");
+    }
+    tell(how) {
+        this.answer.textContent = `${this.target.map(id => this.name(id)).join(" ") || "(nothing)"}\u2002(${how})`;
+    }
+    /* Returns the ids of a sentence with its end, or null after a message. */
+    ids(text) {
+        const known = this.model.words.map((word, id) => [word, id]).filter(([word, id]) => this.model.reads[id]);
+        const ids = [];
+        for (const word of text.replace(/[.!?,]/g, " ").split(/\s+/).filter(Boolean)) {
+            const found = known.find(([name]) => name.toLowerCase() === word.toLowerCase());
+            if (!found) {
+                this.answer.textContent = `The model does not know "${word}". It reads: ` +
+                    known.map(([name]) => name).join(", ") + ".";
+                return null;
+            }
+            ids.push(found[1]);
+        }
+        if (ids.length === 0 || ids.length > this.model.most) {
+            this.answer.textContent = `Write 1 to ${this.model.most} words.`;
+            return null;
+        }
+        return [...ids, END];
+    }
+    async translate() {
+        const source = this.ids(this.input.value);
+        if (!source || !this.library) return;
+        try {
+            const library = await this.library, start = performance.now();
+            const {target, logits} = library.translate(source), words = this.model.words.length;
+            this.source = source;
+            this.target = target;
+            this.computed = library;
+            this.probable = [...target, END].map((id, t) => {
+                const p = library.probabilities(logits, t, words);
+                return p.map((x, i) => [x, i]).sort((a, b) => b[0] - a[0]).slice(0, 3)
+                    .map(([x, i]) => `${this.name(i)} ${percent(x)}`);
+            });
+            this.change();
+            this.tell(`computed in this page in ${Math.max(1, Math.round(performance.now() - start))} ms`);
+        } catch (error) {
+            this.answer.textContent = `This sentence cannot be translated: ${error.message}`;
+        }
+    }
+    /* Shows the chosen attention for the sentence that was translated last. */
+    change() {
+        const which = this.which.value, half = which === "encoder" ? "encoder" : "decoder";
+        const layers = this.model.layers[half], layer = Math.min(+this.layer.value, layers - 1);
+        [...this.layer.options].forEach(option => { option.disabled = +option.value >= layers; });
+        this.layer.value = layer;
+        const sources = this.source.map(id => this.name(id)), targets = [...this.target, END].map(id => this.name(id));
+        const read = ["(begin)", ...targets.slice(0, -1)];
+        const rows = which === "encoder" ? sources : targets, columns = which === "decoder" ? read : sources;
+        this.candidates = this.computed && which !== "encoder" ? this.probable : null;
+        this.differs = this.computed || which !== "cross" || layer !== layers - 1 || this.head.value !== "-1";
+        this.show(rows, columns, this.computed
+            ? this.computed.weights(which, layer, +this.head.value, rows.length, columns.length)
+            : this.before(which, layer, +this.head.value, columns.length));
+    }
+    /* Returns the weights of a head, or their mean, that were computed when the page was written. */
+    before(which, layer, head, columns) {
+        const heads = this.model.weights[which][layer];
+        const flat = head >= 0 ? heads[head]
+                               : heads[0].map((_, i) => heads.reduce((sum, one) => sum + one[i], 0) / heads.length);
+        return Array.from({length: flat.length / columns}, (_, r) => flat.slice(r * columns, (r + 1) * columns));
     }
 }
 
 document.querySelectorAll("figure").forEach(figure => {
-    if (figure.querySelector("script.map")) figure.play = new Player(figure);
+    if (figure.querySelector("script.model")) figure.play = new ModelPlayer(figure);
+    else if (figure.querySelector("script.map")) figure.play = new Player(figure);
 });
 })();

@@ -6,9 +6,10 @@
 #include "learner.h"
 
 enum {
-    SMALL_TOKENS = 40,
-    SMALL_BATCH = 32
-}; /* of a sentence with its end, and sentences per training step */
+    SMALL_TOKENS = 40, /* of a sentence with its end */
+    SMALL_BATCH = 32,  /* sentences per training step */
+    SMALL_MOST = 12    /* words that a reader of a page may write */
+};
 struct ids {
     int count;
     int32_t at[SMALL_TOKENS];
@@ -40,5 +41,11 @@ void small_weights(struct learner *learner, const struct ids_pair *pair, rapt_we
 
 /* Logits [begin + target][target vocabulary] for a given target. */
 void small_logits(struct learner *learner, const struct ids_pair *pair, float *logits);
+
+/* small_play.c: attaches the model to the last map, so that readers of the page can run it. The map
+   must show the mean cross-attention of the last layer for this pair. word returns the name of an
+   id, and reads whether it is a word of the source. */
+void small_play(struct learner *learner, struct page *page, const struct ids_pair *pair,
+                const char *(*word)(int32_t id), bool (*reads)(int32_t id));
 
 #endif

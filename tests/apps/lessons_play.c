@@ -1,7 +1,8 @@
-/* lessons_play.c - tests what the script of a page reads, the numbers of maps, and which pages have
- * a script. */
+/* lessons_play.c - tests what the script of a page reads: base64, the numbers of maps, and a model
+   with its weights; and which pages have a script. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
+#include "lessons/chase.h"
 #include "lessons/play.h"
 #include "temporary.h"
 #include <getopt.h>
@@ -15,6 +16,63 @@
 #include <cmocka.h>
 
 const char program_name[] = "lessons";
+
+static void test_base64(void **state)
+{
+    static const struct {
+        const char *bytes, *text; /* RFC 4648, section 10 */
+    } rows[] = {{"", ""},
+                {"f", "Zg=="},
+                {"fo", "Zm8="},
+                {"foo", "Zm9v"},
+                {"foob", "Zm9vYg=="},
+                {"fooba", "Zm9vYmE="},
+                {"foobar", "Zm9vYmFy"},
+                {"\xFF\xEF\xBE", "/+++"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *text = play_base64((const unsigned char *)rows[i].bytes, strlen(rows[i].bytes));
+        assert_string_equal(text, rows[i].text);
+        free(text);
+    }
+}
+
+/* Shows a model that was trained for a moment, as lesson 11 does. */
+static int modeled(struct page *page, const struct lesson_options *options)
+{
+    enum { ROWS = SMALL_TOKENS + 1 };
+    static const struct chase sentence = {
+        .subject = 0, .verb = 0, .object = 1, .where = 0, .negated = true, .today = true};
+    const rapt_config config = {.source_vocab = chase_vocabulary(),
+                                .target_vocab = chase_vocabulary(),
+                                .width = 32,
+                                .heads = 2,
+                                .ffn_width = 64,
+                                .encoder_layers = 1,
+                                .decoder_layers = 2,
+                                .norm_order = RAPT_NORM_ORDER_PRE};
+    struct learner small;
+    struct chase_pair pair;
+    struct ids written;
+    float weights[ROWS * ROWS];
+    const char *rows[ROWS], *columns[ROWS];
+    chase_make(&sentence, &pair);
+    small_create(&small, &config, options->seed);
+    small_train(&small, 40, 5e-3F, chase_draw_training, NULL, random_from(1, 81), NULL);
+    small_translate(&small, &pair.ids, 1, &written);
+    pair.ids.target = written; /* so that the page can be compared with it */
+    small_weights(&small, &pair.ids, RAPT_WEIGHTS_CROSS, 1, -1, weights);
+    for (int i = 0; i <= written.count; i++)
+        rows[i] = i < written.count ? chase_word(written.at[i]) : "(end)";
+    for (int i = 0; i <= pair.ids.source.count; i++)
+        columns[i] = i < pair.ids.source.count ? chase_word(pair.ids.source.at[i]) : "(end)";
+    page_map(page, SHORT, "map", written.count + 1, pair.ids.source.count + 1, rows, columns,
+             weights);
+    small_play(&small, page, &pair.ids, chase_word, chase_is_english);
+    page_claim(page, "words are written", written.count, AT_LEAST, 1);
+    learner_free(&small);
+    return EXIT_OK;
+}
 
 static int plain(struct page *page, const struct lesson_options *options)
 {
@@ -45,19 +103,28 @@ static char *read_page(const char *folder, int number)
 
 static void test_pages(void **state)
 {
-    static const struct lesson lessons[] = {{2, "Plain", "", plain}, {3, "Sliding", "", plain}};
+    static const struct lesson lessons[] = {
+        {1, "Model", "", modeled}, {2, "Plain", "", plain}, {3, "Sliding", "", plain}};
     char folder[TEMPORARY];
     (void)state;
     assert_non_null(temporary_folder(folder));
     char *argv[] = {(char *)"lessons", (char *)"all", (char *)"--html", folder};
     optind = 0;
-    assert_int_equal(lessons_main(4, argv, lessons, 2), EXIT_OK);
-    char *text = read_page(folder, 2);
+    assert_int_equal(lessons_main(4, argv, lessons, 3), EXIT_OK);
+    char *text = read_page(folder, 1);
+    assert_non_null(strstr(text, "<script class=\"play\">"));
+    assert_non_null(strstr(text, "class=\"model\">{\"words\":[\"\",\"\",\"\",\"Tom\""));
+    assert_non_null(strstr(text, "\"layers\":{\"encoder\":1,\"decoder\":2},\"heads\":2"));
+    assert_int_equal(strstr(text, "class=\"module\">AGFzbQEAAA") != NULL, play_module_count > 0);
+    assert_null(strstr(text, "\"slider\""));
+    free(text);
+    text = read_page(folder, 2);
     assert_null(strstr(text, "<script")); /* the rows are not distributions */
     free(text);
     text = read_page(folder, 3);
     assert_non_null(strstr(text, "\"weights\":[[0.25,0.75]]"));
     assert_non_null(strstr(text, "\"slider\":\"temperature\""));
+    assert_null(strstr(text, "class=\"module\""));
     free(text);
     static const char *const others[] = {"index", "glossary"};
     for (int i = 0; i < 2; i++) {
@@ -83,6 +150,7 @@ static void test_script(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_base64),
         cmocka_unit_test(test_script),
         cmocka_unit_test(test_pages),
     };
