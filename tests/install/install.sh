@@ -30,6 +30,9 @@ if [ -x "$build/bin/toy_translate" ]; then
         zsh:zsh/site-functions/_toy_translate fish:fish/vendor_completions.d/toy_translate.fish; do
         "$prefix/bin/toy_translate" completion "${kind%%:*}" | cmp - "$prefix/share/${kind#*:}" || exit 1
     done
+    for program in lessons glimpse caption; do
+        "$prefix/bin/$program" --version || exit 1
+    done
 fi
 
 # find_package, all four programs at once
