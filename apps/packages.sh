@@ -46,6 +46,11 @@ need() {
     }
 }
 
+# want package[/command]...: the same for packages without which the build only leaves something out.
+want() {
+    (need "$@") || say "Going on without them."
+}
+
 # configure folder option...: an existing build folder keeps its generator.
 configure() {
     folder=$1

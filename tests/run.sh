@@ -14,7 +14,8 @@ cross="gcc-aarch64-linux-gnu/aarch64-linux-gnu-gcc libc6-dev-arm64-cross gcc-s39
 libc6-dev-s390x-cross gcc-riscv64-linux-gnu/riscv64-linux-gnu-gcc libc6-dev-riscv64-cross"
 machines="openmpi-bin/mpirun libopenmpi-dev"
 engines="python3-venv python3-torch nodejs/node npm/npm" # for tests/exchange/engines.sh
-elsewhere="doxygen/doxygen chromium/chromium musl-tools/musl-gcc gcc-11/gcc-11 wine/wine wine64 \
+pages="chromium/chromium clang/clang lld/wasm-ld wasi-libc libclang-rt-dev-wasm32" # of lessons
+elsewhere="doxygen/doxygen musl-tools/musl-gcc gcc-11/gcc-11 wine/wine wine64 \
 gcc-mingw-w64-x86-64-posix/x86_64-w64-mingw32-gcc-posix"
 [ "$(uname -m)" = x86_64 ] || cross= # cross-compiled only on x86-64
 clang="libcmocka-dev clang-14/clang-14 libomp-14-dev libclang-rt-14-dev"
@@ -28,7 +29,7 @@ alone="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -D
 modes() { # mode | folder | packages | options of CMake | of ctest | what runs
     cat <<END
 plain      | build          | $light | $full                                                |            | all tests that take seconds (the default)
---all      | build          | $light $rules $judges $analyzers $cross $machines $engines $elsewhere | $full               | -C full    | also the tests that take minutes or need many packages
+--all      | build          | $light $rules $judges $analyzers $cross $machines $engines $pages $elsewhere | $full               | -C full    | also the tests that take minutes or need many packages
 --sanitize | build-sanitize | $light | $slow -DRAPT_SANITIZE=ON                             |            | the plain tests under AddressSanitizer and UBSan
 --threads  | build-tsan     | $clang | $by_clang -DRAPT_THREAD_SANITIZE=ON                  | -L threads | the threaded tests under ThreadSanitizer and Archer
 --memory   | build-msan     | $clang | $by_clang -DRAPT_MEMORY_SANITIZE=ON $alone           | -L memory  | the tests of lib/ under MemorySanitizer, with one thread
