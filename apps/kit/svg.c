@@ -104,6 +104,16 @@ void svg_hint_end(struct svg *svg)
     fputs("</g>\n", svg->file);
 }
 
+void svg_faint_begin(struct svg *svg)
+{
+    fputs("<g opacity=\"0.55\">", svg->file);
+}
+
+void svg_faint_end(struct svg *svg)
+{
+    fputs("</g>\n", svg->file);
+}
+
 void svg_rect(struct svg *svg, double x, double y, double width, double height, const char *fill,
               const char *stroke)
 {

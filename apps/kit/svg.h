@@ -30,6 +30,9 @@ void xml_escape(FILE *file, const char *text);
 /* Elements between begin and end show this text, of at most 1023 bytes, under the pointer. */
 void svg_hint_begin(struct svg *svg, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void svg_hint_end(struct svg *svg);
+/* Elements between begin and end are faint. */
+void svg_faint_begin(struct svg *svg);
+void svg_faint_end(struct svg *svg);
 
 void svg_rect(struct svg *svg, double x, double y, double width, double height, const char *fill,
               const char *stroke);

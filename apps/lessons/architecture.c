@@ -16,27 +16,31 @@ static const char in_words[] =
 enum { TRANSFORMER = PROTOTYPES, ARCHITECTURES };
 static const struct architecture plans[ARCHITECTURES] = {
     [FIXED_VECTOR] = {"fixed", "Fixed vector: the last state begins the decoder", "d_0 = h_T",
-                      in_words, .encoding = ENCODED_BY_CHAIN, .by_state = true},
+                      in_words, .encoding = ENCODED_BY_CHAIN, .added = PART_STEP, .by_state = true},
     [PROTOTYPE_1] = {"prototype-1", "Prototype 1: one vector at each step",
-                     "d_t = g(d_{t-1}, y_{t-1}, h_T)", in_words, .encoding = ENCODED_BY_CHAIN},
+                     "d_t = g(d_{t-1}, y_{t-1}, h_T)", in_words, .encoding = ENCODED_BY_CHAIN,
+                     .added = PARTS_ALL},
     [PROTOTYPE_2] = {"prototype-2", "Prototype 2: read again for each word",
                      "d_t = g(d_{t-1}, y_{t-1}, encode(x, d_{t-1}))", in_words,
-                     .encoding = ENCODED_AGAIN},
+                     .encoding = ENCODED_AGAIN, .added = PART_AGAIN},
     [PROTOTYPE_3] = {"prototype-3", "Prototype 3: pick one word",
                      "i = argmax_s(W d_t ⋅ k_s) ,  c_t = x_i", in_words, .encoding = NOT_ENCODED,
-                     .attends = true, .after = true},
+                     .added = PART_ENCODER | PART_QUERY, .attends = true, .after = true},
     [PROTOTYPE_4] = {"prototype-4", "Prototype 4: mix the encodings",
                      "d_t = g(d_{t-1}, y_{t-1}, c_t) ,  c_t = ∑_s a_s h_s", in_words,
-                     .encoding = ENCODED_BY_CHAIN, .attends = true},
+                     .encoding = ENCODED_BY_CHAIN, .added = PART_ENCODER | PART_CONTEXT,
+                     .attends = true},
     [BIDIRECTIONAL] = {"bidirectional", "Bahdanau et al.: two encoders, one from each side",
                        "h_s = col{h_s^→}{h_s^←} ,  e_s = v^⊤ tanh(W d_{t-1} + U h_s)", in_words,
-                       .encoding = ENCODED_BY_CHAIN, .attends = true, .both_ways = true},
+                       .encoding = ENCODED_BY_CHAIN, .added = PART_ENCODER, .attends = true,
+                       .both_ways = true},
     [SIMPLE] = {"simple", "RNN with simple attention", "a = softmax([h_1 … h_T]^⊤ d_t)", in_words,
-                .encoding = ENCODED_BY_CHAIN, .attends = true, .after = true},
+                .encoding = ENCODED_BY_CHAIN, .added = PART_STEP | PART_QUERY, .attends = true,
+                .after = true},
     [PARAMETERIZED] = {"parameterized", "RNN with parameterized attention",
                        "a = softmax((W_k H)^⊤ W_q d_t) ,  c = W_v H a", in_words,
-                       .encoding = ENCODED_BY_CHAIN, .attends = true, .after = true,
-                       .projected = true},
+                       .encoding = ENCODED_BY_CHAIN, .added = PART_CONTEXT | PART_QUERY,
+                       .attends = true, .after = true, .projected = true},
     [TRANSFORMER] =
         {"transformer", "Transformer, with the numbers of one step",
          "softmax(frac{Q K^⊤}{sqrt{d}}) V",
@@ -181,6 +185,25 @@ void show_architecture(struct page *page, struct study *study, int model, enum p
 {
     struct architecture a = plans[which];
     take_numbers(&a, study, model, sentence);
+    put_picture(page, &a);
+}
+
+void show_given_weights(struct page *page, int sources, const char *const *source, int step,
+                        const char *const *target, const float *weights)
+{
+    struct architecture a = {.title = "Given weights: a context for each word",
+                             .formula = "c_t = ∑_s α_{ts} h_s",
+                             .description = in_words,
+                             .encoding = ENCODED_BY_CHAIN,
+                             .added = PART_CONTEXT,
+                             .given = true,
+                             .attends = true,
+                             .sources = sources,
+                             .step = step,
+                             .targets = step + 1};
+    for (int s = 0; s < sources; s++) snprintf(a.source[s], 16, "%s", source[s]);
+    for (int t = 0; t <= step; t++) snprintf(a.target[t], 16, "%s", target[t]);
+    memcpy(a.weights, weights, (size_t)sources * sizeof *weights);
     put_picture(page, &a);
 }
 

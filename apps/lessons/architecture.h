@@ -6,6 +6,15 @@
 #include "study.h"
 
 enum { DRAWN_WORDS = 8 };
+/* Parts of a picture, which grows from lesson to lesson. */
+enum {
+    PART_ENCODER = 1, /* words and their encodings */
+    PART_CONTEXT = 2, /* lines from the encodings to c, and their numbers */
+    PART_STEP = 4,    /* the decoder's states and what it reads and writes */
+    PART_QUERY = 8,   /* what the decoder asks */
+    PART_AGAIN = 16,  /* the way from the decoder into the encoder */
+    PARTS_ALL = 31
+};
 enum encoding { ENCODED_BY_CHAIN, ENCODED_AGAIN, NOT_ENCODED, ENCODED_BY_ATTENTION };
 /* Weights of a Transformer's last layer, head by head, at the step, and what it writes there. */
 enum { BLOCK_HEADS = 2, BLOCK_LAYERS = 2, BLOCK_WIDTH = 32, BLOCK_FFN = 64, BLOCK_LIKELY = 3 };
@@ -20,6 +29,8 @@ struct block_numbers {
 struct architecture {
     const char *file, *title, *formula, *description; /* name of the file: "simple" */
     enum encoding encoding;
+    unsigned added; /* PART_*: what is new in the lesson; all else is faint */
+    bool given;     /* the weights are given, so that nothing asks for them */
     bool both_ways; /* one encoder reads from the left, another from the right */
     bool by_state;  /* c is the initial state instead of an input of each step */
     bool after;     /* c enters the output layer, beside the new state */
@@ -46,6 +57,10 @@ void show_architecture(struct page *page, struct study *study, int model, enum p
                        const struct sentence *sentence);
 /* Trains a Transformer on the German of the study and appends its formula and picture. */
 void show_transformer(struct page *page, const struct lesson_options *options);
+/* Appends the picture of a step whose weights [sources] are given. source [sources], target [step +
+   1]: words. */
+void show_given_weights(struct page *page, int sources, const char *const *source, int step,
+                        const char *const *target, const float *weights);
 /* Writes the pictures of all models as NAME.svg into the folder. */
 int architectures_write(const char *folder, const struct lesson_options *options);
 

@@ -86,11 +86,16 @@ static void draw_weight(struct svg *svg, const struct architecture *a, int s)
 static void draw_weights(struct svg *svg, const struct architecture *a)
 {
     for (int s = 0; s < a->sources; s++) draw_weight(svg, a, s);
-    svg_text(svg, 12, 46, 13, SVG_LEFT, gray, "%s",
-             !a->attends                  ? "numbers: influence of each word, by the gradient"
-             : a->encoding == NOT_ENCODED ? "numbers: 1.00 at the word that is picked"
-             : a->projected               ? "numbers: score, weight; keys and values from h"
-                                          : "numbers: score, weight; keys and values h");
+}
+
+/* Returns a note on the numbers in the picture. */
+static const char *note_of(const struct architecture *a)
+{
+    return !a->attends                  ? "numbers: influence of each word, by the gradient"
+           : a->given                   ? "numbers: the weights that the lecture gives"
+           : a->encoding == NOT_ENCODED ? "numbers: 1.00 at the word that is picked"
+           : a->projected               ? "numbers: score, weight; keys and values from h"
+                                        : "numbers: score, weight; keys and values h";
 }
 
 /* Draws the states before the present one, the first of which is the vector c. */
@@ -119,6 +124,7 @@ static void draw_query(struct svg *svg, const struct architecture *a)
 {
     const double y = ROW_CONTEXT, left = decoder_x - BOX / 2.0;
     const char *color = chart_colors[3];
+    if (!a->attends || a->given) return;
     if (a->after) {
         svg_arrow(svg, left, y + 8, context_x + 22, y + 8, color, 1.5);
         svg_text(svg, 300, y + 26, 12, SVG_MIDDLE, color,
@@ -161,13 +167,13 @@ static void draw_decoder(struct svg *svg, const struct architecture *a)
         svg_arrow(svg, context_x + 20, y - 8, decoder_x - 12, ROW_OUT + 16, chart_colors[1], 2.5);
     else if (!a->by_state)
         svg_arrow(svg, context_x + 20, y, left, y, chart_colors[1], 2.5);
-    if (a->attends) draw_query(svg, a);
 }
 
 /* Draws how the state of the decoder enters each step of the encoder. */
 static void draw_again(struct svg *svg, const struct architecture *a)
 {
     const double bottom = ROW_ENCODED + BOX / 2.0, below = bottom + 22, beside = 12;
+    if (a->encoding != ENCODED_AGAIN) return;
     svg_line(svg, before_x, before_y + BOX / 2.0, before_x, below, chart_colors[2], 1.5);
     svg_line(svg, before_x, below, source_x(a, 0) + beside, below, chart_colors[2], 1.5);
     for (int s = 0; s < a->sources; s++)
@@ -176,18 +182,36 @@ static void draw_again(struct svg *svg, const struct architecture *a)
     svg_text(svg, decoder_x, below + 18, 12, SVG_MIDDLE, chart_colors[2], "reads again");
 }
 
+static void draw_words_encoded(struct svg *svg, const struct architecture *a)
+{
+    draw_words(svg, a);
+    draw_encoder(svg, a);
+}
+
 void architecture_draw(struct svg *svg, const void *architecture)
 {
+    static const struct {
+        unsigned part;
+        void (*draw)(struct svg *svg, const struct architecture *a);
+    } parts[] = {{PART_ENCODER, draw_words_encoded},
+                 {PART_CONTEXT, draw_weights},
+                 {PART_STEP, draw_decoder},
+                 {PART_QUERY, draw_query},
+                 {PART_AGAIN, draw_again}};
     const struct architecture *a = architecture;
     if (a->encoding == ENCODED_BY_ATTENTION) {
         block_draw(svg, a);
         return;
     }
-    draw_words(svg, a);
-    draw_weights(svg, a);
-    draw_encoder(svg, a);
-    draw_decoder(svg, a);
-    if (a->encoding == ENCODED_AGAIN) draw_again(svg, a);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const bool faint = (a->added & parts[i].part) == 0;
+        if (faint) svg_faint_begin(svg);
+        parts[i].draw(svg, a);
+        if (faint) svg_faint_end(svg);
+    }
+    svg_text(svg, 12, 46, 13, SVG_LEFT, gray, "%s", note_of(a));
+    if (a->added != PARTS_ALL)
+        svg_text(svg, 12, 66, 13, SVG_LEFT, gray, "faint: drawn before; in color: new");
 }
 
 double architecture_height(const struct architecture *a)

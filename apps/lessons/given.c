@@ -1,5 +1,6 @@
 /* given.c - the lecture's three rows of weights for Tom chase Jerry: one context for each word of a
    translation, whose sums can be followed by hand. */
+#include "architecture.h"
 #include "attend.h"
 #include "chase.h"
 #include "kit/program.h"
@@ -80,7 +81,12 @@ static void show_sums(struct page *page, const float *weights, float (*context)[
         (double)weights[0], (double)encoded[0][0], (double)weights[1], (double)encoded[1][0],
         (double)weights[2], (double)encoded[2][0], (double)context[0][0]);
     page_paragraph(page, SHORT,
-                   "In the picture each context has a color, and a line from an encoding to a "
+                   "This is the step that writes the second word. The context no longer comes from "
+                   "the last state but from all of them. Nothing asks for the weights yet: a query "
+                   "comes with lesson 5, and weights that are learned with lesson 7.");
+    show_given_weights(page, N, chase_english, 1, chase_chinese, weights + N);
+    page_paragraph(page, SHORT,
+                   "In the next picture each context has a color, and a line from an encoding to a "
                    "context is as thick as its weight.");
     page_drawing(page, SHORT, "Three contexts among three encodings",
                  "Each context C lies nearest to the word that it is used for. The thickness of a "

@@ -96,7 +96,8 @@ static void compare_ways(struct page *page, struct study *study,
                    "c. A blue line leads to the context, as thick as its weight. The orange line "
                    "leads from there to what the output is made of. Later lessons add a pink line "
                    "from the state that is the query, and a green one from the decoder back into "
-                   "the encoder.");
+                   "the encoder. From picture to picture only what is new has its color: the rest "
+                   "is faint.");
     show_architecture(page, study, PASS_EACH, PROTOTYPE_1, sentence);
     show_architecture(page, study, PASS_INITIAL, FIXED_VECTOR, sentence);
     study_curves(study, page, SHORT, "Quality by length: it falls whichever way is used",

@@ -40,6 +40,10 @@ done
 # The picture in README.md is the one that the program draws; the others exist.
 if [ -z "${2-}" ]; then
     code 0 "$program" --architecture models >out
+    for row in prototype-1:0 fixed:4 prototype-2:4 simple:3 transformer:0; do # parts that were drawn before, of five
+        [ "$(grep -o '<g opacity' "models/${row%:*}.svg" | wc -l)" -eq "${row#*:}" ] ||
+            fail "${row%:*}.svg does not have ${row#*:} faint parts"
+    done
     for model in fixed prototype-1 prototype-2 prototype-3 prototype-4 bidirectional simple parameterized transformer; do
         grep -q '</svg>' "models/$model.svg" || fail "no picture of $model"
     done
