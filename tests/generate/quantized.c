@@ -31,7 +31,7 @@ static bool is_matrix(const char *name)
     static const char *const suffixes[] = {"qkv.weight",    "out.weight",    "q.weight",
                                            "kv.weight",     "in.weight",     "input.weight",
                                            "forget.weight", "source.weight", "embedding.weight",
-                                           "output.weight", "pooler.weight"};
+                                           "output.weight", "pooler.weight", "gate.weight"};
     size_t length = strlen(name);
     for (int i = 0; i < COUNT(suffixes); i++) {
         size_t n = strlen(suffixes[i]);
