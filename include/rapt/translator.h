@@ -234,6 +234,18 @@ typedef struct rapt_span {
     size_t end;   /* the byte after the last */
 } rapt_span;
 
+/* Faults of a translation, as bits. */
+enum {
+    RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens occurs at least 4 times in a row, in at
+                               least 8 tokens, and more than twice as often as any does in the
+                               source */
+    RAPT_FAULT_LONG = 2,   /* the source has at most 8 tokens, counting its end, and the translation
+                              more than 2 for each of them plus 8,
+                               and more than min_length */
+    RAPT_FAULT_EMPTY = 4,  /* the translation has no tokens */
+    RAPT_FAULT_REMAINS = 8 /* the second search did not find a better translation */
+};
+
 /* A translation. Its pointers are valid during the callback. Later versions may append fields. */
 typedef struct rapt_translation {
     size_t sentence;       /* index into texts */
@@ -269,8 +281,10 @@ typedef struct rapt_translation {
        words counts toward each of them in proportion. The weights of the end token, and of tokens
        that consist only of white space, are omitted. */
     const float *word_alignment;
-    int ended; /* 1 if the model ended the translation; 0 if a limit or the caller ended it, or if
-                  the sentence has no tokens */
+    int ended;  /* 1 if the model ended the translation; 0 if a limit or the caller ended it, or if
+                   the sentence has no tokens */
+    int faults; /* RAPT_FAULT_... that the sentence's best translation had before it was translated
+                   again; 0 unless rapt_translate_call.mend is set */
 } rapt_translation;
 /* Receives a translation. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
@@ -318,6 +332,12 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
     rapt_stop_fn *stop;     /* ends the call early */
     uint64_t first; /* number of texts[0] for sampling, as if it were a part of a longer call */
+    /* If nonzero, a sentence whose best translation has a fault is translated again so that it
+       cannot have it: without any sequence of 4 tokens twice, within the length for short sources,
+       or with at least one token. The new translations replace the first ones if the best has no
+       other fault and, if the first one ended, ends too. A translation with a prefix is never too
+       long or empty. Cannot be combined with token. */
+    int mend;
 } rapt_translate_call;
 
 /* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The

@@ -117,10 +117,17 @@ void rapt__search_take(struct search *s, int source, const struct candidate *c)
     s->m->live_count[source] = !end;
 }
 
+/* Returns true if hypotheses that reach their limit are dropped. */
+static bool drops_unended(const struct search *s, int source)
+{
+    return s->session->ended_only && s->m->done_count[source] > 0;
+}
+
 /* Appends the end to every live hypothesis, whatever the logits are, as HF does at the limit. */
 static void force_end(struct search *s, int source)
 {
     struct search_memory *m = s->m;
+    if (drops_unended(s, source)) m->live_count[source] = 0;
     for (int slot = 0; slot < m->live_count[source]; slot++) {
         const struct candidate end = {m->sums[source * s->stride + slot], slot, s->options->end, 0};
         rapt__search_finish(s, source, slot, &end);
@@ -173,6 +180,7 @@ void rapt__search_choose(struct search *s, int source, int row)
 void rapt__search_truncate(struct search *s, int source)
 {
     struct search_memory *m = s->m;
+    if (drops_unended(s, source)) m->live_count[source] = 0;
     for (int slot = 0; slot < m->live_count[source]; slot++)
         rapt__search_finish(s, source, slot, NULL);
     m->live_count[source] = 0;

@@ -175,6 +175,7 @@ struct rapt_session {
     struct search_memory search;
     struct listed_rows listed; /* of the current rapt_generate */
     struct alignment_record record;
+    bool ended_only; /* hypotheses that reach their limit are dropped if others have ended */
 };
 
 /* Does the same as rapt_encode for targets of up to target_capacity tokens, which may exceed

@@ -18,6 +18,7 @@ static bool found(const struct window *w, const struct sentence *s, int rank, ra
     out->target_count = w->counts[at];
     out->score = w->scores[at];
     out->ended = w->ended[at];
+    out->faults = s->faults;
     if (w->job->call.alignments)
         out->alignment = w->alignments_out + s->alignment + (size_t)rank * (limit + 1) * keys;
     return true;
@@ -97,6 +98,9 @@ static rapt_status read_call(struct translate_job *job, const rapt_text *texts, 
     if (!status && (own->token || own->logits) && count > INT_MAX)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %zu; with %s it is at most %d", count,
                           own->token ? "token" : "logits", INT_MAX);
+    if (!status && own->token && own->mend)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "mend does not work with token, which cannot take tokens back");
     if (!status && own->token && job->options.temperature > 0 && job->options.nbest > 1)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "token needs nbest 1, not %d, if temperature is above 0",

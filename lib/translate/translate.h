@@ -1,7 +1,8 @@
 /* translate.h - interface of the layer translate. translator.c creates translators, and settings.c
    takes their defaults from the model's metadata. window.c translates a window of sentences at a
-   time, words.c finds their words, and translate.c passes the translations to callbacks.
-   score_texts.c scores given translations. call_memory.c manages the memory of these calls. */
+   time, which tokenize.c tokenizes; faults.c finds translations to search for again. words.c finds
+   their words, and translate.c passes the translations to callbacks. score_texts.c scores given
+   translations. call_memory.c manages the memory of these calls. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -120,6 +121,7 @@ struct sentence {
     int count;        /* number of source tokens, including the end; 0 if the sentence has no
                          tokens, -1 if the sentence or its prefix is too long */
     bool begun;       /* its search has begun */
+    int faults;       /* RAPT_FAULT_...; 0 unless call.mend is set */
     int limit;        /* maximum number of target tokens, including the end */
     size_t out;       /* index of its results in out: [nbest][limit] tokens */
     size_t alignment; /* index of its results in alignments_out: [nbest][limit + 1][columns] */
@@ -167,10 +169,30 @@ struct window {
     } batch;
 };
 
+/* ---- tokenize.c ---- */
 /* Returns an upper bound on the number of tokens of `text`, without an end; longer text is
    rejected. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);
+/* Returns the limits on the translations of a call. */
+struct target_limit rapt__window_rule(const struct window *w);
+/* Allocates memory for the tokens of all texts. */
+rapt_status rapt__window_take_texts(struct window *w);
+/* Tokenizes text `number` and its prefix. Sets the counts, and the limit, of *s. */
+rapt_status rapt__window_tokenize(struct window *w, int number, struct sentence *s);
+
+/* ---- faults.c ---- */
+/* Returns the faults, RAPT_FAULT_..., of a translation of *s. */
+int rapt__faults_find(const struct window *w, const struct sentence *s, const int32_t *ids,
+                      int count);
+/* Further limits on translations; 0 means none. max_length counts the end. */
+struct constraint {
+    int max_length, min_length, no_repeat_ngram;
+};
+/* Returns limits under which no translation has the faults of *s. */
+struct constraint rapt__fault_constraint(const struct window *w, const struct sentence *s);
+
+/* ---- window.c ---- */
 /* Translates a window of texts that begins with texts[before], and sets w->count to the number of
    texts in it. Release its memory afterwards, even after a failure. */
 rapt_status rapt__window_translate(struct window *w, const struct translate_job *job,

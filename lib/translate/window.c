@@ -1,6 +1,6 @@
-/* window.c - translates a window of consecutive sentences: tokenizes them, sorts them by length,
-   and searches in batches of similar length. The results are tokens, scores and alignments. Windows
-   bound the memory needed to translate many sentences. */
+/* window.c - translates a window of consecutive sentences: sorts them by length, searches in
+   batches of similar length, and searches again for translations that have faults. The results are
+   tokens, scores and alignments. Windows bound the memory needed to translate many sentences. */
 #include "translate/translate.h"
 
 #include <math.h>
@@ -12,122 +12,6 @@ enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* limit for windows of more than one s
 static int searches_of(const struct window *w)
 {
     return w->job->options.temperature > 0 ? w->job->options.nbest : 1;
-}
-
-/* Returns the limits on the translations of a call. */
-static struct target_limit rule_of(const struct window *w)
-{
-    struct target_limit rule = w->t->limit;
-    const float factor = w->job->options.max_length_factor;
-    if (factor > 0) rule.per_source = factor, rule.extra = 0;
-    return rule;
-}
-
-/* Returns the maximum number of tokens of a translation, including the end. */
-static int limit_of(const struct window *w, int source_count)
-{
-    const struct target_limit rule = rule_of(w);
-    double limit = (double)rule.per_source * source_count + rule.extra;
-    if (w->t->options.search_rules == RAPT_SEARCH_RULES_MARIAN) limit = ceil(limit);
-    if (w->job->options.max_length > 0) limit = fmin(limit, w->job->options.max_length);
-    if (limit < 1) return 1;
-    return limit < w->t->model->config.positions ? (int)limit : w->t->model->config.positions;
-}
-
-size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
-                            rapt_text text)
-{
-    return rapt__min_size(rapt_tokenizer_bound(tokenizer, text.size),
-                          (size_t)t->model->config.positions);
-}
-
-/* ---- texts to tokens ---- */
-
-static void lay_out_texts(struct window *w, struct arena *arena)
-{
-    size_t tokens = 0, given = 0;
-    for (int i = 0; i < w->count; i++) {
-        tokens += rapt__token_capacity(w->t, w->t->source, w->texts[i]) + 2;
-        if (w->prefixes) given += rapt__token_capacity(w->t, w->t->target, w->prefixes[i]);
-        given += w->t->target_first >= 0;
-    }
-    w->ids = rapt__arena_take(arena, tokens, sizeof *w->ids);
-    w->ends = rapt__arena_take(arena, w->job->call.alignments ? tokens : 0, sizeof *w->ends);
-    w->given = rapt__arena_take(arena, given, sizeof *w->given);
-}
-
-/* Allocates memory for the tokens of all texts. */
-static rapt_status take_texts(struct window *w)
-{
-    w->memory.texts.raw = true;
-    lay_out_texts(w, &w->memory.texts);
-    rapt_status status = rapt__arena_reserve(&w->memory.texts, &w->t->allocator);
-    if (!status) lay_out_texts(w, &w->memory.texts);
-    return status;
-}
-
-/* Returns true if a source consists only of begin and end tokens. CTranslate2 gives such a source
-   an empty translation: it does not count a begin token at the beginning, nor an end token at the
-   end or, in models whose sources end with a language, before the last token. Marian and
-   transformers translate such sources. */
-static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
-{
-    const rapt_tokenizer *t = w->t->source;
-    rapt_search_rules rules = w->t->options.search_rules;
-    int32_t begin = rapt_tokenizer_special(t, RAPT_TOKEN_BEGIN);
-    int32_t end = rapt_tokenizer_special(t, RAPT_TOKEN_END);
-    if (rules == RAPT_SEARCH_RULES_MARIAN || rules == RAPT_SEARCH_RULES_HF) return false;
-    if (count == 1) return ids[0] == begin || ids[0] == end;
-    if (count > 3) return false;
-    size_t counted = count - (ids[0] == begin);
-    if (ids[count - 1] == end) return counted == 1;
-    return ids[count - 2] == end && counted == 2;
-}
-
-/* Writes the tokens of `text` to w->ids + s->start. If the text is too long, sets s->count to
-   -1. */
-static rapt_status tokenize(struct window *w, rapt_text text, struct sentence *s)
-{
-    const rapt_translator *t = w->t;
-    const size_t positions = (size_t)t->model->config.positions, front = rapt__source_front(t);
-    int32_t *ids = w->ids + s->start;
-    size_t *ends = w->ends ? w->ends + s->start : NULL, count = 0;
-    if (text.size == 0) return RAPT_OK;
-    rapt_status status =
-        rapt__text_encode(t, t->source, text, ids + front, ends ? ends + front : NULL,
-                          rapt__token_capacity(t, t->source, text), &count);
-    if (status == RAPT_BAD_ARGUMENT || count + rapt__source_more(t) > positions) {
-        s->count = -1;
-        return RAPT_OK;
-    }
-    if (status || count == 0 || is_bare(w, ids + front, count)) return status;
-    if (ends && front) ends[0] = 0;
-    if (ends) ends[front + count] = text.size; /* of the end, if the language follows it */
-    count = rapt__source_frame(t, ids, count);
-    s->count = (int)count;
-    if (s->count > 0) s->limit = limit_of(w, s->count);
-    return RAPT_OK;
-}
-
-/* Writes the first token of the target and the tokens of a prefix to w->given + s->prefix. Spaces
-   at the end of the prefix belong to the next word. If they are too many, sets s->count to -1. */
-static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sentence *s)
-{
-    size_t count = 0;
-    const bool named = w->t->target_first >= 0;
-    rapt_status status = RAPT_OK;
-    while (text.size > 0 && text.bytes[text.size - 1] == ' ') text.size--;
-    if ((text.size == 0 && !named) || s->count <= 0) return RAPT_OK;
-    if (named) w->given[s->prefix] = w->t->target_first;
-    if (text.size)
-        status =
-            rapt_tokenizer_encode(w->t->target, text, w->given + s->prefix + named, NULL,
-                                  rapt__token_capacity(w->t, w->t->target, text), &count, NULL);
-    if (status && status != RAPT_BAD_ARGUMENT) return status;
-    count += named;
-    s->prefix_count = (int)count;
-    if (status || count > (size_t)s->limit) s->count = -1, s->limit = s->prefix_count = 0;
-    return RAPT_OK;
 }
 
 /* Orders sentences from long to short, and those of equal length by index. */
@@ -158,9 +42,7 @@ static rapt_status tokenize_all(struct window *w, struct sentence *end)
     for (int i = 0; i < w->count; i++) {
         struct sentence *s = &w->sentences[i];
         *s = *end;
-        rapt_status status = tokenize(w, w->texts[i], s);
-        if (!status)
-            status = tokenize_prefix(w, w->prefixes ? w->prefixes[i] : (rapt_text){"", 0}, s);
+        rapt_status status = rapt__window_tokenize(w, i, s);
         if (status) return status;
         w->order[i] = s;
         sentence_after(w, s, end);
@@ -404,47 +286,97 @@ static rapt_status search_batch(struct window *w, int number, rapt_generate_opti
     return status;
 }
 
-/* Translates sentences order[first] .. order[first + n - 1] and stores the results. */
-static rapt_status translate_batch(struct window *w, int first, int n, rapt_message *why)
+/* Translates sentences order[first] .. order[first + n - 1], with at most `longest` tokens each. */
+static rapt_status search_all(struct window *w, int first, int n, int longest,
+                              const struct constraint *more, rapt_message *why)
 {
     rapt_translator *t = w->t;
     const rapt_translator_options *options = &w->job->options;
     const rapt_translate_call *call = &w->job->call;
     const struct search_batch *b = &w->batch;
     const bool sampled = options->temperature > 0;
-    int longest = w->order[first]->limit;
     const bool named = t->target_first >= 0; /* forced, as in transformers */
     fill_batch(w, first, n);
-    const struct target_limit rule = rule_of(w);
+    const struct target_limit rule = rapt__window_rule(w);
     const rapt_tokens given = {.batch = n, .ids = b->given, .starts = b->given_starts};
-    rapt_generate_options o = {.size = sizeof o,
-                               .begin = t->begin,
-                               .end = t->end,
-                               .max_length = longest,
-                               .max_ratio = rule.per_source,
-                               .max_extra = rule.extra,
-                               .beams = sampled ? 1 : options->beams,
-                               .nbest = sampled ? 1 : options->nbest,
-                               .temperature = options->temperature,
-                               .top_k = options->top_k,
-                               .top_p = options->top_p,
-                               .sequences = b->numbers,
-                               .length_penalty = options->length_penalty,
-                               .min_length = rapt__max(options->min_length, t->limit.min),
-                               .search_rules = t->options.search_rules,
-                               .shortlist = t->shortlist,
-                               .no_repeat_ngram = options->no_repeat_ngram,
-                               .suppressed = t->suppressed,
-                               .suppressed_count = t->suppressed_count,
-                               .prefix = w->prefixes || named ? &given : NULL,
-                               .scored_prefix = named,
-                               .token = call->token ? on_token : NULL,
-                               .logits = call->logits ? on_logits : NULL,
-                               .stop = call->stop ? on_stop : NULL,
-                               .user = w};
+    rapt_generate_options o = {
+        .size = sizeof o,
+        .begin = t->begin,
+        .end = t->end,
+        .max_length = longest,
+        .max_ratio = rule.per_source,
+        .max_extra = rule.extra,
+        .beams = sampled ? 1 : options->beams,
+        .nbest = sampled ? 1 : options->nbest,
+        .temperature = options->temperature,
+        .top_k = options->top_k,
+        .top_p = options->top_p,
+        .sequences = b->numbers,
+        .length_penalty = options->length_penalty,
+        .min_length = rapt__max(options->min_length, rapt__max(t->limit.min, more->min_length)),
+        .search_rules = t->options.search_rules,
+        .shortlist = t->shortlist,
+        .no_repeat_ngram =
+            more->no_repeat_ngram > 0 ? more->no_repeat_ngram : options->no_repeat_ngram,
+        .suppressed = t->suppressed,
+        .suppressed_count = t->suppressed_count,
+        .prefix = w->prefixes || named ? &given : NULL,
+        .scored_prefix = named,
+        .token = call->token ? on_token : NULL,
+        .logits = call->logits ? on_logits : NULL,
+        .stop = call->stop ? on_stop : NULL,
+        .user = w};
     rapt_status status = RAPT_OK;
     for (int i = 0; !status && i < searches_of(w); i++) status = search_batch(w, i, &o, why);
+    return status;
+}
+
+static rapt_status translate_batch(struct window *w, int first, int n, rapt_message *why)
+{
+    const struct constraint none = {0, 0, 0};
+    const int longest = w->order[first]->limit;
+    rapt_status status = search_all(w, first, n, longest, &none, why);
     for (int i = 0; !status && i < n; i++) keep_results(w, w->order[first + i], i, longest);
+    return status;
+}
+
+/* Translates sentence order[at] again, constrained so that the best translation cannot have its
+   faults. Keeps the results if the best has no other fault, and ends if the first one did. */
+static rapt_status mend(struct window *w, int at, rapt_message *why)
+{
+    struct sentence *s = w->order[at];
+    const struct search_batch *b = &w->batch;
+    const struct constraint more = rapt__fault_constraint(w, s);
+    const int longest = more.max_length > 0 ? rapt__min(s->limit, more.max_length) : s->limit;
+    w->t->session->ended_only = more.max_length > 0;
+    rapt_status status = search_all(w, at, 1, longest, &more, why);
+    w->t->session->ended_only = false;
+    if (status || w->stopped) return status;
+    size_t best = 0;
+    while (best + 1 < (size_t)w->job->options.nbest && rank_of(w, 0, best) > 0) best++;
+    const size_t from = result_of(w, 0, best),
+                 old = (size_t)s->number * (size_t)w->job->options.nbest;
+    const bool better = b->counts[from] >= 0 && (b->ended[from] || !w->ended[old]) &&
+                        !rapt__faults_find(w, s, b->out + from * (size_t)longest, b->counts[from]);
+    if (better)
+        keep_results(w, s, 0, longest);
+    else
+        s->faults |= RAPT_FAULT_REMAINS;
+    return RAPT_OK;
+}
+
+/* Looks for faults in the best translations, and translates their sentences again. */
+static rapt_status mend_all(struct window *w, rapt_message *why)
+{
+    const size_t nbest = (size_t)w->job->options.nbest;
+    rapt_status status = RAPT_OK;
+    for (int at = 0; !status && !w->stopped && at < w->count; at++) {
+        struct sentence *s = w->order[at];
+        const size_t best = (size_t)s->number * nbest;
+        if (s->count <= 0 || w->counts[best] < 0) continue;
+        s->faults = rapt__faults_find(w, s, w->out + s->out, w->counts[best]);
+        if (s->faults) status = mend(w, at, why);
+    }
     return status;
 }
 
@@ -458,7 +390,7 @@ rapt_status rapt__window_translate(struct window *w, const struct translate_job 
         .memory = w->memory, .job = job, .t = job->t, .before = before, .texts = texts + before};
     if (prefixes) w->prefixes = prefixes + before;
     w->count = (int)rapt__min_size(count - before, WINDOW);
-    rapt_status status = take_texts(w);
+    rapt_status status = rapt__window_take_texts(w);
     if (status) return rapt__fail(why, status, "no memory for the tokens of %d texts", w->count);
     status = tokenize_all(w, &end);
     if (status) return rapt__fail(why, status, "no memory to encode texts from [%zu] on", before);
@@ -467,5 +399,6 @@ rapt_status rapt__window_translate(struct window *w, const struct translate_job 
     for (int at = 0, n; !status && !w->stopped && at < w->count && (n = batch_from(w, at)) > 0;
          at += n)
         status = translate_batch(w, at, n, why);
+    if (!status && w->job->call.mend) status = mend_all(w, why);
     return status;
 }

@@ -202,8 +202,8 @@ static int poll(void *user)
     return ++r->steps == r->stop_at_step;
 }
 
-/* Which callbacks a call has, in addition to that for translations. */
-enum { ANNOUNCE = 1, LOOK = 2, POLL = 4 };
+/* Which callbacks a call has, in addition to that for translations; MEND: it searches again. */
+enum { ANNOUNCE = 1, LOOK = 2, POLL = 4, MEND = 8 };
 
 /* Translates `count` texts from text `offset` on. */
 static rapt_status translate(rapt_translator *t, struct run *r, size_t count, int callbacks)
@@ -216,7 +216,8 @@ static rapt_status translate(rapt_translator *t, struct run *r, size_t count, in
                                       .prefixes = s->has_prefixes ? s->prefixes + r->offset : NULL,
                                       .token = callbacks & ANNOUNCE ? announce : NULL,
                                       .logits = callbacks & LOOK ? look : NULL,
-                                      .stop = callbacks & POLL ? poll : NULL};
+                                      .stop = callbacks & POLL ? poll : NULL,
+                                      .mend = callbacks & MEND};
     rapt_status status =
         rapt_translate_many_with(t, s->texts + r->offset, count, &call, receive, r, &why);
     require(!status == !why.text[0], "a reason, or none");
@@ -241,6 +242,23 @@ static void check_again(rapt_translator *t, const struct run *whole, int callbac
     r = (struct run){.s = whole->s};
     require(translate(t, &r, (size_t)r.s->count, callbacks) == RAPT_OK, "the same call again");
     same(&r, whole, 0, (size_t)r.s->count, what);
+}
+
+/* Searches again where a translation has a fault. Nothing changes if it has none or if nothing
+   better is found. */
+static void check_mended(rapt_translator *t, const struct run *whole)
+{
+    static struct run r;
+    r = (struct run){.s = whole->s};
+    require(translate(t, &r, (size_t)r.s->count, MEND) == RAPT_OK, "a call that mends");
+    for (size_t i = 0; i < (size_t)r.s->count; i++) {
+        const int faults = r.seen[i][0].faults;
+        require(whole->seen[i][0].faults == 0, "faults that were not asked for");
+        if (!faults || faults & RAPT_FAULT_REMAINS)
+            same(&r, whole, i, i + 1, "a translation that is not mended");
+        else
+            require(r.seen[i][0].hash != whole->seen[i][0].hash, "a translation that is mended");
+    }
 }
 
 static void check_alone(rapt_translator *t, const struct run *whole)
@@ -402,6 +420,7 @@ static void check_laws(struct feed *in, const struct subject *s)
     }
     check_again(t, &whole, LOOK, "callbacks that change nothing");
     check_alone(t, &whole);
+    check_mended(t, &whole);
     check_scores(t, &whole);
     stopped = (struct run){.s = s,
                            .stop_at_step = take_below(in, 8),

@@ -31,7 +31,7 @@ struct seen {
     bool there;
     rapt_status status;
     uint64_t hash;
-    int count, ended;
+    int count, ended, faults;
     int32_t ids[LAW_POSITIONS];
     float score;
 };
@@ -323,6 +323,7 @@ static inline void law_keep(const rapt_translation *t, struct seen *seen)
                           .hash = h,
                           .count = t->target_count,
                           .ended = t->ended,
+                          .faults = t->faults,
                           .score = t->score};
     require(t->target_count >= 0 && t->target_count <= LAW_POSITIONS, "a number of tokens");
     if (rows > 1) memcpy(seen->ids, t->target, (rows - 1) * sizeof *t->target);

@@ -1,0 +1,58 @@
+/* faults.c - finds faults of translations that can be seen from their tokens: loops, which searches
+   with weak models run into, long inventions for short sources, and empty translations. */
+#include "translate/translate.h"
+
+enum {
+    PERIOD_MAX = 64,  /* longest sequence that is looked for, in tokens */
+    LOOP_TIMES = 4,   /* a sequence that occurs less often in a row is not a loop */
+    LOOP_TOKENS = 8,  /* nor is one with fewer tokens in all */
+    LOOP_NGRAM = 4,   /* every loop contains an n-gram of this size twice */
+    SHORT_TOKENS = 8, /* sources with more tokens are not short */
+    SHORT_RATIO = 2,  /* maximum number of target tokens per token of a short source, ... */
+    SHORT_EXTRA = 8   /* ... and in addition to these */
+};
+
+/* Returns the largest number of times that a sequence of 1 to PERIOD_MAX tokens occurs in a row,
+   among those that fill at least `least` tokens in all. */
+static int repeats(const int32_t *ids, int count, int least)
+{
+    int most = 1;
+    for (int period = 1; period <= PERIOD_MAX && 2 * period <= count; period++) {
+        int run = 0; /* tokens that equal the one `period` earlier */
+        for (int i = period; i < count; i++) {
+            run = ids[i] == ids[i - period] ? run + 1 : 0;
+            if (run + period >= least) most = rapt__max(most, run / period + 1);
+        }
+    }
+    return most;
+}
+
+/* Returns the maximum number of tokens of a translation without its end, or 0 if the source is not
+   short. The caller determines the length of a translation whose beginning it gives. */
+static int short_limit(const struct window *w, const struct sentence *s)
+{
+    if (w->prefixes || s->count > SHORT_TOKENS) return 0;
+    return rapt__max(SHORT_RATIO * s->count + SHORT_EXTRA + s->prefix_count,
+                     w->job->options.min_length);
+}
+
+int rapt__faults_find(const struct window *w, const struct sentence *s, const int32_t *ids,
+                      int count)
+{
+    const int limit = short_limit(w, s), times = repeats(ids, count, LOOP_TOKENS);
+    int faults = 0;
+    if (times >= LOOP_TIMES && times > 2 * repeats(w->ids + s->start, s->count, 0))
+        faults |= RAPT_FAULT_REPEATS;
+    if (limit > 0 && count > limit) faults |= RAPT_FAULT_LONG;
+    if (!w->prefixes && count <= s->prefix_count) faults |= RAPT_FAULT_EMPTY;
+    return faults;
+}
+
+struct constraint rapt__fault_constraint(const struct window *w, const struct sentence *s)
+{
+    struct constraint c = {0, 0, 0};
+    if (s->faults & RAPT_FAULT_REPEATS) c.no_repeat_ngram = LOOP_NGRAM;
+    if (s->faults & RAPT_FAULT_LONG) c.max_length = short_limit(w, s) + 1;
+    if (s->faults & RAPT_FAULT_EMPTY) c.min_length = s->prefix_count + 1;
+    return c;
+}

@@ -1,0 +1,124 @@
+/* tokenize.c - tokenizes the sentences of a window and the beginnings of their translations, and
+   limits the length of each translation. */
+#include "translate/translate.h"
+
+#include <math.h>
+
+struct target_limit rapt__window_rule(const struct window *w)
+{
+    struct target_limit rule = w->t->limit;
+    const float factor = w->job->options.max_length_factor;
+    if (factor > 0) rule.per_source = factor, rule.extra = 0;
+    return rule;
+}
+
+/* Returns the maximum number of tokens of a translation, including the end. */
+static int limit_of(const struct window *w, int source_count)
+{
+    const struct target_limit rule = rapt__window_rule(w);
+    double limit = (double)rule.per_source * source_count + rule.extra;
+    if (w->t->options.search_rules == RAPT_SEARCH_RULES_MARIAN) limit = ceil(limit);
+    if (w->job->options.max_length > 0) limit = fmin(limit, w->job->options.max_length);
+    if (limit < 1) return 1;
+    return limit < w->t->model->config.positions ? (int)limit : w->t->model->config.positions;
+}
+
+size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
+                            rapt_text text)
+{
+    return rapt__min_size(rapt_tokenizer_bound(tokenizer, text.size),
+                          (size_t)t->model->config.positions);
+}
+
+static void lay_out_texts(struct window *w, struct arena *arena)
+{
+    size_t tokens = 0, given = 0;
+    for (int i = 0; i < w->count; i++) {
+        tokens += rapt__token_capacity(w->t, w->t->source, w->texts[i]) + 2;
+        if (w->prefixes) given += rapt__token_capacity(w->t, w->t->target, w->prefixes[i]);
+        given += w->t->target_first >= 0;
+    }
+    w->ids = rapt__arena_take(arena, tokens, sizeof *w->ids);
+    w->ends = rapt__arena_take(arena, w->job->call.alignments ? tokens : 0, sizeof *w->ends);
+    w->given = rapt__arena_take(arena, given, sizeof *w->given);
+}
+
+rapt_status rapt__window_take_texts(struct window *w)
+{
+    w->memory.texts.raw = true;
+    lay_out_texts(w, &w->memory.texts);
+    rapt_status status = rapt__arena_reserve(&w->memory.texts, &w->t->allocator);
+    if (!status) lay_out_texts(w, &w->memory.texts);
+    return status;
+}
+
+/* Returns true if a source consists only of begin and end tokens. CTranslate2 gives such a source
+   an empty translation: it does not count a begin token at the beginning, nor an end token at the
+   end or, in models whose sources end with a language, before the last token. Marian and
+   transformers translate such sources. */
+static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
+{
+    const rapt_tokenizer *t = w->t->source;
+    rapt_search_rules rules = w->t->options.search_rules;
+    int32_t begin = rapt_tokenizer_special(t, RAPT_TOKEN_BEGIN);
+    int32_t end = rapt_tokenizer_special(t, RAPT_TOKEN_END);
+    if (rules == RAPT_SEARCH_RULES_MARIAN || rules == RAPT_SEARCH_RULES_HF) return false;
+    if (count == 1) return ids[0] == begin || ids[0] == end;
+    if (count > 3) return false;
+    size_t counted = count - (ids[0] == begin);
+    if (ids[count - 1] == end) return counted == 1;
+    return ids[count - 2] == end && counted == 2;
+}
+
+/* Writes the tokens of `text` to w->ids + s->start. If the text is too long, sets s->count to
+   -1. */
+static rapt_status tokenize_source(struct window *w, rapt_text text, struct sentence *s)
+{
+    const rapt_translator *t = w->t;
+    const size_t positions = (size_t)t->model->config.positions, front = rapt__source_front(t);
+    int32_t *ids = w->ids + s->start;
+    size_t *ends = w->ends ? w->ends + s->start : NULL, count = 0;
+    if (text.size == 0) return RAPT_OK;
+    rapt_status status =
+        rapt__text_encode(t, t->source, text, ids + front, ends ? ends + front : NULL,
+                          rapt__token_capacity(t, t->source, text), &count);
+    if (status == RAPT_BAD_ARGUMENT || count + rapt__source_more(t) > positions) {
+        s->count = -1;
+        return RAPT_OK;
+    }
+    if (status || count == 0 || is_bare(w, ids + front, count)) return status;
+    if (ends && front) ends[0] = 0;
+    if (ends) ends[front + count] = text.size; /* of the end, if the language follows it */
+    count = rapt__source_frame(t, ids, count);
+    s->count = (int)count;
+    if (s->count > 0) s->limit = limit_of(w, s->count);
+    return RAPT_OK;
+}
+
+/* Writes the first token of the target and the tokens of a prefix to w->given + s->prefix. Spaces
+   at the end of the prefix belong to the next word. If they are too many, sets s->count to -1. */
+static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sentence *s)
+{
+    size_t count = 0;
+    const bool named = w->t->target_first >= 0;
+    rapt_status status = RAPT_OK;
+    while (text.size > 0 && text.bytes[text.size - 1] == ' ') text.size--;
+    if ((text.size == 0 && !named) || s->count <= 0) return RAPT_OK;
+    if (named) w->given[s->prefix] = w->t->target_first;
+    if (text.size)
+        status =
+            rapt_tokenizer_encode(w->t->target, text, w->given + s->prefix + named, NULL,
+                                  rapt__token_capacity(w->t, w->t->target, text), &count, NULL);
+    if (status && status != RAPT_BAD_ARGUMENT) return status;
+    count += named;
+    s->prefix_count = (int)count;
+    if (status || count > (size_t)s->limit) s->count = -1, s->limit = s->prefix_count = 0;
+    return RAPT_OK;
+}
+
+rapt_status rapt__window_tokenize(struct window *w, int number, struct sentence *s)
+{
+    rapt_status status = tokenize_source(w, w->texts[number], s);
+    if (status) return status;
+    return tokenize_prefix(w, w->prefixes ? w->prefixes[number] : (rapt_text){"", 0}, s);
+}
