@@ -101,6 +101,10 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        and at most 2 stars. A list of patterns without * is a do-not-translate list. The texts must
        remain valid during the call. May be NULL if the count is 0. */
     const rapt_text *protected_patterns;
+    /* By default, sentences whose translation has a fault are translated again, as
+       rapt_translate_call.mend does; `faults` of the translation says so. If nonzero, they are not.
+       rapt_document_translate_with ignores this. */
+    int unmended;
 } rapt_document_options;
 
 /* Kinds of pieces. */

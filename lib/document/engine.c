@@ -6,7 +6,7 @@ enum { LENGTH_USUAL = 128 }; /* tokens; the same as max-length-break in Bergamot
 
 struct engine {
     rapt_translator *translator;
-    int alignments;
+    int alignments, mend;
     uint64_t first; /* number of the next sentence */
     int32_t *ids;   /* [capacity] */
     size_t *ends;   /* [capacity] */
@@ -30,7 +30,7 @@ static rapt_status translate_sentences(void *user, const rapt_text *sentences, s
     struct engine *e = user;
     struct relay to = {take, taker};
     const rapt_translate_call call = {
-        .size = sizeof call, .alignments = e->alignments, .first = e->first};
+        .size = sizeof call, .alignments = e->alignments, .first = e->first, .mend = e->mend};
     e->first += count;
     return rapt_translate_many_with(e->translator, sentences, count, &call, pass_on, &to, why);
 }
@@ -83,7 +83,10 @@ rapt_status rapt_document_translate(rapt_translator *translator, rapt_text docum
     const rapt_allocator *allocator = &translator->allocator;
     rapt_status status = read_options(translator, options, &own, why);
     if (status) return status;
-    struct engine e = {.translator = translator, .alignments = own.alignments, .first = own.first};
+    struct engine e = {.translator = translator,
+                       .alignments = own.alignments,
+                       .mend = !own.unmended,
+                       .first = own.first};
     /* Tags and protected text are placed by the alignment. */
     if (own.format != RAPT_DOCUMENT_FORMAT_TEXT || !own.unprotected || own.protected_pattern_count)
         e.alignments = 1;

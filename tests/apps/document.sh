@@ -52,6 +52,12 @@ translate 0 text "--max-length-break 20"
 check "a long sentence is not lost" [ "$(wc -c <out)" -gt 100 ]
 says_not() { ! grep -qF -- "$1" err || { fail "'$1' in:"; cat err; }; }
 says_not "not translated"
+translate 0 text "--max-length-break 20"
+says "translations repeated themselves"
+cp out mended
+translate 0 text "--max-length-break 20 --no-mending"
+says_not "repeated themselves"
+check "--no-mending" [ "$(wc -c <mended)" -lt "$(wc -c <out)" ]
 
 # A line of 3 MB, of which a block is translated at a time.
 awk 'BEGIN { for (i = 0; i < 200000; i++) printf "12345 67890. " ; printf "Yes!" }' >text
@@ -89,7 +95,8 @@ for option in --nbest\ 2 --scores --alignments --json --placeholder\ x; do
     code 2 "$program" translate --model model $option text
     says "translate: ${option%% *} needs --lines"
 done
-for option in --unwrap --format\ text --language\ en --max-length-break\ 9 --no-protection --do-not-translate\ list.txt; do
+for option in --unwrap --format\ text --language\ en --max-length-break\ 9 --no-protection --no-mending \
+    --do-not-translate\ list.txt; do
     code 2 "$program" translate --model model --lines $option text
     says "translate: ${option%% *} does not work with --lines"
 done

@@ -24,28 +24,43 @@ static rapt_translator *small_translator(const rapt_allocator *allocator)
 struct compared {
     rapt_translator *other; /* like the one that translates the document */
     rapt_text document;
-    size_t done, sentences, continued;
-    bool alignments;
+    size_t done, sentences, continued, faulty;
+    bool alignments, mend;
 };
+
+struct single {
+    char text[1000];
+    int faults;
+};
+
+static int take_single(void *user, const rapt_translation *t)
+{
+    struct single *s = user;
+    snprintf(s->text, sizeof s->text, "%s", t->text);
+    s->faults = t->faults;
+    return 1;
+}
 
 /* Compares a sentence with its translation by itself. */
 static int compare_piece(void *user, const rapt_document_piece *p)
 {
     struct compared *c = user;
-    char source[1000], out[1000];
-    size_t size = p->source.end - p->source.begin;
-    assert_true(p->source.begin == c->done && size < sizeof source);
+    struct single one = {"", 0};
+    const rapt_text source = {c->document.bytes + p->source.begin, p->source.end - p->source.begin};
+    const rapt_translate_call call = {.size = sizeof call, .mend = c->mend};
+    assert_true(p->source.begin == c->done);
     c->done = p->source.end;
     if (p->kind == RAPT_PIECE_KEPT) return 0;
-    memcpy(source, c->document.bytes + p->source.begin, size);
-    source[size] = 0;
-    assert_int_equal(rapt_translate(c->other, source, out, sizeof out, NULL, NULL), RAPT_OK);
-    for (char *at = out; *at; at++)
+    assert_int_equal(rapt_translate_many_with(c->other, &source, 1, &call, take_single, &one, NULL),
+                     RAPT_OK);
+    for (char *at = one.text; *at; at++)
         if (*at >= '\t' && *at <= '\r') *at = ' ';
     assert_int_equal(p->status, RAPT_OK);
-    assert_true(strlen(out) == p->target.end - p->target.begin);
-    assert_memory_equal(out, p->text, strlen(out));
+    assert_true(strlen(one.text) == p->target.end - p->target.begin);
+    assert_memory_equal(one.text, p->text, strlen(one.text));
     assert_non_null(p->translation);
+    assert_int_equal(p->translation->faults, one.faults);
+    c->faulty += one.faults != 0;
     assert_int_equal(p->translation->sentence, c->sentences);
     assert_true((p->translation->alignment != NULL) == c->alignments);
     assert_true(p->translation->source_count + 1 <= POSITIONS);
@@ -65,14 +80,20 @@ static void test_sentences(void **state)
     rapt_translator *t = small_translator(NULL), *other = small_translator(NULL);
     rapt_message why = {""};
     for (int max = 0; max < 9; max += 4) {
-        const rapt_document_options options = {
-            .size = sizeof options, .max_length = max, .alignments = max == 4, .unprotected = 1};
-        struct compared c = {
-            .other = other, .document = {text, sizeof text - 1}, .alignments = max == 4};
+        const rapt_document_options options = {.size = sizeof options,
+                                               .max_length = max,
+                                               .alignments = max == 4,
+                                               .unprotected = 1,
+                                               .unmended = max == 0};
+        struct compared c = {.other = other,
+                             .document = {text, sizeof text - 1},
+                             .alignments = max == 4,
+                             .mend = max > 0};
         if (rapt_document_translate(t, c.document, &options, compare_piece, &c, &why))
             fail_msg("%s", why.text);
         assert_int_equal(c.done, c.document.size);
         assert_true(c.sentences > 4 && c.continued > 0);
+        assert_true((c.faulty > 0) == (max > 0));
     }
     rapt_translator_free(t);
     rapt_translator_free(other);

@@ -42,7 +42,11 @@ static int write_piece(void *user, const rapt_document_piece *piece)
     const rapt_span source = piece->source;
     int code = write_output(piece->text, piece->target.end - piece->target.begin);
     if (piece->status != RAPT_OK) report_piece(block, piece), job->wrong = true;
-    if (piece->status == RAPT_OK && piece->translation) note_translation(job, piece->translation);
+    if (piece->status == RAPT_OK && piece->translation) {
+        note_translation(job, piece->translation);
+        job->mended += piece->translation->faults != 0;
+        job->faulty += (piece->translation->faults & RAPT_FAULT_REMAINS) != 0;
+    }
     block->line +=
         count_lines((rapt_text){block->text.bytes + source.begin, source.end - source.begin});
     job->bytes += (double)(source.end - source.begin);
@@ -124,6 +128,15 @@ static int read_phrases(const char *path, struct phrases *phrases)
     return EXIT_OK;
 }
 
+/* Reports how many translations had faults. */
+static void report_faults(const struct job *job)
+{
+    if (job->mended == 0) return;
+    print_message("%s: %zu of %zu translations repeated themselves or had a wrong length, and were "
+                  "searched for again; %zu of them still do",
+                  job->name, job->mended, (size_t)job->first, job->faulty);
+}
+
 int translate_documents(struct job *job)
 {
     struct phrases phrases = {0};
@@ -132,7 +145,8 @@ int translate_documents(struct job *job)
                                      .unwrap = job->unwrap,
                                      .max_length = job->max_length,
                                      .language = job->language,
-                                     .unprotected = job->unprotected};
+                                     .unprotected = job->unprotected,
+                                     .unmended = job->unmended};
     struct block block = {.job = job, .line = 1};
     int code = read_phrases(job->do_not_translate, &phrases);
     options.protected_patterns = phrases.list, options.protected_pattern_count = phrases.count;
@@ -141,6 +155,7 @@ int translate_documents(struct job *job)
         if (code == EXIT_OK) code = translate_block(&block, &options);
         if (job->dialog) unseen_report(&job->unseen);
     }
+    if (code == EXIT_OK) report_faults(job);
     free_phrases(&phrases);
     return code;
 }

@@ -23,7 +23,8 @@ static const char purpose[] =
     "Some text within sentences is kept, too, and put where its translation would be: URLs, e-mail "
     "addresses, names of files, placeholders such as %s and {name}, code in backticks, numbers "
     "with "
-    "units, emoji, and what is listed in --do-not-translate.\n\n"
+    "units, emoji, and what is listed in --do-not-translate. A translation that repeats itself, is "
+    "empty, or is too long for a short sentence is searched for again without that fault.\n\n"
     "With --format, the text is a document with markup. Tags within a sentence are put around the "
     "translations of the words that they were around; attributes, comments, scripts and code are "
     "kept. The whole document is read before the first sentence is translated.\n\n"
@@ -302,8 +303,9 @@ static int translate_input(struct job *job, const char *path)
 static int check_mode(const struct command *command, const struct job *job)
 {
     static const char *const of_lines[] = {"nbest", "scores", "alignments", "placeholder", "json"};
-    static const char *const of_documents[] = {"format", "language",      "max-length-break",
-                                               "unwrap", "no-protection", "do-not-translate"};
+    static const char *const of_documents[] = {"format",    "language",      "max-length-break",
+                                               "unwrap",    "no-protection", "do-not-translate",
+                                               "no-mending"};
     enum { OF_LINES = sizeof of_lines / sizeof *of_lines };
     enum { OF_DOCUMENTS = sizeof of_documents / sizeof *of_documents };
     for (int i = 0; i < OF_LINES && !job->by_lines; i++)
@@ -349,7 +351,7 @@ int command_translate(int argc, char **argv)
     list_formats(formats, sizeof formats);
     job->placeholder = "", job->format = "text";
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 21] = {
+    struct option_row rows[SEARCH_ROWS + 22] = {
         [SEARCH_ROWS] =
         {"Sampling", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"temperature", OPTION_REAL, &search.temperature, "T",
@@ -369,6 +371,7 @@ int command_translate(int argc, char **argv)
         {"no-protection", OPTION_FLAG, &job->unprotected, "", "let addresses, placeholders, numbers with units and symbols be translated", 0, 0, 0},
         {"do-not-translate", OPTION_INPUT, &job->do_not_translate, "FILE",
          "keep these words and phrases, one a line; * stands for any characters, ? for one", 0, 0, 0},
+        {"no-mending", OPTION_FLAG, &job->unmended, "", "keep translations that repeat themselves, are empty, or are too long for a short sentence", 0, 0, 0},
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"output", OPTION_OUTPUT, &job->output, "FILE", "write the translations to this file", 0, 0, 0},
         {"nbest", OPTION_INTEGER, &search.nbest, "N", "number of translations per sentence", 1, 1024, 0},

@@ -14,7 +14,8 @@ struct job {
     rapt_translator *translator;
     bool by_lines, scores, alignments, json, unwrap;
     const char *format, *language; /* language: NULL if it is not given */
-    bool unprotected;
+    bool unprotected, unmended;
+    size_t mended, faulty; /* sentences translated again, and of those the ones with a fault left */
     const char *do_not_translate; /* a file, or NULL */
     int max_length;               /* 0: not given */
     const char *model;
