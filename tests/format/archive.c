@@ -23,8 +23,19 @@ static void test_members(void **state)
     rapt__archive_close(archive);
 }
 
+static void test_absent_file(void **state)
+{
+    (void)state;
+    struct archive *archive = NULL;
+    rapt_message why = {""};
+    assert_int_equal(rapt__archive_open(&archive, "/absent.argosmodel", NULL, &why), RAPT_NO_FILE);
+    assert_non_null(strstr(why.text, "/absent.argosmodel"));
+    assert_null(archive);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_members)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_members),
+                                       cmocka_unit_test(test_absent_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
