@@ -19,8 +19,8 @@ static inline vf magnitude(vf x, float limit)
 }
 
 /* For t >= 0, returns `tail` such that Phi(-t) = tail e and phi(t) = e / sqrt(2 pi), where e =
-   e^(-t^2/2) is stored in *e. tail = q p(2q - 1) with q = 3 / (3 + t), which makes small values as
-   precise as large values. t^2 is computed as a sum of two floats, so that its rounding does not
+   e^(-t^2/2) is stored in *e. tail = q p(2q - 1) with q = 3 / (3 + t), which makes small tails as
+   precise as large ones. t^2 is computed as a sum of two floats, so that its rounding does not
    affect e. */
 static inline vf normal_tail(vf t, vf *e)
 {
@@ -101,7 +101,7 @@ static inline vf twice_inner(vf x)
     return vf_mul(x, vf_fma(vf_mul(x, x), vf_splat(0x1.2444f2p-4f), vf_splat(0x1.988454p+0f)));
 }
 
-/* Beyond 12, e^(-2 u) is 0. The limit keeps x^2 finite and the product of -infinity and 0 away. */
+/* Beyond 12, e^(-2 u) is 0. The limit keeps x^2 finite and avoids -infinity times 0. */
 static inline vf gelu_tanh(vf x)
 {
     vf other, t = magnitude(x, 12), s = logistic(twice_inner(t), &other);

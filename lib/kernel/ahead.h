@@ -20,7 +20,7 @@ struct rows_ahead {
         ptrdiff_t row;  /* distance between rows */
         int rows, width;
     } part[AHEAD_PARTS];
-    int parts, at; /* number of parts, and number of those that have been prefetched */
+    int parts, at; /* number of parts, and index of the part to be prefetched next */
     int each;      /* rows to prefetch with each tile */
 };
 

@@ -10,8 +10,8 @@
    the sums of a block are chains of fma in the order of elements and keys, and l is sixteen sums. A
    hidden key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o unless its
    value is not finite, so only panels with such values are summed row by row. A sink is one more
-   key with the value 0: it is added to m and l at the end. Sigmoids use the same blocks, with m and
-   l only to tell which rows are fully masked. */
+   key with the value 0: it is added to m and l at the end. Sigmoids use the same blocks, but need m
+   and l only to tell which rows are fully masked. */
 #include "kernel/flash.h"
 
 #include <assert.h>
@@ -107,7 +107,7 @@ struct key_source { /* keys and values, starting at key `first` */
     ptrdiff_t value_row;
 };
 
-struct attend_tile { /* a tile: some rows of a call of attend */
+struct attend_tile { /* at most VF_ROWS rows of a call of attend */
     const struct attend *a;
     const struct key_source *from;
     const struct attend_row *row;
@@ -159,8 +159,8 @@ static void accumulate_non_finite(const struct attend_tile *t, const float *valu
 }
 
 /* The visible keys of a block are processed in three steps, each of which is done for several tiles
-   before the next step: the work of one tile hides the latency at the end of the previous one. Low
-   tiles, whose scores together would fill the L1 cache, are processed one by one. */
+   before the next step: the work of one tile hides the latency at the end of the previous one. With
+   tiles of one panel, this is not done, because the scores of all tiles would fill the L1 cache. */
 enum { TILES_TOGETHER = VF_PANELS > 1 ? ATTEND_SLOTS : 1 };
 
 static void score_block(struct attend_tile *t, int block, float *lanes)
@@ -229,7 +229,8 @@ static void attend_block(struct attend_tile *tile, int tiles, int block, float *
     for (int i = 0; i < tiles; i++) accumulate_block(tile + i);
 }
 
-/* Sums l over the lanes and adds the sinks. Sets keep to the factors that o and l still lack. */
+/* Sums l over the lanes, adds the sinks, and returns l. Sets keep to the factors by which o must
+   still be multiplied. */
 static vf finish_sums(const struct attend_tile *t, float sums[LANES], float keep[LANES])
 {
     const struct running *s = &t->state;
@@ -316,8 +317,8 @@ static void guard(const struct attend *a, bool check)
         }
 }
 
-/* Packs sixteen keys, starting at `key`. If the rows are far away, the next sixteen are prefetched.
-   Values, which are read row after row, do not benefit from that. */
+/* Packs sixteen keys, starting at `key`. If the keys are far from the core, also prefetches the
+   next sixteen. Values do not need this, because they are read row after row. */
 static void pack_plain_keys(const struct attend_plain *plain, int key, int width, float *panel)
 {
     int next = key + LANES, rows = rapt__min(plain->keys - next, LANES);
@@ -326,8 +327,8 @@ static void pack_plain_keys(const struct attend_plain *plain, int key, int width
     pack_columns(plain->k, plain->k_row, plain->keys, width, 1, key / LANES, 1, panel);
 }
 
-/* Packs the keys of a block, and the values unless they are already whole vectors. Both advance by
-   sixteen keys at a time, which is faster than packing one after the other. */
+/* Packs the keys of a block, and the values unless they are already whole vectors. Both are packed
+   sixteen keys at a time, which is faster than packing all keys before all values. */
 static struct key_source plain_block(const struct attend *a, int key)
 {
     const struct attend_keys *all = a->keys;

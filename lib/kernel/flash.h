@@ -26,10 +26,10 @@ static inline int rapt__padded(int width)
     return rapt__round_up(width, LANES);
 }
 
-/* A scale is divided into a power of two with its sign, by which queries are multiplied before
-   their dot products, and the rest, by which scores are multiplied afterwards. The power is at most
-   1, so that dot products overflow only where scaled scores do. The results have the same bits as
-   if the whole scale were applied afterwards, except where queries become subnormal. */
+/* A scale is split into two factors. Queries are multiplied by a power of two that has the sign of
+   the scale, and their dot products with keys are multiplied by the remaining factor. The power is
+   at most 1, so that dot products overflow only where scaled scores do. The results have the same
+   bits as if the whole scale were applied afterwards, except where queries become subnormal. */
 static inline float rapt__query_factor(float scale)
 {
     float magnitude = fabsf(scale), power = 1;
@@ -79,15 +79,15 @@ struct attend_row {
    Gimelshein 2018). If l is NaN, m may be anything. With ATTEND_SIGMOID, m is 0 and l is 1. */
 enum { STATISTICS = 2 };
 
-/* Returns the scale of the scores to which statistics refer: biases are added to scaled scores, and
-   a cap scales them, too. */
+/* Returns the factor by which the scores in statistics are still to be multiplied. It is 1 with a
+   bias or a cap, because both are applied to scaled scores. */
 static inline float rapt__statistics_scale(float scale, float cap, bool biased)
 {
     return biased || cap > 0 ? 1 : rapt__score_factor(scale);
 }
 
-/* Returns the score that this scale turns into the logit of a sink. It is finite even if the scale
-   is tiny. */
+/* Returns the score of a sink, which times `scale` is its logit. It is finite even if the scale is
+   tiny. */
 static inline float rapt__sink_score(float logit, float scale)
 {
     float score = logit / scale;
@@ -99,8 +99,8 @@ struct attend_plain {
     const float *k, *v; /* rows of key_width and value_width floats; v is NULL if not wanted */
     ptrdiff_t k_row, v_row;
     int keys;
-    bool far;                  /* k is in memory far from a core and too long for rows_ahead, so
-                                  attend prefetches it */
+    bool far;                  /* k is probably in no cache near the core and is too long for
+                                  rows_ahead, so attend prefetches it */
     float *panels, *rows;      /* workspace of a block: ATTEND_BLOCK rows of key_width floats, and
                                   ATTEND_BLOCK rows of padded value_width floats */
     unsigned char *non_finite; /* [ATTEND_BLOCK / 16], also workspace */
@@ -130,13 +130,13 @@ struct attend {
     /* A call may compute only keys begin .. end - 1, where both are multiples of ATTEND_BLOCK; if
        end is 0, it computes all keys from begin on. An unfinished call writes no results but leaves
        its state in the workspace, from which a resumed call for the next keys continues. The bits
-       are those of a single call. */
+       are the same as those of a single call. */
     int begin, end;
     bool resumed, unfinished;
 };
 
-/* Offsets of the arrays in the workspace of attend, in floats. After each array is a guard of LANES
-   floats, which builds without NDEBUG check. */
+/* Offsets of the arrays in the workspace of attend, in floats. Each array is followed by a guard of
+   LANES floats, which builds without NDEBUG check. */
 struct attend_layout {
     size_t sums; /* [ATTEND_ROWS][16] sums of exponentials, lane by lane */
     size_t max;  /* [ATTEND_ROWS] maxima of the scores so far */
@@ -164,7 +164,7 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
 
 /* One head of a short sequence with all its queries and keys, as plain rows: only queries are
    packed. The results are bit-identical to those of attend. Rows of v and out have
-   rapt__padded(value_width) floats; those after value_width are 0 in v and meaningless in out. */
+   rapt__padded(value_width) floats; the padding is 0 in v and meaningless in out. */
 enum {
     HEAD_QUERIES = 32,   /* number of queries processed together */
     HEAD_GRADIENTS = 64, /* maximum number of queries in backward */
@@ -178,8 +178,8 @@ struct attend_head {
     int queries, keys; /* keys is 1 .. ATTEND_BLOCK */
     int key_width, value_width;
     const float *low, *high; /* [queries], as in attend_row; NULL if all queries see every key */
-    /* These belong to query 0, as in attend_row. Those of query t, whose position is t higher,
-       begin at bias + t * bias_row, relative - t and allowed + t * allowed_row. */
+    /* As in attend_row, for query 0. For query t, whose position is higher by t, they begin at bias
+       + t * bias_row, relative - t and allowed + t * allowed_row. */
     const float *bias, *relative;
     const uint8_t *allowed;
     ptrdiff_t bias_row, allowed_row;
@@ -195,8 +195,8 @@ struct attend_head {
 };
 
 /* The backward pass of the same head, for at most HEAD_GRADIENTS queries. It reads their
-   statistics, but not out, lse and workspace. All rows are padded to the same length as those of v
-   and out above. In arrays that are read, the padding is 0. */
+   statistics, but not out, lse and workspace. All rows, including those of q and k, are padded to
+   whole vectors, with zeros in arrays that are read. */
 struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
     float *dbias, *drelative; /* rows like those of bias and relative, to which the gradients are
@@ -217,7 +217,7 @@ struct attend_head_gradients {
 
    With a cap, scale becomes scale (1 - tanh^2). If a block has all keys, delta is the sum of p dp,
    to which a sink adds nothing. The gradient of its logit is computed elsewhere, from delta
-   (attention/flash/numbers.c). With ATTEND_SIGMOID, p is the sigmoid and ds = p (1 - p) dp.
+   (attention/flash/numbers.c). With ATTEND_SIGMOID, p is the sigmoid and ds is p (1 - p) dp.
 
    p and ds of hidden keys are exactly 0. There are five kernels. attend_pack and, unless a block
    has all keys, attend_delta run once for each block of queries. Then, for each block of keys,

@@ -144,8 +144,8 @@ static float delta_of(int panels, float center, const float *w, const float *dp)
     return vf_sum(sum);
 }
 
-/* Returns what is missing from delta if it was taken to be `center`: the sum of p (dp - center)
-   over the keys and the sink, which has dp = 0. */
+/* Returns delta - center, which is the sum of p (dp - center) over the keys and the sink, which has
+   dp = 0. */
 static vf delta_left(const struct attend_weights *from, const struct attend_row *row, int r,
                      int panels, float center, const float *w, const float *dp)
 {

@@ -12,7 +12,7 @@ struct head_block { /* at most HEAD_QUERIES queries of a head, and the keys they
     struct key_range range[HEAD_PANELS];
     float *scores; /* [keys][HEAD_QUERIES], then weights */
     float max[HEAD_QUERIES], total[HEAD_QUERIES], inverse[HEAD_QUERIES];
-    bool fully_masked; /* true if this applies to some query or unused lane */
+    bool fully_masked; /* true if any query or unused lane is fully masked */
 };
 
 /* Returns the maxima of the scores of each query. */
@@ -61,7 +61,8 @@ static vf head_sum(const float *sums)
     return x[0];
 }
 
-/* Turns the scores of panel p into weights, and stores their maxima, sums, inverses and lse. */
+/* Turns the scores of panel p into weights, and stores the maxima of the scores, the sums of the
+   weights, the inverses of these sums, and lse. */
 static void head_softmax(struct head_block *h, int p)
 {
     const struct attend_head *a = h->a;

@@ -12,7 +12,7 @@ static bool head_biased(const struct attend_head *a)
     return a->bias || a->relative;
 }
 
-/* Returns true if a key may be hidden from one query and visible to another. */
+/* Returns true if keys may be hidden from some queries. */
 static bool head_hides(const struct attend_head *a)
 {
     return a->low || a->allowed || head_biased(a);

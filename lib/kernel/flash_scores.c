@@ -65,8 +65,8 @@ static ptrdiff_t slot_offset(int tile, int depth)
     return (ptrdiff_t)tile * depth * VF_ROWS;
 }
 
-/* Packs rows x[r], times factor, into a slot. Whole vectors are stored up to the end of the slot.
- */
+/* Multiplies rows x[r] by factor and packs them into a slot. Whole vectors are stored up to the end
+   of the slot. */
 static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float factor, float *slot)
 {
     for (int k = 0; k < depth; k += LANES) {
@@ -125,8 +125,9 @@ static bool biased(const struct attend_row *row)
     return row->bias || row->relative;
 }
 
-/* Returns the values that are added to the scores of n keys, which are -infinity if a bias, the sum
-   of both or `allowed` hides the key. Each of the three may be NULL. */
+/* Returns the values to add to the scores of n keys: bias + relative, or -infinity for keys that
+   are hidden, because a bias or the sum is -infinity or `allowed` is 0. Each of the three arrays
+   may be NULL. */
 static inline vf added_to_scores(const float *bias, const float *relative, const uint8_t *allowed,
                                  int n)
 {
@@ -234,7 +235,7 @@ static vf rescaled(vf old, vf new, vf times)
 }
 
 /* Replaces the scores of a row by 1 / (1 + 2^-(times x + shift)), or 0 for hidden keys, and returns
-   their sums, lane by lane. Below 2^-100, they become 0. */
+   their sums, lane by lane. Results below 2^-100 become 0. */
 static vf sigmoid_row(float *s, int panels, vf times, vf shift)
 {
     vf sum = vf_zero(), one = vf_splat(1), min = vf_splat(-INFINITY);

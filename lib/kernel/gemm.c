@@ -38,15 +38,18 @@ static inline __attribute__((always_inline)) void free_registers(void)
     __asm__ volatile("" : : : "memory");
 }
 
-enum { EVEN_DEPTH = 256 }; /* depth from which on an even spread is worth its instructions */
+enum {
+    EVEN_DEPTH = 256
+}; /* smallest depth at which spreading the prefetches evenly is worth the
+      extra instructions */
 
 /* Chooses which part of the next panels a tile prefetches. Normally this is a share in proportion
    to its rows, so that the tiles of a column together fetch each line once, evenly spread over
    their steps. If one tile fetched everything in a burst, its own loads would have to wait for
    memory. If the depth is small, b is not packed, or the share exceeds one line per step, each tile
    fetches a whole panel instead, and the next tile below fetches the following panel. If a tile of
-   few rows contains all rows of g, nothing is chosen here, because the tile prefetches what it
-   reads itself (tile.c). */
+   few rows contains all rows of g, nothing is chosen here, because the tile prefetches its own
+   panels (tile.c). */
 static inline __attribute__((always_inline)) void fetch_panels(enum panel_type type, int rows,
                                                                int panels,
                                                                const struct tile_column *at,
@@ -104,7 +107,8 @@ static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_b
 }
 
 /* Computes the tiles of a column. Each tile prefetches the sums of the next one, and the last tile
-   those of the next panels. Low tiles do not benefit from this if sums are only written. */
+   prefetches those of the next panels. Where tiles have at most 8 rows, this only helps if the sums
+   are also read. */
 static inline __attribute__((always_inline)) void
 column_tiles(enum panel_type type, int rows, bool adjacent, struct tile_column *at)
 {
@@ -121,7 +125,7 @@ column_tiles(enum panel_type type, int rows, bool adjacent, struct tile_column *
     }
 }
 
-/* Does the same for any height. */
+/* Computes the tiles of a column, whatever their height. */
 static inline __attribute__((always_inline)) void column_any(enum panel_type type, int rows,
                                                              bool adjacent, struct tile_column *at)
 {
@@ -137,8 +141,8 @@ static inline __attribute__((always_inline)) void column_any(enum panel_type typ
     }
 }
 
-/* Floats have two instances, so that the compiler knows that rows of a are 1 float apart in the
-   second. */
+/* Products of floats have two instances: in the second, the compiler knows that the rows of a are 1
+   float apart. */
 static void column_apart(int rows, struct tile_column *at)
 {
     column_any(PANEL_FLOAT, rows, false, at);

@@ -30,8 +30,8 @@ static inline float half_widen_bf16(uint16_t h)
     return half_float_of((bits & 0x7fffffff) > 0x7f800000 ? bits | 0x00400000 : bits);
 }
 
-/* Has no branches, so that compilers vectorize loops. A denormal has the value of a float that is
-   2^-14 plus the denormal's fraction, minus 2^-14; the subtraction is exact. */
+/* Has no branches, so that compilers vectorize loops. A denormal is converted by adding its
+   fraction to the float 2^-14 and subtracting 2^-14 again, which is exact. */
 static inline float half_widen_f16(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = (uint32_t)(h & 0x7fff) << 13;

@@ -55,7 +55,7 @@ static inline size_t rapt__int8_panel(int depth)
 }
 
 /* Returns the distance in bytes from one quantized row to the next. It is an odd number of cache
-   lines, so that the rows of a tile do not fall into the same set of the L1 cache. */
+   lines, so that the rows of a tile map to different sets of the L1 cache. */
 static inline ptrdiff_t rapt__int8_row(int depth)
 {
     return (ptrdiff_t)(rapt__ceil_div_size((size_t)depth, INT8_LINE) | 1) * INT8_LINE;
@@ -106,7 +106,8 @@ struct int8_kernels {
 };
 
 /* ---- int8_choose.c ---- */
-/* Returns the kernels of the best form that the instruction set and this processor have. */
+/* Returns the kernels of the best form that belongs to this instruction set, or to a lesser one,
+   and that this processor can run. */
 const struct int8_kernels *rapt__int8_kernels(rapt_isa isa);
 /* Returns the kernels of a form, or NULL if this machine cannot run it. */
 const struct int8_kernels *rapt__int8_kernels_of(enum int8_form form);

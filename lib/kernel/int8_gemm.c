@@ -13,8 +13,8 @@ enum {
 _Static_assert(VS_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
 /* The values to which products are added: the bias, y or zeros. In a tile whose first column is n,
-   those for row r begin at start[r * row + n * column]. column is 0 for zeros, which are shared by
-   all tiles. */
+   the values for row r begin at start[r * row + n * column]. column is 0 for zeros, which are
+   shared by all tiles. */
 struct int8_start {
     const float *start;
     ptrdiff_t row, column;
@@ -126,7 +126,7 @@ static inline __attribute__((always_inline)) void int8_tile_row(int rows,
     for (; max > 1 && n < last; n++) int8_tile(rows, 1, b, start, row, n);
 }
 
-/* Does the same for any height. */
+/* Does the same for any number of rows up to VS_ROWS. */
 static void int8_tile_any(int rows, const struct int8_block *b, const struct int8_start *start,
                           int row, int first, int last)
 {

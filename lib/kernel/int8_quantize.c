@@ -1,5 +1,5 @@
 /* int8_quantize.c - quantizes rows of floats, as defined in int8.h. Magnitudes are compared as
-   integers that have the same bits. In this order infinities and NaN come after all numbers, and
+   integers that have the same bits. In this order infinities and NaNs come after all numbers, and
    floating-point modes do not matter. */
 
 /* Sets the scale of a row whose largest magnitude has these bits, and returns the factor for its
@@ -56,7 +56,8 @@ static void int8_quantize_twice(const float *x, int n, int8_t *const q[2], float
     quantize_terms(2, x, n, q, scale, sum);
 }
 
-/* Does the same but uses the given factor, unless it is 0 or too large for the row. */
+/* Does the same as quantize_factor, but uses the given factor unless it is 0 or too large for the
+   row. */
 static float given_factor(int32_t bits, float given, float *scale)
 {
     float max;

@@ -2,7 +2,7 @@
    those of kernel/simd.h. Each form implements them in the file that RAPT_INT8_HEADER names.
 
      vs                sums of one row and the sixteen columns of a panel
-     vs_start(sum)     their initial value, for a row of q whose elements have this sum
+     vs_start(sum)     their initial value, for a row of q whose elements add up to sum
      vw_load(p)        64 bytes of a panel: four inputs of each column
      vq_load(p)        the same four inputs of a row of q, for every column
      vs_add(&s,w,q)    adds their products
@@ -16,7 +16,7 @@
      vi_nearest(v)          v as integers, halves to even in every rounding mode; |v| < 128
      vi_store(p,x)          sixteen integers
      vi_store_bytes(p,x)    the low byte of each lane
-     vi_store_groups(p,x)   the low bytes of x[0..3], those of the same lane adjacent: 64 bytes */
+     vi_store_groups(p,x)   64 bytes: lane by lane, the low bytes of x[0], x[1], x[2] and x[3] */
 #ifndef RAPT_LIB_INT8_SIMD_H
 #define RAPT_LIB_INT8_SIMD_H
 

@@ -52,7 +52,7 @@ enum activation {
     ACTIVATION_SIGMOID
 };
 
-struct dropout { /* selects the elements of a row that are dropped, by key, row and column */
+struct dropout { /* key, row and column determine which elements of a row are dropped */
     uint64_t key;
     uint32_t below; /* an element is dropped if its 32 random bits are below this; 0 means no
                        dropout */
@@ -131,8 +131,8 @@ struct kernels {
     void (*norm_row)(const float *x, const float *gain, const float *bias, float epsilon, int n,
                      float *y, float *mean,
                      float *inverse); /* y = (x - mean) inverse gain + bias */
-    /* dx += the gradient through the norm, or dx = from + that gradient if `from` is not NULL; then
-       dx may be dy. `centered` means that the forward pass subtracted the mean. */
+    /* Adds the gradient with respect to x to dx. If `from` is not NULL, sets dx = from + gradient
+       instead; dx may then be dy. `centered` means that the forward pass subtracted the mean. */
     void (*norm_row_backward)(const float *x, const float *gain, bool centered, float mean,
                               float inverse, const float *dy, const float *from, int n, float *dx);
     /* dgain[j] += sum_r dy[r][j] (x[r][j] - mean[r]) inverse[r]; dbias[j] += sum_r dy[r][j], for n
@@ -172,17 +172,17 @@ struct kernels {
     void (*softmax_row)(float *x, int n, float *max, float *sum);
     float (*log_sum_row)(const float *x, int n); /* returns log sum exp x[i]; writes nothing */
     /* simplex.c: replaces x by sparsemax (power 1) or 1.5-entmax (power 2) of x. Returns false if
-       all x are -infinity, and then x is 0. If one x is NaN or +infinity, all but those of
-       -infinity become NaN. */
+       all x are -infinity, and sets them to 0. If any x is NaN or +infinity, every element except
+       those of -infinity becomes NaN. */
     bool (*simplex_row)(float *x, int n, int power);
-    /* Replaces logits by the gradient of the loss times scale: p - (1-s) [i == label] - s/n. */
+    /* Replaces logits by scale times the gradient of the loss, p - (1-s) [i == label] - s/n. */
     void (*loss_row)(float *x, int n, int label, float smoothing, float scale,
                      struct loss_sums *sums);
-    /* Finds the k largest elements of x[0..n), in descending order, with ties to the lower index,
-       and returns how many it found (at most k): -infinity and NaN never count. */
+    /* Finds the k largest elements of x[0..n), in descending order; of equal elements, the one with
+       the lower index comes first. Skips -infinity and NaN. Returns the number found, at most k. */
     int (*top_row)(const float *x, int n, int k, int *index, float *value);
-    /* Continues such a search. x holds elements first, first + 1, ... of a longer row, and index
-       and value hold the best `count` of the elements before them. */
+    /* Continues such a search: x holds elements first, first + 1, ... of a longer row, and index
+       and value hold the `count` largest elements before these. */
     int (*top_more)(const float *x, int n, int first, int k, int count, int *index, float *value);
 
     /* elementary.c: x = exp x, log x and tanh x, in place */
@@ -214,13 +214,13 @@ struct kernels {
     /* Returns true if all floats of such rows are finite. */
     bool (*rows_finite)(const float *x, ptrdiff_t ld, int rows, int width);
     void (*attend)(const struct attend *a);
-    /* Returns false, having written nothing, if there are hidden keys as well as values that are
-       not finite. */
+    /* Returns false without writing anything if keys may be hidden and a value is infinite or
+       NaN. */
     bool (*attend_head)(const struct attend_head *a);
     void (*attend_head_backward)(const struct attend_head *a,
                                  const struct attend_head_gradients *d);
-    /* Packs rows padded by pad_rows, times factor, into slots [ATTEND_SLOTS * width]. factor is
-       rapt__query_factor(scale) for queries, and 1 for gradients of outputs. */
+    /* Multiplies rows padded by pad_rows by factor and packs them into slots [ATTEND_SLOTS *
+       width]. factor is rapt__query_factor(scale) for queries, and 1 for gradients of outputs. */
     void (*attend_pack)(const float *from, int rows, int width, float factor, float *slots);
     /* delta[r] = dout[r].out[r], with dout in slots and out in rows of `width` floats, ld apart. */
     void (*attend_delta)(const float *dout_slots, const float *out, ptrdiff_t ld, int rows,

@@ -14,8 +14,8 @@ static inline void transpose_block(const float *in, float *out)
     for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, x[i]);
 }
 
-/* Transposes a block of which only in_rows rows of `in` exist and only out_rows rows of `out` are
-   wanted. */
+/* Transposes a partial block: reads only in_rows rows of `in` and writes only out_rows rows of
+   `out`. */
 static void transpose_rest(const float *in, int in_rows, float *out, int out_rows)
 {
     float from[LANES * LANES] = {0}, to[LANES * LANES];
@@ -71,7 +71,8 @@ static __attribute__((noinline)) void pack_block(const float *x, ptrdiff_t ld, f
     for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, block[i]);
 }
 
-/* Does the same for `rows` rows of `width` floats; missing rows count as 0. */
+/* Does the same at an edge, where only `rows` rows or `width` columns are left. Missing rows count
+   as 0. */
 static void pack_rest(const float *x, ptrdiff_t ld, int rows, int width, float scale, float *out)
 {
     vf block[LANES];

@@ -18,8 +18,8 @@
      vf_less(a,b)              a mask (vm): a < b;  vf_equal(a,b);  vm_and, vm_or, vm_bits
      vf_select(m,a,b)          m ? a : b
      vf_sum(v)                 8+8, 4+4, 2+2, 1+1      vf_reduce_max(v)  the maximum of the lanes
-     vf_reduce_max_rows(x)     the maximum of each of VF_ROWS vectors; the other lanes hold the
-                               maxima of theirs, or 0
+     vf_reduce_max_rows(x)     lane i: the maximum of x[i] if i < VF_ROWS; other lanes: the same,
+                               or 0
      vf_transpose(x)           transposes sixteen vectors in place
      vu                        eight lanes of 64 bits, for random numbers
      vu_splat(u) vu_count(u)   u in all lanes; u, u + 1, ... u + 7
@@ -80,8 +80,8 @@ static inline void vf_transpose(vf x[16])
 
 #include "kernel/simd_math.h"
 
-/* UNROLL must precede a loop with a constant number of iterations if the array that the loop
-   indexes is to stay in registers. */
+/* UNROLL must precede a loop with a constant number of iterations if the array indexed by the loop
+   is to stay in registers. */
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else

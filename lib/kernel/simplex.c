@@ -4,13 +4,13 @@
 
    The norm N = (sum of p)^(1/power) is convex and falls as tau rises. Newton's method for N = 1,
    started at tau = -1, approaches the solution from below, and takes few steps, each of which reads
-   the row once. Finally p is divided by its sum, which removes what rounding has left. */
+   the row once. Finally p is divided by its sum, which removes the error that rounding has left. */
 
 static inline vf above_threshold(const float *x, size_t left, float max, float share, float tau)
 {
     vf u = vf_fma(vf_sub(vf_load_partial(x, left, -INFINITY), vf_splat(max)), vf_splat(share),
                   vf_splat(-tau));
-    return vf_max(vf_zero(), u); /* NaN if u is */
+    return vf_max(vf_zero(), u); /* NaN if u is NaN */
 }
 
 /* Returns the sum of p, and the sum of p^(1 - 1/power) through *slope. */
@@ -43,8 +43,8 @@ static inline __attribute__((always_inline)) float simplex_threshold(const float
     return tau;
 }
 
-/* Handles a row without a greatest score: hidden keys get 0, and visible ones, which are NaN, keep
-   their scores. Returns true if there is one. */
+/* Handles a row whose maximum is -infinity: hidden keys get 0, and visible keys, whose scores are
+   all NaN, keep them. Returns true if any key is visible. */
 static bool simplex_without_max(float *x, int n)
 {
     bool visible = false;

@@ -138,7 +138,8 @@ static void loss_row(float *x, int n, int label, float smoothing, float scale,
     x[label] = x[label] - (float)((1 - s) * (double)scale);
 }
 
-/* Inserts a value after all values that are greater or equal. Returns the new count, at most k. */
+/* Inserts a value after all values that are greater than or equal to it. Returns the new count, at
+   most k. */
 static int top_insert(int count, int k, int *index, float *value, int new_index, float new_value)
 {
     int position = count < k ? count : k - 1;
