@@ -12,7 +12,7 @@ struct known { /* the certain prefix of a sequence */
 };
 
 /* Truncates *k to the common prefix of *k and ids[count], of which the first `from` tokens are
-   known to be equal. If *k is empty, it becomes ids. */
+   known to be equal. If *k is empty, sets it to ids. */
 static void agree(struct known *k, const int32_t *ids, const float *log, int count, int from)
 {
     if (!k->ids) {

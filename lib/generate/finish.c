@@ -12,7 +12,7 @@ static double score_of(const struct search *s, double sum, int n)
 }
 
 /* Returns the length to which length_penalty applies. Except with CTranslate2's rules, it excludes
-   the prefix, but for its first options->scored_prefix tokens. */
+   all of the prefix but its first options->scored_prefix tokens. */
 static int scored(const struct search *s, int source, int count)
 {
     int given = rapt__max(s->m->given[source] - s->options->scored_prefix, 0);
@@ -44,7 +44,7 @@ static void move_done(struct search *s, int from, int to)
 }
 
 /* Returns a free slot of `done` for a hypothesis with this score, or -1 if it is not kept. If
-   `beams` hypotheses have already been kept, RAPT's rules keep no more. With the other rules, a
+   `beams` hypotheses are kept already, RAPT's rules keep no further one. With the other rules, a
    better hypothesis replaces the worst one. The hypotheses after the worst one move up, so all stay
    in the order in which they finished. */
 static int slot_for(struct search *s, int source, double score)
@@ -77,8 +77,8 @@ void rapt__search_finish(struct search *s, int source, int slot, const struct ca
     m->done_score[at] = score;
 }
 
-/* Returns true if `beams` hypotheses have finished and the best live one does not score better than
-   the worst of them. `next` is sorted, so its first slot is the best. */
+/* Returns true if `beams` finished hypotheses are kept and the best live one does not score better
+   than the worst of them. `next` is sorted, so its first slot is the best. */
 static bool none_better(const struct search *s, int source, int live)
 {
     const struct search_memory *m = s->m;

@@ -74,8 +74,8 @@ static void give_prefix(struct search *s, const rapt_tokens *prefix, int source)
     if (count >= m->limit[source]) rapt__search_truncate(s, source);
 }
 
-/* Decodes the tokens of all prefixes except the last token of each, which is the input of the first
-   step. */
+/* Decodes the begin token and the prefix of every source, except the last of these tokens, which is
+   the input of the first step. */
 static rapt_status feed_prefix(struct search *s, const rapt_tokens *prefix, rapt_message *why)
 {
     const struct feed feed = {prefix, s->options->begin, -1};

@@ -26,8 +26,8 @@ struct search_memory {
     int *count;                 /* [batch] number of tokens of each live hypothesis, including the
                                    prefix */
     int *given;                 /* [batch] number of tokens of the prefix */
-    int *announced;             /* [batch] number of tokens passed to options.token; -1 once it has
-                                   received everything */
+    int *announced;             /* [batch] number of tokens passed to options.token; -1 once all
+                                   have been passed */
     int *live_count;            /* [batch] number of live hypotheses */
     int *done_count;            /* [batch] number of finished hypotheses that are kept */
     int *ended_count;           /* [batch] number of finished hypotheses, kept or not */
@@ -71,7 +71,7 @@ struct alignment_record {
 void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,
                          struct arena *arena);
 
-/* ---- shortlist.c: the part of the output matrix that a call needs with a shortlist ---- */
+/* ---- shortlist.c: the rows of the output matrix that a call with a shortlist needs ---- */
 struct listed_rows {
     struct arena arena;
     int sources;
@@ -148,8 +148,8 @@ struct rapt_session {
     int *parents;                   /* [batch * beams] */
     void *attention_workspace;
     size_t weights_workspace; /* bytes that one member needs for rapt__decoder_weights */
-    int weights_rows;         /* encoder rows whose weights are read at once; 0 without
-                                 limits.self_weights */
+    int weights_rows;         /* number of encoder rows whose attention weights are read at once; 0
+                                 without limits.self_weights */
     float *some_weights;      /* [weights_rows][positions] */
     int encoder_rows;         /* rows that the encoder reads at once; sequences are not split */
     int *group_starts;        /* [batch + 1] starts within a group, that is, within the sequences
@@ -173,7 +173,7 @@ struct rapt_session {
     int *source_of;       /* [batch * beams] the source of each target */
     int *source_length;   /* [batch * beams] number of tokens of that source */
     struct search_memory search;
-    struct listed_rows listed; /* of the current rapt_generate */
+    struct listed_rows listed; /* for the current rapt_generate */
     struct alignment_record record;
     bool ended_only; /* hypotheses that reach their limit are dropped if others have ended */
 };

@@ -74,10 +74,10 @@ static void pick_row(const struct kernels *k, struct picks *p, int row, int firs
     if (first + columns == all) p->log_sums[row] = k->log_sum_row(sums, sections);
 }
 
-/* Picks from the tokens that are listed for the source of a row. If `whole`, the array `logits`
-   holds those of all tokens, otherwise those of the rows of p->listed->output. The logits of the
-   listed tokens are moved to its beginning. Since the tokens are in ascending order, no logit is
-   overwritten before it is read. */
+/* Picks from the tokens that are listed for the source of a row. `logits` holds the logits of all
+   tokens if `whole`, otherwise those of the rows of p->listed->output. The logits of the listed
+   tokens are moved to the beginning of the array. Since the tokens are in ascending order, no logit
+   is overwritten before it is read. */
 static void pick_listed(const struct kernels *k, struct picks *p, int row, bool whole,
                         float *logits)
 {

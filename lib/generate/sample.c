@@ -4,8 +4,9 @@
    only on (seed, b, t), not on the batch.
 
    The cumulative distribution is inverted. A complete distribution is scanned in the order of
-   tokens, skipping blocks by their sums. A truncated one is scanned from the most likely token on,
-   using a heap of the tokens that may remain. The members of a team take sources in turn. */
+   tokens, skipping whole blocks by their sums. A truncated distribution is scanned from the most
+   likely token on, using a heap of the tokens that may be kept. The members of a team take sources
+   in turn. */
 #include "generate/search.h"
 
 #include <math.h>
@@ -21,7 +22,8 @@ int rapt__sample_blocks(int vocab)
 
 struct heap {
     const float *values;
-    int *items; /* the heap, items[left]; after it, the indices taken so far, the first one last */
+    int *items; /* items[0 .. left) are the heap; they are followed by the indices taken so far, the
+                   first one last */
     int left;
 };
 

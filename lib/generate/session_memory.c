@@ -8,8 +8,8 @@ enum {
     WEIGHTS_ROWS = 64 /* encoder rows whose attention weights are read at once */
 };
 
-/* Returns the limits with defaults filled in, and with 0 for a half that the model does not
-   have. */
+/* Returns the limits with defaults filled in, and with 0 in those of an encoder or decoder that the
+   model does not have. */
 static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_limits l = *limits;
