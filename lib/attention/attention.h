@@ -3,9 +3,9 @@
 
    A function that takes a team must be called by all of its members with the same arguments, which
    must have passed their checks. It ends at a barrier (lib/base/base.h). The team shares the
-   workspace. The bits of a row's result depend neither on the batch, the number of threads and the
-   instruction set, nor on whether keys come from a cache or from arrays. The bits of gradients do
-   not depend on the number of threads or the instruction set. */
+   workspace. The result of a row has the same bits for every batch, number of threads and
+   instruction set, whether keys come from a cache or from arrays. Gradients have the same bits for
+   every number of threads and instruction set. */
 #ifndef RAPT_LIB_ATTENTION_H
 #define RAPT_LIB_ATTENTION_H
 
@@ -13,11 +13,12 @@
 
 #include <rapt/attention.h>
 
-/* Maximum number of query rows in all heads, and of key rows. Both are counted in int. */
+/* Maximum number of query rows, counted over all heads, and of key rows. Either number must fit
+   into an int. */
 enum { ATTENTION_ROWS = INT32_MAX - 128 };
 
-/* Target weights for one head: for each query, uniform over the keys that are listed for it.
-   Deviations from them add to the loss. */
+/* Trains one head to attend to given keys: the weights of each query should be uniform over the
+   keys that are listed for it, and deviations add to the loss. */
 enum { GUIDED_HEAD = 0 };
 struct guide {
     float weight;      /* factor of this loss */
@@ -42,12 +43,12 @@ void rapt__attention_backward(struct team *team, const rapt_attention *a, const 
 void rapt__attention_weights(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const rapt_attention_saved *saved, int sequence,
                              int head, int first, int rows, float *weights, void *workspace);
-/* Returns the bytes of workspace for a problem and a team of that size, or 0 if they overflow
-   size_t. */
+/* Returns the bytes of workspace for a problem and a team of team_size members, or 0 if the size
+   overflows size_t. */
 size_t rapt__attention_workspace(const rapt_attention *a, int team_size);
-/* Returns a number of bytes that is enough for every problem with the heads, widths, score and
-   other options of `spec` that has at most `batch` sequences and, in all, at most query_rows and
-   key_rows rows. spec->queries and spec->keys bound the rows of a single sequence; 0 means no
+/* Returns the bytes of workspace that suffice for every problem with the heads, widths, score and
+   other options of `spec`, at most `batch` sequences, and at most query_rows and key_rows rows in
+   all sequences. spec->queries and spec->keys bound the rows of a single sequence; 0 means no
    bound. The starts in spec are not read. `guided` means that a guide may be passed. */
 size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int query_rows,
                                       int key_rows, bool guided);
@@ -72,8 +73,8 @@ struct rows_given { /* rows of queries or of keys, all heads */
     ptrdiff_t y_head, y_row;
 };
 int rapt__score_width(const rapt_attention *spec);
-bool rapt__score_changes(const rapt_attention *spec, bool keys); /* k' differs from k, or q' from
-                                                                    q */
+bool rapt__score_changes(const rapt_attention *spec, bool keys); /* returns true if k' differs from
+                                                                    k, or q' from q */
 /* The weights are packed into panels once and used by all calls. rapt__score_packed returns the
    number of floats that this takes. */
 size_t rapt__score_packed(const rapt_attention *spec);
@@ -82,7 +83,7 @@ void rapt__score_queries(struct team *team, const rapt_attention *spec, const fl
                          const struct rows_given *rows);
 void rapt__score_keys(struct team *team, const rapt_attention *spec, const float *packed,
                       const struct rows_given *rows);
-/* For local-p: computes centers[H][rows] of queries whose sequences have counts[i] keys. rows->y is
+/* For local-p: computes centers[H][rows] of queries. Sequence i has counts[i] keys. rows->y is
    workspace of H * rows * center_hidden floats. */
 void rapt__score_centers(struct team *team, const rapt_attention *spec, const float *packed,
                          const struct rows_given *rows, const int *counts, float *centers);
@@ -114,13 +115,14 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why);
 rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why);
 
 /* ---- distribution.c ---- */
-bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* gives all weight to one key */
+bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* true if it gives all weight to one
+                                                              key */
 /* Returns the index of the learned array with a number for each head, or -1 if there is none. */
 int rapt__normalizer_number(rapt_normalizer normalizer);
 
 /* ---- bias.c ---- */
-/* Expands slopes and table to one row of biases per head: to[H][row], where element s - position +
-   zero is the bias of key s. */
+/* Expands slopes, a table, or the sum of both to one row of biases per head: to[H][row], where
+   element s - position + zero is the bias of key s. */
 void rapt__relative_fill(struct team *team, const rapt_attention *spec, int row, int zero,
                          float *to);
 
@@ -153,8 +155,8 @@ void rapt__cache_start(struct cache *cache, const int *capacity);
 void rapt__cache_append(struct team *team, struct cache *cache, const int *starts, const float *k,
                         ptrdiff_t k_row, const float *v, ptrdiff_t v_row);
 /* Reorders the cache: the new sequence i is the old sequence parents[i], which must have the same
-   capacity in panels of 16. A sequence with one child is not copied, nor are panels that two
-   sequences have in common. */
+   capacity in panels of 16. Neither sequences with a single child nor panels that two sequences
+   have in common are copied. */
 void rapt__cache_reorder(struct team *team, struct cache *cache, const int *parents);
 
 /* ---- history.c: the attention weights of the last query, for recurrent scores ---- */
@@ -162,8 +164,8 @@ struct attention_history {
     int sequences, heads;     /* number of query sequences and of heads */
     size_t *offsets;          /* [sequences + 1] floats before each sequence, per head */
     int *counts, *old_counts; /* [sequences][heads] number of weights; 0 means no query yet */
-    float *weights, *old; /* per sequence [heads][capacity]: weights after the last query, and those
-                             before the last call */
+    float *weights, *old; /* per sequence [heads][capacity]: weights of the last query, and of the
+                             last query before the last call */
 };
 /* Work like rapt__cache_layout and rapt__cache_start. `floats` is the total number of weights per
    head, of which sequence i has room for capacity[i]. */

@@ -1,6 +1,6 @@
-/* bias.c - relative biases. Expands slopes or a table to one row per head, with an element for
-   every distance s - position between a key s and a query's position. Also computes the gradients
-   of slopes or table.
+/* bias.c - relative biases. Expands slopes, a table, or the sum of both to one row per head, with
+   an element for every distance s - position between a key s and a query's position. Also computes
+   their gradients.
 
        -slope |s - position|            Press, Smith and Lewis 2022 (ALiBi)
        table[bucket(s - position)]      Raffel et al. 2020 (T5), section 2.1

@@ -1,7 +1,7 @@
 /* attend.c - attention of queries to a cache, in tiles if the flash path supports the problem. Rows
-   that read the same keys are computed together. They come from all query heads of a key head, from
-   all new tokens, and from neighboring query sequences that read the same sequence of the cache,
-   such as the beams of a sentence. */
+   that read the same keys are computed together: the rows of all query heads of a key head, of all
+   new tokens, and of neighboring query sequences that read the same sequence of the cache, such as
+   the beams of a sentence. */
 #include "attention/cache/cache.h"
 
 struct cache_reader {

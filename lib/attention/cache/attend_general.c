@@ -71,7 +71,7 @@ struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *
     return row;
 }
 
-/* Saves the weights that the previous call left. */
+/* Saves the weights of the last query of the previous call. */
 static void save_weights(struct attention_history *l, int i, int h)
 {
     size_t n = (size_t)i * (size_t)l->heads + (size_t)h;

@@ -50,7 +50,7 @@ static void count_tokens(struct cache *c, const int *starts)
 }
 
 /* Writes row `key` of one sequence and key head. The first row of a panel also clears the keys of
-   the other rows, because kernels compute scores with them before discarding them. */
+   the other rows, because kernels compute scores with them, which are then discarded. */
 static void append_row(const struct cache *c, const struct kernels *kernels, int sequence, int g,
                        int key, const float *k, const float *v)
 {

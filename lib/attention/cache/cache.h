@@ -61,11 +61,11 @@ void rapt__cached_weights_layout(struct arena *part, const struct bounds *b);
 struct cached_rows { /* workspace of one member */
     const struct cache *cache;
     const struct cached_queries *q;
-    struct projected projected; /* what remains of q->spec after projection */
+    struct projected projected; /* the problem that remains of q->spec after projection */
     struct row_space space;
 };
-/* Returns the sizes for c's spec with at most `longest` keys. Does not read the rows of the
-   spec. */
+/* Returns the bounds of c for sequences of at most `longest` keys. Does not read the numbers of
+   rows in its spec. */
 struct bounds rapt__cached_bounds(const struct projected *c, int longest, int team_size);
 void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to); /* a row_space */
 struct cached_rows rapt__cached_rows(const struct projected *projected, const struct cache *c,

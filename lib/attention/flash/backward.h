@@ -66,19 +66,19 @@ struct backward_pair {
 };
 
 /* ---- backward_blocks.c ---- */
-/* Maximum number of query blocks for which a member of a team has memory of its own. */
+/* Maximum number of query blocks for which each member of a team has its own memory. */
 enum { OWN_BLOCKS = 128 };
 struct backward_part { /* workspace of one member */
     struct query_blocks queries;
     struct key_block keys;
 };
 void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to);
-/* Lays out the query blocks of the longest pair once for the whole team. Returns false, and lays
-   out nothing, if that pair has at most OWN_BLOCKS, or if each member needs memory for all of the
-   blocks: a team of one does, and so does the gradient of a relative bias, which is computed pair
-   by pair. */
+/* Lays out the query blocks of the longest pair once for the whole team. Returns false without
+   laying out anything if that pair has at most OWN_BLOCKS blocks, or if each member needs memory
+   for all blocks of a pair. This is so in a team of one, and with a relative bias, whose gradient
+   is summed within each pair by a single member. */
 bool rapt__flash_shared_blocks(struct arena *arena, const struct bounds *b, struct query_blocks *q);
-/* Returns the gradients of a row of the bias, or NULL if there is no bias or they are not
+/* Returns the gradients of a row of the bias, or NULL if there is no bias or its gradients are not
    wanted. */
 float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *bias);
 

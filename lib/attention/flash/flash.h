@@ -32,14 +32,14 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
                          struct arena *arena);
 
 /* ---- head.c ---- */
-/* Describes the keys of a sequence's key head for attend_head, which takes at most ATTEND_BLOCK
-   queries. Does not set the arrays of queries and values. low and high are workspace of [queries]
-   floats each. Returns false if the pair must be packed. */
+/* Describes the keys of key head g of a sequence for attend_head. Does not set the arrays of
+   queries and values. low and high are workspace of [queries] floats each. Returns false if the
+   pair must be packed. */
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
 /* Sets everything that depends on the query head, for the queries from `first` on: queries, their
-   masks and biases, and the key and row of dropout. low, high and the number of queries are
-   kept. */
+   masks and biases, and the key and row of dropout. Leaves low, high and the number of queries
+   unchanged. */
 void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
                               struct attend_head *head);
 /* Returns the rows of x, which are *row floats apart, as rows of whole vectors: x itself if width

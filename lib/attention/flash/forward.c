@@ -9,8 +9,8 @@
 #include "attention/flash/forward.h"
 #include "op/op.h"
 
-/* Items per member into which a shared pair with many keys is divided. With several small items, a
-   member that starts late delays the others less. */
+/* Number of items per member into which a shared pair with many keys is divided. With several small
+   items, a member that starts late delays the others less. */
 enum { ITEMS_EACH = 4 };
 
 bool rapt__flash_supports(const struct projected *c)

@@ -8,7 +8,8 @@
 enum {
     PACKED_KEYS = 4096, /* a pair with more keys is packed part by part */
     PART_KEYS = 512,    /* number of keys in a part */
-    SET_CALLS = 8 /* calls of the kernel, of ATTEND_ROWS rows each, that read a part in turn */
+    SET_CALLS = 8 /* number of calls of the kernel, of ATTEND_ROWS rows each, that read a part in
+                     turn */
 };
 
 /* Memory of one member: the packed keys and values of a pair or of a part of it, and workspace of
@@ -19,7 +20,7 @@ struct packed_pair {
     float *out;              /* used by rapt__flash_forward_heads */
     float *kernel;           /* workspace of one call, or of SET_CALLS calls if there are more than
                                 PACKED_KEYS keys */
-    struct attend_row *rows; /* rows of the same number of calls */
+    struct attend_row *rows; /* [ATTEND_ROWS] for each of these calls */
 };
 
 struct flash_forward {

@@ -1,4 +1,4 @@
-/* head.c - decides which pairs of a sequence and key head are computed one head at a time on plain
+/* head.c - decides which pairs (a sequence and a key head) are computed one head at a time on plain
    rows (kernel/flash_head.c), and describes such a head. These pairs belong to short sequences, in
    which nothing is read often enough to be worth packing. Also decides whether rows are
    prefetched. */

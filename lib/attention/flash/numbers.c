@@ -1,10 +1,10 @@
 /* numbers.c - gradients of the numbers that a normalizer learns, one for each head.
 
    A sink is a key with the value 0, so its dp is 0, and the gradient of its logit is the sum over
-   the queries of -p delta, where p is its weight and delta = out.dout. Both come from what forward
-   saved. The gradient of the bias of sigmoids is the sum of all ds. Blocks add them up row by row,
-   in the order of keys. One member then sums the rows of a head, in the order of sequences and
-   queries. */
+   the queries of -p delta, where p is its weight, computed from the statistics that forward saved,
+   and delta = out.dout. The gradient of the bias of sigmoids is the sum of all ds. Blocks sum ds
+   row by row, in the order of keys. One member then sums the rows of a head, in the order of
+   sequences and queries. */
 #include "attention/flash/backward.h"
 
 float *rapt__flash_numbers_layout(struct arena *arena, const struct bounds *b)
@@ -21,8 +21,8 @@ float *rapt__flash_number_sums(const struct flash_backward *f, const struct sequ
     return f->numbers + (size_t)h * rows + (size_t)(b->query_first + first);
 }
 
-/* Returns the sum over the queries of a sequence. Statistics and the score of a sink are multiplied
-   by `scale`. */
+/* Returns the gradient of a sink's logit, summed over the queries of a sequence. `scale` is the
+   factor of the maxima in statistics and of the score of the sink. */
 static double sink_gradient(const struct flash_backward *f, const struct sequence *b, int h,
                             float scale)
 {

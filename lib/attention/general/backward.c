@@ -1,5 +1,5 @@
 /* backward.c - general backward: adds the gradients of projected queries, keys, values, biases,
-   centers and learned arrays to what the arrays hold.
+   centers and learned arrays to the arrays in struct projected_gradients.
 
    A member of the team takes a sequence and key head, and processes the rows of its query heads in
    order, so that the order of every sum is fixed. Gradients that sequences share are summed per
@@ -128,7 +128,7 @@ static void rebuild_weights(const struct backward_keys *p, const struct row_head
     }
 }
 
-/* Copies the first n floats of rows that are padded to whole panels; `to` may be NULL. */
+/* Copies the first n floats of rows that are padded to whole vectors; `to` may be NULL. */
 static void compact(const float *from, int rows, int n, float *to)
 {
     for (int i = 0; to && i < rows; i++)
@@ -157,8 +157,8 @@ static void backward_in_time(const struct backward_keys *p, const struct row_hea
     compact(m->dfeature_weight, h->width, h->channels, l->sums.feature_weight);
 }
 
-/* Adds the gradients of the rows of a block, starting at row t, whose weights and dx the block has
-   kept. */
+/* Adds the gradients of the rows of a block, which start at row t, from the weights and dx that the
+   block has kept. */
 static void add_products(const struct backward_keys *p, const struct row_head *head,
                          const struct row_block *block, int h, int t)
 {

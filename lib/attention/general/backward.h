@@ -24,11 +24,12 @@ struct backward_rows { /* workspace of one member */
     float *dz, *dnext;                /* [capacity] */
     float *dq;         /* [width], receives the gradient of q if the caller does not want
                           it */
-    float *transposed; /* [panels of channels][keys][16]; this and the rest are for
+    float *transposed; /* [panels of channels][keys][16]; this array and those below are for
                           recurrent scores */
-    float *dfilters, *dfeature_weight; /* sums of one head, [channels] and [width] rows in whole
-                                          panels */
-    float *product;                    /* scratch space, large enough for either of these two */
+    float *dfilters, *dfeature_weight; /* sums of one head: [channels] and [width] rows, padded to
+                                          whole vectors */
+    float *product;                    /* scratch space, large enough for dfilters or
+                                          dfeature_weight */
     float *dsums, *dfeatures; /* [width][capacity] and [channels][capacity + 2 filter_width] */
     float *weights;           /* [queries][capacity] */
 };

@@ -87,7 +87,7 @@ static void add_noise(const struct row *r, float *to)
                            r->end - r->first);
 }
 
-/* Sets the weights to p, and r->lse. */
+/* Copies p to the weights, and sets r->lse and r->fully_masked. */
 static void take_weights(struct row *r, float lse)
 {
     r->lse = lse;
@@ -107,7 +107,6 @@ static void normalize_sink(struct row *r)
     take_weights(r, exponentiate_with_sink(r));
 }
 
-/* Hidden keys have x = -infinity and get z = 0. */
 static void normalize_sigmoid(struct row *r)
 {
     const float *x = r->space.x, number = r->head->number;

@@ -8,7 +8,7 @@
    alpha is 2 for sparsemax. A kernel computes sparsemax and alpha 1.5 (kernel/simplex.c). For a
    learned alpha, this file uses the same method in double precision, with a logarithm and an
    exponential for each weight in every step. Scores are taken relative to their maximum, so that
-   tau is from -1 to 0 and only scores within k of the maximum can have a weight.
+   tau is between -1 and 0, and only scores within k of the maximum can have a weight.
 
    The norm N = (sum of u^k)^(1/k) of u = max(0, (alpha - 1) x - tau) is convex and falls as tau
    rises. Newton's method for N = 1, started at tau = -1, therefore approaches the solution from

@@ -59,8 +59,9 @@ void rapt__general_layout(struct arena *arena, const struct bounds *b)
     rapt__arena_either(arena, &backward);
 }
 
-/* Returns the panels of a sequence and key head. All preceding sequences together have at most rows
-   / 16 + sequences panels per key head. Starting there needs no loop over them. */
+/* Returns the panels of a sequence and key head. The preceding sequences together have at most rows
+   / 16 + sequences panels per key head. Leaving that much space for them avoids a loop over their
+   lengths. */
 static float *panels_of(const struct general_forward *f, const struct sequence *b, int g)
 {
     size_t before = (size_t)(b->key_first / LANES) + (size_t)b->index;
@@ -127,8 +128,8 @@ static void sum_values(const struct general_forward *f, const struct row_block *
     for (int i = 0; i < block->rows; i++) rapt__row_settle(out + i * ld, width);
 }
 
-/* Computes at most BLOCK_ROWS rows of a head, starting at t. With a hard normalizer, each row reads
-   only one value. */
+/* Computes at most BLOCK_ROWS rows of a head, starting at t. With a hard normalizer, values are not
+   summed by blocks, because each row reads only one. */
 static void attend_block(const struct general_forward *f, const struct sequence *b,
                          const struct row_head *head, int h, int t, int rows)
 {

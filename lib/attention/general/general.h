@@ -60,7 +60,7 @@ struct row_keys {        /* the keys of one key head of a sequence */
 
 /* The workspace of one row. A row uses only [first, end) of the arrays over keys. */
 struct row_space {
-    int capacity;    /* number of keys, rounded up to whole panels */
+    int capacity;    /* rapt__row_capacity of the problem */
     float *x;        /* [capacity] scores after cap and biases; -infinity for hidden keys */
     float *p;        /* [capacity] softmax of the scores, if the normalizer needs it */
     float *weights;  /* [capacity] w, before dropout */
@@ -102,7 +102,7 @@ struct row {
 
 /* ---- query.c ---- */
 struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h);
-/* Returns query t of a head against those keys, without workspace. */
+/* Returns the row of query t of head h, which reads `keys`. Does not set its workspace. */
 struct row rapt__row(const struct projected *c, const struct sequence *b,
                      const struct row_head *head, const struct row_keys *keys, int h, int t);
 void rapt__row_weights(struct row *r); /* computes x, weights and the intermediate results that
@@ -134,7 +134,7 @@ struct row_block {
 void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backward,
                         struct row_block *block);
 /* Starts a block of rows [t, t + rows) of head h, and zeroes its weights and dx. Returns false if
-   the rows see such different keys that each must be computed separately. */
+   the rows see too few keys in common, so that each must be computed separately. */
 bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows);
@@ -159,7 +159,7 @@ void rapt__block_dots(const struct row_block *block, const struct kernels *kerne
                       ptrdiff_t a_row, float factor, const float *panels, int width, float *to);
 
 /* ---- entmax.c: sparsemax and entmax, as in distribution.c ---- */
-void rapt__entmax(struct row *r, float max); /* max is the greatest score, ignoring NaN */
+void rapt__entmax(struct row *r, float max); /* max is the largest score, ignoring NaN */
 void rapt__entmax_backward(struct row *r, float *dz);
 
 /* ---- distribution.c ---- */
@@ -169,11 +169,12 @@ struct gain {      /* for sampled keys: factors of the gradient */
     float reward;  /* reward minus baseline */
     float entropy; /* weight of the gradient of -H(p) */
 };
-/* Turns dz, which must be 0 at hidden keys, into dx. Sets dnumber if the normalizer learns. */
+/* Turns dz, which must be 0 at hidden keys, into dx. Sets dnumber if the normalizer has a learned
+   number. */
 void rapt__normalize_backward(struct row *r, float *dz, struct gain gain);
 
-/* Returns the number of keys of the longest sequence, rounded up to whole panels; at least one
-   panel. */
+/* Returns the capacity of arrays over keys: the smallest multiple of LANES that exceeds the number
+   of keys of the longest sequence. */
 static inline size_t rapt__row_capacity(const struct bounds *b)
 {
     return (b->longest_keys / LANES + 1) * LANES;

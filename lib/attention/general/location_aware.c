@@ -39,8 +39,8 @@ static void add_product(const struct backward_row *l, const float *a, ptrdiff_t 
     }
 }
 
-/* Computes the gradient of the previous query's weights from df in dfeatures, using reversed
-   filters. */
+/* Computes dnext, the gradient of the previous query's weights, from df in dfeatures, by a
+   convolution with reversed filters. */
 static void gradient_before(const struct backward_row *l, ptrdiff_t row)
 {
     const struct row_head *h = l->r->head;

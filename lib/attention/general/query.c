@@ -8,7 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { NOISE = 0x67756d }; /* makes the random key of the noise differ from the key of dropout */
+enum {
+    NOISE = 0x67756d
+}; /* mixed into the random key of the noise, so that it differs from the
+      key of dropout */
 
 struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h)
 {
@@ -74,8 +77,7 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
     return r;
 }
 
-/* Restricts the visible keys to the window of local-p. If the center is NaN, there is no
-   restriction. */
+/* Also restricts the visible keys to the window of local-p, unless its center is NaN. */
 void rapt__row_span(struct row *r)
 {
     struct attend_row *visible = &r->visible;

@@ -14,9 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Adds the gradient of the loss of guided alignment to dw, and stores the loss in guide->losses. It
-   is the cross-entropy between the guide's uniform weights and those of the row, as in Marian.
-   Hidden keys have no gradient. */
+/* Adds the gradient of the loss of guided alignment to dw, and stores the loss in guide->losses. As
+   in Marian, the loss is the cross-entropy between the uniform weights of the guide and the weights
+   of the row. Hidden keys have no gradient. */
 static void guided_gradients(const struct backward_row *l, const struct guide *guide)
 {
     static const double epsilon = 1e-6;

@@ -9,7 +9,7 @@
    multiplies sines and cosines by a factor, forward and backward. */
 #include "attention/score/score.h"
 
-/* Number of rows that a member takes, and of pairs that it rotates, at a time. */
+/* Numbers of rows that a member takes and of pairs that it rotates at a time. */
 enum { BLOCK_ROWS = 16, CHUNK = 64 };
 
 int rapt__rotary_pairs(const rapt_attention *a)
@@ -48,7 +48,7 @@ void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies)
     }
 }
 
-/* Returns the factor of sines and cosines. */
+/* Returns the factor by which sines and cosines are multiplied. */
 static float magnitude_of(const rapt_relative *r)
 {
     if (r->rotary_scaling != RAPT_ROTARY_SCALING_YARN) return 1;

@@ -1,6 +1,6 @@
-/* score.h - scores: how rows of one side (queries or keys) become the q' and k' of projected.h, and
-   how their gradients are computed. Each score has a row in scores.def, which names its file.
-   Rotary positions, which come after the projection, and relative biases are the same for all
+/* score.h - scores: how the rows of one side (queries or keys) are projected to the q' or k' of
+   projected.h, and how gradients are computed. Each score has a row in scores.def, which names its
+   file. Rotary positions, which come after the projection, and relative biases are the same for all
    scores. */
 #ifndef RAPT_LIB_ATTENTION_SCORE_H
 #define RAPT_LIB_ATTENTION_SCORE_H
@@ -9,7 +9,7 @@
 
 /* ---- definition of a score ---- */
 
-/* For each head the linear map y = x W' + b, where W' is the transpose of W [out][in], and b has
+/* A linear map y = x W' + b for each head, where W' is the transpose of W [out][in], and b has
    `out` elements. */
 struct projection {
     int heads, in, out;
@@ -41,7 +41,7 @@ struct score_side {
     /* returns the projection y = x W' + b; NULL if the side has no weights. d may be NULL if no
        gradients are wanted */
     struct projection (*weights)(const rapt_attention *a, const rapt_gradients *d);
-    /* any other function of rows; NULL if y is x or its projection */
+    /* computes y if it is another function of x; NULL if y is x or its projection */
     void (*rows)(const rapt_attention *a, const struct score_block *b);
     void (*rows_back)(const rapt_attention *a, const struct score_block *b);
     /* adds the gradients of learned arrays that are not part of a projection; r->y holds dy */
@@ -109,7 +109,7 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
 /* Converts the gradients of projected rows to the caller's gradients. */
 void rapt__transform_finish(struct team *team, struct transformed *t);
 
-/* ---- side.c: functions on the rows of a side ---- */
+/* ---- side.c: functions of the rows of a side ---- */
 /* Computes y of all rows from x. Like rapt__side_backward, it divides the work among the team and
    ends at a barrier. panels holds the packed projection. positions holds the position of the first
    row of each sequence, or is NULL to use those of the problem. */
