@@ -22,7 +22,7 @@ void rapt__call_release(rapt_translator *t, struct call_memory *m)
 }
 
 /* m need not be the first in the list: nested calls that a callback of this call made and left by
-   longjmp are before it. They remain in the list. */
+   longjmp precede it, and remain in the list. */
 void rapt__call_end(rapt_translator *t, struct call_memory *m)
 {
     struct call_memory **at = &t->calls;

@@ -46,7 +46,7 @@ static rapt_status read_encoder_options(rapt_encoder_options *own,
     return status;
 }
 
-/* Sets the options that are 0 to the model's values. */
+/* Replaces options that are 0 with values from the model. */
 static void follow_model(rapt_encoder *e)
 {
     const rapt_config *c = &e->model->config;
@@ -85,7 +85,7 @@ static rapt_status open_tokenizer(rapt_encoder *e, rapt_message *why)
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
-/* Looks up the tokens around a text. */
+/* Looks up the special tokens around a text, and checks that max_tokens leaves room for others. */
 static rapt_status find_around(rapt_encoder *e, rapt_status otherwise, rapt_message *why)
 {
     const bool ends = !e->model->config.no_source_end;
@@ -292,7 +292,7 @@ static void copy_vectors(const rapt_encoder *e, const float *from, float *to)
     }
 }
 
-/* The results of a call: vectors, or logits if classify. */
+/* The results of a call: vectors, or logits if `classify` is set. */
 struct wanted {
     bool classify;
     float *out;

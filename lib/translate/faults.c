@@ -1,24 +1,24 @@
-/* faults.c - finds faults of translations that can be seen from their tokens: loops, which searches
-   with weak models run into, long inventions for short sources, and empty translations. */
+/* faults.c - finds faults that show in the tokens of a translation: loops, into which searches with
+   weak models fall, much invented text for a short source, and empty translations. */
 #include "translate/translate.h"
 
 enum {
-    PERIOD_MAX = 64,  /* longest sequence that is looked for, in tokens */
-    LOOP_TIMES = 4,   /* a sequence that occurs less often in a row is not a loop */
-    LOOP_TOKENS = 8,  /* nor is one with fewer tokens in all */
+    PERIOD_MAX = 64,  /* maximum length of a sequence that is repeated, in tokens */
+    LOOP_TIMES = 4,   /* in a loop, a sequence occurs at least this many times in a row */
+    LOOP_TOKENS = 8,  /* minimum number of tokens of a loop */
     LOOP_NGRAM = 4,   /* every loop contains an n-gram of this size twice */
-    SHORT_TOKENS = 8, /* sources with more tokens are not short */
-    SHORT_RATIO = 2,  /* maximum number of target tokens per token of a short source, ... */
-    SHORT_EXTRA = 8   /* ... and in addition to these */
+    SHORT_TOKENS = 8, /* maximum number of tokens of a short source */
+    SHORT_RATIO = 2,  /* maximum number of target tokens per token of a short source */
+    SHORT_EXTRA = 8   /* added to this maximum */
 };
 
-/* Returns the largest number of times that a sequence of 1 to PERIOD_MAX tokens occurs in a row,
-   among those that fill at least `least` tokens in all. */
+/* Returns the largest number of times that a sequence of 1 to PERIOD_MAX tokens occurs in a row.
+   Ignores repetitions with fewer than `least` tokens in all. */
 static int repeats(const int32_t *ids, int count, int least)
 {
     int most = 1;
     for (int period = 1; period <= PERIOD_MAX && 2 * period <= count; period++) {
-        int run = 0; /* tokens that equal the one `period` earlier */
+        int run = 0; /* number of tokens in a row that equal the token `period` before them */
         for (int i = period; i < count; i++) {
             run = ids[i] == ids[i - period] ? run + 1 : 0;
             if (run + period >= least) most = rapt__max(most, run / period + 1);
@@ -27,8 +27,8 @@ static int repeats(const int32_t *ids, int count, int least)
     return most;
 }
 
-/* Returns the maximum number of tokens of a translation without its end, or 0 if the source is not
-   short. The caller determines the length of a translation whose beginning it gives. */
+/* Returns the maximum number of tokens of a translation without its end, or 0 if there is no limit,
+   because the source is not short or the caller gave prefixes. */
 static int short_limit(const struct window *w, const struct sentence *s)
 {
     if (w->prefixes || s->count > SHORT_TOKENS) return 0;

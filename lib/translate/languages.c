@@ -23,8 +23,8 @@ static rapt_status find_language(const rapt_tokenizer *t, const char *option, co
                       option, language, *near ? "; similar: " : "", near);
 }
 
-/* Sets t->source_first, and t->target_first unless the options name a language. Metadata that are
-   not usable are ignored. */
+/* Sets t->source_first, and t->target_first unless the options name a language. Ignores metadata
+   that are not usable. */
 static void find_first(rapt_translator *t)
 {
     int begins = 0;

@@ -12,7 +12,7 @@ struct text_pair {         /* token counts of a pair */
     size_t source, target; /* index in ids of the first token of each */
 };
 
-struct text_pairs {            /* pairs that are tokenized at once */
+struct text_pairs {            /* pairs that are tokenized together */
     struct call_memory memory; /* must come first */
     rapt_translator *t;
     const rapt_text *sources, *targets; /* [count] */
@@ -40,8 +40,8 @@ static void lay_out_pairs(struct text_pairs *p, struct arena *arena)
     p->sums = rapt__arena_take(arena, count, sizeof *p->sums);
 }
 
-/* Writes the tokens of `text` to ids. *count receives their number, or -1 if they and `more` tokens
-   after them exceed the model's positions. */
+/* Writes the tokens of `text` to ids. *count receives their number, or -1 if they exceed the
+   model's positions together with `more` special tokens. */
 static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer *tokenizer,
                                rapt_text text, int more, int32_t *ids, int *count)
 {
@@ -91,7 +91,7 @@ static bool scorable(const struct text_pair *pair)
     return pair->source_count > 0 && pair->target_count >= 0;
 }
 
-/* Returns the number of pairs, starting at `first`, that make one batch. Pair `first` must be
+/* Returns the number of pairs, starting at `first`, that form one batch. Pair `first` must be
    scorable. */
 static int batch_from(const struct text_pairs *p, int first)
 {
@@ -132,8 +132,8 @@ struct text_score_receiver {
     bool stop;
 };
 
-/* Fills in the score of pair i of a batch, without the target's language, which the options
-   give. */
+/* Fills in the score of pair i of a batch. Excludes the token of the target's language, which the
+   options determine. */
 static void fill_score(const struct text_pairs *p, const struct text_pair *pair, int i,
                        rapt_text_score *score)
 {

@@ -88,15 +88,18 @@ static rapt_status tokenize_source(struct window *w, rapt_text text, struct sent
     }
     if (status || count == 0 || is_bare(w, ids + front, count)) return status;
     if (ends && front) ends[0] = 0;
-    if (ends) ends[front + count] = text.size; /* of the end, if the language follows it */
+    if (ends)
+        ends[front + count] = text.size; /* the end of the end token, which a language may
+                                            follow */
     count = rapt__source_frame(t, ids, count);
     s->count = (int)count;
     if (s->count > 0) s->limit = limit_of(w, s->count);
     return RAPT_OK;
 }
 
-/* Writes the first token of the target and the tokens of a prefix to w->given + s->prefix. Spaces
-   at the end of the prefix belong to the next word. If they are too many, sets s->count to -1. */
+/* Writes the first token of the target and the tokens of a prefix to w->given + s->prefix. Drops
+   spaces at the end of the prefix, which belong to the next word. If there are too many tokens,
+   sets s->count to -1. */
 static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sentence *s)
 {
     size_t count = 0;

@@ -64,7 +64,7 @@ struct receiver {
 };
 
 /* Calls back for all translations of a sentence. A sentence without tokens has one empty
-   translation. A sentence that was not translated because of a stop is left out. */
+   translation. A sentence that was not translated because of a stop is skipped. */
 static rapt_status emit(struct window *w, const struct sentence *s, struct receiver *to,
                         rapt_message *why)
 {

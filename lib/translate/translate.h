@@ -1,8 +1,8 @@
 /* translate.h - interface of the layer translate. translator.c creates translators, and settings.c
    takes their defaults from the model's metadata. window.c translates a window of sentences at a
-   time, which tokenize.c tokenizes; faults.c finds translations to search for again. words.c finds
-   their words, and translate.c passes the translations to callbacks. score_texts.c scores given
-   translations. call_memory.c manages the memory of these calls. */
+   time: tokenize.c tokenizes them, and faults.c finds the translations that are searched for again.
+   words.c finds the words of translations, and translate.c passes translations to callbacks.
+   score_texts.c scores given translations. call_memory.c manages the memory of these calls. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -31,19 +31,22 @@ struct rapt_translator {
     int32_t source_end;      /* token after a source; -1 if there is none */
     int32_t begin, end;      /* tokens around a target */
     int32_t source_language; /* -1 if there is none */
-    int32_t source_first;    /* token before a source: its language, or the begin; or -1 */
-    int32_t target_first;    /* token with which every target begins, such as its language; or -1 */
+    int32_t source_first;    /* token before a source, its language or a begin token; -1 if there is
+                                none */
+    int32_t target_first;    /* token with which every target begins, such as its language; -1 if
+                                there is none */
     bool multilingual;       /* the target has tokens of languages */
     bool source_language_last; /* the language follows the end of a source, and does not precede its
                                   first token */
     int32_t *suppressed; /* [suppressed_count] tokens that are never generated: special tokens,
-                            tokens listed in the metadata, and rows of the table without a word */
+                            tokens listed in the metadata, and tokens without a name */
     int suppressed_count, suppressed_capacity;
     struct target_limit limit;       /* for calls without a max_length_factor */
     const rapt_shortlist *shortlist; /* NULL if none */
-    rapt_shortlist *own_shortlist;   /* the one that the translator loaded, or NULL */
+    rapt_shortlist *own_shortlist;   /* NULL unless the translator has loaded the shortlist
+                                        itself */
     rapt_session *session;
-    int target_capacity;       /* tokens of each target in a full batch */
+    int target_capacity;       /* maximum number of tokens of each target in a full batch */
     struct call_memory *calls; /* memory of calls that have not ended, newest first */
 };
 
@@ -72,8 +75,8 @@ void rapt__call_end(rapt_translator *t, struct call_memory *m);
    are the translator's. */
 rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_options *given,
                                rapt_translator_options *own, rapt_message *why);
-/* Returns RAPT_BAD_ARGUMENT if the option of a precision is set, although the model belongs to the
-   caller. */
+/* Returns RAPT_BAD_ARGUMENT if the caller's options ask for a precision. Called for models that
+   belong to the caller. */
 rapt_status rapt__check_no_precision(rapt_precision precision, rapt_message *why);
 
 /* ---- languages.c ---- */
@@ -170,15 +173,15 @@ struct window {
 };
 
 /* ---- tokenize.c ---- */
-/* Returns an upper bound on the number of tokens of `text`, without an end; longer text is
-   rejected. */
+/* Returns the number of tokens, without an end, for which memory is laid out. Text with more tokens
+   is rejected. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);
 /* Returns the limits on the translations of a call. */
 struct target_limit rapt__window_rule(const struct window *w);
 /* Allocates memory for the tokens of all texts. */
 rapt_status rapt__window_take_texts(struct window *w);
-/* Tokenizes text `number` and its prefix. Sets the counts, and the limit, of *s. */
+/* Tokenizes text `number` and its prefix. Sets the counts and the limit of *s. */
 rapt_status rapt__window_tokenize(struct window *w, int number, struct sentence *s);
 
 /* ---- faults.c ---- */

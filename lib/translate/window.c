@@ -60,8 +60,8 @@ struct sizes { /* maxima over the batches of a window */
     size_t source, prefix, target, alignment, record, parents;
 };
 
-/* Returns the number of sentences, starting with order[first], that make one batch, or 0 if they
-   have no tokens. */
+/* Returns the number of sentences, starting with order[first], that form one batch, or 0 if that
+   sentence has no tokens. */
 static int batch_from(const struct window *w, int first)
 {
     const rapt_translator_options *o = &w->job->options;
@@ -151,9 +151,9 @@ static void keep_alignment(struct window *w, const struct sentence *s, const flo
     }
 }
 
-/* Returns the index of a result of sentence i in the arrays of a batch. They hold the results of
-   one search after another, and within a search the hypotheses of one sentence after another. `of`
-   numbers the hypotheses of the sentence over all searches. */
+/* Returns the index of a result of sentence i in the arrays of a batch. The arrays hold the results
+   search by search, and within a search sentence by sentence. `of` numbers the hypotheses of the
+   sentence across all searches. */
 static size_t result_of(const struct window *w, int i, size_t of)
 {
     const struct search_batch *b = &w->batch;
@@ -172,8 +172,8 @@ static const float *alignment_of(const struct window *w, const struct sentence *
     return b->alignments + columns * rows;
 }
 
-/* Returns the rank of a hypothesis: its number, or among samples the number of those with a higher
-   score or an equal one that were drawn earlier. */
+/* Returns the rank of a hypothesis. The hypotheses of a single search are already sorted. A sample
+   ranks after all samples with a higher score, and after earlier samples with the same score. */
 static size_t rank_of(const struct window *w, int i, size_t of)
 {
     const float *scores = w->batch.scores;
@@ -340,8 +340,9 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
     return status;
 }
 
-/* Translates sentence order[at] again, constrained so that the best translation cannot have its
-   faults. Keeps the results if the best has no other fault, and ends if the first one did. */
+/* Translates sentence order[at] again, under constraints that exclude the faults of its best
+   translation. Keeps the results if the new best translation has no fault and, unless the old one
+   was truncated, is not truncated either. */
 static rapt_status mend(struct window *w, int at, rapt_message *why)
 {
     struct sentence *s = w->order[at];
@@ -365,7 +366,8 @@ static rapt_status mend(struct window *w, int at, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Looks for faults in the best translations, and translates their sentences again. */
+/* Looks for faults in the best translation of each sentence, and translates sentences with faults
+   again. */
 static rapt_status mend_all(struct window *w, rapt_message *why)
 {
     const size_t nbest = (size_t)w->job->options.nbest;
