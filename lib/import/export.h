@@ -7,7 +7,7 @@
 
 struct export_tensor {
     const struct parameter *p;    /* NULL for data or zeros */
-    const struct import_row *row; /* says which part of p this is */
+    const struct import_row *row; /* describes which part of p the tensor holds */
     const float *block, *data;
     size_t count; /* number of elements of p or data; zeros follow */
     float alpha;  /* for Marian: alpha of the matrix; 0 if unknown */
@@ -20,7 +20,7 @@ struct export_plan { /* names of the files that an export writes */
     char names[EXPORT_FILES][EXPORT_NAME];
 };
 
-/* The reasons why the project cannot hold the model. */
+/* Reasons why the other project cannot represent the model. */
 struct export_reasons {
     int count;
     rapt_message message; /* the reasons, as many as fit */

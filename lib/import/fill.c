@@ -171,7 +171,7 @@ static bool in_bytes(const struct tensor_entry *e)
 }
 
 /* Checks the shape of a tensor. Sets i->floats if it is a matrix of a layer and not stored as 8-bit
-   integers. Tables have no influence, because Marian keeps them in floats. */
+   integers. Tables of embeddings do not count, because Marian keeps them in floats. */
 static rapt_status match_part(struct import *i, const struct import_row *row,
                               const struct parameter *p, const struct tensor_entry *e)
 {

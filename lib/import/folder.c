@@ -1,7 +1,7 @@
 /* folder.c - chooses the model of a folder and its decoding settings, and reports the purpose of
    every file in the folder.
 
-   The first of these that exists is the model:
+   The model is the first of these that exists:
 
        - a usual name of Hugging Face, unless there is a model.bin
        - the only model in the folder

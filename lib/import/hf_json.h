@@ -1,5 +1,5 @@
-/* hf_json.h - the contents of tokenizer.json (Hugging Face's library `tokenizers`) that imports
-   use. All texts point into the bytes of the file. */
+/* hf_json.h - the parts of tokenizer.json (Hugging Face's library `tokenizers`) that imports use.
+   All texts point into the bytes of the file. */
 #ifndef RAPT_LIB_IMPORT_HF_JSON_H
 #define RAPT_LIB_IMPORT_HF_JSON_H
 
@@ -24,8 +24,8 @@ struct hf_steps {
 struct hf_added { /* a token that is found in a text before anything else */
     const char *name;
     int id;
-    enum hf_maybe left, right, single; /* it takes the spaces before it; it takes those after it; it
-                                          matches only whole words */
+    enum hf_maybe left, right, single; /* true if it takes the spaces to its left, takes the spaces
+                                          to its right, or matches only whole words */
 };
 
 struct hf_merge {

@@ -44,8 +44,8 @@ static rapt_status check_only(struct import *i, const char *where, const struct 
     return RAPT_OK;
 }
 
-/* Checks that all added tokens are among these names, and that they take no spaces around them,
-   except that "<mask>" takes those before it. */
+/* Checks that all added tokens are among these names, and that none takes the spaces around it,
+   except that "<mask>" takes the spaces before it. */
 static rapt_status check_added(struct import *i, const struct hf_json *json,
                                const char *const *names, int count)
 {
@@ -172,8 +172,8 @@ static rapt_status make_byte_pairs(struct import *i, const struct hf_json *json)
 
 /* ---- SentencePiece ---- */
 
-/* Reads the steps before the model. Spaces are trimmed either by Strip and Replace or by
-   WhitespaceSplit, as transformers writes them. *charsmap receives the charsmap in base64. */
+/* Reads the steps before the model. In files of transformers, spaces are trimmed either by Strip
+   and Replace or by WhitespaceSplit. *charsmap receives the charsmap in base64. */
 static rapt_status read_spaces(struct import *i, const struct hf_json *json,
                                struct pieces_options *o, const char **charsmap)
 {
@@ -281,9 +281,9 @@ static rapt_status make_unigram(struct import *i, const struct hf_json *json)
     return make_sentencepiece(i, json, (struct pieces_options){.kind = PIECES_UNIGRAM});
 }
 
-/* Scores each piece by the merges that make it, of which the first come first. SentencePiece merges
-   whatever gives the piece with the highest score, so all merges that give a piece must follow each
-   other. */
+/* Scores each piece by the position of the merges that make it, so that earlier merges get higher
+   scores. SentencePiece always makes the piece with the highest score, so all merges that make the
+   same piece must follow each other. */
 static rapt_status score_merges(struct import *i, struct hf_json *json, const rapt_tokenizer *known)
 {
     char name[256];

@@ -66,7 +66,7 @@ static rapt_status name_m2m(struct import *i, const struct vocabulary *v, const 
                             known);
 }
 
-/* Reads what tokenizer_config.json says about languages. */
+/* Chooses the list of languages according to tokenizer_config.json. */
 static rapt_status read_languages(struct import *i, const char **languages)
 {
     static const char file[] = "tokenizer_config.json";

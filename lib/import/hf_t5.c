@@ -64,11 +64,11 @@ static const struct import_row rows[] = {
     FEEDFORWARD("decoder", "2"),
     HF_WHOLE("decoder.norm.weight", "decoder.final_layer_norm.weight"),
 };
-/* For files that have the tied table only as the output matrix. */
+/* Used for files that have the tied table only as the output matrix. */
 static const struct import_row output_rows[] = {
     HF_WHOLE("embedding.weight", "lm_head.weight"),
 };
-/* Gated layers: the half that is activated comes first. */
+/* In gated layers, the half that is activated comes first. */
 static const struct import_row gated_rows[] = {
     NO_BIAS("encoder.layers.#.feedforward.in", "encoder.block.#.layer.1.DenseReluDense.wi_0", 0, 2),
     NO_BIAS("encoder.layers.#.feedforward.in", "encoder.block.#.layer.1.DenseReluDense.wi_1", 1, 2),

@@ -73,7 +73,7 @@ static rapt_status enter_snapshot(struct import *i)
     return RAPT_OK;
 }
 
-/* ---- packages of Argos: model is a folder of CTranslate2, beside sentencepiece.model ---- */
+/* ---- packages of Argos: a folder `model` of CTranslate2 next to sentencepiece.model ---- */
 
 /* Rejects packages that need more than a model and its pieces. */
 static rapt_status check_package(struct import *i)

@@ -37,7 +37,8 @@ struct import_converting {
 
 struct import {
     char folder[IMPORT_PATH];     /* folder of the files, ending in '/', or "" */
-    struct archive *archive;      /* the zip file that has the folder; NULL if it is on disk */
+    struct archive *archive;      /* the zip file that contains the folder; NULL if the folder is on
+                                     disk */
     size_t archive_size;          /* size of the path of the zip file and a '/', which are the
                                      beginning of `folder` */
     char model_name[IMPORT_FILE]; /* name of the file of tensors in the folder */
@@ -99,7 +100,7 @@ void rapt__import_use(struct import *i, const struct tensor_entry *entry); /* NU
 rapt_status rapt__import_match(struct import *i, const struct import_table *tables, int count);
 /* Fills the parameters of a matched model. If several rows for the same part name existing tensors,
    the first is used and the others must be equal to it. The parameters are outside the budget, so
-   everything else about the model, such as its vocabularies, must be read before. */
+   everything else about the model, such as its vocabularies, must be read first. */
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
 /* The first function replaces the number of the layer in a parameter's name with '#' and stores the
    number in *layer. The second does the reverse. */
@@ -122,7 +123,7 @@ rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t f
 struct import_setting {
     const char *key;
     const char *text; /* text of a string, number, true, false or null, or of a list of one number
-                         or string; NULL for an object or another array */
+                         or string; NULL for an object or any other list */
     bool string, list;
     int length; /* number of elements of a list */
     /* Tokens of a list of tokens, or of a list of lists of one token. id_count is -1 for any other
@@ -163,13 +164,14 @@ const char *rapt__import_only(const struct import_settings *s, const char *key);
 const int *rapt__import_tokens(const struct import_settings *s, const char *key, int *count);
 
 /* ---- marian.c ---- */
-/* Returns the value of a key, or NULL if there is none or it is a list. YAML's other spellings of
-   true and false, such as True, are normalized. */
+/* Returns the value of a key, or NULL if the key is missing or its value is a list. YAML's other
+   spellings of true and false, such as True, are normalized. */
 const char *rapt__import_option(const struct yaml *y, const char *key);
 
 /* ---- decoding.c ---- */
 void rapt__import_marian_decoding(struct import *i);
-void rapt__import_argos_decoding(struct import *i); /* as Argos Translate calls CTranslate2 */
+void rapt__import_argos_decoding(struct import *i); /* keeps the settings with which Argos Translate
+                                                       calls CTranslate2 */
 /* Reads generation_config.json or, if it does not exist, the settings of config.json in `config`.
    `pad` and `end` are the ids of these tokens. Returns RAPT_BAD_FILE if generation_config.json is
    damaged. */
@@ -177,7 +179,7 @@ rapt_status rapt__import_hf_decoding(struct import *i, const struct import_setti
                                      int pad, int end);
 
 /* ---- vocabulary.c ---- */
-/* Opens a file of the folder, inflated if it is compressed. The caller must close it. */
+/* Opens a file of the folder, and decompresses it if necessary. The caller must close it. */
 rapt_status rapt__import_source(struct import *i, const char *name, struct disk_source *source);
 /* Reads a file of the folder into memory that the caller frees, [*size + 1] bytes with a 0 at the
    end. */
@@ -220,7 +222,7 @@ bool rapt__import_reads(const char *name);
 rapt_status rapt__import_choose(struct import *i, const char *path);
 /* Sets i->decoder, if the folder has decoding settings for the model. */
 rapt_status rapt__import_decoder(struct import *i);
-void rapt__import_survey_free(struct import *i); /* frees the survey, with i->decoder */
+void rapt__import_survey_free(struct import *i); /* frees the survey, including i->decoder */
 /* The first function records a file that was read. The second reports every file of the folder to
    `file`, unless that is NULL. */
 void rapt__import_record(struct import *i, const char *name, rapt_file_use use);

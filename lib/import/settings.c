@@ -8,8 +8,8 @@
 
 enum { SETTINGS_MAX = 4096 }; /* maximum number of keys in a file */
 
-/* Adds a token to those of a list, or sets id_count to -1 if the text is not a token or there are
-   too many. */
+/* Adds a token of a list, or sets id_count to -1 if the text is not a token or the list has too
+   many. */
 static void add_id(struct import_setting *s, const char *text)
 {
     size_t size = strlen(text);

@@ -48,9 +48,9 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
 
 /* ---- names ---- */
 
-/* The number of names that a vocabulary must have. FIT_EXACT means one for each row of the table,
-   except that the last may be missing if it is <unk>. FIT_ANY means any number, as in Marian: names
-   beyond the table are dropped, and rows without a name are never generated. */
+/* The number of names that a vocabulary must have. FIT_EXACT means one name for each row of the
+   table, except that the last may be missing if it is <unk>. FIT_ANY means any number, as in
+   Marian: names beyond the table are dropped, and rows without a name are never generated. */
 enum fit { FIT_EXACT, FIT_ANY };
 
 /* How the tokenizer of a list splits text: with a SentencePiece model, with WordPiece, or, if both
