@@ -86,7 +86,8 @@ static bool symbol(uint32_t c)
     return within(c, UTF8PROC_CATEGORY_SM, UTF8PROC_CATEGORY_SO);
 }
 #else
-/* rapt__bleu_tokens_check then refuses the only tokenizer that calls these functions, intl. */
+/* Without utf8proc, rapt__bleu_tokens_check rejects intl, the only tokenizer that calls these
+   functions. */
 enum { KNOWS_UNICODE = 0 };
 
 static bool number(uint32_t c)

@@ -3,8 +3,8 @@
        F = 100 (1 + 4) P R / (4 P + R)
 
    P and R are the means over the orders 1..6 of matches / hypothesis and matches / reference,
-   counting n-grams of characters without white space. An order for which one side has no n-grams is
-   left out. The n-grams of a hypothesis count only if its reference has n-grams of that order. */
+   counting n-grams of characters without white space. Orders for which one side has no n-grams are
+   skipped. The n-grams of a hypothesis count only if its reference has n-grams of that order. */
 #include "text/text.h"
 
 enum { ORDERS = 6 };

@@ -86,9 +86,9 @@ static bool continues(const struct list *l, int32_t id)
     return l->wordpiece.used && name.size > 2 && memcmp(name.bytes, "##", 2) == 0;
 }
 
-/* Writes a token as it appears in text and sets byte[id]. Special tokens become nothing, except the
-   unknown token in lists that are split at spaces and in WordPiece. With a SentencePiece model,
-   U+2581 becomes a space, a byte piece becomes its byte, and a language becomes nothing. */
+/* Writes a token as it appears in text and sets byte[id]. Special tokens have no text, except the
+   unknown token in WordPiece and in lists that are split at spaces. With a SentencePiece model,
+   U+2581 becomes a space, a byte piece becomes its byte, and a language has no text. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);
@@ -305,7 +305,10 @@ static rapt_status put_pieces(const struct list *l, const struct spm_normalized 
     return RAPT_OK;
 }
 
-enum { PIECE_BYTES = 2 * sizeof(size_t) + sizeof(int32_t) }; /* memory of put_pieces for each */
+enum {
+    PIECE_BYTES = 2 * sizeof(size_t) + sizeof(int32_t)
+}; /* bytes of memory that put_pieces
+      needs per piece */
 
 /* Encodes bytes [from, to) of a text by the SentencePiece model. */
 static rapt_status encode_part(const struct list *l, rapt_text text, size_t from, size_t to,

@@ -15,7 +15,7 @@ struct list {
     struct spm *spm; /* NULL if there is none */
     struct wordpiece wordpiece;
     struct bytelevel bytes;
-    bool mbart;         /* it has the languages of mBART-50 */
+    bool mbart;         /* the list has the languages of mBART-50 */
     struct arena arena; /* holds the arrays below */
     int count;
     char *joined; /* [joined_size] the names, each terminated by a zero byte */

@@ -197,7 +197,7 @@ static size_t special_at(const struct list *l, rapt_text text, size_t at, int32_
     return 0;
 }
 
-/* Returns the end of bytes [from, to) without white space at their end, which belongs to a <mask>
+/* Returns the end of bytes [from, to) without trailing white space, which belongs to the <mask>
    token that follows. */
 static size_t without_space(rapt_text text, size_t from, size_t to)
 {

@@ -1,6 +1,6 @@
 /* shortlist_text.c - reads a shortlist from lines "target source probability" as Marian does: a
-   word that its vocabulary lacks is taken as the unknown token, and only the last of several lines
-   with the same tokens counts. Source: marian-dev 1.12, src/data/shortlist.h. */
+   word that is not in the vocabulary is read as the unknown token, and only the last of several
+   lines with the same tokens counts. Source: marian-dev 1.12, src/data/shortlist.h. */
 #include "text/shortlist.h"
 
 #include <string.h>

@@ -21,7 +21,8 @@ bool rapt__utf8_space(uint32_t character);
 enum { LANGUAGES = 204, NLLB_LANGUAGES = 202 };
 struct language_names { /* "" if there is none */
     const char *code;   /* code of FLORES-200, such as eng_Latn */
-    const char *brief;  /* code of M2M-100: that of ISO 639-1, or of ISO 639-3 if 639-1 has none */
+    const char *brief;  /* code of M2M-100: the code of ISO 639-1 or, if there is none, of ISO
+                           639-3 */
     const char *name;   /* English name */
 };
 extern const struct language_names rapt__language_table[LANGUAGES];
@@ -29,8 +30,8 @@ extern const struct language_names rapt__language_table[LANGUAGES];
 enum { MBART_LANGUAGES = 52, MBART_TOKEN = 5 /* bytes */ };
 extern const char *const rapt__mbart_languages[MBART_LANGUAGES];
 /* Returns the size in bytes of the language token with which the text begins, or 0 if there is
-   none. Anything of the form eng_Latn or __en__ counts as one; so do the tokens of mBART-50 if
-   `mbart` is true. */
+   none. Anything of the form eng_Latn or __en__ counts as a language token, and so do the tokens of
+   mBART-50 if `mbart` is true. */
 size_t rapt__language_token(rapt_text text, bool mbart);
 /* Returns the token of the language whose token, code or English name is `word`. The case of
    letters is ignored. Returns -1 if the tokenizer has no such language. */
@@ -48,7 +49,7 @@ size_t rapt__lower_character(uint32_t character, uint32_t to[2]);
 /* Writes the text in lower case, which takes at most twice its size, and returns the size
    written. */
 size_t rapt__lower(rapt_text text, char *out);
-/* Returns true for a small letter. */
+/* Returns true for a lower-case letter. */
 bool rapt__is_lower(uint32_t character);
 
 struct ranked { /* an item to sort: a key and the item's original index */

@@ -261,7 +261,7 @@ static rapt_status take_merges(const char *text, size_t body, size_t *at, struct
     return RAPT_OK;
 }
 
-/* What follows the names of a list. */
+/* The data that follow the names of a list. */
 enum names_kind { NAMES_PIECES, NAMES_WORDPIECE, NAMES_MERGES };
 
 /* Creates a list whose names begin at `at`. */

@@ -4,9 +4,9 @@
 
    The trie is a Darts-clone double array whose units are little-endian u32. A unit at p with bit 31
    set is a value, an offset into the replacements. Otherwise bits 0..7 are a label, bit 8 means
-   that a key ends here (its value is the unit at the base) , and bits 10..30 are an offset, which
-   is shifted left by 8 if bit 9 is set. The base is p ^ offset, and the child for byte c is the
-   unit at base ^ c, provided that it has the label c.
+   that a key ends here (its value is the unit at the base), and bits 10..30 are an offset, which is
+   shifted left by 8 if bit 9 is set. The base is p ^ offset, and the child for byte c is the unit
+   at base ^ c, provided that it has the label c.
 
    After creation no search can leave the map: every base, with all 256 children, is in the array;
    every value is within the replacements; and no unit that is reachable from the root can be

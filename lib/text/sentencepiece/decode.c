@@ -48,7 +48,8 @@ static size_t write_character(const struct spm *spm, const int32_t *ids, size_t 
 }
 
 /* Writes a piece that is not a byte piece. `front` is true as long as nothing has been written and
-   a space may be dropped. Returns true if a space was dropped and no other may be. */
+   a space may be dropped. Returns true if a space was dropped and no further space may be
+   dropped. */
 static bool write_piece(const struct spm *spm, int32_t id, bool front, struct writer *to)
 {
     const struct spm_normalizer *n = &spm->normalizer;

@@ -98,9 +98,10 @@ static rapt_status find_unknown(struct spm *spm, rapt_message *why)
 
 /* ---- scores ---- */
 
-/* A USER_DEFINED piece scores its size times the maximum, minus 0.1, so that it is preferred to
-   other pieces. The reference implementation initializes the maximum with FLT_MIN, so the maximum
-   of negative scores is nearly 0. It computes in float, except that 0.1 is subtracted in double. */
+/* Computes the scores of a unigram model. The score of a USER_DEFINED piece is its size times the
+   maximum score, minus 0.1, so that it is preferred to other pieces. The reference implementation
+   initializes the maximum with FLT_MIN, so the maximum of negative scores is nearly 0. It computes
+   in float, except that 0.1 is subtracted in double. */
 static void find_scores(struct spm *spm)
 {
     float min = FLT_MAX, max = FLT_MIN;

@@ -85,7 +85,7 @@ struct spm_normalizer {
     bool dummy_prefix;  /* put a space before the text */
     bool trim_spaces;   /* drop outer spaces and collapse runs of spaces */
     bool escape_spaces; /* replace spaces with spm_space */
-    bool suffix;        /* put that space after the text instead */
+    bool suffix;        /* put the space of dummy_prefix after the text instead */
     rapt_text rules;    /* the charsmap as stored in the file */
     struct charsmap map;
     const struct trie *untouched; /* strings to leave unchanged, or NULL */
@@ -131,8 +131,8 @@ struct spm_piece {
     uint32_t size;
     float score;
     enum spm_type type;
-    int32_t reading; /* the id as which the piece is decoded: its own, or that of a reserved piece
-                        of the same name */
+    int32_t reading; /* the id to which the piece is decoded: its own, or that of a reserved piece
+                        with the same name */
     uint32_t split;  /* in bpe.c: 1 + index among the UNUSED pieces; 0 if the piece is not UNUSED */
 };
 struct spm {
