@@ -64,8 +64,8 @@ static void zlib_release(void *user, void *memory)
 }
 
 /* Deflated bytes [begin, begin + stored) of a source, which declares that they inflate to `size`
-   bytes. The memory for the result starts with what most streams need and grows with the output, so
-   that a damaged stream that declares a large size costs little. */
+   bytes. The memory for the result is at first large enough for most streams and grows with the
+   output, so that a damaged stream that declares a large size costs little. */
 struct deflated {
     const struct disk_source *source;
     uint64_t begin, stored, size;

@@ -170,7 +170,7 @@ static bool take_unicode(struct json *json, uint32_t *code)
     return true;
 }
 
-/* Reads what follows a backslash. */
+/* Reads the part of an escape that follows the backslash. */
 static bool take_escape(struct json *json, uint32_t *code)
 {
     int c = peek(json);

@@ -77,8 +77,7 @@ rapt_status rapt__pickle_store(struct pickle_reading *r, uint64_t index)
 
 /* ---- tuples, lists and dictionaries ---- */
 
-/* Truncates the stack to `below` values and pushes a tuple of those that it had from index `first`
-   on. */
+/* Replaces the values from index `below` on by a tuple of the values from index `first` on. */
 static rapt_status make_tuple(struct pickle_reading *r, size_t first, size_t below)
 {
     struct pickle *p = r->p;

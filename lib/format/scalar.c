@@ -29,7 +29,7 @@ static bool take_hex(char **at, const char *end, int digits, uint32_t *code)
     return value <= 0x10FFFF && (value < 0xD800 || value > 0xDFFF);
 }
 
-/* Reads what follows a backslash. */
+/* Reads the part of an escape that follows the backslash. */
 static bool take_escape(char **at, const char *end, uint32_t *code)
 {
     static const char letters[] = "0abtnvfre\"\\/ N_LP\t";

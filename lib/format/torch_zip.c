@@ -18,7 +18,7 @@ static const char pickle_name[] = "data.pkl";
 
 struct torch_zip {
     const struct zip *zip;
-    const char *folder; /* [folder_size] name including its slash */
+    const char *folder; /* [folder_size] its name, including the slash */
     size_t folder_size;
     unsigned *parts; /* [zip->count] part of each inflated member; 0 if not inflated yet */
 };

@@ -20,7 +20,7 @@ struct vocabulary;
    are not 0 .. count - 1, each once. Takes memory in proportion to the size of the file. */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);
-/* Does the same for a source, which stays open. The ending of the name tells the form. */
+/* Does the same for a source, which stays open. The end of `name` determines the form. */
 rapt_status rapt__vocabulary_open_source(struct vocabulary **vocabulary,
                                          const struct disk_source *source, const char *name,
                                          const rapt_allocator *allocator, rapt_message *why);

@@ -24,7 +24,7 @@ struct decompression {
     const rapt_allocator *allocator;
     unsigned char *data; /* [capacity] */
     size_t size, capacity;
-    size_t frame_left; /* what zstd says is left of the current frame; 0 at its end */
+    size_t frame_left; /* last result of ZSTD_decompressStream: 0 at the end of a frame */
 };
 
 static void *zstd_allocate(void *user, size_t bytes)
@@ -53,7 +53,7 @@ static rapt_status resize(struct decompression *d, size_t capacity, rapt_message
     return RAPT_OK;
 }
 
-/* Makes room for more of the result, but not for more than a file of this size may have. */
+/* Makes room for more of the result, up to the maximum for a file of this size. */
 static rapt_status grow(struct decompression *d, rapt_message *why)
 {
     enum { START = 1 << 16 };
@@ -97,8 +97,8 @@ static rapt_status feed(ZSTD_DCtx *context, struct decompression *d, const unsig
     return RAPT_OK;
 }
 
-/* Sets the largest window that a frame may have to what the result may have, or to 8 MB, the window
-   of the highest usual level. */
+/* Limits the window of frames to the maximum size of the result, rounded up to a power of two, but
+   to at least 8 MB, the window of the highest usual level, and at most 128 MB. */
 static void limit_window(ZSTD_DCtx *context, const struct disk_source *source)
 {
     int bits = 23;
