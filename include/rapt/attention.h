@@ -420,7 +420,7 @@ typedef struct rapt_reinforce { /* size-first, see base.h */
 typedef struct rapt_gradients { /* size-first, see base.h */
     size_t size;
     float *q;      /* gradient of q */
-    float *k;      /* gradient of k; adds nothing if the score does not read k */
+    float *k;      /* gradient of k; nothing is added if the score does not read k */
     float *v;      /* gradient of v */
     float *bias;   /* gradient of mask.bias */
     float *slopes; /* gradient of relative.slopes */

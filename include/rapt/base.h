@@ -101,10 +101,11 @@ RAPT_API size_t rapt_struct_size(const char *name);
    library. The function must return. Only the callbacks of rapt_generate, rapt_translate_many,
    rapt_translate_many_with and rapt_translator_score may be left by longjmp() or a C++ exception:
    the session or translator can then be used again, as after a failed call. Memory that the
-   abandoned call had allocated is freed with the translator or, in a session, by the next
-   rapt_generate. An exception can pass through the library only where compilers write unwind tables
-   for C, as they do on x86-64 and arm64; elsewhere it ends the program. Leaving a callback that
-   reads or writes a file leaks memory, and leaving an allocator or rapt_ready_fn is undefined. */
+   abandoned call had allocated is freed with the translator or session; a session frees it earlier
+   if rapt_generate is called again. An exception can pass through the library only where compilers
+   write unwind tables for C, as they do on x86-64 and arm64; elsewhere it ends the program. Leaving
+   a callback that reads or writes a file leaks memory, and leaving an allocator or rapt_ready_fn is
+   undefined. */
 
 /* fork(). With GNU OpenMP, if a thread has made calls that used several threads and then forks, the
    child process hangs as soon as it makes another such call on the same thread, because fork() does

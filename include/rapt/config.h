@@ -1,5 +1,5 @@
 /* config.h - the configuration of a Transformer: which halves, layers and kinds of attention it
-   has, and how wide they are. transformer.h creates models from it, block.h single layers. */
+   has, and how wide they are. transformer.h creates models from it, and block.h single layers. */
 #ifndef RAPT_CONFIG_H
 #define RAPT_CONFIG_H
 

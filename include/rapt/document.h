@@ -20,8 +20,8 @@ extern "C" {
    beginning of a line (>, #, -, *, 1., a) and the like) are kept. Lines and sentences without
    letters are kept, too.
 
-   RAPT_DOCUMENT_FORMAT_HTML is HTML in UTF-8, read as the HTML Standard says; any bytes are valid.
-   Sentences do not cross the tags of paragraphs and other blocks, nor <br>. Scripts, styles,
+   RAPT_DOCUMENT_FORMAT_HTML is HTML in UTF-8, read according to the HTML Standard; any bytes are
+   valid. Sentences do not cross the tags of paragraphs and other blocks, nor <br>. Scripts, styles,
    comments, attributes, <pre>, <svg>, <textarea> and elements with translate="no" or the class
    notranslate are kept. So are <code>, <kbd>, <math>, <samp>, <tt> and <var>. If the contents of
    such an element have at most 124 bytes, the model reads them as part of the sentence, and the
@@ -74,15 +74,15 @@ typedef struct rapt_document_options { /* size-first, see base.h */
     /* If nonzero, the lines of a paragraph are joined. A paragraph of text ends at an empty line,
        at a line without letters, and before a list mark. */
     int unwrap;
-    /* Longest sentence, in tokens of the source; a longer one is cut at the end of a clause if
-       there is one, and otherwise between words or characters. 0 means 128. The model's positions
-       are a limit in any case. */
+    /* Length of the longest sentence, in tokens of the source. A longer sentence is cut at the end
+       of a clause if there is one, and otherwise between words or characters. 0 means 128. The
+       model's positions are a limit in any case. */
     int max_length;
     /* If nonzero, translations have alignments, as in rapt_translate_many. */
     int alignments;
-    /* Language of the document as an ISO 639 code such as "en"; what follows the code, as in
-       "en-GB", is ignored. It selects the list of abbreviations after which a sentence does not
-       end. NULL, "" or an unknown language selects the lists of all languages. */
+    /* Language of the document as an ISO 639 code such as "en". The rest of a language tag such as
+       "en-GB" is ignored. The language selects the list of abbreviations after which a sentence
+       does not end. NULL, "" or an unknown language selects the lists of all languages. */
     const char *language;
     /* Number of the document's first sentence for sampling, as if it continued another document;
        see rapt_translate_call. */
@@ -91,19 +91,19 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        of the words that come from it. These are URLs, e-mail addresses, names of files and hosts,
        names with underscores, placeholders (%s, %1$d, {name}, {{ name }}, ${name}), XML tags, code
        in backticks, numbers with units, amounts of money, emoji and other symbols. The model sees
-       this text, but only the beginning of one of more than 124 bytes. If nonzero, only matches of
+       this text, but at most the first 124 bytes of each. If nonzero, only matches of
        protected_patterns are protected. */
     int unprotected;
     size_t protected_pattern_count; /* length of protected_patterns */
-    /* Further texts that are protected: words and phrases, which match only whole words. * is any
-       number of characters without white space, ? is one of them, and \ before a character stands
-       for the character itself. The case of letters matters. A pattern has 1 to 255 bytes of UTF-8
-       and at most 2 stars. A list of patterns without * is a do-not-translate list. The texts must
-       remain valid during the call. May be NULL if the count is 0. */
+    /* Further texts that are protected: words and phrases, which match only whole words. * matches
+       any number of characters other than white space, ? matches one such character, and \ before a
+       character removes its special meaning. The case of letters matters. A pattern has 1 to 255
+       bytes of UTF-8 and at most 2 stars. A list of patterns without * is a do-not-translate list.
+       The texts must remain valid during the call. May be NULL if the count is 0. */
     const rapt_text *protected_patterns;
-    /* By default, sentences whose translation has a fault are translated again, as
-       rapt_translate_call.mend does; `faults` of the translation says so. If nonzero, they are not.
-       rapt_document_translate_with ignores this. */
+    /* By default, sentences whose translation has a fault are translated again, as with
+       rapt_translate_call.mend, and `faults` of the translation is set. If nonzero, they are not
+       translated again. rapt_document_translate_with ignores this field. */
     int unmended;
 } rapt_document_options;
 
@@ -130,20 +130,20 @@ typedef struct rapt_document_piece {
        translation needs one and the document has none; a blank between parts is removed where the
        translation needs none. */
     const char *text;
-    /* The translation of a sentence, whose own `text` may differ in white space. Its number counts
-       the sentences of the document that are valid UTF-8, from 0. NULL for kept pieces, for
-       sentences that are not valid UTF-8, and if the engine gives none. */
+    /* The translation of a sentence, whose own `text` may differ in white space. Its field
+       `sentence` counts the sentences of the document that are valid UTF-8, from 0. NULL for kept
+       pieces, for sentences that are not valid UTF-8, and if the engine gives none. */
     const rapt_translation *translation;
     int continued; /* 1 if the sentence was cut and this is not its first part */
     /* The bytes of the document that the piece was made from; the same as source, unless the format
        has a separate place for translations. */
     rapt_span original;
-    /* Of a sentence, the number of parts that must not change: protected text, and elements such as
+    /* In a sentence, the number of parts that must not change: protected text, and elements such as
        <code>. */
     int guards;
-    /* How many of these the translation did not contain. They were put in beside the words that are
-       aligned to them. Of these words, they replace only those that spell most of the part or are
-       within its brackets, as {nome} is for {name}. The rest remains. */
+    /* The number of these parts that were missing in the translation and were inserted next to the
+       words that are aligned to them. They replace such a word only if it spells most of the part
+       or is within the part's brackets, as {nome} is for {name}. All other words remain. */
     int restored;
 } rapt_document_piece;
 /* Receives a piece. A nonzero result stops the call, which then returns RAPT_OK. */
@@ -173,10 +173,10 @@ typedef struct rapt_document_engine { /* size-first, see base.h */
    in an amount that depends on the longest sentences and not on the size of the document.
 
    Sentences are found by ICU (UAX #29) if the library was built with it, and otherwise by simple
-   rules. A list of abbreviations for each of several languages says where a full stop does not end
-   a sentence. Any bytes are a valid document: sentences that are not UTF-8 are kept, and status of
-   their pieces says so. ICU itself may crash or wait for ever if one of its allocations fails while
-   it is used for the first time in the process.
+   rules. For several languages, lists of abbreviations determine where a full stop does not end a
+   sentence. Any bytes are a valid document: sentences that are not UTF-8 are kept and reported in
+   the status of their pieces. ICU itself may crash or hang if one of its allocations fails while it
+   is used for the first time in the process.
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range, RAPT_NO_MEMORY if an allocation fails,
    and RAPT_BAD_FILE if ICU cannot read its data or the format does not allow the document. Pieces

@@ -31,7 +31,7 @@ typedef enum rapt_normalize {
 typedef struct rapt_encoder_options { /* size-first, see base.h */
     size_t size;
     rapt_pooling pooling;     /* how embeddings are pooled; 0 means the pooling of the
-                                 configuration, or MEAN if that does not pool */
+                                 configuration, or MEAN if it has none */
     rapt_normalize normalize; /* whether embeddings are normalized */
     int max_tokens;   /* maximum number of tokens per text, including special tokens; 0 means the
                          model's maximum */

@@ -69,10 +69,10 @@ typedef int rapt_stop_fn(void *user);
 typedef enum rapt_search_rules {
     RAPT_SEARCH_RULES_MODEL,  /* in a translator, the rules of the project that its model comes
                                  from; otherwise RAPT */
-    RAPT_SEARCH_RULES_RAPT,   /* this library's own */
-    RAPT_SEARCH_RULES_MARIAN, /* Marian's, also used by Bergamot in Firefox */
-    RAPT_SEARCH_RULES_HF,     /* Hugging Face transformers' */
-    RAPT_SEARCH_RULES_CT2     /* CTranslate2's */
+    RAPT_SEARCH_RULES_RAPT,   /* those of this library */
+    RAPT_SEARCH_RULES_MARIAN, /* those of Marian, also used by Bergamot in Firefox */
+    RAPT_SEARCH_RULES_HF,     /* those of Hugging Face's transformers */
+    RAPT_SEARCH_RULES_CT2     /* those of CTranslate2 */
 } rapt_search_rules;
 
 /* Options of rapt_generate. rapt_generate_options_default sets them for greedy search. */
@@ -97,7 +97,7 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
                     0 means all */
     int suppressed_count;      /* length of suppressed */
     const int32_t *suppressed; /* [suppressed_count] tokens that are never generated; may be NULL */
-    uint64_t seed;             /* sequence b draws from (seed, b + sequence), regardless of the
+    uint64_t seed;             /* draws of sequence b depend on (seed, b + sequence), not on the
                                   batch */
     uint64_t sequence;         /* number of the first sequence in the batch; not read if
                                   `sequences` is set */
@@ -142,11 +142,10 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
                       NULL */
     /* Cross-attention of each token and of the end, averaged over the first config.alignment_heads
        heads of config.alignment_layer, or over all layers and heads if alignment_layer is 0. A row
-       sums to 1 unless cross-attention is local, has sinks or takes sigmoids. The row of the end is
-       0 if the sequence was truncated at max_length. A hypothesis has
-       [counts + 1][S] values, stored in [max_length + 1][S] floats, where S is the number of tokens
-       of its source. The nbest hypotheses of a source are adjacent. Requires limits.alignments. May
-       be NULL. */
+       sums to 1 unless cross-attention is local, has sinks or uses sigmoids. The row of the end is
+       0 if the sequence was truncated at max_length. A hypothesis has [counts + 1][S] values,
+       stored in [max_length + 1][S] floats, where S is the number of tokens of its source. The
+       nbest hypotheses of a source are adjacent. Requires limits.alignments. May be NULL. */
     float *alignments;
     /* [B * nbest][max_length] log-probabilities of the tokens, followed by that of the end, in
        nats, each given the preceding tokens; 0 for tokens of the prefix. They are normalized as the

@@ -84,10 +84,10 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
    the list. A language tag at the beginning of the text, such as ">>deu<<", is one token if it is
    in the list. The same holds, anywhere in the text, for T5's sentinels, such as "<extra_id_0>",
    and for languages of NLLB-200, M2M-100 and mBART-50, such as "eng_Latn", "__en__" and "en_XX".
-   Languages of mBART-50 are recognized only in lists that contain "en_XX". Language tokens decode
-   to nothing. Names that are not found become the unknown token. Special tokens are recognized by
-   their names: <unk>, <pad> or <blank>, <s>, </s>. An empty name is a token without text. The
-   caller must free *tokenizer.
+   Languages of mBART-50 are recognized only in lists that contain "en_XX". Language tokens have no
+   text. Names that are not found become the unknown token. Special tokens are recognized by their
+   names: <unk>, <pad> or <blank>, <s>, </s>. An empty name is a token without text. The caller must
+   free *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if two nonempty names are equal, a name contains a 0 byte, count is not
    in 1 .. 2^24, the names have more than 2^30 bytes in all, or pieces is not a SentencePiece

@@ -79,12 +79,12 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     int32_t end;   /* added after each target */
     /* The next five apply to RAPT_NORMALIZER_SAMPLE, which draws keys. If all are 0, training
        follows Williams 1992. All but reward_decay come from Xu et al. 2015, section 4.1. */
-    rapt_baseline baseline; /* what is subtracted from rewards */
+    rapt_baseline baseline; /* baseline that is subtracted from rewards */
     float expected_share;   /* fraction of sequences that attend to expected values, as with
                                RAPT_NORMALIZER_SOFTMAX */
     float reward_scale;     /* factor of rewards and baselines; 0 means 1 */
-    float reward_decay;     /* the loss n rows later counts with weight (1 - reward_decay)^n in the
-                               reward of a decoder's row. If above 0, the gradient is biased: the
+    float reward_decay;     /* in the reward of a decoder's row, the loss n rows later counts with
+                               weight (1 - reward_decay)^n. If above 0, the gradient is biased: the
                                effects of a row on later rows count less */
     float reward_entropy;   /* reward per nat of entropy of the weights from which a row draws its
                                key, -1e6 to 1e6; a negative value penalizes entropy */

@@ -34,9 +34,10 @@ RAPT_API size_t rapt_model_bytes(const rapt_model *model);
 
 /* A key and its value in a model file, both UTF-8 and terminated by 0. Keys that begin with "rapt."
    belong to the library, all others to the caller. The library writes "rapt.config", "rapt.layout"
-   and "rapt.trainer" itself and refuses them from a caller. Its other keys hold tokenizers
-   ("rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer") and settings (see
-   translator.h, encoder.h). Saving does not check their values. This struct will not grow. */
+   and "rapt.trainer" itself and rejects them in the metadata of a caller. Its other keys hold
+   tokenizers ("rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer") and
+   settings (see translator.h, encoder.h). Saving does not check their values. This struct will not
+   grow. */
 typedef struct rapt_metadata {
     const char *key;   /* unique in its file */
     const char *value; /* any text */
@@ -151,9 +152,9 @@ RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *
                                      rapt_message *why);
 /* Copies the quantization scales of a parameter to scales [rows] and alphas [rows], if the model
    was imported from a quantized file. An element is q * (1 / scale) with an integer q, where |q| is
-   at most 127 or 32767. alphas, which only Bergamot's files have, are the scales with which it
-   quantizes the rows that the matrix multiplies. Unknown values are 0. Either array may be NULL.
-   The metadata key "rapt.scales" holds the scales, which training does not change. Returns
+   at most 127 or 32767. alphas, which only files of Bergamot have, are the scales with which
+   Bergamot quantizes the rows that the matrix multiplies. Unknown values are 0. Either array may be
+   NULL. The metadata key "rapt.scales" holds the scales, which training does not change. Returns
    RAPT_BAD_ARGUMENT if the index is out of range, and RAPT_BAD_FILE if the metadata are damaged. */
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
                                        float *alphas, rapt_message *why);

@@ -58,8 +58,8 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
        does not matter. Such a model needs both languages to translate or score. Must be NULL for
        models of one pair of languages. */
     const char *source_language;
-    const char *target_language; /* likewise, the language of the target. NULL also for models that
-                                    force one, see "rapt.first_token" of rapt_model_import */
+    const char *target_language; /* the same for the target. May also be NULL if the model forces a
+                                    language, see "rapt.first_token" of rapt_model_import */
     int max_length;              /* maximum number of target tokens, counting the end; 0 means that
                                     only max_length_factor and the model's positions limit it */
     /* Above 0, translations are sampled at this temperature instead of searched for. beams is not
@@ -166,8 +166,8 @@ RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export form
                                        const char *folder, rapt_message *why);
 
 /* Loads a translator that owns its model and tokenizers. path and errors are the same as for
-   rapt_model_import. Also returns RAPT_BAD_ARGUMENT for the reasons of rapt_translator_create. A
-   packed file stays mapped and must not be truncated while the translator exists (see
+   rapt_model_import. Also returns RAPT_BAD_ARGUMENT for the same reasons as rapt_translator_create.
+   A packed file stays mapped and must not be truncated while the translator exists (see
    rapt_model_load_with). If options is NULL, rapt_translator_options_default sets them. The caller
    must free *translator. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
@@ -236,14 +236,14 @@ typedef struct rapt_span {
 
 /* Faults of a translation, as bits. */
 enum {
-    RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens occurs at least 4 times in a row, in at
-                               least 8 tokens, and more than twice as often as any does in the
-                               source */
-    RAPT_FAULT_LONG = 2,   /* the source has at most 8 tokens, counting its end, and the translation
-                              more than 2 for each of them plus 8,
-                               and more than min_length */
-    RAPT_FAULT_EMPTY = 4,  /* the translation has no tokens */
-    RAPT_FAULT_REMAINS = 8 /* the second search did not find a better translation */
+    RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens occurs at least 4 times in a row, fills
+                               at least 8 tokens in all, and occurs more than twice as often in a
+                               row as any sequence of the source */
+    RAPT_FAULT_LONG = 2,    /* the source has n tokens, counting its end, where n is at most 8, and
+                               the translation has more than 2 n + 8 tokens and more than
+                               min_length */
+    RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens */
+    RAPT_FAULT_REMAINS = 8  /* the second search did not find a better translation */
 };
 
 /* A translation. Its pointers are valid during the callback. Later versions may append fields. */
@@ -283,8 +283,8 @@ typedef struct rapt_translation {
     const float *word_alignment;
     int ended;  /* 1 if the model ended the translation; 0 if a limit or the caller ended it, or if
                    the sentence has no tokens */
-    int faults; /* RAPT_FAULT_... that the sentence's best translation had before it was translated
-                   again; 0 unless rapt_translate_call.mend is set */
+    int faults; /* RAPT_FAULT_... that the best translation of the sentence had before the sentence
+                   was translated again; 0 unless rapt_translate_call.mend is set */
 } rapt_translation;
 /* Receives a translation. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
@@ -332,11 +332,12 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
     rapt_stop_fn *stop;     /* ends the call early */
     uint64_t first; /* number of texts[0] for sampling, as if it were a part of a longer call */
-    /* If nonzero, a sentence whose best translation has a fault is translated again so that it
-       cannot have it: without any sequence of 4 tokens twice, within the length for short sources,
-       or with at least one token. The new translations replace the first ones if the best has no
-       other fault and, if the first one ended, ends too. A translation with a prefix is never too
-       long or empty. Cannot be combined with token. */
+    /* If nonzero, a sentence whose best translation has a fault is translated again under a
+       constraint that excludes the fault: no sequence of 4 tokens occurs twice, the length limit
+       for short sources applies, or there is at least one token. The new translations replace the
+       old ones if the best of them has no fault and, unless the best old one was truncated, is not
+       truncated either. A translation with a prefix is never too long or empty. Cannot be combined
+       with token. */
     int mend;
 } rapt_translate_call;
 
