@@ -168,8 +168,8 @@ typedef enum rapt_attention_parameter {
     RAPT_ATTENTION_PARAMETER_ENTMAX_ALPHA, /* a [1][H]: entmax; NULL means 0, which is alpha 1.5 */
     RAPT_ATTENTION_PARAMETER_COUNT
 } rapt_attention_parameter;
-/* Length of arrays indexed by rapt_attention_parameter. The entries from
-   RAPT_ATTENTION_PARAMETER_COUNT on must be NULL; later versions may use them. */
+/* Length of arrays indexed by rapt_attention_parameter. Entries whose index is
+   RAPT_ATTENTION_PARAMETER_COUNT or more must be NULL; later versions may use them. */
 enum { RAPT_ATTENTION_PARAMETER_CAPACITY = 32 };
 /* Returns the name of an array, such as "query_weight", or NULL for an unknown value. The string is
    static. */
@@ -377,7 +377,7 @@ RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message 
    That number must not grow between this call and the calls that use the workspace. */
 RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 
-/* Results of rapt_attention_forward, besides out, that rapt_attention_backward and
+/* Results of rapt_attention_forward, in addition to out, that rapt_attention_backward and
    rapt_attention_weights need. Each array is [heads][query rows of all sequences, back to back].
    Both functions need either lse or statistics, and give the same bits with either. With only lse,
    they compute all scores once more. */

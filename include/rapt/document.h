@@ -26,7 +26,7 @@ extern "C" {
    notranslate are kept. So are <code>, <kbd>, <math>, <samp>, <tt> and <var>. If the contents of
    such an element have at most 124 bytes, the model reads them as part of the sentence, and the
    original element replaces what the model wrote for them. If the document ends within a tag or
-   comment, everything from its < on is kept.
+   comment, its < and everything after it are kept.
 
    RAPT_DOCUMENT_FORMAT_PO is a file of messages of GNU gettext in UTF-8. A message without a
    translation, or with one that is marked as fuzzy, is translated into its msgstr. No other byte of

@@ -17,8 +17,8 @@ extern "C" {
    special tokens below. They are followed by the 256 bytes and by one token per merge, in the order
    in which the merges were learned. A vocabulary has at most 2^20 tokens. Text is first split into
    words: runs of letters, of digits or of other bytes, each with at most one preceding space.
-   (Bytes from 0x80 on are letters, except in U+2000..U+207F.) A word of more than 256 bytes is
-   split between characters. No token crosses a word boundary.
+   (Bytes of 0x80 or more count as letters, except in U+2000..U+207F.) A word of more than 256 bytes
+   is split between characters. No token crosses a word boundary.
 
    rapt_tokenizer_load opens a SentencePiece model (Kudo and Richardson 2018) of type unigram, BPE,
    word or char. Encoding and decoding give the same results as SentencePiece 0.1.97. The model's

@@ -160,10 +160,10 @@ RAPT_API void rapt_trainer_free(rapt_trainer *trainer);
 /* Runs a batch forward and backward, and adds the gradient of its summed loss to the trainer's
    gradients. *report describes only this batch.
 
-   Training uses teacher forcing: target b is begin, y1 .. yn, end, of which the first n + 1 tokens
-   are the decoder's inputs and the last n + 1 tokens are the labels. For a decoder-only model,
-   source is NULL or has only batch set. For an encoder-only model, the target contains one label
-   per source token, or per source sequence if the configuration pools. A negative label is ignored.
+   Training uses teacher forcing: target b is begin, y1 .. yn, end. Its first n + 1 tokens are the
+   decoder's inputs, and its last n + 1 tokens are the labels. For a decoder-only model, source is
+   NULL or has only batch set. For an encoder-only model, the target contains one label per source
+   token, or per source sequence if the configuration pools. A negative label is ignored.
 
    Returns RAPT_BAD_ARGUMENT if a token, label or length is out of range, or if a source is empty.
    Returns RAPT_NOT_FINITE if the loss is infinite or NaN. In that case the gradients added since
@@ -245,8 +245,8 @@ RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int
    RAPT_PRODUCTS_AUTO each trainer makes its own measurements, so the bits may differ between
    machines. */
 
-/* The results of a shard that other machines need besides its gradient. A program may send the
-   struct as raw bytes to a program that uses the same version of the library. */
+/* The results of a shard that other machines need in addition to its gradient. A program may send
+   the struct as raw bytes to a program that uses the same version of the library. */
 typedef struct rapt_shard { /* size-first, see base.h */
     size_t size;
     int shard; /* number of the shard */

@@ -111,7 +111,7 @@ struct learned_shape rapt__learned_shape(const rapt_attention *a, int i);
 /* ---- check.c ---- */
 /* Does the same as rapt_attention_check, for a struct of this version. */
 rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why);
-/* Checks only what determines the shapes of learned arrays. */
+/* Checks only the fields that determine the shapes of learned arrays. */
 rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why);
 
 /* ---- distribution.c ---- */
@@ -168,7 +168,7 @@ struct attention_history {
                              last query before the last call */
 };
 /* Work like rapt__cache_layout and rapt__cache_start. `floats` is the total number of weights per
-   head, of which sequence i has room for capacity[i]. */
+   head; sequence i has room for capacity[i] of them. */
 void rapt__history_layout(struct attention_history *history, int sequences, int heads,
                           size_t floats, struct arena *arena);
 void rapt__history_start(struct attention_history *history, const int *capacity);

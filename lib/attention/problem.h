@@ -104,7 +104,8 @@ static inline int rapt__run_of_pairs(int sequences, int heads, int members)
 /* ---- relative_sums.c ---- */
 /* Returns the sums of head h of a sequence, or NULL if `all` is NULL. Gradients of relative biases
    are first summed per head and sequence, since the rows of several queries overlap. `all` is
-   [H][query rows + key rows], of which a head and sequence use queries + existing - 1 floats. */
+   [H][query rows + key rows]; each head and sequence uses queries + existing - 1 of these
+   floats. */
 float *rapt__relative_sums(const rapt_attention *a, float *all, const struct sequence *b, int h);
 /* Returns the part of these sums that belongs to query t: element s is the sum for key s. */
 float *rapt__relative_sums_row(const rapt_attention *a, float *all, const struct sequence *b, int h,

@@ -77,7 +77,8 @@ rapt_status rapt__pickle_store(struct pickle_reading *r, uint64_t index)
 
 /* ---- tuples, lists and dictionaries ---- */
 
-/* Replaces the values from index `below` on by a tuple of the values from index `first` on. */
+/* Replaces the values starting at index `below` by a tuple of the values starting at index
+   `first`. */
 static rapt_status make_tuple(struct pickle_reading *r, size_t first, size_t below)
 {
     struct pickle *p = r->p;
@@ -128,8 +129,8 @@ static rapt_status add_pair(struct pickle_reading *r, struct pickle_pair pair)
     return RAPT_OK;
 }
 
-/* Checks that the value at index below - 1 of the stack has the given kind, and that no value from
-   index `first` on is a mark. */
+/* Checks that the value at index below - 1 of the stack has the given kind, and that none of the
+   values starting at index `first` is a mark. */
 static rapt_status check_items(const struct pickle_reading *r, enum pickle_kind kind, size_t first,
                                size_t below)
 {
@@ -142,7 +143,7 @@ static rapt_status check_items(const struct pickle_reading *r, enum pickle_kind 
     return RAPT_OK;
 }
 
-/* Assigns the keys and values from index `first` on to the dictionary at index below - 1, and
+/* Assigns the keys and values starting at index `first` to the dictionary at index below - 1, and
    removes them from the stack. */
 static rapt_status set_items(struct pickle_reading *r, size_t first, size_t below)
 {
@@ -157,8 +158,8 @@ static rapt_status set_items(struct pickle_reading *r, size_t first, size_t belo
     return status;
 }
 
-/* Appends the values from index `first` on to the list at index below - 1, and removes them from
-   the stack. */
+/* Appends the values starting at index `first` to the list at index below - 1, and removes them
+   from the stack. */
 static rapt_status append_items(struct pickle_reading *r, size_t first, size_t below)
 {
     struct pickle_values *stack = &r->p->stack;

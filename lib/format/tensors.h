@@ -97,7 +97,7 @@ void rapt__to_little(float *data, size_t count); /* converts to the byte order o
 void rapt__elements_to_little(float *words, size_t count, size_t element);
 
 /* ---- ct2.c ---- */
-int rapt__ct2_type(const char *dtype); /* returns the code of a type in model.bin from version 4 on,
+int rapt__ct2_type(const char *dtype); /* returns the code of a type in model.bin since version 4,
                                           or -1 if there is none */
 
 /* ---- open.c ---- */

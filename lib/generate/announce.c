@@ -11,8 +11,8 @@ struct known { /* the certain prefix of a sequence */
     bool ended; /* the end token follows */
 };
 
-/* Truncates *k to the common prefix of *k and ids[count], of which the first `from` tokens are
-   known to be equal. If *k is empty, sets it to ids. */
+/* Truncates *k to the common prefix of *k and ids[count], whose first `from` tokens are known to be
+   equal. If *k is empty, sets it to ids. */
 static void agree(struct known *k, const int32_t *ids, const float *log, int count, int from)
 {
     if (!k->ids) {

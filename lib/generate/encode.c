@@ -106,7 +106,8 @@ static void work_on_nothing(struct team *team, void *argument)
     pack_scores(team, argument);
 }
 
-/* Encodes group by group, projects each group for the decoder, and computes what was requested. */
+/* Encodes group by group, projects each group for the decoder, and computes pooled rows and logits
+   if they were requested. */
 static void work_on_source(struct team *team, void *argument)
 {
     struct reading *r = argument;

@@ -103,7 +103,7 @@ struct section { /* logits of consecutive columns of a row */
 };
 /* Sets the logit of a token to -infinity if the token is in the section. */
 void rapt__section_forbid(const struct section *section, int32_t token);
-struct picks {                 /* what to pick, and the result */
+struct picks {                 /* options of a pick, and its results */
     int max;                   /* maximum number of tokens per row */
     int *counts;               /* [rows] number of tokens found; fewer than max if others are
                                   impossible */
@@ -148,10 +148,10 @@ struct rapt_session {
     int *parents;                   /* [batch * beams] */
     void *attention_workspace;
     size_t weights_workspace; /* bytes that one member needs for rapt__decoder_weights */
-    int weights_rows;         /* number of encoder rows whose attention weights are read at once; 0
-                                 without limits.self_weights */
+    int weights_rows;         /* number of encoder rows whose attention weights are read at a time;
+                                 0 without limits.self_weights */
     float *some_weights;      /* [weights_rows][positions] */
-    int encoder_rows;         /* rows that the encoder reads at once; sequences are not split */
+    int encoder_rows;         /* rows that the encoder reads at a time; sequences are not split */
     int *group_starts;        /* [batch + 1] starts within a group, that is, within the sequences
                                  read at once */
     float *states;        /* [source_tokens][D] encoder output, if there may be several groups */
@@ -167,7 +167,8 @@ struct rapt_session {
     bool searched;        /* the targets belong to a search, so the caller may not extend them */
     int target_capacity;  /* number of tokens that a target may have, as passed to rapt__encode */
     int *source_starts;   /* [batch + 1] the last value repeats for absent sequences */
-    int *target_starts;   /* [batch * beams + 1] for the last rapt_decode, likewise */
+    int *target_starts;   /* [batch * beams + 1] for the last rapt_decode; the last value repeats
+                             for absent targets */
     int *past;            /* [batch * beams] number of tokens before the last rapt_decode */
     int *length;          /* [batch * beams] number of tokens now */
     int *source_of;       /* [batch * beams] the source of each target */

@@ -12,7 +12,7 @@
 
 enum {
     SECTION = 4096,
-    AT_HAND = 1 << 17 /* logits computed at once; at least one section of each row */
+    AT_HAND = 1 << 17 /* logits computed at a time; at least one section of each row */
 };
 
 int rapt__pick_sections(int vocab)

@@ -4,9 +4,9 @@
    only on (seed, b, t), not on the batch.
 
    The cumulative distribution is inverted. A complete distribution is scanned in the order of
-   tokens, skipping whole blocks by their sums. A truncated distribution is scanned from the most
-   likely token on, using a heap of the tokens that may be kept. The members of a team take sources
-   in turn. */
+   tokens, skipping whole blocks by their sums. A truncated distribution is scanned in descending
+   order of probability, using a heap of the tokens that may be kept. The members of a team take
+   sources in turn. */
 #include "generate/search.h"
 
 #include <math.h>

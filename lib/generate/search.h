@@ -30,8 +30,8 @@ void rapt__record_parents(struct search *s, int source);
 void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment);
 
 /* ---- beam.c ---- */
-/* Performs one step for a source: ranks the picks of its live hypotheses, of which the first is in
-   row `row`, and puts the survivors into `next`. */
+/* Performs one step for a source: ranks the picks of its live hypotheses, whose rows start at
+   `row`, and puts the survivors into `next`. */
 void rapt__search_choose(struct search *s, int source, int row);
 /* Extends the only hypothesis of a source by a token, or finishes it if that is the end token. */
 void rapt__search_take(struct search *s, int source, const struct candidate *c);

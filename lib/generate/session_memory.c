@@ -4,12 +4,12 @@
 #include <string.h>
 
 enum {
-    GROUP_ROWS = 128, /* rows that the encoder reads at once, unless a sequence is longer */
-    WEIGHTS_ROWS = 64 /* encoder rows whose attention weights are read at once */
+    GROUP_ROWS = 128, /* rows that the encoder reads at a time, unless a sequence is longer */
+    WEIGHTS_ROWS = 64 /* encoder rows whose attention weights are read at a time */
 };
 
-/* Returns the limits with defaults filled in, and with 0 in those of an encoder or decoder that the
-   model does not have. */
+/* Returns the limits with defaults filled in. Limits of an encoder or decoder that the model does
+   not have become 0. */
 static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_limits l = *limits;

@@ -29,7 +29,7 @@ void rapt__import_member(const struct import *i, const char *name, char member[I
 struct found_package {
     const struct archive *archive;
     int count;
-    char folder[IMPORT_FILE]; /* of the last one: "" or ending in '/' */
+    char folder[IMPORT_FILE]; /* folder of the last package found: "" or ending in '/' */
 };
 
 static bool visit_top(void *user, const char *name)

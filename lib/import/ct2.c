@@ -1,4 +1,4 @@
-/* ct2.c - imports a CTranslate2 model folder: model.bin, its vocabularies and, from version 6 on,
+/* ct2.c - imports a CTranslate2 model folder: model.bin, its vocabularies and, since version 6,
    config.json. Source: CTranslate2 4.8: src/models/transformer.cc, sequence_to_sequence.cc,
    vocabulary.cc. */
 #include "import/ct2.h"

@@ -215,7 +215,7 @@ static rapt_status fill_piecewise(struct import *i, const struct tensor_entry *e
     return RAPT_OK;
 }
 
-/* Fills a part at once from a matrix that is stored column by column, so that its rows cannot be
+/* Fills a part in one piece from a matrix that is stored column by column, whose rows cannot be
    read one after the other. `turn` means that the file's matrix is the transpose of ours. */
 static rapt_status fill_whole(struct import *i, const struct tensor_entry *e,
                               const struct target *t, bool turn, bool again)

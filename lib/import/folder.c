@@ -355,7 +355,7 @@ static int plain_of(const struct names *models)
     return -1;
 }
 
-/* Reports what a folder without a model contains, and what is missing. */
+/* Fails for a folder without a model, with a message that lists the files in it. */
 static rapt_status no_weights(const struct survey *s, const char *path)
 {
     char found[160] = "";

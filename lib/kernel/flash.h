@@ -128,9 +128,9 @@ struct attend {
     float *workspace;         /* rapt__attend_workspace floats */
     struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
     /* A call may compute only keys begin .. end - 1, where both are multiples of ATTEND_BLOCK; if
-       end is 0, it computes all keys from begin on. An unfinished call writes no results but leaves
-       its state in the workspace, from which a resumed call for the next keys continues. The bits
-       are the same as those of a single call. */
+       end is 0, it computes all keys starting at begin. An unfinished call writes no results but
+       leaves its state in the workspace, from which a resumed call for the next keys continues. The
+       bits are the same as those of a single call. */
     int begin, end;
     bool resumed, unfinished;
 };
@@ -199,8 +199,8 @@ struct attend_head {
    whole vectors, with zeros in arrays that are read. */
 struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
-    float *dbias, *drelative; /* rows like those of bias and relative, to which the gradients are
-                                 added; NULL if not wanted */
+    float *dbias, *drelative; /* arrays with rows like those of bias and relative, to which the
+                                 gradients are added; NULL if not wanted */
     float *dq, *dk, *dv;      /* arrays to which the gradients are added; NULL if not wanted; rows
                                  of dq are like those of q */
     ptrdiff_t dk_row, dv_row; /* distances between rows of dk and of dv */

@@ -46,9 +46,9 @@ static inline __attribute__((always_inline)) void tiling(int rows, enum tiling_k
     }
 }
 
-/* Computes scores[r][s] = q[r].k[s], with rows ATTEND_BLOCK apart. q is [depth][VF_ROWS], of which
-   `rows` rows are used; keys is [panels][depth][16]. max [rows][16], unless NULL, receives the
-   maximum of each lane. */
+/* Computes scores[r][s] = q[r].k[s], with rows ATTEND_BLOCK apart. q is [depth][VF_ROWS], used only
+   for r < rows; keys is [panels][depth][16]. max [rows][16], unless NULL, receives the maximum of
+   each lane. */
 static void score_tile(int rows, const float *q, const float *keys, int depth, int panels,
                        float *scores, float *max)
 {

@@ -14,7 +14,7 @@ enum {
     CHAIN = 32 /* number of products of a score in one chain of fma */
 };
 
-/* Returns the tile that begins at a panel, without prefetching: what the tile reads is either in
+/* Returns the tile that begins at a panel, without prefetching, since its operands are either in
    the cache or read only once. */
 static inline __attribute__((always_inline)) struct tile tile_near(const struct gemm_block *g,
                                                                    int panel)

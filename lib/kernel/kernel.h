@@ -172,8 +172,8 @@ struct kernels {
     void (*softmax_row)(float *x, int n, float *max, float *sum);
     float (*log_sum_row)(const float *x, int n); /* returns log sum exp x[i]; writes nothing */
     /* simplex.c: replaces x by sparsemax (power 1) or 1.5-entmax (power 2) of x. Returns false if
-       all x are -infinity, and sets them to 0. If any x is NaN or +infinity, every element except
-       those of -infinity becomes NaN. */
+       all x are -infinity, and sets them to 0. If any x is NaN or +infinity, every element other
+       than -infinity becomes NaN. */
     bool (*simplex_row)(float *x, int n, int power);
     /* Replaces logits by scale times the gradient of the loss, p - (1-s) [i == label] - s/n. */
     void (*loss_row)(float *x, int n, int label, float smoothing, float scale,

@@ -41,7 +41,7 @@ static inline vf vf_exp2_small(vf r)
 }
 
 /* Returns 2^x for x <= 128 with an error below 0.88 ulp and less work than vf_exp; returns 0 for x
-   < -100. A weight that small is negligible beside a weight of 1. Such a weight, or a value that
+   < -100. A weight that small is negligible next to a weight of 1. Such a weight, or a value that
    backward computes from it, could be denormal, and each multiplication by a denormal takes more
    than a hundred cycles on Intel's processors. */
 #ifdef VF_REST /* vf_rest and vf_ldexp accept any x */

@@ -16,7 +16,7 @@ static inline __attribute__((always_inline)) int tile_panels(int rows)
 
 enum panel_type { PANEL_FLOAT, PANEL_BF16, PANEL_F16 }; /* type of the elements of b */
 
-struct tile { /* what one register tile reads and writes */
+struct tile { /* operands and results of one register tile */
     const float *a, *bias;
     const void *b;
     const void *ahead;    /* memory that will soon be read, prefetched along with b, or NULL */

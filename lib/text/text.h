@@ -207,8 +207,8 @@ void rapt__pairs_free(struct pair_table *pairs);
 ptrdiff_t rapt__pairs_at(struct pair_table *pairs, int32_t left, int32_t right);
 /* Records that a word contains a pair. Returns false if out of memory. */
 bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word);
-/* Makes the pairs from index `from` on candidates for a merge. After that, their counts may only
-   decrease. Returns false if out of memory. */
+/* Makes the pairs starting at index `from` candidates for a merge. After that, their counts may
+   only decrease. Returns false if out of memory. */
 bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
 /* Removes and returns the most frequent pair; of equal counts, the one with the lower ids. Returns
    -1 if no pair occurs at least twice. */

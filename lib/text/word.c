@@ -1,7 +1,7 @@
 /* word.c - pre-tokenization: finds where words end, both for learning and for encoding.
 
-   A word is a run of letters, of digits or of other bytes, including one preceding space. Bytes
-   from 0x80 on count as letters, except those of U+2000..U+207F (dashes, quotes), which count as
+   A word is a run of letters, of digits or of other bytes, including one preceding space. Bytes of
+   0x80 or more count as letters, except those of U+2000..U+207F (dashes, quotes), which count as
    other bytes. A word longer than RAPT__WORD_MAX bytes is split there, or up to three bytes earlier
    so that no character is cut. */
 #include "text/text.h"

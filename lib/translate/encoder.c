@@ -299,8 +299,8 @@ struct wanted {
     size_t width;
 };
 
-/* Runs the model on the batch, writes its results to the output from row `first` on, and empties
-   the batch. */
+/* Runs the model on the batch, writes its results to the output, starting at row `first`, and
+   empties the batch. */
 static rapt_status run_encoder(rapt_encoder *e, const struct wanted *w, size_t first,
                                rapt_message *why)
 {

@@ -1,6 +1,6 @@
-/* settings.c - reads what a translator takes from its model's metadata: the project whose rules it
-   follows, defaults of its options, limits on lengths, and tokens that it never produces. Metadata
-   may come from anywhere, so a value that is not usable is ignored. */
+/* settings.c - reads settings of a translator from the metadata of its model: the project whose
+   rules it follows, defaults of its options, limits on lengths, and tokens that it never produces.
+   Metadata may come from anywhere, so a value that is not usable is ignored. */
 #include "translate/translate.h"
 
 #include <stdlib.h>

@@ -4,8 +4,8 @@
        word_alignment[u][v] = sum over t of p(t, u) sum over s of alignment[t][s] p'(s, v)
                               / sum over t of p(t, u)
 
-   p(t, u) is the fraction, among the bytes of token t that are inside words, of those inside word
-   u. p' is the same for the source. */
+   p(t, u) is the number of bytes of token t inside word u, divided by the number of its bytes
+   inside any word. p' is the same for the source. */
 #include "translate/translate.h"
 
 #include <string.h>

@@ -101,7 +101,7 @@ void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 /* ---- numbers.c: gradients of the numbers that a normalizer learns ---- */
 /* Lays out the sums of all rows, [H][query rows]. Returns NULL unless blocks add to them. */
 float *rapt__flash_numbers_layout(struct arena *arena, const struct bounds *b);
-/* Returns the sums of the rows from `first` on, or NULL if blocks do not add to them. */
+/* Returns the sums of the rows starting at `first`, or NULL if blocks do not add to them. */
 float *rapt__flash_number_sums(const struct flash_backward *f, const struct sequence *b, int h,
                                int first);
 /* Adds the gradients to the caller's array, once all blocks are done. */

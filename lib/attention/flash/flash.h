@@ -12,8 +12,8 @@ bool rapt__flash_supports(const struct projected *c);
 /* Lays out enough workspace for any of the functions below. */
 void rapt__flash_layout(struct arena *arena, const struct bounds *b);
 
-/* All members of a team call these functions. Each lays out its workspace after what the arena
-   already holds. */
+/* All members of a team call these functions. Each lays out its workspace after the present
+   contents of the arena. */
 void rapt__flash_forward(struct team *team, const struct projected *c, const float *v, float *out,
                          const rapt_attention_saved *saved, struct arena *arena);
 /* Compute the statistics that forward did not save, [H][query rows][STATISTICS], in the arena: for
@@ -37,9 +37,9 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
    pair must be packed. */
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
-/* Sets everything that depends on the query head, for the queries from `first` on: queries, their
-   masks and biases, and the key and row of dropout. Leaves low, high and the number of queries
-   unchanged. */
+/* Sets everything that depends on the query head, for the queries starting at `first`: queries,
+   their masks and biases, and the key and row of dropout. Leaves low, high and the number of
+   queries unchanged. */
 void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
                               struct attend_head *head);
 /* Returns the rows of x, which are *row floats apart, as rows of whole vectors: x itself if width

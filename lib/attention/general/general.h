@@ -16,8 +16,8 @@
    queries + keys. */
 void rapt__general_layout(struct arena *arena, const struct bounds *b);
 
-/* All members of a team call these functions. Each lays out its workspace after what the arena
-   already holds. Backward recomputes the rows and reads neither out nor lse. */
+/* All members of a team call these functions. Each lays out its workspace after the present
+   contents of the arena. Backward recomputes the rows and reads neither out nor lse. */
 void rapt__general_forward(struct team *team, const struct projected *c, const float *v, float *out,
                            float *lse, struct arena *arena);
 void rapt__general_backward(struct team *team, const struct projected *c, const float *v,
@@ -129,7 +129,7 @@ struct row_block {
     float *more;      /* [BLOCK_ROWS][DOT_COLUMNS] scratch space */
     ptrdiff_t capacity;
     int rows, first, end; /* keys [first, end), whole panels */
-    int existing;         /* keys from here on are padding */
+    int existing;         /* this key and all later ones are padding */
 };
 void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backward,
                         struct row_block *block);

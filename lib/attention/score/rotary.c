@@ -5,8 +5,8 @@
        (x, y) -> (x cos - y sin, x sin + y cos),   angle = position base^(-2i / width) of pair i
 
    Backward rotates by the negative angle. Angles are computed in double precision.
-   rapt_rotary_scaling reduces them for sequences longer than those of training. YaRN also
-   multiplies sines and cosines by a factor, forward and backward. */
+   rapt_rotary_scaling reduces them for sequences longer than in training. YaRN also multiplies
+   sines and cosines by a factor, forward and backward. */
 #include "attention/score/score.h"
 
 /* Numbers of rows that a member takes and of pairs that it rotates at a time. */

@@ -162,7 +162,7 @@ struct spm {
 rapt_status rapt__spm_read(struct spm *spm, rapt_message *why);
 
 /* ---- pieces.c ---- */
-/* Builds what depends on all pieces: tries, byte pieces, scores, surfaces. */
+/* Builds the data that depend on all pieces: tries, byte pieces, scores and surfaces. */
 rapt_status rapt__spm_index(struct spm *spm, rapt_message *why);
 /* Returns the text of a piece. */
 rapt_text rapt__spm_surface(const struct spm *spm, int32_t id);
