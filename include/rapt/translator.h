@@ -283,8 +283,8 @@ typedef struct rapt_translation {
     const float *word_alignment;
     int ended;  /* 1 if the model ended the translation; 0 if a limit or the caller ended it, or if
                    the sentence has no tokens */
-    int faults; /* RAPT_FAULT_... that the best translation of the sentence had before the sentence
-                   was translated again; 0 unless rapt_translate_call.mend is set */
+    int faults; /* RAPT_FAULT_... that the sentence's best translation had before it was translated
+                   again; 0 unless rapt_translate_call.mend is set */
 } rapt_translation;
 /* Receives a translation. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);

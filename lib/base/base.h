@@ -21,7 +21,7 @@
    printed, and returns `status`. */
 rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 3, 4)));
-/* Check that `value` is in [min, max]. If it is not, or is NaN, they return RAPT_BAD_ARGUMENT and
+/* Check that `value` is in [min, max]. If it is not, or if it is NaN, return RAPT_BAD_ARGUMENT and
    put the name, the value and the range into *why. */
 rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why);
 rapt_status rapt__float_check(const char *name, float value, double min, double max,
@@ -52,7 +52,8 @@ rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, co
 /* Does the same for a struct whose size is passed separately, and sets its size. Returns
    RAPT_BAD_ARGUMENT and leaves `given` unchanged if it is NULL or the size is invalid. */
 rapt_status rapt__struct_default(void *given, size_t size, const void *own, size_t own_size);
-/* Returns what rapt__struct_write would return, before there is a result to write. */
+/* Makes the checks of rapt__struct_write, for calls that fail early instead of after computing the
+   result. */
 rapt_status rapt__struct_check(const void *given, const char *name, rapt_message *why);
 
 /* ---- decimal.c: floats as decimal text, independent of the locale ---- */
@@ -81,7 +82,7 @@ void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes); /*
    whether that memory is shared, locked or accounted for. */
 void rapt__memory_streamed(const rapt_allocator *allocator, void *memory, size_t bytes);
 
-/* Compute *product = a * b and *sum = a + b. They return false and write nothing if the result
+/* Compute *product = a * b and *sum = a + b. Return false and write nothing if the result
    overflows. */
 bool rapt__times(size_t a, size_t b, size_t *product);
 bool rapt__plus(size_t a, size_t b, size_t *sum);
@@ -161,7 +162,8 @@ float *rapt__arena_floats(struct arena *arena, size_t rows, size_t columns);
 /* Allocates the memory that a counting arena has counted. The arena then hands out pieces of it. */
 rapt_status rapt__arena_reserve(struct arena *arena, const rapt_allocator *allocator);
 void rapt__arena_free(struct arena *arena, const rapt_allocator *allocator);
-/* Merges two counting arenas of which only one will be used: `arena` takes the larger size. */
+/* Merges two counting arenas when only one of the two layouts will be used: `arena` takes the
+   larger size. */
 void rapt__arena_either(struct arena *arena, const struct arena *other);
 /* Ends the use of the pieces and removes the red zones. Returns false if one of the red zones was
    overwritten. */
@@ -179,7 +181,7 @@ void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, 
 /* Enclose the use of a workspace; in release builds they do nothing. All members call `begin`,
    which is a barrier, after the layout and before the first use of a piece. They call `end` after a
    barrier, when no member uses the workspace any more. `end` asserts that the red zones are intact,
-   and is then a barrier itself. A caller without a team passes NULL to `end`. */
+   and then passes a barrier. A caller without a team passes NULL to `end`. */
 void rapt__workspace_begin(struct team *team);
 void rapt__workspace_end(struct team *team, struct arena *arena);
 
@@ -214,14 +216,14 @@ bool rapt__tiles_collide(ptrdiff_t stride, int rows);
 /* ---- team.c: a thread team, SPMD (single program, multiple data) ----
 
    A public call opens one parallel region: rapt__team_run calls work(team, argument) once on every
-   thread. These threads are the members of the team. From there down, all members call each
+   thread. These threads are the members of the team. Within the region, all members call each
    function that takes a team, with the same arguments, and the function divides its loops among
    them. One loop between two barriers can be divided dynamically: each member takes the next index
-   (rapt__team_take) or part (rapt__team_part). Any other is divided into equal parts
+   (rapt__team_take) or part (rapt__team_part). Other loops are divided into equal parts
    (rapt__team_share). A function that takes no team does all of its work on the calling thread.
    Data written by one member may be read by others after the next barrier, and every member passes
    the same barriers. Only independent results are divided, never a sum. The bits therefore do not
-   depend on the number of members, nor on which of them computes what.
+   depend on the number of members, nor on which member computes which result.
 
    Each member has its own struct team, and only members may call the functions that take one.
    rapt__team_run and rapt__team_size may be called from any thread, even from several at the same
@@ -247,13 +249,13 @@ void rapt__team_barrier(struct team *team);
 /* Waits briefly. Loops that poll memory between barriers call it. The wait gets longer as `attempt`
    (0, 1, 2, ...) grows. */
 void rapt__team_backoff(int attempt);
-int rapt__team_take(struct team *team); /* returns 0, 1, 2, ... since the last barrier, each number
-                                           once */
+int rapt__team_take(struct team *team); /* returns 0, 1, 2, ... after each barrier; no two calls
+                                           return the same number */
 
 /* Takes the next part [*begin, *end) of n items. Its length is a multiple of `grain`, unless it is
-   the last part. Returns false if none is left. Parts are smaller than those of rapt__team_share,
-   so that the other members can take over the parts of a member that arrives late. Only one loop
-   between two barriers may be divided in this way. */
+   the last part. Returns false if no part is left. Parts are smaller than those of
+   rapt__team_share, so that the other members can take over the parts of a member that arrives
+   late. Only one loop between two barriers may be divided in this way. */
 bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
 /* Sets [*begin, *end) to this member's equal part of n items, in multiples of `grain`. */
 void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);

@@ -1,6 +1,6 @@
 /* cache.c - reads the sizes and associativity of the caches from the system once, and determines
-   whether rows of memory collide in their sets. This determines what is packed and prefetched, but
-   never affects a result. */
+   whether rows of memory collide in their sets. Packing and prefetching depend on these values, but
+   results never do. */
 #include "base/base.h"
 
 #include <stdatomic.h>
@@ -92,9 +92,9 @@ bool rapt__third_level_far(void)
     return the_caches().third_is_far;
 }
 
-/* On AMD each core has a share of several megabytes of an L3 cache that is close to it, taken to be
-   SHARE times its L2 cache. An L3 cache that is shared by a whole die, as in Intel's servers, does
-   not count. */
+/* On AMD each core has a share of several megabytes of an L3 cache that is close to it, which is
+   assumed to be SHARE times the size of its L2 cache. An L3 cache that is shared by a whole die, as
+   in Intel's servers, does not count. */
 size_t rapt__near_size(void)
 {
     enum { SHARE = 8 }; /* as a multiple of the L2 cache */

@@ -151,8 +151,8 @@ const char *rapt__number_write(double x, char text[FLOAT_TEXT])
 
 /* ---- reading ---- */
 
-/* Appends a run of digits to those of d. Returns false if the run is empty or a nonzero digit does
-   not fit. */
+/* Appends a run of digits to d. Returns false if the run is empty or a nonzero digit does not
+   fit. */
 static bool read_digits(const char **text, struct decimal *d, bool fraction)
 {
     const char *at = *text;

@@ -1,7 +1,7 @@
-/* processor.c - finds out which instruction sets this machine can execute, and whether its
-   processor is made by Intel. On x86 the processor must have them (CPUID) and the operating system
-   must save their registers (XGETBV): Intel 64 and IA-32 Architectures Software Developer's Manual,
-   volume 1, sections 14.3 and 15.2. On arm64 NEON is always present. */
+/* processor.c - finds out which instruction sets this machine can execute, and whether Intel made
+   its processor. On x86 the processor must support an instruction set (CPUID) and the operating
+   system must save its registers (XGETBV): Intel 64 and IA-32 Architectures Software Developer's
+   Manual, volume 1, sections 14.3 and 15.2. On arm64 NEON is always present. */
 #include "base/base.h"
 
 #if defined(__x86_64__)

@@ -3,8 +3,8 @@
    has no static library, such as Debian. The results are those of a library that was built without
    SLEEF.
 
-   On x86-64 the file is compiled three times, because the instruction set that a file is compiled
-   for determines in which registers vectors are passed. */
+   On x86-64 the file is compiled three times, because the instruction set determines the registers
+   in which vectors are passed. */
 #include <math.h>
 #include <string.h>
 

@@ -44,7 +44,7 @@ static void move_done(struct search *s, int from, int to)
 }
 
 /* Returns a free slot of `done` for a hypothesis with this score, or -1 if it is not kept. If
-   `beams` hypotheses are kept already, no more are kept with RAPT's rules. With the other rules, a
+   `beams` hypotheses have already been kept, RAPT's rules keep no more. With the other rules, a
    better hypothesis replaces the worst one. The hypotheses after the worst one move up, so all stay
    in the order in which they finished. */
 static int slot_for(struct search *s, int source, double score)

@@ -71,7 +71,7 @@ struct alignment_record {
 void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,
                          struct arena *arena);
 
-/* ---- shortlist.c: the rows of the output matrix that a call with a shortlist needs ---- */
+/* ---- shortlist.c: the part of the output matrix that a call needs with a shortlist ---- */
 struct listed_rows {
     struct arena arena;
     int sources;
@@ -103,7 +103,7 @@ struct section { /* logits of consecutive columns of a row */
 };
 /* Sets the logit of a token to -infinity if the token is in the section. */
 void rapt__section_forbid(const struct section *section, int32_t token);
-struct picks {                 /* options of a pick, and its results */
+struct picks {                 /* what to pick, and the result */
     int max;                   /* maximum number of tokens per row */
     int *counts;               /* [rows] number of tokens found; fewer than max if others are
                                   impossible */
@@ -174,7 +174,7 @@ struct rapt_session {
     int *source_of;       /* [batch * beams] the source of each target */
     int *source_length;   /* [batch * beams] number of tokens of that source */
     struct search_memory search;
-    struct listed_rows listed; /* for the current rapt_generate */
+    struct listed_rows listed; /* of the current rapt_generate */
     struct alignment_record record;
     bool ended_only; /* hypotheses that reach their limit are dropped if others have ended */
 };

@@ -35,7 +35,7 @@ struct exporting {
     struct export_reasons *reasons;
     struct export_plan *plan;        /* if not NULL, the names of files are collected in it and
                                         nothing is written */
-    rapt_tokenizer *source, *target; /* tokenizers of the model; the same if it has only one */
+    rapt_tokenizer *source, *target; /* tokenizers of the model; equal if it has only one */
     struct export_tensor *tensors;   /* [count] tensors; sources has one entry for each */
     struct tensor_source *sources;
     int count, capacity;

@@ -43,7 +43,7 @@ struct recurrent_offsets { /* decoder's recurrent unit, which replaces self-atte
     struct norm_offsets norm;
 };
 struct feedforward_offsets {
-    struct linear_offsets in, out; /* if gated, `in` has 2F rows, and those that pass through the
+    struct linear_offsets in, out; /* if gated, `in` has 2F rows; the F rows that pass through the
                                       activation come first */
     struct norm_offsets norm;
 };

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns true if `name` is the tensor of the scales of a matrix of bytes. */
+/* Returns true if the tensor `name` holds the scales of a matrix of bytes. */
 static bool is_scale(const rapt_model *m, const char *name)
 {
     char matrix[sizeof m->layout.parameters->name];

@@ -1,4 +1,4 @@
-/* metadata.c - the metadata of a model. Copies it from the file from which the model is loaded, and
+/* metadata.c - the metadata of a model. Copies it from the file when the model is loaded, and
    merges it with the caller's metadata when the model is saved. Entries with the library's own keys
    (configuration, counters of a trainer, layout) are never copied, but written anew to each
    file. */

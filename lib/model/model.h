@@ -46,8 +46,8 @@ int rapt__gates(const rapt_config *config); /* elements of a row of output gates
 enum { CONFIG_TEXT = 4096 }; /* size in bytes that is sufficient for any configuration */
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
 /* load.c: returns RAPT_BAD_FILE if a file is too small for the model that its configuration
-   describes. That is the case if it holds far fewer numbers than the model's parameters, or than
-   its sinusoids, would take up or, with one_each, fewer tensors than the model has parameters. */
+   describes. Such a file holds far fewer numbers than the parameters or the sinusoids of the model
+   or, with one_each, fewer tensors than the model has parameters. */
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
                                 bool one_each, rapt_message *why);
 /* Returns RAPT_BAD_FILE if the text is not a configuration, or if rapt__config_check rejects the
@@ -88,14 +88,13 @@ rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
                                   enum layout_kind matrices, const rapt_allocator *allocator,
                                   rapt_message *why);
 rapt_status rapt__model_take_block(rapt_model *model, rapt_message *why);
-/* Replaces a mapped block by a copy whose parameters can be written. If it returns RAPT_NO_MEMORY,
-   nothing has changed. */
+/* Replaces a mapped block with a writable copy. Changes nothing if it returns RAPT_NO_MEMORY. */
 rapt_status rapt__model_own_block(rapt_model *model, rapt_message *why);
 
 /* ---- precision.c ---- */
-/* Returns the form of matrices in a precision, or `stored` for RAPT_PRECISION_STORED. */
+/* Returns the form that matrices have in a precision, or `stored` for RAPT_PRECISION_STORED. */
 enum layout_kind rapt__matrices_of(rapt_precision precision, enum layout_kind stored);
-/* Returns RAPT_BAD_ARGUMENT if a value is not one of rapt_precision. */
+/* Returns RAPT_BAD_ARGUMENT if a value is not an enumerator of rapt_precision. */
 rapt_status rapt__precision_check(rapt_precision precision, rapt_message *why);
 /* Returns RAPT_BAD_ARGUMENT if the rows of a matrix are too long for this form of matrices. */
 rapt_status rapt__check_depths(const struct layout *layout, enum layout_kind matrices,
@@ -108,8 +107,8 @@ rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, 
 rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, rapt_message *why);
 
 /* ---- attention_config.c: the attention of a sublayer, derived from a configuration ---- */
-/* Selects an attention and its parameters. If `learning` is false, nothing is drawn at random. If
-   offset is NULL, the learned arrays are left out, to compute sizes. */
+/* Selects an attention and its parameters. If `learning` is false, nothing is drawn at random.
+   offset may be NULL if only sizes are computed; the learned arrays are then left out. */
 struct attention_use {
     bool decoder, cross, learning;
     const struct score_offsets *offset;
@@ -194,8 +193,8 @@ enum { PACKED_LAYOUT = 32 };
 /* Writes the value of LAYOUT_KEY for a model. */
 void rapt__packed_layout_write(const rapt_model *m, char text[PACKED_LAYOUT]);
 /* Gives a block to a model that has none: maps the file if that is possible and the options allow
-   it, otherwise reads it. `layout` is that of the file; the model's matrices must have the same
-   form. */
+   it, otherwise reads it. `layout` is the layout of the file; the model's matrices must have the
+   same form. */
 rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file,
                               const struct packed_layout *layout, const rapt_load_options *options,
                               rapt_message *why);
@@ -235,7 +234,7 @@ struct sublayer {
     float *y;                /* [rows][D] output of the sublayer, before the residual */
     float *sum;              /* [rows][D] with the residual */
     float *out;              /* [rows][D] after the norm that follows */
-    struct norm_saved saved; /* what the backward pass of that norm needs */
+    struct norm_saved saved; /* statistics of that norm, for its backward pass */
 };
 
 struct stack_memory {
@@ -291,8 +290,8 @@ struct stack {
     struct stack_memory *memory;
     void *attention_workspace;
     int threads;
-    /* If not NULL, all members call it during backward whenever the gradients of further layers
-       have become final: those of the parameters from float `from` to the end of the block. */
+    /* If not NULL, all members call it during backward each time the gradients of more layers have
+       become final. All floats from `from` to the end of the block are then final. */
     void (*final)(struct team *team, void *argument, size_t from);
     void *argument;
 };
@@ -332,7 +331,8 @@ void rapt__layer_memory(struct stack_memory *memory, const rapt_config *config,
                         const enum part *parts, int count, int rows, int source_rows,
                         struct arena *arena);
 
-/* Returns a sublayer of a layer, or NULL if the layers do not have that part. */
+/* Returns the sublayer that computes this part of a layer, or NULL if layers do not have the
+   part. */
 struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part part);
 
 /* Computes the embedding and all layers. Returns the last output [rows][D]. */
@@ -423,8 +423,8 @@ static inline int rapt__batch_max(const rapt_config *config)
 {
     return rapt__min(1 << 20, rapt__tokens_max(config));
 }
-/* Returns RAPT_BAD_ARGUMENT if tokens is NULL, a token is out of range, or there are more than the
-   limits allow. */
+/* Returns RAPT_BAD_ARGUMENT if tokens is NULL, a token is out of range, or there are more tokens
+   than the limits allow. */
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
                                rapt_message *why);
 
@@ -456,7 +456,7 @@ void rapt__scales_free(rapt_model *model); /* frees the index */
 #define FIRST_KEY      "rapt.first_token"
 #define IGNORED_KEY    "rapt.ignored_settings"
 /* Keys in the metadata of a text encoder. BEGIN_KEY, which translators follow too, means that the
-   begin token precedes a text. TOKENS_KEY is the maximum number of tokens that are read of a text,
+   begin token precedes a text. TOKENS_KEY is the maximum number of tokens of a text that are read,
    including special tokens. NORMALIZE_KEY means that embeddings are divided by their L2 norm. */
 #define BEGIN_KEY     "rapt.source_begin"
 #define TOKENS_KEY    "rapt.max_tokens"
@@ -464,7 +464,7 @@ void rapt__scales_free(rapt_model *model); /* frees the index */
 /* Key in the metadata of a translator between many languages: the language token of a source
    follows the end token instead of preceding the first token. */
 #define LANGUAGE_LAST_KEY "rapt.source_language_last"
-/* Does the same as rapt_model_scales for a name that is not a parameter, with one row. */
+/* Does the same as rapt_model_scales for a name that is not a parameter and has one row. */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
                                float *alpha, rapt_message *why);
 

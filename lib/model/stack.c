@@ -2,7 +2,7 @@
    propagates the gradient of that output back to the parameters. Training and inference share this
    code.
 
-   A stack is a chain of sublayers f, whose results are `sum` and `out`. Those of the previous
+   A stack is a chain of sublayers f with the results `sum` and `out`. The results of the previous
    sublayer are sum' and out'. With post-norm (Vaswani et al. 2017, section 3.1):
 
        sum = out' + dropout(f(out')),   out = norm(sum)
@@ -229,8 +229,8 @@ static void back_through(const struct exec_context *c, const struct chain *chain
                         offset->bias ? gradients + offset->bias : NULL, partial);
 }
 
-/* Computes the gradients of a sublayer's inputs from those of its out and, with pre-norm, of the
-   stream. */
+/* Given the gradient of a sublayer's `out` and, with pre-norm, of the stream, computes the
+   gradients of its inputs. */
 static void step_backward(const struct exec_context *c, const struct chain *chain,
                           const struct stack *s, const struct pass *p, int i, float *dstates,
                           float *gradients, float *partial)

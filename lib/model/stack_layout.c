@@ -54,7 +54,7 @@ static bool normalizes_hard(const rapt_config *c, enum part part)
     return rapt__normalizer_is_hard(normalizer);
 }
 
-/* Returns the number of floats in a token's queries, and sets *keys to that of its keys. */
+/* Returns the number of floats in a token's queries, and sets *keys to the number in its keys. */
 static size_t query_elements(const rapt_config *c, size_t *keys)
 {
     const size_t K = (size_t)rapt__head_width(c);
@@ -109,8 +109,8 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
     u->saved.inverse = rapt__arena_floats(arena, rows, 1);
 }
 
-/* Lays out what the backward pass of the norms of queries and keys needs: for each attention
-   sublayer of a chain, whose parts repeat every n, and as workspace. */
+/* Lays out the memory for the backward pass of the norms of queries and keys: arrays for each
+   attention sublayer of a chain, whose parts repeat every n, and a workspace for all. */
 static void head_norms_layout(struct stack_memory *m, const rapt_config *c, const enum part *parts,
                               int n, size_t rows, size_t source_rows, struct arena *arena)
 {

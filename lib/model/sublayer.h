@@ -36,8 +36,8 @@ void rapt__queries_normalize(const struct exec_context *c, const struct step *s,
 /* Normalizes the keys of cross-attention in u->kv. */
 void rapt__source_keys_normalize(const struct exec_context *c, const struct stack *s, int layer,
                                  const struct sublayer *u, int rows);
-/* Replaces the gradients of normalized queries and keys, in the stack's dq and dkv, by those of
-   queries and keys before the norms, and adds the gradients of the gains. */
+/* Replaces the gradients of normalized queries and keys, in the stack's dq and dkv, with the
+   gradients of queries and keys before the norms, and adds the gradients of the gains. */
 void rapt__head_norms_backward(const struct exec_context *c, const struct step *s, bool cross,
                                float *gradients);
 
@@ -45,8 +45,8 @@ void rapt__head_norms_backward(const struct exec_context *c, const struct step *
 /* Returns u->mixed or, with output_gate, u->gated, which it computes. */
 const float *rapt__outputs_gate(const struct exec_context *c, const struct step *s, bool cross);
 /* With output_gate, computes the stack's dmixed from its dgated, sets din to the gradient that
-   passes through the gates, or adds it if `add` is set, and returns true: later gradients of the
-   input must be added. Otherwise only returns `add`. */
+   passes through the gates, or adds it if `add` is set, and returns true, which means that later
+   gradients of the input must be added. Without output_gate, only returns `add`. */
 bool rapt__outputs_gate_backward(const struct exec_context *c, const struct step *s, bool cross,
                                  float *din, bool add, float *gradients);
 

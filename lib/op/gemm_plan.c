@@ -15,11 +15,11 @@ enum {
                                                     time */
     COPY_EVEN = 256, /* a is read in place unless its rows are a multiple of this many floats
                         apart */
-    PACK_ROWS = 32   /* b is read in place if it is read by fewer rows of a than this */
+    PACK_ROWS = 32   /* if a has fewer rows than this, b is read in place unless it is transposed */
 };
 
-/* Returns true if b is the transpose of panels, or if its rows would not stay in the cache while
-   many rows of a need them. */
+/* Returns true if b is the transpose of panels, or if a has many rows and the rows of b would not
+   stay in the cache until all of them are multiplied. */
 bool rapt__gemm_packs(const struct gemm *g)
 {
     return g->form == GEMM_TRANSPOSED ||

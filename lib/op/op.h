@@ -7,8 +7,7 @@
    threads. Only rapt__openblas_load allocates memory.
 
    Weight matrices are in panels (lib/kernel/kernel.h): W [out][in]. Activations are plain rows.
-   "Adds" means that the result is added to what the array holds. The letters are those of
-   lib/README.md. */
+   "Adds" means adds to the contents of the array. lib/README.md defines the letters. */
 #ifndef RAPT_LIB_OP_H
 #define RAPT_LIB_OP_H
 
@@ -23,7 +22,7 @@ struct exec_context {
     const struct products *openblas; /* which products OpenBLAS computes; NULL if none */
 };
 enum { PACK_FLOATS = 1 << 19 };
-/* Minimum number of columns per part if a loop over rows is divided among members by columns. */
+/* Minimum number of columns per part when a loop over rows is divided among members by columns. */
 enum { WIDE = 4 * LANES };
 
 struct linear; /* declared below */
@@ -128,8 +127,8 @@ size_t rapt__int8_scratch(int in);
    factors [count] are those of rapt__int8_pack. */
 void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const float *rows,
                          const float *factors, float *scratch);
-/* Copies the rows of l whose numbers are in rows [count] to weight and scale, and their biases to
-   bias if l has any. */
+/* Copies the rows of l that rows [count] lists to weight and scale, and their biases to bias if l
+   has any. */
 void rapt__int8_gather(const struct exec_context *c, const struct linear *l, const int32_t *rows,
                        int count, int8_t *weight, float *scale, float *bias);
 /* Sets x to `factor` times elements [first, first + count) of a row of l, which is in bytes. */
@@ -179,7 +178,7 @@ struct norm {
     int width;
     float epsilon;
 };
-struct norm_saved { /* what backward needs, [rows] each */
+struct norm_saved { /* statistics for backward, [rows] each */
     float *mean, *inverse;
 };
 /* Computes sum = x + dropout(y), then out = norm(sum). If y is NULL, x is the sum and `sum` is not
@@ -209,7 +208,7 @@ struct head_norm {
    root mean squares. Both may be NULL. */
 void rapt__head_norm_forward(const struct exec_context *c, const struct head_norm *n, int rows,
                              float *x, float *raw, float *inverse);
-/* Replaces d, the gradient of the result, by the gradient of x, and adds the gradient of the gain
+/* Replaces d, the gradient of the result, with the gradient of x, and adds the gradient of the gain
    to dgain. partial is workspace of rapt__head_norm_partial(rows, width) floats, shared by the
    team. */
 size_t rapt__head_norm_partial(int rows, int width);
@@ -219,9 +218,9 @@ void rapt__head_norm_backward(const struct exec_context *c, const struct head_no
 
 /* ---- output_gate.c: y = x sigmoid(z) ---- */
 struct output_gate {
-    int gates; /* elements of a row of z */
-    int width; /* adjacent elements of x that each of them multiplies; a row of x has gates * width
-                  elements */
+    int gates; /* number of elements of a row of z */
+    int width; /* number of adjacent elements of x that each gate multiplies; a row of x has gates *
+                  width elements */
 };
 void rapt__output_gate_forward(const struct exec_context *c, const struct output_gate *g, int rows,
                                const float *z, const float *x, float *y);
@@ -291,7 +290,8 @@ void rapt__pool_backward(const struct exec_context *c, const struct pool *p, con
 struct loss {
     /* sums over rows with labels: smoothed cross-entropy, and -log p[label]; in nats */
     double loss, likelihood;
-    long long tokens, correct; /* number of these rows, and of those whose argmax is the label */
+    long long tokens, correct; /* number of these rows, and of these rows whose argmax is the
+                                  label */
     float *rows; /* [rows] receives the loss of each row, or 0 if it has no label; may be NULL */
 };
 size_t rapt__loss_workspace(int rows, int in, int vocab); /* number of floats, shared by the team */

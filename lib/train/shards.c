@@ -80,8 +80,8 @@ static bool siblings(const rapt_subtree *left, const rapt_subtree *right)
            left->first % (2 * left->count) == 0;
 }
 
-/* Replaces the subtrees left and left + 1, which are siblings, by their sum. The floats from
-   early.from on have already been added. */
+/* Replaces the subtrees left and left + 1, which are siblings, with their sum. The floats at and
+   after early.from have already been added. */
 static void join_subtrees(rapt_trainer *t, int left)
 {
     struct shards *s = &t->shards;

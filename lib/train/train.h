@@ -22,8 +22,8 @@ struct early {
     float *chain[SHARD_LEVELS + 1]; /* [links + 1] starting with the shard's own gradient; each is
                                        added to the next */
     int links;
-    rapt_subtree tree; /* the subtree whose gradient is the last one of the chain */
-    size_t from;       /* the floats from here on have been joined and are final */
+    rapt_subtree tree; /* the subtree whose gradient is last in the chain */
+    size_t from;       /* the floats at and after this index have been joined and are final */
 };
 enum { PRODUCTS_TEXT = 1024 };
 
@@ -102,7 +102,8 @@ rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
                                 struct loss *sums, rapt_message *why);
 
 /* ---- step.c ---- */
-/* Checks what rapt__trainer_step requires: a gradient of at least one token, and a valid rate. */
+/* Checks the requirements of rapt__trainer_step: a gradient of at least one token, and a valid
+   rate. */
 rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why);
 /* Takes a step with t->gradients, t->tokens and t->sums. Must be called after rapt__step_check. */
 rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_message *why);
@@ -126,7 +127,7 @@ int rapt__shard_levels(int shards); /* log2(shards), rounded down; 0 for 0 */
 rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_message *why);
 /* Discards all shards of the step and zeroes all blocks except t->gradients. */
 void rapt__shards_forget(rapt_trainer *t);
-/* Joins the floats from `from` on, which have become final, and calls early.ready. This is the
+/* Joins floats [from, early.from), which have become final, and calls early.ready. This is the
    callback `final` of a struct stack, whose argument is the trainer. */
 void rapt__shards_final(struct team *team, void *argument, size_t from);
 

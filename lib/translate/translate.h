@@ -1,8 +1,8 @@
 /* translate.h - interface of the layer translate. translator.c creates translators, and settings.c
    takes their defaults from the model's metadata. window.c translates a window of sentences at a
-   time: tokenize.c tokenizes them, and faults.c finds the translations that are searched for again.
-   words.c finds the words of translations, and translate.c passes translations to callbacks.
-   score_texts.c scores given translations. call_memory.c manages the memory of these calls. */
+   time, which tokenize.c tokenizes; faults.c finds translations to search for again. words.c finds
+   their words, and translate.c passes the translations to callbacks. score_texts.c scores given
+   translations. call_memory.c manages the memory of these calls. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -46,7 +46,7 @@ struct rapt_translator {
     rapt_shortlist *own_shortlist;   /* NULL unless the translator has loaded the shortlist
                                         itself */
     rapt_session *session;
-    int target_capacity;       /* maximum number of tokens of each target in a full batch */
+    int target_capacity;       /* tokens of each target in a full batch */
     struct call_memory *calls; /* memory of calls that have not ended, newest first */
 };
 
@@ -181,7 +181,7 @@ size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *toke
 struct target_limit rapt__window_rule(const struct window *w);
 /* Allocates memory for the tokens of all texts. */
 rapt_status rapt__window_take_texts(struct window *w);
-/* Tokenizes text `number` and its prefix. Sets the counts and the limit of *s. */
+/* Tokenizes text `number` and its prefix. Sets the counts, and the limit, of *s. */
 rapt_status rapt__window_tokenize(struct window *w, int number, struct sentence *s);
 
 /* ---- faults.c ---- */
