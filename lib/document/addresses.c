@@ -1,9 +1,10 @@
 /* addresses.c - finds URLs, e-mail addresses, and names of files, hosts and identifiers. */
 #include "document/protect.h"
 
-/* The functions below return the end of what begins at `at`, or `at` if there is none. */
+/* The functions below return the end of an address or name that begins at `at`, or `at` if there is
+   none. */
 
-/* Returns the end of names that dots join, such as those of a host. */
+/* Returns the end of names joined by dots, such as the name of a host. */
 static size_t dotted_end(rapt_text text, size_t at)
 {
     const size_t limit = at + PROTECTED_NAME;
@@ -33,7 +34,7 @@ static bool has_ending(rapt_text name)
     return rapt__name_among((rapt_text){name.bytes + dot, name.size - dot}, endings);
 }
 
-/* Returns the end of text up to `end` without punctuation that follows an address. */
+/* Returns the end of the address in [at, end), without the punctuation that follows it. */
 static size_t without_punctuation(rapt_text text, size_t at, size_t end)
 {
     static const char pairs[] = "()[]{}";
@@ -51,7 +52,7 @@ static size_t without_punctuation(rapt_text text, size_t at, size_t end)
     return end;
 }
 
-/* Returns the end of what may be in a URL. */
+/* Returns the end of the characters that may be part of a URL. */
 static size_t url_characters(rapt_text text, size_t at)
 {
     const size_t limit = rapt__min_size(text.size, at + PROTECTED_URL);

@@ -60,7 +60,7 @@ static size_t icu_next(struct breaks *breaks, size_t from)
 
 size_t rapt__breaks_line(struct breaks *breaks, rapt_text text, size_t limit)
 {
-    enum { AHEAD = 256 }; /* bytes after the limit that may decide what is a word */
+    enum { AHEAD = 256 }; /* bytes after the limit that may affect where lines can be broken */
     UErrorCode code = U_ZERO_ERROR;
     if (breaks->rules || limit == 0) return 0;
     text.size = limit + rapt__min_size(text.size - limit, AHEAD);
@@ -108,7 +108,7 @@ static bool is_paragraph_end(uint32_t c)
     return c == 0x85 || c == 0x2028 || c == 0x2029;
 }
 
-/* Returns the end of the characters from `at` on for which `is` holds. */
+/* Returns the end of the run of characters at `at` for which `is` returns true. */
 static size_t skip(rapt_text text, size_t at, bool (*is)(uint32_t))
 {
     for (size_t next = at; at < text.size; at = next)

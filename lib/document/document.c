@@ -273,7 +273,7 @@ static rapt_text gap_text(const struct document *d, size_t from, const struct wi
     return gap;
 }
 
-/* Passes on what is kept before a part, then the part, with `text` as its text. */
+/* Passes on the kept text before a part, then the part, with `text` as its text. */
 static void emit_part(struct document *d, const struct window_part *p, rapt_text text,
                       rapt_document_piece *piece)
 {
@@ -415,7 +415,7 @@ static rapt_status translate_window(struct document *d, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Passes on what follows the last sentence. */
+/* Passes on the rest of the document after the last sentence. */
 static void emit_rest(struct document *d)
 {
     end_entry(d);

@@ -1,7 +1,7 @@
 /* document.h - interface of the layer document. document.c collects sentences, has them translated
    and passes on the pieces. split.c finds the sentences: plain.c finds the prose of plain text,
    breaks.c finds the places where sentences may end, ends.c decides whether they do, cut.c divides
-   long sentences, and protect.c finds text that must not change, of which guards.c makes guards.
+   long sentences, and protect.c finds text that must not change, which guards.c turns into guards.
    engine.c translates sentences with a translator. markup.h declares the formats with markup. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
@@ -67,8 +67,9 @@ struct languages rapt__languages(const char *code);
 bool rapt__sentence_ends(const struct languages *languages, rapt_text text, size_t at);
 
 /* ---- cut.c ---- */
-/* Returns where to cut a text of which at most the first `fit` bytes may form a part. The result is
-   above 0 and at most the size of text. It exceeds `fit` only if the first character does. */
+/* Returns the place at which to cut a text whose first part may have at most `fit` bytes. The
+   result is above 0 and at most the size of text. It exceeds `fit` only if the first character
+   does. */
 size_t rapt__clause_cut(rapt_text text, size_t fit, struct breaks *breaks);
 
 /* ---- plain.c: plain text ---- */
@@ -86,7 +87,7 @@ size_t rapt__plain_join(rapt_text text, char *out);
 
 /* ---- protect.c: text that must not change ---- */
 struct protection {
-    bool off; /* only what the patterns match is protected */
+    bool off; /* only text that matches a pattern is protected */
     const rapt_text *patterns;
     size_t pattern_count;
     bool firsts[256]; /* true for bytes with which a match of a pattern may begin */

@@ -1,4 +1,4 @@
-/* guards.c - makes guards of the protected text in a sentence, so that place.c puts it into the
+/* guards.c - turns the protected text in a sentence into guards, so that place.c puts it into the
    translation. */
 #include "document/document.h"
 
@@ -18,8 +18,8 @@ rapt_status rapt__marks_add(struct mark_list *list, const struct mark *mark)
     return RAPT_OK;
 }
 
-/* Returns the guard of protected text. As among placeholders of messages, those without numbers
-   have the name %, and keep their order. */
+/* Returns the guard of protected text. As in messages, placeholders without numbers have the name
+   %, which makes them keep their order. */
 static struct mark guard_of(const struct guarding *g, rapt_text text, rapt_span span)
 {
     const rapt_span own = {g->base + span.begin, g->base + span.end};
@@ -48,7 +48,8 @@ static rapt_status guard_run(const struct guarding *g, rapt_text text, rapt_span
     return status;
 }
 
-/* Appends the marks from `first` again, with guards between them, and notes where each is now. */
+/* Appends a copy of marks [first, list->count), with guards between them. places[i] receives the
+   index of copy i, counted from the first one appended. */
 static rapt_status merge(const struct guarding *g, rapt_text text, struct mark_list *list,
                          size_t first, size_t *places)
 {
@@ -89,7 +90,7 @@ rapt_status rapt__guards_add(const struct guarding *g, rapt_text text, struct ma
     return status;
 }
 
-/* Returns how many of the first bytes of a guard the model sees. */
+/* Returns the number of leading bytes of a guard that the model sees. */
 static size_t shown(rapt_text text, rapt_span guard)
 {
     size_t size = guard.end - guard.begin;

@@ -57,7 +57,7 @@ static size_t raw_element_end(rapt_text document, const struct tag *opening)
     return end < document.size ? rapt__tag_read(document, end, false).span.end : end;
 }
 
-/* Elements that are open while the end of an element is searched for: those of the same name,
+/* Numbers of open elements during the search for the end of an element: elements of the same name,
    including the element itself, and containers. */
 struct nesting {
     size_t same, containers;

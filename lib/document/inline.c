@@ -119,7 +119,7 @@ static bool take_name(struct placeholder *p, const char *opening, const char *cl
 }
 
 /* Reads a directive of printf after its %, such as %1$-5.2lf, %(name)s or %<PRIu64>. Sets *numbered
-   to false if it takes the next argument, else to true. */
+   to false if it takes the next argument, otherwise to true. */
 static bool take_directive(struct placeholder *p, bool *numbered)
 {
     *numbered = true;

@@ -19,7 +19,7 @@ static size_t skip_blanks(rapt_text text, size_t at)
     return at;
 }
 
-/* Returns the place after the blanks and the quotation marks (>) at the beginning of a line. */
+/* Returns the place after the blanks and block quote markers (>) at the beginning of a line. */
 static size_t skip_quotes(rapt_text text, size_t at)
 {
     at = skip_blanks(text, at);
@@ -70,7 +70,7 @@ static bool is_delimiter_row(rapt_text text, size_t at)
     return dashes > 0 && bars > 0;
 }
 
-/* Returns the number of quotation marks (>) at the beginning of a line. */
+/* Returns the number of block quote markers (>) at the beginning of a line. */
 static size_t count_quotes(rapt_text text, size_t at)
 {
     size_t count = 0;
@@ -79,7 +79,7 @@ static size_t count_quotes(rapt_text text, size_t at)
 }
 
 /* Returns true if the line at `at` continues the paragraph before it, which is nested in `quotes`
-   quotations. */
+   block quotes. */
 static bool continues(rapt_text text, size_t at, size_t quotes)
 {
     const size_t begin = skip_quotes(text, at), end = rapt__line_end(text, begin);
@@ -90,7 +90,7 @@ static bool continues(rapt_text text, size_t at, size_t quotes)
            rapt__has_letters((rapt_text){text.bytes + begin, end - begin});
 }
 
-/* ---- what is kept ---- */
+/* ---- kept text ---- */
 
 /* Returns the end of the front matter, which is between two lines of --- or +++, or 0. */
 static size_t front_matter_end(rapt_text text)
@@ -238,8 +238,8 @@ static void end_text(struct format_reader *r)
     r->at = rapt__line_next(r->document, rapt__line_end(r->document, r->at));
 }
 
-/* Reads a line break in a paragraph, with the quotation marks (>) on the next line. Returns true if
-   it is a hard line break, which ends the block. */
+/* Reads a line break in a paragraph, with the block quote markers (>) of the next line. Returns
+   true if it is a hard line break, which ends the block. */
 static bool read_break(struct format_reader *r)
 {
     const rapt_text text = r->document;

@@ -13,7 +13,7 @@
 
 enum { SPLITTER_BLOCK = 1 << 16 }; /* maximum number of bytes that are split at once */
 
-/* Growing memory for bytes. After an allocation has failed, `failed` remains set and nothing is
+/* An array of bytes that grows. After an allocation has failed, `failed` remains set and nothing is
    added. */
 struct buffer {
     const rapt_allocator *allocator;
@@ -26,10 +26,10 @@ void rapt__buffer_free(struct buffer *buffer);
 
 enum mark_kind {
     MARK_OPEN,  /* begins an element, for example <b> */
-    MARK_CLOSE, /* ends one */
+    MARK_CLOSE, /* ends an element */
     MARK_POINT, /* has no partner and no text, for example a comment or an image */
     MARK_GUARD, /* has no partner; its contents are part of the text but must not change */
-    MARK_BREAK  /* a line break within a sentence, for which the text has a space */
+    MARK_BREAK  /* a line break within a sentence; the text has a space in its place */
 };
 /* Markup in a block. */
 struct mark {
@@ -128,8 +128,8 @@ struct tag {
     rapt_text name;
     bool ended; /* false: the document ends before the tag does */
 };
-/* Reads the tag that begins at document[at], as the HTML Standard says (13.2.5, tokenization), or
-   as XML does. kind is TAG_NONE if that is text. */
+/* Reads the tag that begins at document[at] by the rules of the HTML Standard (13.2.5,
+   tokenization) or, if `xml`, of XML. kind is TAG_NONE if the document has text there. */
 struct tag rapt__tag_read(rapt_text document, size_t at, bool xml);
 /* Returns true if a tag has this attribute, and sets *value to its value without quotes. */
 bool rapt__tag_attribute(rapt_text document, const struct tag *tag, const char *name,
@@ -241,8 +241,8 @@ bool rapt__read_loose_tag(struct format_reader *reader);
 /* Reads a placeholder, such as those of printf and Python, as a guard. Returns false if there is
    none. */
 bool rapt__read_placeholder(struct format_reader *reader);
-/* Returns the size of the placeholder at text[at], or 0. Sets *numbered unless it takes the next
-   argument. */
+/* Returns the size of the placeholder at text[at], or 0. Sets *numbered to false if the placeholder
+   takes the next argument, otherwise to true. */
 size_t rapt__placeholder_size(rapt_text text, size_t at, bool *numbered);
 
 #endif

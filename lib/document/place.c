@@ -84,8 +84,8 @@ static size_t neighbor(const struct placer *p, const struct node *parent, size_t
                              : parent->begin + (parent->end - parent->begin) * next / words->count;
 }
 
-/* Moves a place that is within a sibling to the end of the sibling, or to its beginning if it ends
-   outside of the sentence. */
+/* Moves a place that is within a sibling to the end of the sibling, or to its beginning if the
+   sibling ends outside of the sentence. */
 static size_t outside_siblings(const struct placer *p, size_t index, size_t place, bool *after)
 {
     for (size_t i = 1; i < p->count; i++) {

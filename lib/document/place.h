@@ -28,8 +28,9 @@ struct placer {
     struct node *nodes; /* [count] parents before their children */
     size_t *order;      /* [count] nodes sorted by parent and place */
     size_t count, capacity, outside;
-    signed char *class; /* [source words] whether each belongs to the node that is being placed */
-    bool *taken;        /* [target words] true for those of its siblings */
+    signed char *class; /* [source words] whether each belongs to the node that is being placed, to
+                           a sibling, or to neither */
+    bool *taken;        /* [target words] true for words of its siblings */
     bool closed;        /* the last bytes that were written are a closing tag or a guard */
     size_t unnumbered;  /* the last placeholder without a number that was written */
     size_t last_break;  /* the target word that follows the last break */

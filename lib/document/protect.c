@@ -1,10 +1,11 @@
 /* protect.c - finds text that a translation must not change: addresses and names (addresses.c),
-   placeholders, code, numbers with units, symbols, and what the caller lists. */
+   placeholders, code, numbers with units, symbols, and text that matches the caller's patterns. */
 #include "document/protect.h"
 
 enum { CODE_MAX = 124, PHRASE_MAX = 255 };
 
-/* The functions below return the end of what begins at `at`, or `at` if there is none. */
+/* The functions below return the end of the protected text that begins at `at`, or `at` if there is
+   none. */
 
 /* ---- numbers ---- */
 
@@ -240,7 +241,7 @@ rapt_status rapt__protection_open(struct protection *p, const rapt_document_opti
     return RAPT_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- all protected text ---- */
 
 /* Returns the end of the protected text that begins at `at`, or `at`. */
 static size_t protected_end(const struct protection *p, rapt_text text, size_t at)

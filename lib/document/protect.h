@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { PROTECTED_URL = 2048, PROTECTED_NAME = 255 }; /* longest ones, in bytes */
+enum { PROTECTED_URL = 2048, PROTECTED_NAME = 255 }; /* maximum sizes in bytes */
 
 static inline bool is_digit(char c)
 {
@@ -51,12 +51,12 @@ static inline bool begins_at(rapt_text text, size_t at, const char *word)
 }
 
 /* ---- addresses.c ---- */
-/* These return the end of what begins at `at`, or `at` if there is none. */
+/* Return the end of an address or name that begins at `at`, or `at` if there is none. */
 size_t rapt__url_end(rapt_text text, size_t at);
 size_t rapt__mail_end(rapt_text text, size_t at);
 /* A path of a file, or the name of a file or host with a known ending. */
 size_t rapt__path_end(rapt_text text, size_t at);
-/* A name as programs have: one with an underscore within, or one that () follows. */
+/* An identifier of a program: a name that contains an underscore or is followed by (). */
 size_t rapt__identifier_end(rapt_text text, size_t at);
 
 #endif

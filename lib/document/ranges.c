@@ -1,8 +1,8 @@
-/* ranges.c - finds the target words of the marks of a sentence. An element gets the range without
-   words of its siblings in which the words that come from the element most outnumber those that
-   come from elsewhere (a maximum subarray; Bentley 1984). Elements therefore never overlap, however
-   the translation orders the words. A guard, which replaces its words, gets only words that spell
-   it. */
+/* ranges.c - finds the target words of the marks of a sentence. An element gets the range in which
+   words that come from the element outnumber words that come from elsewhere by the largest margin
+   (a maximum subarray; Bentley 1984). The range contains no words of its siblings, so elements
+   never overlap, no matter how the translation orders the words. A guard, which replaces its words,
+   gets only words that spell it. */
 #include "document/place.h"
 
 #include <string.h>
@@ -107,7 +107,7 @@ static void find_contents(const struct placer *p, struct node *n, size_t low, si
     }
 }
 
-/* ---- what the model made of a guard ---- */
+/* ---- guards that the model has altered ---- */
 
 static rapt_text target_text(const struct placer *p, size_t first, size_t last)
 {
@@ -116,9 +116,9 @@ static rapt_text target_text(const struct placer *p, size_t first, size_t last)
                        words[last - 1].end - words[first].begin};
 }
 
-/* Returns the end of the longest run of target words from `word` on that spells the contents of a
-   guard from byte `at` on, ignoring white space and the case of ASCII letters. None of the words
-   comes from elsewhere. *size receives their bytes. */
+/* Returns the end of the longest run of target words that begins with `word` and spells the
+   contents of a guard, starting at byte `at`. White space and the case of ASCII letters are
+   ignored. None of the words comes from elsewhere. *size receives their bytes. */
 static size_t spelled(const struct placer *p, rapt_text contents, size_t at, size_t word,
                       size_t high, size_t *size)
 {
@@ -131,8 +131,8 @@ static size_t spelled(const struct placer *p, rapt_text contents, size_t at, siz
     return end;
 }
 
-/* Returns true if a run of `size` bytes that spell a part of a guard is what the model made of it:
-   more than half of the guard, or the half without letters, such as the 5 of $5. */
+/* Returns true if a run that spells `size` bytes of a guard is long enough to be an altered guard:
+   more than half of it, or the half without letters, such as the 5 of $5. */
 static bool is_most(rapt_text contents, rapt_text run, size_t size)
 {
     size_t all = 0;
@@ -148,9 +148,10 @@ static bool is_mark(const struct placer *p, size_t word, char mark)
     return text.size == 1 && text.bytes[0] == mark && !digit && !rapt__has_letters(text);
 }
 
-/* Returns the end of the run of target words from `word` on that is in the brackets, quotation
-   marks or other punctuation of a guard, such as {nome} for {name}. None of the words comes from
-   elsewhere, and they are not more than those of the guard. Returns `word` if there is none. */
+/* Returns the end of the run of target words that begins with `word` and is enclosed in the
+   brackets, quotation marks or other punctuation of a guard, such as {nome} for {name}. None of the
+   words comes from elsewhere, and there are no more of them than words in the guard. Returns `word`
+   if there is none. */
 static size_t bracketed(const struct placer *p, const struct node *n, rapt_text contents,
                         size_t word, size_t high)
 {
@@ -162,9 +163,9 @@ static size_t bracketed(const struct placer *p, const struct node *n, rapt_text 
     return found;
 }
 
-/* Looks for the words that the model made of a guard without copying it, and takes the longest. A
-   word that is only aligned to the guard is not among them, since attention errs: replacing it
-   could lose a word of the text. */
+/* Looks for words into which the model has altered a guard, and takes the longest run of them. A
+   word that is only aligned to the guard does not count. Attention makes mistakes, so replacing
+   such a word could lose a word of the text. */
 static void find_likeness(const struct placer *p, struct node *n, size_t low, size_t high)
 {
     const struct mark *m = mark_of(p, n->open);

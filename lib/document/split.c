@@ -31,9 +31,9 @@ static rapt_status open_block(struct sentence_splitter *s, size_t begin, rapt_me
     return rapt__breaks_set(&s->breaks, block, why);
 }
 
-/* Returns the protected text that contains `at`, or an empty place there. `from` is the beginning
-   of the sentence. Places are asked for in ascending order but for the cuts of a sentence, so that
-   the text is searched at most twice. */
+/* Returns the protected text that contains `at`, or the empty span at `at`. `from` is the beginning
+   of the sentence. Callers pass places in ascending order, except when they cut a sentence, so the
+   text is searched at most twice. */
 static rapt_span protected_around(struct sentence_splitter *s, size_t from, size_t at)
 {
     struct protected_search *f = &s->search;
@@ -47,7 +47,7 @@ static rapt_span protected_around(struct sentence_splitter *s, size_t from, size
     return f->last.begin < at && at < f->last.end ? f->last : (rapt_span){at, at};
 }
 
-/* The same for text that must not change for any reason. */
+/* Does the same for both protected text and the guards of the format. */
 static rapt_span guard_around(struct sentence_splitter *s, size_t from, size_t at)
 {
     const rapt_span guard = protected_around(s, from, at);

@@ -1,7 +1,7 @@
 /* xliff.c - finds the units of XLIFF 1.2 and 2.0 (OASIS) that have no translation. A block is the
    contents of a <source>. Its translation is written to the <target> after it, which is added if
-   there is none. The whole document is checked first, since the units of a malformed one cannot be
-   trusted. */
+   there is none. The whole document is checked first, since the units of a malformed document
+   cannot be trusted. */
 #include "document/document.h"
 #include "document/markup.h"
 
@@ -25,7 +25,7 @@ static size_t line_of(rapt_text text, size_t at)
     return line;
 }
 
-/* Returns the next tag from `at` on, with kind TAG_NONE at the end of the document. */
+/* Returns the next tag at or after `at`, with kind TAG_NONE at the end of the document. */
 static struct tag next_tag(rapt_text text, size_t at)
 {
     while (at < text.size) {
@@ -50,7 +50,7 @@ static bool is_same(rapt_text a, rapt_text b)
     return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
 }
 
-/* Returns true if the name of a tag is in a list of names, which single spaces separate. */
+/* Returns true if the name of a tag is in a list of names, which are separated by single spaces. */
 static bool is_named(const struct tag *tag, const char *names)
 {
     for (const char *end; *names; names = *end ? end + 1 : end) {
@@ -187,8 +187,8 @@ static void read_unit(struct format_reader *r)
 
 /* ---- sources ---- */
 
-/* Reads an element that is kept: as a guard if the model is to see its contents and these are plain
-   text, else as a point. */
+/* Reads an element that is kept: as a guard if `seen` (the model should see its contents) and the
+   contents are plain text, otherwise as a point. */
 static void keep_element(struct format_reader *r, const struct tag *tag, bool seen)
 {
     enum { LONGEST = 128 };
