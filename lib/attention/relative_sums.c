@@ -8,7 +8,7 @@ float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b)
     return rapt__arena_floats(arena, b->heads, b->query_rows + b->key_rows);
 }
 
-/* Returns s - position for the first of a sequence's sums; it is negative or 0. */
+/* Returns the distance s - position of the first sum of a sequence, which is negative or 0. */
 static int sums_first(const rapt_attention *a, const struct sequence *b)
 {
     bool left = a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;

@@ -260,7 +260,7 @@ static size_t protected_end(const struct protection *p, rapt_text text, size_t a
     return longest;
 }
 
-/* Returns true if protected text may begin with a byte, whatever comes before it. */
+/* Returns true if protected text may begin with a byte, regardless of the text before it. */
 static bool may_begin(const struct protection *p, char c)
 {
     return is_alphanumeric(c) || (unsigned char)c >= 0x80 || strchr("_/~.$`{<%#*", c) ||

@@ -123,7 +123,7 @@ static bool drops_unended(const struct search *s, int source)
     return s->session->ended_only && s->m->done_count[source] > 0;
 }
 
-/* Appends the end to every live hypothesis, whatever the logits are, as HF does at the limit. */
+/* Appends the end to every live hypothesis, regardless of the logits, as HF does at the limit. */
 static void force_end(struct search *s, int source)
 {
     struct search_memory *m = s->m;

@@ -61,6 +61,6 @@ rapt_status rapt__hf_t5_pieces(struct import *i, const struct import_settings *c
     rapt__import_settings_free(i, &s);
     if (status) return status;
     if (!*ascending) return rapt__import_pieces(i, "spiece.model", pieces);
-    if (!*extra) *extra = HF_BYTE_EXTRA; /* transformers writes 0 whatever the number is */
+    if (!*extra) *extra = HF_BYTE_EXTRA; /* transformers always writes 0 */
     return make_bytes(i, pieces);
 }

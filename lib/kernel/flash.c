@@ -6,12 +6,12 @@
 
    over blocks of 128 keys (Milakov and Gimelshein 2018, "Online normalizer calculation for
    softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). A row's bits do
-   not depend on other rows: blocks begin at multiples of 128 whichever keys are visible, q.k and
-   the sums of a block are chains of fma in the order of elements and keys, and l is sixteen sums. A
-   hidden key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o unless its
-   value is not finite, so only panels with such values are summed row by row. A sink is one more
-   key with the value 0: it is added to m and l at the end. Sigmoids use the same blocks, but need m
-   and l only to tell which rows are fully masked. */
+   not depend on other rows: blocks begin at multiples of 128 no matter which keys are visible, q.k
+   and the sums of a block are chains of fma in the order of elements and keys, and l is sixteen
+   sums. A hidden key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o
+   unless its value is not finite, so only panels with such values are summed row by row. A sink is
+   one more key with the value 0: it is added to m and l at the end. Sigmoids use the same blocks,
+   but need m and l only to tell which rows are fully masked. */
 #include "kernel/flash.h"
 
 #include <assert.h>

@@ -32,8 +32,8 @@ static void attend_pack(const float *from, int rows, int width, float factor, fl
 }
 
 /* Computes delta = out.dout with the same chains of 32 fma as score_tile uses for dp. If one key
-   has all the weight and out is its value, dp - delta is then exactly 0, however large its factor
-   is. After several blocks of keys, or with dropout, a rounding error of dp may remain. */
+   has all the weight and out is its value, dp - delta is then exactly 0, no matter how large its
+   factor is. After several blocks of keys, or with dropout, a rounding error of dp may remain. */
 static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld, int rows,
                          int width, float *delta)
 {

@@ -125,7 +125,7 @@ column_tiles(enum panel_type type, int rows, bool adjacent, struct tile_column *
     }
 }
 
-/* Computes the tiles of a column, whatever their height. */
+/* Computes the tiles of a column, which may have any height. */
 static inline __attribute__((always_inline)) void column_any(enum panel_type type, int rows,
                                                              bool adjacent, struct tile_column *at)
 {

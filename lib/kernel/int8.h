@@ -5,8 +5,8 @@
 
        m = max |x[k]|    r = 127 / m    s = m / 127    q[k] = x[k] r, to the nearest integer
 
-   Each operation rounds to a float as usual. The rounding to integers resolves ties to even,
-   whatever the host's rounding mode. |x[k] r| stays below 127.5, so nothing has to be clamped.
+   Each operation rounds to a float as usual. The rounding to integers resolves ties to even in any
+   rounding mode of the host. |x[k] r| stays below 127.5, so nothing has to be clamped.
 
    - A row with m < 2^-118, such as a row of zeros, has q = 0 and s = 0. For all other rows, r and s
      are normal numbers, and a denormal x[k] becomes 0 in any case, so that flushing denormals

@@ -36,7 +36,7 @@ size_t rapt__language_token(rapt_text text, bool mbart);
 /* Returns the token of the language whose token, code or English name is `word`. The case of
    letters is ignored. Returns -1 if the tokenizer has no such language. */
 int32_t rapt__language_find(const rapt_tokenizer *t, const char *word);
-/* Returns whether the tokenizer has tokens of languages. */
+/* Returns whether the tokenizer has language tokens. */
 bool rapt__language_any(const rapt_tokenizer *t);
 /* Writes a list of the languages of the tokenizer whose names are similar to a word, or "". */
 void rapt__language_near(const rapt_tokenizer *t, const char *word, char *to, size_t size);

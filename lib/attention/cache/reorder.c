@@ -45,7 +45,7 @@ static void find_copies(struct cache *c, const int *parents)
     }
 }
 
-/* Makes the new slots and counts current. */
+/* Replaces the slots and counts of the cache with the new ones. */
 static void commit_slots(struct cache *c, const int *parents)
 {
     int *counts = c->counts, *slot = c->slot;

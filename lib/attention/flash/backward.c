@@ -1,10 +1,10 @@
 /* backward.c - flash backward: adds the gradients of projected queries, keys, values and biases to
    the arrays in struct projected_gradients. A member of the team takes a key block of a pair and
-   processes all queries against its keys, so the order of every sum is the same whichever member
-   computes it (backward_blocks.c). If there are many pairs, each member takes whole pairs; if there
-   are few, the team shares one pair at a time. Pairs that share a bias must add to its gradient in
-   order: either one member computes them all, or the team computes one after the other. Memory for
-   the queries of a long pair is laid out once, so the team shares every such pair.
+   processes all queries against its keys, so the order of every sum is the same, no matter which
+   member computes it (backward_blocks.c). If there are many pairs, each member takes whole pairs;
+   if there are few, the team shares one pair at a time. Pairs that share a bias must add to its
+   gradient in order: either one member computes them all, or the team computes one after the other.
+   Memory for the queries of a long pair is laid out once, so the team shares every such pair.
 
    Rows of a relative bias overlap, because many queries and keys have the same distance s -
    position. Their gradient is therefore summed first within each pair, by one member, and then over
@@ -69,8 +69,8 @@ static void backward_pair_alone(const struct backward_pair *p)
     for (int i = 0; i < p->blocks; i++) rapt__flash_add_dq(p, i);
 }
 
-/* Computes a pair with the whole team. Key blocks are handed out in order, so the block that
-   another one waits for is already being computed. */
+/* Computes a pair with the whole team. Key blocks are handed out in order, so a member waits only
+   for blocks that are already being computed. */
 static void backward_pair_shared(struct team *team, const struct backward_pair *p)
 {
     int n;
@@ -83,7 +83,8 @@ static void backward_pair_shared(struct team *team, const struct backward_pair *
 }
 
 /* Groups of pairs that add to the same gradients of the bias and must therefore be computed in
-   order. A group contains the pairs of one sequence or of all, and of one key head or of all. */
+   order. A group contains the pairs of one sequence or all sequences, and of one key head or all
+   key heads. */
 struct pair_groups {
     int sequences, heads; /* the number of groups is their product */
 };

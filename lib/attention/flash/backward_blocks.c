@@ -1,8 +1,8 @@
 /* backward_blocks.c - flash backward of one pair, block by block. It packs queries and keys, runs
    the kernels on each block of the table, and adds dq, dk and dv to the caller's arrays. Each key
    block is computed by one member. At each query block, this member waits until the earlier key
-   blocks have been added to dq, so dq is summed in the order of keys whichever members compute
-   them. */
+   blocks have been added to dq, so dq is summed in the order of keys, no matter which members
+   compute them. */
 #include "attention/flash/backward.h"
 #include "op/op.h"
 
@@ -82,10 +82,10 @@ static struct query_block block_of(const struct backward_pair *p, int i)
     return q;
 }
 
-/* Returns true if attend_dkv needs delta. If a block has all keys, it can sum delta from p and dp:
-   if one key has nearly all the weight, its dp - delta is a small difference of two sums. Computing
-   delta as out.dout instead, which rounds differently from dp, would make that difference less
-   accurate. Sigmoids have no delta. */
+/* Returns true if attend_dkv needs delta. Sigmoids have no delta. If a block has all keys,
+   attend_dkv itself sums delta from p and dp. This is more accurate than out.dout, which rounds
+   differently from dp: if one key has nearly all the weight, its dp - delta is a small difference
+   of two sums. */
 static bool reads_delta(const struct backward_pair *p)
 {
     return p->b.existing > ATTEND_BLOCK && p->f->c->kind != ATTEND_SIGMOID;

@@ -122,8 +122,8 @@ static void share_pair(struct team *team, const struct flash_forward *f, const s
     rapt__team_barrier(team);
 }
 
-/* Returns the number of pairs at the beginning that the team shares: if there are many rows, those
-   that are left over when the pairs are divided equally among the members; otherwise 0. */
+/* Returns the number of pairs, starting with the first, that the team shares. If there are many
+   rows, this is the remainder of dividing the pairs equally among the members, otherwise 0. */
 static int shared_pairs(const struct flash_forward *f, int team)
 {
     int64_t pairs = (int64_t)f->a->batch * f->key_heads;

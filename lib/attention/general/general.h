@@ -12,7 +12,7 @@
 
 /* ---- forward.c, backward.c: whole problems ---- */
 /* Lays out enough workspace for any of the functions below. Recurrent scores, whose gradients flow
-   backward through time, need queries x keys floats for one head; everything else is linear in
+   backward through time, need queries x keys floats for one head. All other memory is linear in
    queries + keys. */
 void rapt__general_layout(struct arena *arena, const struct bounds *b);
 
