@@ -85,7 +85,7 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    opened, or a folder or file from another project:
 
        CTranslate2     model.bin and vocabularies. Includes packages of Argos Translate: a file
-                       whose name ends in .argosmodel, or the folder that is in it, with
+                       whose name ends in .argosmodel, or the folder that it contains, with
                        metadata.json, sentencepiece.model and the folder "model"
        Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or
                        .spm files, or lists with "vocab" in their names. Each may be compressed
@@ -157,11 +157,11 @@ typedef enum rapt_export {
    layer. Hugging Face's files name neither.
 
    Returns RAPT_BAD_ARGUMENT if the other project does not support such a model or vocabulary; *why
-   names all fields and tokenizers that it does not support. Also returns it if the folder contains
-   a model in another format, or a tensor or vocabulary file that the export would not overwrite.
-   In that case *why names the file. After either error nothing has been written. Allocates
-   memory for the duration of the call. Returns RAPT_NO_FILE if a file cannot be written, and
-   RAPT_NO_MEMORY if an allocation fails. */
+   names all fields and tokenizers that it does not support. Also returns RAPT_BAD_ARGUMENT if the
+   folder contains a model in another format, or a tensor or vocabulary file that the export would
+   not overwrite. In that case *why names the file. After either error nothing has been written.
+   Allocates memory for the duration of the call. Returns RAPT_NO_FILE if a file cannot be written,
+   and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 

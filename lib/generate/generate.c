@@ -109,7 +109,7 @@ static rapt_tokens inputs_of(struct search *s)
     return (rapt_tokens){.batch = slots, .ids = m->inputs, .starts = m->starts};
 }
 
-/* The chosen continuations become the live hypotheses; the caches are reordered to match. */
+/* Makes the chosen continuations the live hypotheses, and reorders the caches to match. */
 static rapt_status advance(struct search *s, rapt_message *why)
 {
     struct search_memory *m = s->m;

@@ -98,8 +98,7 @@ static void lay_out_caches(rapt_session *s, struct arena *arena)
     else
         lay_out_cache_state(s, &s->self, false, slots, self, self * LANES, arena);
     if (s->model->config.kind != RAPT_KIND_ENCODER_DECODER) return;
-    /* However the tokens are distributed among the sources, each source may leave one panel partly
-       empty. */
+    /* Each source may leave its last panel partly empty. */
     size_t tokens = (size_t)l->source_tokens, cross = tokens / LANES + (size_t)l->batch;
     lay_out_cache_state(s, &s->cross, true, l->batch, cross, tokens * (size_t)l->beams, arena);
 }

@@ -1,10 +1,9 @@
-/* output_gate.c - gates of the outputs of attention heads (Qiu et al. 2025, section 2.2):
+/* output_gate.c - gates of the outputs of attention's heads (Qiu et al. 2025, section 2.2):
 
        y = x sigmoid(z)     each z multiplies `width` adjacent elements of a row
 
-   Forward and backward take rows one at a time. With width 1 they use the kernels of a gated
-   activation; otherwise the sigmoids of a few gates are computed together, and each scales its
-   elements. */
+   Forward and backward take rows one at a time. With width 1 they are those of a gated activation;
+   otherwise the sigmoids of a few gates are computed together, and each scales its elements. */
 #include "op/op.h"
 
 enum { CHUNK = 64 };

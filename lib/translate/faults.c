@@ -1,5 +1,5 @@
-/* faults.c - finds faults that show in the tokens of a translation: loops, into which searches with
-   weak models fall, much invented text for a short source, and empty translations. */
+/* faults.c - finds faults that are visible in the tokens of a translation: loops, which weak models
+   often produce, too many tokens for a short source, and empty translations. */
 #include "translate/translate.h"
 
 enum {
