@@ -52,7 +52,7 @@ static void work(struct team *team, void *argument)
     const struct job *j = argument;
     const struct layer *l = j->layer;
     const struct exec_context c = {team, rapt__kernels(), j->pack,
-                                   j->backend == INSIDE ? &rapt__products_all : NULL};
+                                   j->backend == INSIDE ? &rapt__products_all : NULL, NULL};
     const struct linear linear = {.weight = j->weight, .in = l->in, .out = l->out};
     for (int i = 0; i < j->count; i++) {
         if (l->pass == FORWARD)

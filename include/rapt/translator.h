@@ -135,6 +135,25 @@ RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path
                                             void *user, const rapt_allocator *allocator,
                                             rapt_message *why);
 
+/* Measures the activations of an encoder-decoder and keeps for each matrix its alpha, the scale
+   with which Firefox's engines quantize the rows that the matrix multiplies (see
+   rapt_model_scales). They open only models that have alphas. texts are sentences such as the model
+   will translate; a few hundred suffice. The model translates them greedily, in batches of 32, and
+
+       alpha = 127 / (mean + 1.1 standard deviation)
+
+   of the largest magnitudes in the input of each product, batch by batch and step by step. Earlier
+   alphas are replaced. They are metadata and do not change what this library computes. `threads` is
+   the maximum number of threads, see base.h, and does not change the result.
+
+   No session, trainer or translator may use the model at the same time. Returns RAPT_BAD_ARGUMENT
+   if the model is not an encoder-decoder of one pair of languages, a text is too long, no text has
+   a word, or the model computes values that are not finite. Returns RAPT_BAD_FILE if its metadata
+   have no tokenizers or are damaged, and RAPT_NO_MEMORY if an allocation fails. After an error, the
+   model is unchanged. */
+RAPT_API rapt_status rapt_model_calibrate(rapt_model *model, const rapt_text *texts, size_t count,
+                                          int threads, rapt_message *why);
+
 /* The formats in which a model can be exported. */
 typedef enum rapt_export {
     RAPT_EXPORT_MARIAN,   /* model.bin and vocab.spm, or vocab.src.spm and vocab.trg.spm. For a

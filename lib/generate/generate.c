@@ -132,7 +132,7 @@ static void work_on_logits(struct team *team, void *argument)
 {
     struct search *s = argument;
     rapt_session *session = s->session;
-    const struct exec_context c = {team, rapt__kernels(), session->pack, NULL};
+    const struct exec_context c = {team, rapt__kernels(), session->pack, NULL, NULL};
     rapt__pick_again(&c, session->target_rows, session->model->config.target_vocab, &s->picks,
                      session->logits);
 }

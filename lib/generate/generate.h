@@ -176,6 +176,7 @@ struct rapt_session {
     struct search_memory search;
     struct listed_rows listed; /* of the current rapt_generate */
     struct alignment_record record;
+    const struct observer *observer; /* sees the inputs of layers; NULL if there is none */
     bool ended_only; /* hypotheses that reach their limit are dropped if others have ended */
 };
 

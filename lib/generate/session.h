@@ -23,7 +23,7 @@ static inline struct stack_caches rapt__session_caches(rapt_session *s)
 
 static inline struct exec_context rapt__session_exec(rapt_session *s, struct team *team)
 {
-    return (struct exec_context){team, rapt__kernels(), s->pack, NULL};
+    return (struct exec_context){team, rapt__kernels(), s->pack, NULL, s->observer};
 }
 
 /* Copies starts[batch + 1] to to[max + 1], repeating the last value, so that absent sequences are

@@ -108,7 +108,7 @@ static rapt_status keep_tokenizers(struct import *i)
     for (int n = 0; n < i->decoding.count; n++)
         pairs[count++] = (rapt_metadata){i->decoding.kept[n].key, i->decoding.kept[n].text};
     if (i->decoding.ignored[0]) pairs[count++] = (rapt_metadata){IGNORED_KEY, i->decoding.ignored};
-    if (i->scales) pairs[count++] = (rapt_metadata){SCALES_KEY, i->scales};
+    if (i->scales.text) pairs[count++] = (rapt_metadata){SCALES_KEY, i->scales.text};
     rapt_status status = RAPT_NO_MEMORY;
     if (texts[0] && (joint || texts[1])) status = rapt__metadata_set(i->model, pairs, count);
     for (int n = 0; n < 2; n++)
@@ -208,7 +208,7 @@ rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision pr
     rapt__import_survey_free(i);
     rapt_tokenizer_free(i->source);
     rapt_tokenizer_free(i->target);
-    rapt__free(&i->lasting, i->scales, i->scales_capacity);
+    rapt__free(&i->lasting, i->scales.text, i->scales.capacity);
     if (status)
         rapt_model_free(i->model);
     else

@@ -70,8 +70,7 @@ struct import {
     float max_length_factor;         /* maximum number of target tokens per source token; 0 if
                                         unknown */
     struct import_decoding decoding;
-    char *scales; /* [scales_capacity] 0-terminated metadata SCALES_KEY; NULL if none */
-    size_t scales_size, scales_capacity;
+    struct scale_text scales;  /* metadata SCALES_KEY */
     void (*spell)(char *name); /* changes name [160] to its spelling in the file; may be NULL */
     rapt_message *why;
 };

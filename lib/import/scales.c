@@ -1,25 +1,10 @@
 /* scales.c - keeps the scales and alphas of a file's tensors as metadata. See model/scales.c. */
 #include "import/parts.h"
 
-#include <stdio.h>
-#include <string.h>
-
 rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t first, size_t rows,
                                     float scale, float alpha)
 {
-    char line[IMPORT_NAME + 2 * FLOAT_TEXT + 64], a[FLOAT_TEXT], b[FLOAT_TEXT];
-    rapt__float_write(scale, a);
-    rapt__float_write(alpha, b);
-    snprintf(line, sizeof line, "%s %zu %zu %s %s\n", name, first, rows, a, b);
-    size_t size = strlen(line);
-    while (i->scales_size + size + 1 > i->scales_capacity) {
-        char *more = rapt__grown(&i->lasting, i->scales, &i->scales_capacity, 1);
-        if (!more) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for its scales");
-        i->scales = more;
-    }
-    memcpy(i->scales + i->scales_size, line, size + 1);
-    i->scales_size += size;
-    return RAPT_OK;
+    return rapt__scales_append(&i->scales, &i->lasting, name, first, rows, scale, alpha, i->why);
 }
 
 rapt_status rapt__import_keep_scales(struct import *i, const char *name, size_t first, size_t rows,

@@ -104,7 +104,7 @@ static rapt_status begin_call(struct block_call *c, rapt_block *b, const float *
 
 static struct exec_context context_of(struct team *team, const rapt_block *b)
 {
-    return (struct exec_context){team, rapt__kernels(), b->pack, NULL};
+    return (struct exec_context){team, rapt__kernels(), b->pack, NULL, NULL};
 }
 
 static size_t floats_of(const struct block_call *call)

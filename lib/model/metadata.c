@@ -69,6 +69,27 @@ static bool given(const rapt_metadata *metadata, int count, const char *key)
     return false;
 }
 
+rapt_status rapt__metadata_replace(rapt_model *m, const char *key, const char *value)
+{
+    const rapt_metadata pair = {key, value};
+    const struct model_notes before = m->notes;
+    size_t bytes = ((size_t)before.count + 1) * sizeof(rapt_metadata);
+    rapt_metadata *all = rapt__alloc(&m->allocator, bytes);
+    if (!all) return RAPT_NO_MEMORY;
+    int count = 0;
+    for (int i = 0; i < before.count; i++)
+        if (!given(&pair, 1, before.pairs[i].key)) all[count++] = before.pairs[i];
+    all[count++] = pair;
+    m->notes = (struct model_notes){.count = 0};
+    rapt_status status = rapt__metadata_set(m, all, count);
+    rapt__free(&m->allocator, all, bytes);
+    struct model_notes unused = before;
+    if (status) unused = m->notes, m->notes = before;
+    rapt__free(&m->allocator, unused.pairs, unused.size);
+    rapt__free(&m->allocator, unused.scale_lines, unused.scale_count * sizeof(size_t));
+    return status;
+}
+
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why)
 {
     if (count < 0)

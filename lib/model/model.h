@@ -140,6 +140,9 @@ rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
 /* Replaces the metadata with the given entries, in this order, leaving out those whose value is
    NULL. */
 rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count);
+/* Replaces or adds one entry, or removes it if value is NULL. Returns RAPT_NO_MEMORY if an
+   allocation fails, and the metadata are then unchanged. */
+rapt_status rapt__metadata_replace(rapt_model *m, const char *key, const char *value);
 /* Returns RAPT_BAD_ARGUMENT if a caller may not pass these entries: if a key is NULL, given twice
    or reserved for the library. */
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
@@ -438,7 +441,19 @@ struct linear rapt__linear_at(const struct layout *layout, const struct linear_o
    set. */
 rapt_status rapt__scales_index(rapt_model *model);
 void rapt__scales_free(rapt_model *model); /* frees the index */
-#define SCALES_KEY "rapt.scales"           /* lines that scales.c reads */
+struct scale_text {                        /* the value of SCALES_KEY while it is composed */
+    char *text;                            /* [capacity] ends with 0; NULL if there are no lines */
+    size_t size, capacity;
+};
+/* Appends the line of rows [first, first + rows) of a parameter. */
+rapt_status rapt__scales_append(struct scale_text *t, const rapt_allocator *allocator,
+                                const char *name, size_t first, size_t rows, float scale,
+                                float alpha, rapt_message *why);
+/* Replaces all alphas: alphas has one for each parameter of the model, 0 if it is unknown, and
+   `none` is that of the name "none". Scales are kept. After an error, the model is unchanged. */
+rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, float none,
+                                    rapt_message *why);
+#define SCALES_KEY "rapt.scales" /* lines that scales.c reads */
 /* Key of the metadata for the maximum number of target tokens per source token, from the settings
    of an imported model. */
 #define LENGTH_KEY "rapt.max_length_factor"

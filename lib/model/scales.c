@@ -9,6 +9,7 @@
    for every row of the model. */
 #include "model/model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct scale_line {
@@ -178,4 +179,60 @@ rapt_status rapt__scales_named(const rapt_model *m, const char *name, float *sca
                                rapt_message *why)
 {
     return read_lines(m, name, 1, scale, alpha, why);
+}
+
+/* ---- writing ---- */
+
+rapt_status rapt__scales_append(struct scale_text *t, const rapt_allocator *allocator,
+                                const char *name, size_t first, size_t rows, float scale,
+                                float alpha, rapt_message *why)
+{
+    char line[256], a[FLOAT_TEXT], b[FLOAT_TEXT];
+    rapt__float_write(scale, a);
+    rapt__float_write(alpha, b);
+    size_t size =
+        (size_t)snprintf(line, sizeof line, "%.160s %zu %zu %s %s\n", name, first, rows, a, b);
+    while (t->size + size + 1 > t->capacity) {
+        char *more = rapt__grown(allocator, t->text, &t->capacity, 1);
+        if (!more) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for scales");
+        t->text = more;
+    }
+    memcpy(t->text + t->size, line, size + 1);
+    t->size += size;
+    return RAPT_OK;
+}
+
+/* Appends the lines of a parameter, one for each run of rows with the same scale. */
+static rapt_status append_parameter(const rapt_model *m, int index, float alpha, float *scales,
+                                    struct scale_text *t, rapt_message *why)
+{
+    const struct parameter *p = &m->layout.parameters[index];
+    rapt_status status = rapt_model_scales(m, index, scales, NULL, why);
+    for (int first = 0, end; !status && first < p->rows; first = end) {
+        for (end = first + 1; end < p->rows && scales[end] == scales[first]; end++) {
+        }
+        if (!(scales[first] > 0) && !(alpha > 0)) continue;
+        status = rapt__scales_append(t, &m->allocator, p->name, (size_t)first,
+                                     (size_t)(end - first), scales[first], alpha, why);
+    }
+    return status;
+}
+
+rapt_status rapt__scales_set_alphas(rapt_model *m, const float *alphas, float none,
+                                    rapt_message *why)
+{
+    size_t bytes = rapt__row_sizes(&m->layout).rows * sizeof(float);
+    float *scales = rapt__alloc(&m->allocator, bytes);
+    struct scale_text text = {NULL, 0, 0};
+    rapt_status status = RAPT_OK;
+    if (!scales) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for scales");
+    for (int n = 0; n < m->layout.count && !status; n++)
+        status = append_parameter(m, n, alphas[n], scales, &text, why);
+    if (!status && none > 0)
+        status = rapt__scales_append(&text, &m->allocator, "none", 0, 1, 0, none, why);
+    if (!status && rapt__metadata_replace(m, SCALES_KEY, text.text))
+        status = rapt__fail(why, RAPT_NO_MEMORY, "no memory for scales");
+    rapt__free(&m->allocator, text.text, text.capacity);
+    rapt__free(&m->allocator, scales, bytes);
+    return status;
 }

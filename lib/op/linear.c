@@ -22,6 +22,7 @@ void rapt__linear_forward(const struct exec_context *c, const struct linear *l, 
                           ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row,
                           enum activation activation, float *activated)
 {
+    rapt__observe(c, l, 1, x, x_row, rows);
     if (l->bytes) {
         rapt__int8_forward(c, l, 1, x, x_row, rows, &y, y_row, activation, activated);
         return;
@@ -49,6 +50,7 @@ void rapt__linears_forward(const struct exec_context *c, const struct linear *la
                            ptrdiff_t y_row)
 {
     if (layers->bytes) {
+        rapt__observe(c, layers, count, x, x_row, rows);
         rapt__int8_forward(c, layers, count, x, x_row, rows, y, y_row, ACTIVATION_NONE, NULL);
         return;
     }

@@ -20,6 +20,7 @@ struct exec_context {
     const struct kernels *kernels;
     float *pack; /* [PACK_FLOATS] packed operands of matrix products, shared by the team */
     const struct products *openblas; /* which products OpenBLAS computes; NULL if none */
+    const struct observer *observer; /* sees the inputs of layers; NULL if there is none */
 };
 enum { PACK_FLOATS = 1 << 19 };
 /* Minimum number of columns per part when a loop over rows is divided among members by columns. */
@@ -54,6 +55,20 @@ bool rapt__products_take(const struct products *p, enum product kind, int out, i
    [rows][in], y [rows][out] and dweight (in panels). */
 void rapt__products_measure(const struct exec_context *c, struct products *p,
                             const struct linear *l, int rows, float *x, float *y, float *dweight);
+
+/* ---- observe.c ---- */
+/* Sees the rows that layers multiply in the forward pass, for calibration. */
+struct observer {
+    /* Receives the layer, or the part of one, and the largest magnitude in the rows x [rows][in].
+       If a row is not finite, the magnitude is infinite. Member 0 calls this function before the
+       product is computed. */
+    void (*see)(void *user, const struct linear *l, float largest);
+    void *user;
+};
+/* Calls the observer, if there is one, for `count` layers that read the same x. Does not end at a
+   barrier. */
+void rapt__observe(const struct exec_context *c, const struct linear *layers, int count,
+                   const float *x, ptrdiff_t x_row, int rows);
 
 /* ---- gemm_openblas.c ---- */
 /* Ensures that OpenBLAS is loaded and safe to call from a team. Returns RAPT_BAD_ARGUMENT if this

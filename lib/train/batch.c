@@ -106,7 +106,7 @@ static void work_on_batch(struct team *team, void *argument)
 {
     struct batch *b = argument;
     rapt_trainer *t = b->trainer;
-    struct exec_context c = {team, rapt__kernels(), t->pack, &t->products};
+    struct exec_context c = {team, rapt__kernels(), t->pack, &t->products, NULL};
     bool decodes = t->model->config.kind != RAPT_KIND_ENCODER_ONLY;
     struct pass target = b->target;
     const struct aim aim = {b->gradient, &b->sums};

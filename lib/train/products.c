@@ -56,7 +56,7 @@ static void measure_all(struct team *team, void *argument)
     rapt_trainer *t = m->trainer;
     const struct layout *l = &t->model->layout;
     const struct parameter *which[PRODUCT_SHAPES];
-    const struct exec_context c = {team, rapt__kernels(), t->pack, NULL};
+    const struct exec_context c = {team, rapt__kernels(), t->pack, NULL, NULL};
     int count = shapes_of(l, which);
     for (int i = 0; i < count; i++) {
         int out = which[i]->rows, in = which[i]->columns,

@@ -42,7 +42,7 @@ static void work_on_step(struct team *team, void *argument)
 {
     struct step_work *w = argument;
     rapt_trainer *t = w->trainer;
-    struct exec_context c = {team, rapt__kernels(), t->pack, NULL};
+    struct exec_context c = {team, rapt__kernels(), t->pack, NULL, NULL};
     size_t n = t->model->layout.floats;
     float *p = t->model->block, *g = t->gradients;
     rapt__square_sum(&c, g, n, t->step_partial, &w->squares);

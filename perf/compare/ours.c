@@ -165,7 +165,7 @@ float *ours_product_array(struct product_work *w, int index)
 static void multiply_ours(struct team *team, void *argument)
 {
     const struct product_work *w = argument;
-    const struct exec_context c = {team, rapt__kernels(), w->pack, NULL};
+    const struct exec_context c = {team, rapt__kernels(), w->pack, NULL, NULL};
     const struct linear linear = {.weight = w->panels, .in = w->in, .out = w->out};
     for (int i = 0; i < w->times; i++)
         if (w->pass == FORWARD)

@@ -163,6 +163,7 @@ static const struct call {
     /* translator.h */
     {"rapt_model_import", true, 3, 1u << 2, model_import},
     {"rapt_model_import_with", true, 6, 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5, model_import_with},
+    {"rapt_model_calibrate", true, 2, 0, model_calibrate},
     {"rapt_model_export", true, 2, 0, model_export},
     {"rapt_translator_options_default", false, 2, 1u << 0 | 1u << 1, translator_options_default},
     {"rapt_translator_load", true, 4, 1u << 2 | 1u << 3, translator_load},

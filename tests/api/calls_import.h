@@ -80,6 +80,19 @@ static rapt_status model_import_with(struct world *w, int null, rapt_message *wh
     return status;
 }
 
+static rapt_status model_calibrate(struct world *w, int null, rapt_message *why)
+{
+    int number = errno;
+    rapt_model *model = exportable();
+    errno = number;
+    rapt_status status = rapt_model_calibrate(arg(null, 0, model), arg(null, 1, w->texts),
+                                              COUNT(w->texts), 1, why);
+    number = errno;
+    rapt_model_free(model);
+    errno = number;
+    return status;
+}
+
 static rapt_status model_import(struct world *w, int null, rapt_message *why)
 {
     rapt_model *made = NULL;

@@ -22,7 +22,7 @@ struct trial {
 static void work(struct team *team, void *argument)
 {
     struct trial *t = argument;
-    struct exec_context c = {team, rapt__kernels(), NULL, NULL};
+    struct exec_context c = {team, rapt__kernels(), NULL, NULL, NULL};
     rapt__pick(&c, &t->output, t->x, t->rows, &t->picks, t->logits);
 }
 

@@ -39,7 +39,7 @@ static inline void enter_call(struct team *team, void *argument)
 {
     const struct call *call = argument;
     struct exec_context exec = {team, rapt__kernels(), call->pack,
-                                call->openblas ? &rapt__products_all : NULL};
+                                call->openblas ? &rapt__products_all : NULL, NULL};
     call->run(&exec, call->argument);
 }
 

@@ -234,6 +234,7 @@ static const struct operation operations[] = {
     {"translator_load", do_translator, true, true},
     {"translator_create", do_translator_create, true, true},
     {"translator_score", do_translator_score, true, false},
+    {"model_calibrate", do_model_calibrate, true, false},
     {"translate", do_translate, true, false},
     {"translate_many", do_translate_many, true, false},
     {"translate_many_with", do_translate_many_with, true, false},

@@ -60,6 +60,19 @@ static rapt_status do_translator_score(struct scene *s, uint64_t *h, rapt_messag
     return status;
 }
 
+static rapt_status do_model_calibrate(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    const rapt_text texts[] = {{"the cat", 7}, {"a bird sleeps", 13}};
+    rapt_model *model = NULL;
+    rapt_status status = rapt_model_load(&model, s->translator_path, s->allocator, why);
+    if (!status) status = rapt_model_calibrate(model, texts, 2, s->threads, why);
+    const char *scales = rapt_model_metadata(model, "rapt.scales");
+    if (status) s->changed |= scales != NULL;
+    add_text(h, scales);
+    rapt_model_free(model);
+    return status;
+}
+
 static rapt_status do_translate(struct scene *s, uint64_t *h, rapt_message *why)
 {
     char out[1024] = "as before";

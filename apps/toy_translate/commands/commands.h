@@ -135,6 +135,10 @@ struct texts {      /* all lines of a file */
     rapt_text *all; /* [count] */
     size_t count, capacity;
 };
+/* Reads the lines of a file, or of standard input if path is NULL or "-". texts begins as 0, and
+   must be freed even if this fails. */
+int texts_read(struct texts *texts, const char *path);
+void texts_free(struct texts *texts);
 typedef int encoding_fn(const struct encoding *job, const struct texts *texts);
 /* Opens job->encoder, reads the command's file or standard input, and does the work. */
 int encoding_run(struct encoding *job, const struct command *command, encoding_fn *work);

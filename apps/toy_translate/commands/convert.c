@@ -29,6 +29,19 @@ static int export_to(const rapt_model *model, const char *to, const char *out)
     return failed("%s", why.text);
 }
 
+/* Gives the model alphas, measured on the lines of a file. */
+static int calibrate(rapt_model *model, const char *path, int threads)
+{
+    rapt_message why = {""};
+    struct texts texts = {0};
+    int code = texts_read(&texts, path);
+    if (code == EXIT_OK &&
+        rapt_model_calibrate(model, texts.all, texts.count, threads, &why) != RAPT_OK)
+        code = failed("%s: %s", path, why.text);
+    texts_free(&texts);
+    return code;
+}
+
 static int save_file(const rapt_model *model, const char *out, bool packed)
 {
     rapt_message why = {""};
@@ -87,12 +100,16 @@ static int check_new(const char *out)
 int command_convert(int argc, char **argv)
 {
     const char *path = NULL, *out = NULL, *to = "rapt", *precision = NULL;
+    const char *calibration = NULL;
+    int threads = 0;
     bool force = false;
     /* clang-format off */
     struct option_row rows[] = {
         {"model", OPTION_INPUT, &path, "FILE", "the model, a file or folder of any project", 0, 0, 0},
         {"to", OPTION_CHOICE, &to, "rapt|packed|marian|bergamot|hf|ct2", "format to write", 0, 0, 0},
         {"precision", OPTION_CHOICE, &precision, "f32|bf16|f16|int8", "precision of the matrices in the file [that of the model]", 0, 0, 0},
+        {"calibrate", OPTION_INPUT, &calibration, "FILE", "for bergamot: measure activations while these sentences are translated, one per line; Firefox needs that", 0, 0, 0},
+        threads_row(&threads),
         {"out", OPTION_TEXT, &out, "PATH", "file (rapt, packed) or folder to write", 0, 0, 0},
         {"force", OPTION_FLAG, &force, "", "replace the file, or a model of the same format in the folder", 0, 0, 0},
     };
@@ -125,7 +142,8 @@ int command_convert(int argc, char **argv)
     if (code != EXIT_OK) return code;
     code = model_open(&model, path, precision);
     if (code != EXIT_OK) return code;
-    code = file ? save_file(model, out, packed) : export_to(model, to, out);
+    if (calibration != NULL) code = calibrate(model, calibration, threads);
+    if (code == EXIT_OK) code = file ? save_file(model, out, packed) : export_to(model, to, out);
     rapt_model_free(model);
     return code;
 }

@@ -61,8 +61,7 @@ static void add_text(struct texts *texts, rapt_text line)
     texts->all[texts->count++] = (rapt_text){copy, line.size};
 }
 
-/* Reads the lines of a file, or of standard input if path is NULL or "-". */
-static int read_texts(struct texts *texts, const char *path)
+int texts_read(struct texts *texts, const char *path)
 {
     if (path != NULL && strcmp(path, "-") == 0) path = NULL;
     const int file = path == NULL ? STDIN_FILENO : file_open(path);
@@ -81,15 +80,20 @@ static int read_texts(struct texts *texts, const char *path)
     return error == 0 ? code : failed("%s: %s", name, strerror(error));
 }
 
+void texts_free(struct texts *texts)
+{
+    for (size_t i = 0; i < texts->count; i++) free((void *)(uintptr_t)texts->all[i].bytes);
+    free(texts->all);
+}
+
 int encoding_run(struct encoding *job, const struct command *command, encoding_fn *work)
 {
     struct texts texts = {0};
     int code = open_encoder(job, command->name);
     if (code == EXIT_OK)
-        code = read_texts(&texts, command->rest_count > 0 ? command->rest[0] : NULL);
+        code = texts_read(&texts, command->rest_count > 0 ? command->rest[0] : NULL);
     if (code == EXIT_OK) code = work(job, &texts);
-    for (size_t i = 0; i < texts.count; i++) free((void *)(uintptr_t)texts.all[i].bytes);
-    free(texts.all);
+    texts_free(&texts);
     rapt_encoder_free(job->encoder);
     return code;
 }
