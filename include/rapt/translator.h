@@ -165,10 +165,30 @@ typedef enum rapt_export {
                              tokenizer_config.json, model.safetensors, vocab.json, source.spm and
                              target.spm; also target_vocab.json if the names of the two vocabularies
                              differ. A vocabulary without a pad token gets one more row for it */
-    RAPT_EXPORT_CT2       /* CTranslate2: model.bin, config.json and vocabularies. Also source.spm
+    RAPT_EXPORT_CT2,      /* CTranslate2: model.bin, config.json and vocabularies. Also source.spm
                              and target.spm if the tokenizers have SentencePiece models; CTranslate2
                              itself does not read them */
+    RAPT_EXPORT_FIREFOX   /* RAPT_EXPORT_BERGAMOT under Mozilla's names, such as
+                             model.ende.intgemm.alphas.bin, vocab.ende.spm (or srcvocab.ende.spm and
+                             trgvocab.ende.spm) and lex.50.50.ende.s2t.bin, with config.yml for
+                             decoding and metadata.json. Needs rapt_model_calibrate, the languages
+                             in rapt_export_options, SentencePiece models, and what Firefox's
+                             engines compute: a decoder with SSRU, layer norms after sublayers, and
+                             RELU */
 } rapt_export;
+
+/* Options of an export. */
+typedef struct rapt_export_options { /* size-first, see base.h */
+    size_t size;
+    const char *source_language; /* for RAPT_EXPORT_FIREFOX: a code of 2 to 12 letters, such as
+                                    "en" or "zh-Hans" */
+    const char *target_language; /* likewise */
+    const rapt_shortlist
+        *shortlist; /* for RAPT_EXPORT_FIREFOX: a shortlist to write; may be NULL */
+    int check_only; /* if nonzero, nothing is written: only checks whether the project supports the
+                       model, which need not be calibrated yet */
+    int reserved;   /* must be 0 */
+} rapt_export_options;
 /* Exports a model into an existing folder, replacing each file atomically. Some alignment
    settings are lost. Marian's files always name a layer whose first head gives alignments, so an
    alignment_layer of 0 becomes the last layer, and alignment_heads becomes 1. CTranslate2's files
@@ -183,6 +203,10 @@ typedef enum rapt_export {
    and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
+/* Works like rapt_model_export, with options; NULL means the defaults. */
+RAPT_API rapt_status rapt_model_export_with(const rapt_model *model, rapt_export format,
+                                            const char *folder, const rapt_export_options *options,
+                                            rapt_message *why);
 
 /* Loads a translator that owns its model and tokenizers. path and errors are the same as for
    rapt_model_import. Also returns RAPT_BAD_ARGUMENT for the same reasons as rapt_translator_create.

@@ -29,6 +29,7 @@ static const struct {
     STRUCT(rapt_metadata),
     STRUCT(rapt_save_options),
     STRUCT(rapt_load_options),
+    STRUCT(rapt_export_options),
     STRUCT(rapt_tensor),
     STRUCT(rapt_tokens),
     STRUCT(rapt_limits),

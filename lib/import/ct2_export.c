@@ -12,7 +12,7 @@ enum { REVISION = 7 };
 
 /* ---- what CTranslate2 can represent ---- */
 
-static void check_ct2_config(const struct exporting *e)
+void rapt__export_check_ct2(const struct exporting *e)
 {
     static const enum config_field free_fields[] = {
         CONFIG_norm_order,  CONFIG_activation,      CONFIG_position,      CONFIG_tie,
@@ -90,15 +90,16 @@ static rapt_status write_model(struct exporting *e)
 /* ---- the text files ---- */
 
 /* Rejects target tokens without a name: CTranslate2 excludes no token, so it could produce them. */
-static rapt_status check_targets(const struct exporting *e)
+static void check_targets(const struct exporting *e)
 {
-    for (int32_t id = 0; id < rapt_tokenizer_vocab(e->target); id++)
-        if (rapt_tokenizer_name(e->target, id).size == 0)
-            return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
-                              "CTranslate2 cannot hold this model: row %d of the target vocabulary "
-                              "has no word, but CTranslate2 could produce it",
-                              (int)id);
-    return RAPT_OK;
+    char needed[80];
+    for (int32_t id = 0; id < rapt_tokenizer_vocab(e->target); id++) {
+        if (rapt_tokenizer_name(e->target, id).size) continue;
+        snprintf(needed, sizeof needed, "a vocabulary with a word for every row, also for row %d",
+                 (int)id);
+        rapt__export_refuse(e, rapt__export_key(e, e->target), needed);
+        return;
+    }
 }
 
 /* Returns true if the decoder's first input is a separate begin token. A vocabulary without a begin
@@ -180,11 +181,10 @@ static rapt_status write_vocabularies(const struct exporting *e)
 
 rapt_status rapt__export_ct2(struct exporting *e)
 {
-    check_ct2_config(e);
     check_names(e, e->source);
     check_names(e, e->target);
+    check_targets(e);
     rapt_status status = rapt__export_refused(e);
-    if (!status) status = check_targets(e);
     if (!status) status = write_vocabularies(e);
     if (!status) status = write_config(e);
     return status ? status : write_model(e);

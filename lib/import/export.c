@@ -182,18 +182,26 @@ static void free_tensors(struct exporting *e)
 
 /* ---- tokenizers ---- */
 
+/* Opens a tokenizer for a table of `vocab` rows. If it is missing or has another size, that becomes
+   a reason to refuse the model, and *t remains NULL. */
 static rapt_status open_tokenizer(const struct exporting *e, const char *key, int vocab,
                                   rapt_tokenizer **t)
 {
     const char *text = rapt_model_metadata(e->model, key);
-    if (!text)
-        return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
-                          "the model has no tokenizer (metadata %s is missing)", key);
+    char needed[100];
+    if (!text) {
+        rapt__export_refuse(e, key, "in the model's metadata");
+        return RAPT_OK;
+    }
     rapt_status status = rapt_tokenizer_create(t, text, strlen(text), &e->model->allocator, e->why);
     if (status || rapt_tokenizer_vocab(*t) == vocab) return status;
-    return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
-                      "%s has %d tokens, but the model's table has %d rows", key,
-                      rapt_tokenizer_vocab(*t), vocab);
+    snprintf(needed, sizeof needed,
+             "a vocabulary of as many tokens as the model has rows, %d, not %d", vocab,
+             rapt_tokenizer_vocab(*t));
+    rapt__export_refuse(e, key, needed);
+    rapt_tokenizer_free(*t);
+    *t = NULL;
+    return RAPT_OK;
 }
 
 static rapt_status open_tokenizers(struct exporting *e)
@@ -203,10 +211,9 @@ static rapt_status open_tokenizers(struct exporting *e)
     if (rapt_model_metadata(e->model, "rapt.tokenizer")) {
         status = open_tokenizer(e, "rapt.tokenizer", c->source_vocab, &e->source);
         e->target = e->source;
-        if (status || c->source_vocab == c->target_vocab) return status;
-        return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
-                          "rapt.tokenizer has %d tokens, but the model's target table has %d rows",
-                          c->source_vocab, c->target_vocab);
+        if (c->source_vocab != c->target_vocab)
+            rapt__export_refuse(e, "source_vocab", "target_vocab, since there is one tokenizer");
+        return status;
     }
     status = open_tokenizer(e, "rapt.source_tokenizer", c->source_vocab, &e->source);
     if (!status) status = open_tokenizer(e, "rapt.target_tokenizer", c->target_vocab, &e->target);
@@ -271,16 +278,19 @@ rapt_status rapt__export_is_pieces(const struct exporting *e, const rapt_tokeniz
 /* ---- the complete export ---- */
 
 rapt_status rapt__export(const rapt_model *model, enum export_format format, const char *folder,
-                         rapt_message *why)
+                         const struct export_settings *settings, rapt_message *why)
 {
     static const struct {
         const char *project;
-        export_write *check_and_write;
+        export_check *check;
+        export_write *write;
     } all[] = {
-        [EXPORT_MARIAN] = {"Marian", rapt__export_marian},
-        [EXPORT_BERGAMOT] = {"Marian in 8 bits", rapt__export_bergamot},
-        [EXPORT_HF] = {"MarianMT of Hugging Face", rapt__export_hf},
-        [EXPORT_CT2] = {"CTranslate2", rapt__export_ct2},
+        [EXPORT_MARIAN] = {"Marian", rapt__export_check_marian, rapt__export_marian},
+        [EXPORT_BERGAMOT] = {"Marian in 8 bits", rapt__export_check_bergamot,
+                             rapt__export_bergamot},
+        [EXPORT_FIREFOX] = {"Firefox", rapt__export_check_firefox, rapt__export_firefox},
+        [EXPORT_HF] = {"MarianMT of Hugging Face", rapt__export_check_hf, rapt__export_hf},
+        [EXPORT_CT2] = {"CTranslate2", rapt__export_check_ct2, rapt__export_ct2},
     };
     struct export_plan plan = {0};
     struct export_reasons reasons = {0};
@@ -289,16 +299,19 @@ rapt_status rapt__export(const rapt_model *model, enum export_format format, con
                           .config = &model->config,
                           .project = all[format].project,
                           .folder = folder,
+                          .settings = settings,
                           .reasons = &reasons,
                           .plan = &plan,
                           .why = why};
     if (strlen(folder) >= IMPORT_PATH)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%.200s: the path is too long", folder);
     rapt_status status = open_tokenizers(&e);
-    if (!status) status = all[format].check_and_write(&e);
+    if (!status) all[format].check(&e);
+    if (!status && (!e.source || !e.target)) status = rapt__export_refused(&e);
+    if (!status) status = all[format].write(&e);
     if (!status) status = rapt__export_check_folder(&e, &plan);
     e.plan = NULL;
-    if (!status) status = all[format].check_and_write(&e);
+    if (!status && !settings->check_only) status = all[format].write(&e);
     free_tensors(&e);
     if (e.target != e.source) rapt_tokenizer_free(e.target);
     rapt_tokenizer_free(e.source);

@@ -14,7 +14,7 @@ struct export_tensor {
     char name[IMPORT_NAME];
 };
 
-enum { EXPORT_FILES = 8, EXPORT_NAME = 32 };
+enum { EXPORT_FILES = 8, EXPORT_NAME = 64 };
 struct export_plan { /* names of the files that an export writes */
     int count;
     char names[EXPORT_FILES][EXPORT_NAME];
@@ -32,10 +32,12 @@ struct exporting {
     const rapt_config *config; /* configuration of the model */
     const char *project;       /* name of the other project, for messages */
     const char *folder;
+    const struct export_settings *settings;
     struct export_reasons *reasons;
     struct export_plan *plan;        /* if not NULL, the names of files are collected in it and
                                         nothing is written */
-    rapt_tokenizer *source, *target; /* tokenizers of the model; equal if it has only one */
+    rapt_tokenizer *source, *target; /* tokenizers of the model; equal if it has only one, NULL if
+                                        they are missing */
     struct export_tensor *tensors;   /* [count] tensors; sources has one entry for each */
     struct tensor_source *sources;
     int count, capacity;
@@ -130,9 +132,15 @@ rapt_status rapt__export_check_folder(const struct exporting *e, const struct ex
 
 /* ---- the complete export ---- */
 
-/* Writes the files of a project. The tokenizers must have been opened. The function is called
-   twice: first with e->plan set, to collect the names of the files, then without. */
+/* Refuses a configuration that a project does not have. The tokenizers may be NULL. */
+typedef void export_check(const struct exporting *e);
+export_check rapt__export_check_hf, rapt__export_check_ct2, rapt__export_check_marian,
+    rapt__export_check_bergamot, rapt__export_check_firefox;
+/* Writes the files of a project, after its check. The tokenizers must have been opened. The
+   function checks the vocabularies and is called twice: first with e->plan set, to collect the
+   names of the files, then without. */
 typedef rapt_status export_write(struct exporting *e);
-export_write rapt__export_hf, rapt__export_ct2, rapt__export_marian, rapt__export_bergamot;
+export_write rapt__export_hf, rapt__export_ct2, rapt__export_marian, rapt__export_bergamot,
+    rapt__export_firefox;
 
 #endif

@@ -17,7 +17,7 @@ struct written_ids {
 
 /* ---- what MarianMT can represent ---- */
 
-static void check_hf_config(const struct exporting *e)
+void rapt__export_check_hf(const struct exporting *e)
 {
     static const enum config_field free_fields[] = {
         CONFIG_activation,      CONFIG_position,     CONFIG_tie,          CONFIG_output_bias,
@@ -184,7 +184,6 @@ static rapt_status write_model(struct exporting *e, const struct written_ids *id
 rapt_status rapt__export_hf(struct exporting *e)
 {
     struct written_ids ids = {0};
-    check_hf_config(e);
     check_names(e, e->source);
     check_names(e, e->target);
     find_ids(e, &ids);

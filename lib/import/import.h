@@ -9,6 +9,7 @@
 
 #include "model/model.h"
 #include <rapt/file.h>
+#include <rapt/shortlist.h>
 
 /* Returns whether a path must be imported rather than loaded: a folder, a file that does not begin
    like a safetensors file, or a safetensors file without our configuration and with a config.json
@@ -25,13 +26,20 @@ rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision pr
 enum export_format {
     EXPORT_MARIAN,
     EXPORT_BERGAMOT, /* Marian's format with 8-bit matrices */
+    EXPORT_FIREFOX,  /* the same with Mozilla's names and settings */
     EXPORT_HF,
     EXPORT_CT2
+};
+/* Options of an export. */
+struct export_settings {
+    const char *source_language, *target_language; /* codes, for Mozilla's names; may be NULL */
+    const rapt_shortlist *shortlist;               /* written by EXPORT_FIREFOX; may be NULL */
+    bool check_only;                               /* nothing is written */
 };
 /* Writes a model and its tokenizers to an existing folder. Returns RAPT_BAD_ARGUMENT if the other
    project cannot represent the model; *why names the tokenizer, or the fields of the configuration
    that prevent it, as many as fit. */
 rapt_status rapt__export(const rapt_model *model, enum export_format format, const char *folder,
-                         rapt_message *why);
+                         const struct export_settings *settings, rapt_message *why);
 
 #endif

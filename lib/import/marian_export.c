@@ -1,14 +1,14 @@
 /* marian_export.c - exports a model to a folder of Marian: model.bin, which includes the
    configuration, and the vocabularies. The names of the tensors are those in the table of marian.c.
    A model that Marian cannot compute is rejected, and the message names the field. */
-#include "import/export.h"
+#include "import/marian_export.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- what Marian can represent ---- */
 
-static void check_marian_config(const struct exporting *e)
+void rapt__export_check_marian(const struct exporting *e)
 {
     static const enum config_field free_fields[] = {
         CONFIG_norm_order, CONFIG_activation,    CONFIG_position,
@@ -28,8 +28,9 @@ static void check_marian_config(const struct exporting *e)
 /* Checks the sizes for products in 8 bits. Marian's engine works in blocks of 8 outputs and 16
    inputs, and terminates the process for other sizes. A separate source vocabulary is only a table,
    so its size is not restricted. */
-static void check_narrow(const struct exporting *e)
+void rapt__export_check_bergamot(const struct exporting *e)
 {
+    rapt__export_check_marian(e);
     const rapt_config *c = e->config;
     const struct {
         const char *name;
@@ -48,16 +49,14 @@ static void check_narrow(const struct exporting *e)
 
 /* ---- the configuration ---- */
 
-enum { SETTINGS = 4096 };
-
-static void write_settings(const rapt_config *c, char text[SETTINGS])
+void rapt__marian_settings(const rapt_config *c, char text[MARIAN_SETTINGS])
 {
     bool pre = c->norm_order == RAPT_NORM_ORDER_PRE, rms = c->norm_type == RAPT_NORM_TYPE_RMS;
     const char *norm = rms ? "r" : "n", *none = "\"\"";
     char layer[16] = "last";
     if (c->alignment_layer && c->alignment_layer < c->decoder_layers)
         snprintf(layer, sizeof layer, "%d", c->alignment_layer);
-    snprintf(text, SETTINGS,
+    snprintf(text, MARIAN_SETTINGS,
              "bert-train-type-embeddings: true\nbert-type-vocab-size: 2\n"
              "dec-cell: %s\ndec-cell-base-depth: 2\ndec-cell-high-depth: 1\ndec-depth: %d\n"
              "dim-emb: %d\ndim-rnn: 1024\ndim-vocabs:\n  - %d\n  - %d\n"
@@ -102,18 +101,19 @@ static bool takes(const struct exporting *e, const struct import_row *row, const
            pre == (in_layer && c->norm_order == RAPT_NORM_ORDER_PRE);
 }
 
-static rapt_status write_model(struct exporting *e, enum marian_precision precision)
+static rapt_status write_model(struct exporting *e, enum marian_precision precision,
+                               const char *name)
 {
-    char settings[SETTINGS], path[2 * IMPORT_PATH];
+    char settings[MARIAN_SETTINGS], path[2 * IMPORT_PATH];
     const struct import_table table = {rapt__marian_rows, rapt__marian_row_count, 1};
-    if (rapt__export_plans(e, "model.bin")) return RAPT_OK;
+    if (rapt__export_plans(e, name)) return RAPT_OK;
     rapt_status status =
         rapt__export_tensors(e, &(struct export_rows){&table, 1, takes, .vector_rank = 2});
     if (status) return status;
     if (precision != MARIAN_FLOAT32) status = rapt__export_scales(e);
     if (status) return status;
-    write_settings(e->config, settings);
-    rapt__export_path(e, "model.bin", path);
+    rapt__marian_settings(e->config, settings);
+    rapt__export_path(e, name, path);
     return rapt__marian_write(path, e->sources, e->count, settings, precision, &e->model->allocator,
                               e->why);
 }
@@ -141,37 +141,43 @@ static void check_names(const struct exporting *e, const rapt_tokenizer *t)
     rapt__export_special(e, t, RAPT_TOKEN_UNKNOWN, "<unk>");
 }
 
+/* Writes the SentencePiece model whose ids the tokenizer has, or a list of names if there is none
+   and the folder may have lists. */
 static rapt_status write_vocabulary(const struct exporting *e, const rapt_tokenizer *t,
-                                    const char *side)
+                                    const struct marian_names *names, int side)
 {
-    char spm[32], yml[32];
-    bool one = e->source == e->target, is_pieces;
-    snprintf(spm, sizeof spm, one ? "vocab.spm" : "vocab.%s.spm", side);
-    snprintf(yml, sizeof yml, one ? "vocab.yml" : "vocab.%s.yml", side);
+    const char *list = names->lists[side];
+    bool is_pieces;
     rapt_status status = rapt__export_is_pieces(e, t, &is_pieces);
     if (status) return status;
-    if (is_pieces) return rapt__export_pieces(e, t, spm);
-    return write_list(e, t, yml, t == e->target && !one ? "target.spm" : "source.spm");
+    if (is_pieces || !list) return rapt__export_pieces(e, t, names->pieces[side]);
+    return write_list(e, t, list, side == MARIAN_TARGET ? "target.spm" : "source.spm");
 }
 
-static rapt_status write_all(struct exporting *e, enum marian_precision precision)
+rapt_status rapt__marian_export(struct exporting *e, enum marian_precision precision,
+                                const struct marian_names *names)
 {
-    check_marian_config(e);
-    if (precision != MARIAN_FLOAT32) check_narrow(e);
+    bool one = e->source == e->target;
     check_names(e, e->source);
     check_names(e, e->target);
     rapt_status status = rapt__export_refused(e);
-    if (!status) status = write_vocabulary(e, e->source, "src");
-    if (!status && e->source != e->target) status = write_vocabulary(e, e->target, "trg");
-    return status ? status : write_model(e, precision);
+    if (!status) status = write_vocabulary(e, e->source, names, one ? MARIAN_BOTH : MARIAN_SOURCE);
+    if (!status && !one) status = write_vocabulary(e, e->target, names, MARIAN_TARGET);
+    return status ? status : write_model(e, precision, names->model);
 }
+
+static const struct marian_names own_names = {
+    "model.bin",
+    {"vocab.spm", "vocab.src.spm", "vocab.trg.spm"},
+    {"vocab.yml", "vocab.src.yml", "vocab.trg.yml"},
+};
 
 rapt_status rapt__export_marian(struct exporting *e)
 {
-    return write_all(e, MARIAN_FLOAT32);
+    return rapt__marian_export(e, MARIAN_FLOAT32, &own_names);
 }
 
 rapt_status rapt__export_bergamot(struct exporting *e)
 {
-    return write_all(e, MARIAN_INTGEMM8_BERGAMOT);
+    return rapt__marian_export(e, MARIAN_INTGEMM8_BERGAMOT, &own_names);
 }

@@ -45,7 +45,8 @@ static rapt_status check_replaced(const struct exporting *e, const char *name,
     const int before = errno;
     char path[2 * IMPORT_PATH];
     struct tensor_file *file;
-    enum export_format wanted = e->format == EXPORT_BERGAMOT ? EXPORT_MARIAN : e->format;
+    enum export_format wanted =
+        e->format == EXPORT_BERGAMOT || e->format == EXPORT_FIREFOX ? EXPORT_MARIAN : e->format;
     rapt__export_path(e, name, path);
     struct budget budget;
     const rapt_allocator reading = rapt__budget_begin(&budget, &e->model->allocator);
@@ -71,9 +72,9 @@ rapt_status rapt__export_check_folder(const struct exporting *e, const struct ex
         return rapt__fail(e->why, errno == ENOMEM ? RAPT_NO_MEMORY : RAPT_NO_FILE,
                           "%.200s: the folder cannot be listed", e->folder);
     }
-    const char *const models[] = {"model.bin", "model.safetensors"};
-    for (int n = 0; n < 2 && !status && !found.name[0]; n++)
-        if (is_planned(plan, models[n])) status = check_replaced(e, models[n], &found);
+    for (int n = 0; n < plan->count && !status && !found.name[0]; n++)
+        if (strncmp(plan->names[n], "model.", 6) == 0)
+            status = check_replaced(e, plan->names[n], &found);
     if (status || !found.name[0]) return status;
     return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
                       "%.200s: %.60s is a file of another model; choose another folder", e->folder,

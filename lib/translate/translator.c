@@ -247,15 +247,30 @@ rapt_status rapt_model_import_with(rapt_model **model, const char *path,
 rapt_status rapt_model_export(const rapt_model *model, rapt_export format, const char *folder,
                               rapt_message *why)
 {
+    return rapt_model_export_with(model, format, folder, NULL, why);
+}
+
+rapt_status rapt_model_export_with(const rapt_model *model, rapt_export format, const char *folder,
+                                   const rapt_export_options *options, rapt_message *why)
+{
     if (!model || !folder)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "folder" : "model");
     static const enum export_format formats[] = {[RAPT_EXPORT_MARIAN] = EXPORT_MARIAN,
                                                  [RAPT_EXPORT_BERGAMOT] = EXPORT_BERGAMOT,
                                                  [RAPT_EXPORT_HF] = EXPORT_HF,
-                                                 [RAPT_EXPORT_CT2] = EXPORT_CT2};
+                                                 [RAPT_EXPORT_CT2] = EXPORT_CT2,
+                                                 [RAPT_EXPORT_FIREFOX] = EXPORT_FIREFOX};
+    rapt_export_options own = {.size = sizeof own};
+    rapt_status status = RAPT_OK;
+    if (options) status = rapt__struct_read(&own, sizeof own, options, "rapt_export_options", why);
+    if (!status && own.reserved)
+        status = rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved is %d, not 0", own.reserved);
+    if (status) return status;
     if ((unsigned)format >= sizeof formats / sizeof *formats)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "format is %d, not a rapt_export", (int)format);
-    return rapt__export(model, formats[format], folder, why);
+    const struct export_settings settings = {own.source_language, own.target_language,
+                                             own.shortlist, own.check_only != 0};
+    return rapt__export(model, formats[format], folder, &settings, why);
 }
 
 static rapt_status open_file(rapt_translator *t, const char *path, rapt_message *why)

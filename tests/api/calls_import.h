@@ -41,16 +41,20 @@ static rapt_model *exportable(void)
     return with_tokenizer;
 }
 
-static rapt_status model_export(struct world *w, int null, rapt_message *why)
+static rapt_status export_to(struct world *w, int null, bool with, rapt_message *why)
 {
     char folder[300], path[320];
+    const rapt_export_options options = {.size = sizeof options};
     int number = errno;
     snprintf(folder, sizeof folder, "%s.export", w->path[2]);
     mkdir(folder, 0700);
     rapt_model *model = exportable();
     errno = number;
     rapt_status status =
-        rapt_model_export(arg(null, 0, model), RAPT_EXPORT_MARIAN, arg(null, 1, folder), why);
+        with
+            ? rapt_model_export_with(arg(null, 0, model), RAPT_EXPORT_MARIAN, arg(null, 1, folder),
+                                     arg(null, 2, &options), why)
+            : rapt_model_export(arg(null, 0, model), RAPT_EXPORT_MARIAN, arg(null, 1, folder), why);
     number = errno;
     snprintf(path, sizeof path, "%s/model.bin", folder);
     unlink(path);
@@ -60,6 +64,16 @@ static rapt_status model_export(struct world *w, int null, rapt_message *why)
     rapt_model_free(model);
     errno = number;
     return status;
+}
+
+static rapt_status model_export(struct world *w, int null, rapt_message *why)
+{
+    return export_to(w, null, false, why);
+}
+
+static rapt_status model_export_with(struct world *w, int null, rapt_message *why)
+{
+    return export_to(w, null, true, why);
 }
 
 static void visit_file(void *user, const char *name, rapt_file_use use, const char *reason)
@@ -85,8 +99,8 @@ static rapt_status model_calibrate(struct world *w, int null, rapt_message *why)
     int number = errno;
     rapt_model *model = exportable();
     errno = number;
-    rapt_status status = rapt_model_calibrate(arg(null, 0, model), arg(null, 1, w->texts),
-                                              COUNT(w->texts), 1, why);
+    rapt_status status =
+        rapt_model_calibrate(arg(null, 0, model), arg(null, 1, w->texts), COUNT(w->texts), 1, why);
     number = errno;
     rapt_model_free(model);
     errno = number;

@@ -21,7 +21,7 @@ static void test_sizes(void **state)
         SIZE(rapt_message),      SIZE(rapt_translator_options),
         SIZE(rapt_translation),  SIZE(rapt_generate_outputs),
         SIZE(rapt_reader),       SIZE(rapt_load_options),
-        SIZE(rapt_bleu),
+        SIZE(rapt_bleu),         SIZE(rapt_export_options),
     };
     for (int i = 0; i < COUNT(known); i++)
         assert_int_equal(rapt_struct_size(known[i].name), known[i].size);

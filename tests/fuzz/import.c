@@ -81,10 +81,19 @@ static void write_files(struct feed *in)
 
 static void remove_files(const char *in)
 {
-    static const char *const others[] = {
-        "generation_config.json", "tokenizer_config.json", "vocab.yml",
-        "vocab.trg.spm",          "vocab.src.spm",         "target_vocabulary.json",
-        "source_vocabulary.json"};
+    static const char *const others[] = {"generation_config.json",
+                                         "tokenizer_config.json",
+                                         "vocab.yml",
+                                         "vocab.trg.spm",
+                                         "vocab.src.spm",
+                                         "target_vocabulary.json",
+                                         "source_vocabulary.json",
+                                         "model.ende.intgemm.alphas.bin",
+                                         "vocab.ende.spm",
+                                         "srcvocab.ende.spm",
+                                         "trgvocab.ende.spm",
+                                         "config.yml",
+                                         "metadata.json"};
     char path[TEMPORARY + 64];
     for (size_t i = 0; i < NAMES + sizeof others / sizeof *others; i++) {
         snprintf(path, sizeof path, "%s/%s", in, i < NAMES ? names[i] : others[i - NAMES]);
@@ -99,9 +108,11 @@ static void check_exports(const rapt_model *model)
     char to[TEMPORARY + 8];
     snprintf(to, sizeof to, "%s/to", folder());
     require(mkdir(to, 0700) == 0, "a folder for exports");
-    for (rapt_export format = RAPT_EXPORT_MARIAN; format <= RAPT_EXPORT_CT2; format++) {
+    const rapt_export_options options = {
+        .size = sizeof options, .source_language = "en", .target_language = "de"};
+    for (rapt_export format = RAPT_EXPORT_MARIAN; format <= RAPT_EXPORT_FIREFOX; format++) {
         rapt_message why = {""};
-        rapt_status status = rapt_model_export(model, format, to, &why);
+        rapt_status status = rapt_model_export_with(model, format, to, &options, &why);
         require(status == RAPT_OK || (status == RAPT_BAD_ARGUMENT && why.text[0]),
                 "written, or refused with a reason");
         rapt_model *again = NULL;

@@ -131,15 +131,17 @@ static void test_refusals(void **state)
     refuse(model_with(&classifier, eight, NULL, NULL), RAPT_EXPORT_CT2,
            "kind must be encoder-decoder");
     refuse(model_with(like, nine, NULL, NULL), RAPT_EXPORT_CT2,
-           "rapt.tokenizer has 9 tokens, but the model's table has 8 rows");
+           "rapt.tokenizer must be a vocabulary of as many tokens as the model has rows, 8, not 9");
     refuse(model_with(unlike, nine, NULL, NULL), RAPT_EXPORT_CT2,
-           "rapt.tokenizer has 9 tokens, but the model's target table has 7 rows");
+           "source_vocab must be target_vocab, since there is one tokenizer");
     refuse(model_with(unlike, NULL, nine, eight), RAPT_EXPORT_CT2,
-           "rapt.target_tokenizer has 8 tokens, but the model's table has 7 rows");
+           "rapt.target_tokenizer must be a vocabulary of as many tokens as the model has rows, 7, "
+           "not 8");
     refuse(model_with(unlike, NULL, nine, NULL), RAPT_EXPORT_CT2,
-           "metadata rapt.target_tokenizer is missing");
+           "CTranslate2 cannot hold this model: rapt.target_tokenizer must be in the model's "
+           "metadata");
     refuse(model_with(unlike, NULL, NULL, seven), RAPT_EXPORT_CT2,
-           "metadata rapt.source_tokenizer is missing");
+           "rapt.source_tokenizer must be in the model's metadata");
     refuse(model_with(unlike, NULL, list_9, seven), RAPT_EXPORT_CT2,
            "rapt.source_tokenizer must be a vocabulary with the token <unk>");
     refuse(model_with(like, list_8, NULL, NULL), RAPT_EXPORT_CT2,
@@ -151,6 +153,12 @@ static void test_refusals(void **state)
     refuse(model_with(&marian_mt, list_8, NULL, NULL), RAPT_EXPORT_HF,
            "cannot hold this model: rapt.tokenizer must be a vocabulary with the token <unk>; "
            "rapt.tokenizer must be a SentencePiece model");
+    rapt_config other = *like; /* all reasons at once, also those of vocabularies */
+    other.decoder_recurrence = RAPT_RECURRENCE_SSRU;
+    refuse(model_with(&other, NULL, NULL, nine), RAPT_EXPORT_CT2,
+           "cannot hold this model: rapt.source_tokenizer must be in the model's metadata; "
+           "rapt.target_tokenizer must be a vocabulary of as many tokens as the model has rows, 8, "
+           "not 9; decoder_recurrence must be its default");
     char *const all[] = {seven, eight, nine, list_8, list_9, list, pieces};
     for (int i = 0; i < COUNT(all); i++) free(all[i]);
 }

@@ -40,6 +40,10 @@ static rapt_status do_folder_export(struct scene *s, uint64_t *h, rapt_message *
     rapt_model *model = NULL;
     rapt_status status =
         rapt_model_load_memory(&model, s->foreign, s->foreign_size, NULL, s->allocator, why);
+    const rapt_export_options check = {.size = sizeof check, .check_only = 1};
+    for (int i = 0; !status && i < SCENE_FOLDERS; i++)
+        status =
+            rapt_model_export_with(model, s->folders[i].format, s->folders[i].path, &check, why);
     for (int i = 0; !status && i < SCENE_FOLDERS; i++)
         status = rapt_model_export(model, s->folders[i].format, s->folders[i].path, why);
     for (int i = 0; i < SCENE_FOLDERS; i++)

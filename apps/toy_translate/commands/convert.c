@@ -13,32 +13,72 @@ static const struct {
     rapt_export format;
 } formats[] = {{"marian", RAPT_EXPORT_MARIAN},
                {"bergamot", RAPT_EXPORT_BERGAMOT},
+               {"firefox", RAPT_EXPORT_FIREFOX},
                {"hf", RAPT_EXPORT_HF},
                {"ct2", RAPT_EXPORT_CT2}};
 
-static int export_to(const rapt_model *model, const char *to, const char *out)
+struct conversion {
+    const char *path, *out, *to, *precision;
+    const char *calibration, *shortlist; /* files; NULL: not given */
+    const char *source_language, *target_language;
+    int threads;
+    bool force;
+    rapt_model *model;
+    rapt_shortlist *list;
+};
+
+static int export_as(const struct conversion *job, bool check_only)
 {
     rapt_message why = {""};
     rapt_export format = RAPT_EXPORT_MARIAN;
+    const rapt_export_options options = {.size = sizeof options,
+                                         .source_language = job->source_language,
+                                         .target_language = job->target_language,
+                                         .shortlist = job->list,
+                                         .check_only = check_only};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (strcmp(formats[i].name, to) == 0) format = formats[i].format;
-    bool made = mkdir(out, 0777) == 0;
-    if (!made && errno != EEXIST) return failed("%s: %s", out, strerror(errno));
-    if (rapt_model_export(model, format, out, &why) == RAPT_OK) return EXIT_OK;
-    if (made) rmdir(out); /* fails if something was written, which then stays */
-    return failed("%s", why.text);
+        if (strcmp(formats[i].name, job->to) == 0) format = formats[i].format;
+    rapt_status status = rapt_model_export_with(job->model, format, job->out, &options, &why);
+    return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
+}
+
+static int load_shortlist(struct conversion *job)
+{
+    rapt_message why = {""};
+    struct vocabulary vocabulary = {0};
+    if (job->shortlist == NULL) return EXIT_OK;
+    int code = vocabulary_load(&vocabulary, job->model);
+    if (code == EXIT_OK && rapt_shortlist_load(&job->list, job->shortlist, vocabulary.source,
+                                               vocabulary.target, NULL, &why) != RAPT_OK)
+        code = failed("%s", why.text);
+    vocabulary_free(&vocabulary);
+    return code;
 }
 
 /* Gives the model alphas, measured on the lines of a file. */
-static int calibrate(rapt_model *model, const char *path, int threads)
+static int calibrate(const struct conversion *job)
 {
     rapt_message why = {""};
     struct texts texts = {0};
-    int code = texts_read(&texts, path);
+    if (job->calibration == NULL) return EXIT_OK;
+    int code = texts_read(&texts, job->calibration);
     if (code == EXIT_OK &&
-        rapt_model_calibrate(model, texts.all, texts.count, threads, &why) != RAPT_OK)
-        code = failed("%s: %s", path, why.text);
+        rapt_model_calibrate(job->model, texts.all, texts.count, job->threads, &why) != RAPT_OK)
+        code = failed("%s: %s", job->calibration, why.text);
     texts_free(&texts);
+    return code;
+}
+
+/* Checks the model before the time of calibration is spent. */
+static int export_to(struct conversion *job)
+{
+    bool made = mkdir(job->out, 0777) == 0;
+    if (!made && errno != EEXIST) return failed("%s: %s", job->out, strerror(errno));
+    int code = load_shortlist(job);
+    if (code == EXIT_OK) code = export_as(job, true);
+    if (code == EXIT_OK) code = calibrate(job);
+    if (code == EXIT_OK) code = export_as(job, false);
+    if (code != EXIT_OK && made) rmdir(job->out); /* fails if something was written, which stays */
     return code;
 }
 
@@ -97,21 +137,54 @@ static int check_new(const char *out)
                : failed("%s is not empty; --force replaces a model of the same format in it", out);
 }
 
+/* Fails if an option does not belong to the format. */
+static int check_options(const struct conversion *job)
+{
+    const bool firefox = strcmp(job->to, "firefox") == 0;
+    const struct {
+        const char *name, *value;
+    } all[] = {{"shortlist", job->shortlist},
+               {"source-lang", job->source_language},
+               {"target-lang", job->target_language}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].value != NULL && !firefox)
+            return usage_error("convert: --%s is only for --to firefox", all[i].name);
+    if (job->calibration != NULL && !firefox && strcmp(job->to, "bergamot") != 0)
+        return usage_error("convert: --calibrate is only for --to firefox and --to bergamot");
+    if (!firefox) return EXIT_OK;
+    if (job->source_language == NULL || job->target_language == NULL)
+        return usage_error(
+            "convert: --to firefox needs --source-lang and --target-lang, codes such "
+            "as en and de");
+    return EXIT_OK;
+}
+
+static int convert(struct conversion *job)
+{
+    bool packed = strcmp(job->to, "packed") == 0, file = packed || strcmp(job->to, "rapt") == 0;
+    int code = check_out(job->path, job->out);
+    if (code == EXIT_OK) code = check_kind(job->out, job->to, !file);
+    if (code == EXIT_OK && !job->force) code = check_new(job->out);
+    if (code == EXIT_OK) code = model_open(&job->model, job->path, job->precision);
+    if (code != EXIT_OK) return code;
+    return file ? save_file(job->model, job->out, packed) : export_to(job);
+}
+
 int command_convert(int argc, char **argv)
 {
-    const char *path = NULL, *out = NULL, *to = "rapt", *precision = NULL;
-    const char *calibration = NULL;
-    int threads = 0;
-    bool force = false;
+    struct conversion job = {.to = "rapt"};
     /* clang-format off */
     struct option_row rows[] = {
-        {"model", OPTION_INPUT, &path, "FILE", "the model, a file or folder of any project", 0, 0, 0},
-        {"to", OPTION_CHOICE, &to, "rapt|packed|marian|bergamot|hf|ct2", "format to write", 0, 0, 0},
-        {"precision", OPTION_CHOICE, &precision, "f32|bf16|f16|int8", "precision of the matrices in the file [that of the model]", 0, 0, 0},
-        {"calibrate", OPTION_INPUT, &calibration, "FILE", "for bergamot: measure activations while these sentences are translated, one per line; Firefox needs that", 0, 0, 0},
-        threads_row(&threads),
-        {"out", OPTION_TEXT, &out, "PATH", "file (rapt, packed) or folder to write", 0, 0, 0},
-        {"force", OPTION_FLAG, &force, "", "replace the file, or a model of the same format in the folder", 0, 0, 0},
+        {"model", OPTION_INPUT, &job.path, "FILE", "the model, a file or folder of any project", 0, 0, 0},
+        {"to", OPTION_CHOICE, &job.to, "rapt|packed|marian|bergamot|firefox|hf|ct2", "format to write", 0, 0, 0},
+        {"precision", OPTION_CHOICE, &job.precision, "f32|bf16|f16|int8", "precision of the matrices in the file [that of the model]", 0, 0, 0},
+        {"out", OPTION_TEXT, &job.out, "PATH", "file (rapt, packed) or folder to write", 0, 0, 0},
+        {"force", OPTION_FLAG, &job.force, "", "replace the file, or a model of the same format in the folder", 0, 0, 0},
+        {"calibrate", OPTION_INPUT, &job.calibration, "FILE", "for firefox and bergamot: translate these sentences, one per line, to measure the activations, whose scales Firefox needs; a few hundred suffice", 0, 0, 0},
+        {"source-lang", OPTION_TEXT, &job.source_language, "L", "for firefox: code of the source language, such as en, for the names of files", 0, 0, 0},
+        {"target-lang", OPTION_TEXT, &job.target_language, "L", "for firefox: code of the target language", 0, 0, 0},
+        {"shortlist", OPTION_INPUT, &job.shortlist, "FILE", "for firefox: a lexical shortlist to put into the folder", 0, 0, 0},
+        threads_row(&job.threads),
     };
     /* clang-format on */
     struct command command = {
@@ -123,27 +196,18 @@ int command_convert(int argc, char **argv)
             "Converts a model. --to rapt writes a file in our own format. --to packed writes one "
             "that is mapped into memory instead of read, so that all processes that use it share "
             "it. A model in 8 or 16 bits is always packed. The other formats are folders: marian "
-            "(model.bin, vocab.spm), bergamot (Firefox, 8 bits), hf (Hugging Face's MarianMT) and "
-            "ct2 (CTranslate2).\n\n"
-            "A folder needs a model that was trained with --sentencepiece. marian and bergamot "
-            "also need --position concatenated-n1, --decoder-start zero and --norm-epsilon 1e-6; "
-            "hf needs --position concatenated or learned. A model that the format cannot represent "
-            "exactly is "
-            "refused."};
+            "(model.bin, vocab.spm), bergamot (the same in 8 bits), firefox (with the names and "
+            "settings of Mozilla's models), hf (Hugging Face's MarianMT) and ct2 (CTranslate2).\n\n"
+            "A folder needs a model that was trained with --sentencepiece and the options that "
+            "train --for sets for the format. A model that the format cannot represent exactly is "
+            "refused, with all reasons."};
     int code = options_read(&command, argc, argv);
     if (code != GO_ON) return code;
-    if (path == NULL) return usage_error("convert: --model is missing");
-    if (out == NULL || *out == 0) return usage_error("convert: --out is missing");
-    bool packed = strcmp(to, "packed") == 0, file = packed || strcmp(to, "rapt") == 0;
-    rapt_model *model = NULL;
-    code = check_out(path, out);
-    if (code == EXIT_OK) code = check_kind(out, to, !file);
-    if (code == EXIT_OK && !force) code = check_new(out);
-    if (code != EXIT_OK) return code;
-    code = model_open(&model, path, precision);
-    if (code != EXIT_OK) return code;
-    if (calibration != NULL) code = calibrate(model, calibration, threads);
-    if (code == EXIT_OK) code = file ? save_file(model, out, packed) : export_to(model, to, out);
-    rapt_model_free(model);
+    if (job.path == NULL) return usage_error("convert: --model is missing");
+    if (job.out == NULL || *job.out == 0) return usage_error("convert: --out is missing");
+    code = check_options(&job);
+    if (code == EXIT_OK) code = convert(&job);
+    rapt_shortlist_free(job.list);
+    rapt_model_free(job.model);
     return code;
 }

@@ -1,0 +1,200 @@
+/* firefox_export.c - exports a model to a folder as Mozilla publishes them for Firefox: the model
+   in 8 bits with the alphas of its products, SentencePiece models, a lexical shortlist if there is
+   one, config.yml for decoding and metadata.json.
+
+   The model must be one that both engines of Firefox compute: Marian as WebAssembly and
+   fxtranslate, which knows only the architecture of Mozilla's students. Names and settings are
+   those of mozilla/firefox-translations-models. */
+#include "import/marian_export.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LANGUAGE = 12, NAME = EXPORT_NAME };
+
+/* ---- what Firefox's engines can compute ---- */
+
+static bool is_code(const char *language)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    size_t size = language ? strlen(language) : 0;
+    return size >= 2 && size <= LANGUAGE && strspn(language, letters) == size;
+}
+
+static void check_shortlist(const struct exporting *e)
+{
+    const rapt_shortlist *list = e->settings->shortlist;
+    char needed[120];
+    if (!list || (rapt_shortlist_source_vocab(list) == e->config->source_vocab &&
+                  rapt_shortlist_target_vocab(list) == e->config->target_vocab))
+        return;
+    snprintf(needed, sizeof needed, "made for vocabularies of %d and %d tokens, not of %d and %d",
+             e->config->source_vocab, e->config->target_vocab, rapt_shortlist_source_vocab(list),
+             rapt_shortlist_target_vocab(list));
+    rapt__export_refuse(e, "shortlist", needed);
+}
+
+void rapt__export_check_firefox(const struct exporting *e)
+{
+    const rapt_config *c = e->config;
+    const struct export_settings *s = e->settings;
+    float scale, alpha = 0;
+    if (!is_code(s->source_language))
+        rapt__export_refuse(e, "source_language", "a code such as en");
+    if (!is_code(s->target_language))
+        rapt__export_refuse(e, "target_language", "a code such as de");
+    rapt__export_check_bergamot(e);
+    if (c->activation == RAPT_ACTIVATION_SILU) rapt__export_refuse(e, "activation", "relu");
+    if (c->norm_order != RAPT_NORM_ORDER_POST) rapt__export_refuse(e, "norm_order", "post");
+    if (c->norm_type != RAPT_NORM_TYPE_LAYER) rapt__export_refuse(e, "norm_type", "layer");
+    if (!c->decoder_recurrence) rapt__export_refuse(e, "decoder_recurrence", "ssru");
+    check_shortlist(e);
+    if (s->check_only) return;
+    if (rapt__scales_named(e->model, "none", &scale, &alpha, NULL) || !(alpha > 0))
+        rapt__export_refuse(e, "alphas", "in its metadata: calibrate the model");
+}
+
+static rapt_status check_pieces(const struct exporting *e, const rapt_tokenizer *t)
+{
+    bool is;
+    rapt_status status = rapt__export_is_pieces(e, t, &is);
+    if (!status && !is) rapt__export_refuse(e, rapt__export_key(e, t), "a SentencePiece model");
+    return status;
+}
+
+/* ---- the files ---- */
+
+struct names {
+    char model[NAME], both[NAME], source[NAME], target[NAME], shortlist[NAME];
+};
+
+static void compose_names(const struct exporting *e, struct names *n)
+{
+    char pair[2 * LANGUAGE + 1];
+    snprintf(pair, sizeof pair, "%.12s%.12s", e->settings->source_language,
+             e->settings->target_language);
+    snprintf(n->model, NAME, "model.%s.intgemm.alphas.bin", pair);
+    snprintf(n->both, NAME, "vocab.%s.spm", pair);
+    snprintf(n->source, NAME, "srcvocab.%s.spm", pair);
+    snprintf(n->target, NAME, "trgvocab.%s.spm", pair);
+    snprintf(n->shortlist, NAME, "lex.50.50.%s.s2t.bin", pair);
+}
+
+static rapt_status write_shortlist(const struct exporting *e, const char *name)
+{
+    char path[2 * IMPORT_PATH];
+    if (!e->settings->shortlist || rapt__export_plans(e, name)) return RAPT_OK;
+    rapt__export_path(e, name, path);
+    return rapt_shortlist_write(e->settings->shortlist, path, e->why);
+}
+
+/* Writes the settings with which Firefox decodes. */
+static rapt_status write_decoding(const struct exporting *e, const struct names *n)
+{
+    struct composer c = {.allocator = e->model->allocator};
+    bool one = e->source == e->target;
+    const char *factor = rapt_model_metadata(e->model, LENGTH_KEY);
+    float value;
+    if (!factor || !rapt__float_read(factor, &value)) factor = "2.0";
+    rapt__compose(&c, "relative-paths: true\nmodels:\n  - %s\nvocabs:\n  - %s\n  - %s\n", n->model,
+                  one ? n->both : n->source, one ? n->both : n->target);
+    if (e->settings->shortlist) rapt__compose(&c, "shortlist:\n  - %s\n  - false\n", n->shortlist);
+    rapt__compose(&c,
+                  "beam-size: 1\nnormalize: 1.0\nword-penalty: 0\nmax-length-break: 128\n"
+                  "mini-batch-words: 1024\nworkspace: 128\nmax-length-factor: %s\n"
+                  "gemm-precision: int8shiftAlphaAll\n",
+                  factor);
+    return rapt__compose_write(e, &c, "config.yml");
+}
+
+/* Appends a scalar of the settings as JSON. */
+static void compose_value(struct composer *c, const struct yaml_item *item)
+{
+    const char *value = item->value;
+    bool word = strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+    bool number = *value && strspn(value, "0123456789") == strlen(value);
+    if (!item->quoted && (word || number))
+        rapt__compose(c, "%s", value);
+    else
+        rapt__compose_string(c, (rapt_text){value, strlen(value)});
+}
+
+/* Appends the settings of the model as an object. */
+static rapt_status compose_settings(const struct exporting *e, struct composer *c)
+{
+    char text[MARIAN_SETTINGS];
+    struct yaml *y;
+    rapt__marian_settings(e->config, text);
+    rapt_status status =
+        rapt__yaml_open(&y, text, strlen(text), "model.yml", &c->allocator, e->why);
+    if (status) return status;
+    rapt__compose(c, "{");
+    for (int n = 0; n < rapt__yaml_count(y); n++) {
+        const struct yaml_item *item = rapt__yaml_at(y, n);
+        rapt__compose(c, "%s\n    \"%s\": ", n ? "," : "", item->key);
+        if (item->value) compose_value(c, item);
+        if (item->value) continue;
+        rapt__compose(c, "[");
+        for (int i = 1; i <= item->length; i++) {
+            if (i > 1) rapt__compose(c, ", ");
+            compose_value(c, item + i);
+        }
+        rapt__compose(c, "]");
+        n += item->length;
+    }
+    rapt__compose(c, "\n  }");
+    rapt__yaml_close(y);
+    return RAPT_OK;
+}
+
+/* Finds the size in bytes of the model's file, which has been written. */
+static rapt_status find_size(const struct exporting *e, const char *name, uint64_t *size)
+{
+    struct disk_source file;
+    char path[2 * IMPORT_PATH];
+    *size = 0;
+    if (e->plan) return RAPT_OK;
+    rapt__export_path(e, name, path);
+    rapt_status status = rapt__disk_open(&file, path, e->why);
+    if (status) return status;
+    *size = file.size;
+    rapt__disk_close(&file);
+    return RAPT_OK;
+}
+
+static rapt_status write_metadata(const struct exporting *e, const struct names *n)
+{
+    struct composer c = {.allocator = e->model->allocator};
+    size_t parameters = 0;
+    uint64_t size;
+    rapt_status status = find_size(e, n->model, &size);
+    if (status) return status;
+    for (int i = 0; i < e->model->layout.count; i++)
+        parameters += rapt__parameter_count(&e->model->layout.parameters[i]);
+    rapt__compose(&c, "{\n  \"byteSize\": %llu,\n  \"modelConfig\": ", (unsigned long long)size);
+    status = compose_settings(e, &c);
+    rapt__compose(&c,
+                  ",\n  \"modelStatistics\": {\n    \"parameters\": %zu\n  },\n"
+                  "  \"sourceLanguage\": \"%s\",\n  \"targetLanguage\": \"%s\"\n}\n",
+                  parameters, e->settings->source_language, e->settings->target_language);
+    if (!status) return rapt__compose_write(e, &c, "metadata.json");
+    rapt__free(&c.allocator, c.text, c.capacity);
+    return status;
+}
+
+rapt_status rapt__export_firefox(struct exporting *e)
+{
+    struct names n;
+    rapt_status status = check_pieces(e, e->source);
+    if (!status && e->target != e->source) status = check_pieces(e, e->target);
+    if (!status) status = rapt__export_refused(e);
+    if (status) return status;
+    compose_names(e, &n);
+    const struct marian_names names = {
+        .model = n.model, .pieces = {n.both, n.source, n.target}, .lists = {NULL}};
+    status = rapt__marian_export(e, MARIAN_INTGEMM8_BERGAMOT, &names);
+    if (!status) status = write_shortlist(e, n.shortlist);
+    if (!status) status = write_decoding(e, &n);
+    return status ? status : write_metadata(e, &n);
+}
