@@ -180,14 +180,16 @@ typedef enum rapt_export {
 /* Options of an export. */
 typedef struct rapt_export_options { /* size-first, see base.h */
     size_t size;
-    const char *source_language; /* for RAPT_EXPORT_FIREFOX: a code of 2 to 12 letters, such as
-                                    "en" or "zh-Hans" */
+    /* The languages, for RAPT_EXPORT_FIREFOX: codes of 2 to 12 letters, such as "en" or
+       "zh-Hans". */
+    const char *source_language;
     const char *target_language; /* likewise */
-    const rapt_shortlist
-        *shortlist; /* for RAPT_EXPORT_FIREFOX: a shortlist to write; may be NULL */
-    int check_only; /* if nonzero, nothing is written: only checks whether the project supports the
-                       model, which need not be calibrated yet */
-    int reserved;   /* must be 0 */
+    /* A shortlist to write, for RAPT_EXPORT_FIREFOX; may be NULL. */
+    const rapt_shortlist *shortlist;
+    /* If nonzero, nothing is written: only checks whether the project supports the model, which
+       need not be calibrated yet, and, unless it is NULL, the folder. */
+    int check_only;
+    int reserved; /* must be 0 */
 } rapt_export_options;
 /* Exports a model into an existing folder, replacing each file atomically. Some alignment
    settings are lost. Marian's files always name a layer whose first head gives alignments, so an
@@ -203,7 +205,8 @@ typedef struct rapt_export_options { /* size-first, see base.h */
    and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
-/* Works like rapt_model_export, with options; NULL means the defaults. */
+/* Works like rapt_model_export, with options; NULL means the defaults. Errors are the same as for
+   rapt_model_export. Also returns RAPT_BAD_ARGUMENT if options->reserved is not 0. */
 RAPT_API rapt_status rapt_model_export_with(const rapt_model *model, rapt_export format,
                                             const char *folder, const rapt_export_options *options,
                                             rapt_message *why);

@@ -303,13 +303,13 @@ rapt_status rapt__export(const rapt_model *model, enum export_format format, con
                           .reasons = &reasons,
                           .plan = &plan,
                           .why = why};
-    if (strlen(folder) >= IMPORT_PATH)
+    if (folder && strlen(folder) >= IMPORT_PATH)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%.200s: the path is too long", folder);
     rapt_status status = open_tokenizers(&e);
     if (!status) all[format].check(&e);
     if (!status && (!e.source || !e.target)) status = rapt__export_refused(&e);
     if (!status) status = all[format].write(&e);
-    if (!status) status = rapt__export_check_folder(&e, &plan);
+    if (!status && folder) status = rapt__export_check_folder(&e, &plan);
     e.plan = NULL;
     if (!status && !settings->check_only) status = all[format].write(&e);
     free_tensors(&e);

@@ -65,11 +65,11 @@ static rapt_status check_pieces(const struct exporting *e, const rapt_tokenizer 
 
 /* ---- the files ---- */
 
-struct names {
+struct firefox_names {
     char model[NAME], both[NAME], source[NAME], target[NAME], shortlist[NAME];
 };
 
-static void compose_names(const struct exporting *e, struct names *n)
+static void compose_names(const struct exporting *e, struct firefox_names *n)
 {
     char pair[2 * LANGUAGE + 1];
     snprintf(pair, sizeof pair, "%.12s%.12s", e->settings->source_language,
@@ -90,7 +90,7 @@ static rapt_status write_shortlist(const struct exporting *e, const char *name)
 }
 
 /* Writes the settings with which Firefox decodes. */
-static rapt_status write_decoding(const struct exporting *e, const struct names *n)
+static rapt_status write_decoding(const struct exporting *e, const struct firefox_names *n)
 {
     struct composer c = {.allocator = e->model->allocator};
     bool one = e->source == e->target;
@@ -163,7 +163,7 @@ static rapt_status find_size(const struct exporting *e, const char *name, uint64
     return RAPT_OK;
 }
 
-static rapt_status write_metadata(const struct exporting *e, const struct names *n)
+static rapt_status write_metadata(const struct exporting *e, const struct firefox_names *n)
 {
     struct composer c = {.allocator = e->model->allocator};
     size_t parameters = 0;
@@ -185,7 +185,7 @@ static rapt_status write_metadata(const struct exporting *e, const struct names 
 
 rapt_status rapt__export_firefox(struct exporting *e)
 {
-    struct names n;
+    struct firefox_names n;
     rapt_status status = check_pieces(e, e->source);
     if (!status && e->target != e->source) status = check_pieces(e, e->target);
     if (!status) status = rapt__export_refused(e);

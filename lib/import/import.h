@@ -34,7 +34,7 @@ enum export_format {
 struct export_settings {
     const char *source_language, *target_language; /* codes, for Mozilla's names; may be NULL */
     const rapt_shortlist *shortlist;               /* written by EXPORT_FIREFOX; may be NULL */
-    bool check_only;                               /* nothing is written */
+    bool check_only;                               /* nothing is written; the folder may be NULL */
 };
 /* Writes a model and its tokenizers to an existing folder. Returns RAPT_BAD_ARGUMENT if the other
    project cannot represent the model; *why names the tokenizer, or the fields of the configuration

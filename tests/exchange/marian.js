@@ -1,11 +1,13 @@
-/* marian.js MODEL VOCABULARY PRECISION <lines - Marian as WebAssembly (npm @browsermt/bergamot-translator,
-   unpacked in the folder ENGINE names) translates lines greedily, one line each, to standard output.
-   PRECISION: float32 or int8shiftAll, of its matrix products. It needs no network and no other file. */
+/* marian.js MODEL VOCABULARY PRECISION [SHORTLIST] <lines - Marian as WebAssembly (npm
+   @browsermt/bergamot-translator, unpacked in the folder ENGINE names) translates lines greedily, one line each, to
+   standard output. VOCABULARY: a file for both sides, or two separated by a comma. PRECISION: float32, int8shiftAll or
+   int8shiftAlphaAll (with the file's own scales of activations), of its matrix products. It needs no network and no
+   other file. */
 "use strict";
 const fs = require("fs");
 const path = require("path");
 
-const [model, vocabulary, precision] = process.argv.slice(2);
+const [model, vocabularies_of, precision, shortlist] = process.argv.slice(2);
 const worker = path.join(process.env.ENGINE, "worker");
 
 /* Products in 8 bits, which a browser may bring along: the engine has its own, named otherwise. */
@@ -49,10 +51,10 @@ const options = {
 function translate_all() {
     const service = new Module.BlockingService({ cacheSize: 0 });
     const vocabularies = new Module.AlignedMemoryList();
-    vocabularies.push_back(memory_of(vocabulary, 64));
+    for (const file of vocabularies_of.split(",")) vocabularies.push_back(memory_of(file, 64));
     const text = Object.entries(options).map(([key, value]) => `${key}: ${value}\n`).join("");
-    const translation = new Module.TranslationModel(text, memory_of(model, 256), new Module.AlignedMemory(0, 64),
-        vocabularies, null);
+    const translation = new Module.TranslationModel(text, memory_of(model, 256),
+        shortlist ? memory_of(shortlist, 64) : new Module.AlignedMemory(0, 64), vocabularies, null);
     const lines = fs.readFileSync(0, "utf8").split("\n");
     if (lines[lines.length - 1] === "") lines.pop();
     for (const line of lines) { /* alone, since the longest source of a batch limits all translations */

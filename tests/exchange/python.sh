@@ -22,6 +22,9 @@ hf | hf_beam | bert | t5 | m2m | bart | json_tokens | normalizers) "$python" -c 
 esac
 case $name in
 normalizers) "$python" -c "import entmax" 2>/dev/null || skip "sh tests/run.sh --all installs entmax" ;;
+firefox)
+    [ -r "$engines/firefox/list" ] || skip "sh tests/run.sh --all installs fxtranslate"
+    [ -r "$engines/package/worker/bergamot-translator-worker.wasm" ] && command -v node >/dev/null || skip "no node, or no engine of npm" ;;
 student)
     [ -r "${RAPT_DATA:-missing}/models/firefox-tiny-enpt/expected.pt" ] || skip "RAPT_DATA is not a folder with models"
     [ -r "$engines/student/list" ] || skip "sh tests/run.sh --all fetches the student" ;;

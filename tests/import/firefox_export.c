@@ -217,6 +217,8 @@ static void test_refused(void **state)
     if (rapt_model_export_with(model, RAPT_EXPORT_FIREFOX, folder, &options, &why))
         fail_msg("%s", why.text);
     assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(rapt_model_export_with(model, RAPT_EXPORT_FIREFOX, NULL, &options, NULL),
+                     RAPT_OK);
     options.reserved = 3;
     refused(model, &options, "reserved is 3, not 0");
     options.reserved = 0;

@@ -230,7 +230,8 @@ static void judge_exports(const rapt_translator *translator, int length)
     folder_make(folder, "marian-ct2");
     rapt_status status = rapt_model_export(model, RAPT_EXPORT_CT2, folder, &why);
     assert_int_equal(status, length < 9 ? RAPT_BAD_ARGUMENT : RAPT_OK);
-    if (status && !strstr(why.text, "must be a vocabulary with a word for every row, also for row "))
+    if (status &&
+        !strstr(why.text, "must be a vocabulary with a word for every row, also for row "))
         fail_msg("%s", why.text);
     folder_remove(folder,
                   (const char *const[]){"model.bin", "config.json", "shared_vocabulary.json"}, 3);

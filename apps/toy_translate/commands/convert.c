@@ -1,21 +1,13 @@
 /* convert.c - toy_translate convert: reads a model of any supported project and writes it to a file
    of our own, or to a folder that another project reads. */
 #include "commands.h"
+#include "training/training.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const struct {
-    const char *name;
-    rapt_export format;
-} formats[] = {{"marian", RAPT_EXPORT_MARIAN},
-               {"bergamot", RAPT_EXPORT_BERGAMOT},
-               {"firefox", RAPT_EXPORT_FIREFOX},
-               {"hf", RAPT_EXPORT_HF},
-               {"ct2", RAPT_EXPORT_CT2}};
 
 struct conversion {
     const char *path, *out, *to, *precision;
@@ -30,15 +22,13 @@ struct conversion {
 static int export_as(const struct conversion *job, bool check_only)
 {
     rapt_message why = {""};
-    rapt_export format = RAPT_EXPORT_MARIAN;
     const rapt_export_options options = {.size = sizeof options,
                                          .source_language = job->source_language,
                                          .target_language = job->target_language,
                                          .shortlist = job->list,
                                          .check_only = check_only};
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (strcmp(formats[i].name, job->to) == 0) format = formats[i].format;
-    rapt_status status = rapt_model_export_with(job->model, format, job->out, &options, &why);
+    rapt_status status =
+        rapt_model_export_with(job->model, export_format(job->to), job->out, &options, &why);
     return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
 }
 

@@ -63,9 +63,8 @@ static bool is_size(const char *name)
     return found;
 }
 
-/* Sets an option that is not given. Keeps its text, since rows point to it. */
-static int take_option(struct training *t, const struct command *command, const char *name,
-                       const char *value)
+int training_take(struct training *t, const struct command *command, const char *name,
+                  const char *value)
 {
     struct option_row *row = option_find(command, name);
     if (row == NULL || row->given || t->taken == TRAINING_TAKEN) return EXIT_OK;
@@ -88,7 +87,7 @@ static int take_others(struct training *t, const struct command *command, const 
     for (int i = 0; i < OTHERS && code == EXIT_OK; i++) {
         const char *value = json_string_value(json_object_get(object, others[i].name));
         if (value != NULL && !given[others[i].group])
-            code = take_option(t, command, others[i].name, value);
+            code = training_take(t, command, others[i].name, value);
     }
     json_decref(object);
     return code;
@@ -116,7 +115,7 @@ static int take_option_list(struct training *t, const struct command *command, c
         const struct option_row *row = option_find(command, name);
         bool unset = strcmp(text, "0") == 0 && row != NULL &&
                      (row->kind == OPTION_FLAG || row->min > 0 || is_variant(name));
-        if (!unset && !both_given(command, name)) code = take_option(t, command, name, text);
+        if (!unset && !both_given(command, name)) code = training_take(t, command, name, text);
         free(name);
         free(text);
         list = value + value_size + (value[value_size] == ' ');

@@ -123,7 +123,8 @@ static int train_checked(struct training *t, const struct command *command)
     if (recipe->sentencepiece_target != NULL && recipe->sentencepiece == NULL)
         return usage_error("train: --sentencepiece-target needs --sentencepiece");
     if (recipe->sentencepiece_target != NULL) recipe->separate = true;
-    int code = recipe->ranks->rank == 0 ? lock_open(&t->lock, recipe->out) : EXIT_OK;
+    int code = training_for(t, command);
+    if (code == EXIT_OK && recipe->ranks->rank == 0) code = lock_open(&t->lock, recipe->out);
     if (code == EXIT_OK && recipe->resume) code = training_resume(t, command);
     recipe->guided = t->files.alignment;
     if (code == EXIT_OK && recipe->guided == NULL &&

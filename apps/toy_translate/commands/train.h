@@ -18,13 +18,18 @@ struct training {
     int taken;
     int lock; /* of training/lock.c; -1: none */
 };
-enum { TRAINING_ROWS = 52 + HARD_ROWS + VARIANT_ROWS };
+enum { TRAINING_ROWS = 53 + HARD_ROWS + VARIANT_ROWS };
 /* Writes the options of train, which point into *training, and returns their number. */
 int training_rows(struct training *training, struct option_row rows[TRAINING_ROWS]);
 /* Fills in defaults that depend on the preset and on other options. */
 void training_fill_in(struct training *training, const struct command *command);
 /* Then fills in those that depend on the size of the training data, in bytes. */
 void training_fit(struct training *training, const struct command *command, uint64_t bytes);
+/* Sets an option unless it is given. The text is copied. */
+int training_take(struct training *training, const struct command *command, const char *name,
+                  const char *value);
+/* Sets the options that the project of --for needs, unless they are given. */
+int training_for(struct training *training, const struct command *command);
 /* Takes options that are not given from OUT.checkpoint. */
 int training_resume(struct training *training, const struct command *command);
 /* Returns where the data are and when to stop, as JSON for the checkpoint. The caller frees it. */

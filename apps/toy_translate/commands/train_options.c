@@ -92,6 +92,7 @@ static int add_model(struct training *t, struct option_row *rows, int count)
     const struct option_row model[] = {
         {"Model", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"preset", OPTION_CHOICE, &r->preset, "tiny|small|base", "model size; sets the defaults below", 0, 0, 0},
+        {"for", OPTION_CHOICE, &r->project, "firefox|marian|hf|ct2", "train a model that convert --to can write for this project: sets what it needs, and refuses what it does not have; needs --sentencepiece", 0, 0, 0},
         {"layers", OPTION_INTEGER, &r->layers, "N", "number of encoder layers, and of decoder layers", 1, 64, 0},
         {"width", OPTION_INTEGER, &r->width, "N", "width of the model, and of its embeddings", 1, 65536, 0},
         {"heads", OPTION_INTEGER, &r->heads, "N", "number of attention heads; must divide the width", 1, 1024, 0},
@@ -168,6 +169,23 @@ int training_rows(struct training *t, struct option_row rows[TRAINING_ROWS])
     count = add_output(t, rows, count);
     add_defaults(rows, count, t->helps);
     return count;
+}
+
+int training_for(struct training *t, const struct command *command)
+{
+    static const struct {
+        const char *project, *option, *value;
+    } all[] = {
+        {"firefox", "position", "concatenated-n1"}, {"firefox", "decoder-start", "zero"},
+        {"firefox", "norm-epsilon", "1e-6"},        {"firefox", "decoder-recurrence", "ssru"},
+        {"marian", "position", "concatenated-n1"},  {"marian", "decoder-start", "zero"},
+        {"marian", "norm-epsilon", "1e-6"},         {"hf", "position", "concatenated"},
+    };
+    int code = EXIT_OK;
+    for (size_t i = 0; t->recipe.project && i < sizeof all / sizeof *all && code == EXIT_OK; i++)
+        if (strcmp(all[i].project, t->recipe.project) == 0)
+            code = training_take(t, command, all[i].option, all[i].value);
+    return code;
 }
 
 /* For small data, batches of the usual size would be a few steps per epoch, and warm-up would take

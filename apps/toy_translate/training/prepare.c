@@ -40,6 +40,9 @@ static int create_model(struct learner *learner, const struct pairs *sample)
     if (code != EXIT_OK) return code;
     config.source_vocab = rapt_tokenizer_vocab(learner->vocabulary.source);
     config.target_vocab = rapt_tokenizer_vocab(learner->vocabulary.target);
+    if (recipe->project != NULL)
+        code = export_check(recipe->project, &config, &learner->vocabulary);
+    if (code != EXIT_OK) return code;
     if (rapt_model_create(&learner->model, &config, recipe->seed, NULL, &why) == RAPT_OK)
         return EXIT_OK;
     return failed("%s", why.text);

@@ -56,6 +56,7 @@ struct recipe {
     int vocab;                        /* tokens */
     const char *sentencepiece;        /* a file with the vocabulary; NULL: learn it */
     const char *sentencepiece_target; /* a file for the target side; NULL: the same */
+    const char *project;              /* must be able to hold the model; NULL: none */
     bool exact_vocab;                 /* fail if the data support fewer tokens */
     bool separate;                    /* one vocabulary per side */
     double dropout, smoothing, rate;
@@ -85,6 +86,13 @@ int recipe_config(const struct recipe *recipe, rapt_config *config);
 /* Trains, and frees the sample of the data. *steps, if not NULL: the number of steps made,
    including those of earlier runs */
 int learn(const struct recipe *recipe, struct data *data, long long *steps);
+
+/* ---- exportable.c ---- */
+/* Returns the format with this name in convert --to and train --for. */
+rapt_export export_format(const char *name);
+/* Fails if a project cannot hold models with this configuration and vocabulary. */
+int export_check(const char *project, const rapt_config *config,
+                 const struct vocabulary *vocabulary);
 
 /* ---- agree.c: the start of a run of several ranks ---- */
 struct learner;
