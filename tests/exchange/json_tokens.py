@@ -52,10 +52,25 @@ def unigram(pieces, front, after):
     """Returns a tokenizer with the pieces of a SentencePiece model after its first three, between special tokens, in the way in
     which transformers converts it."""
     model = sentencepiece.SentencePieceProcessor(model_file=pieces)
-    charsmap = dict(fields(dict(fields(model.serialized_model_proto()))[3]))[2]
     names = [(model.IdToPiece(i), model.GetScore(i)) for i in range(3, len(model))]
-    tokenizer = tokenizers.Tokenizer(models.Unigram([*((name, 0.0) for name in front), *names, *((name, 0.0) for name in after)],
-                                                    front.index("<unk>")))
+    return with_rules(model, models.Unigram([*((name, 0.0) for name in front), *names, *((name, 0.0) for name in after)],
+                                            front.index("<unk>")), front, after)
+
+
+def byte_pairs(pieces, front, after):
+    """Does the same for a SentencePiece model of byte pairs, whose scores say in which order pieces are made of two."""
+    model = sentencepiece.SentencePieceProcessor(model_file=pieces)
+    scores = {model.IdToPiece(i): model.GetScore(i) for i in range(3, len(model))}
+    merges = [(name[:at], name[at:]) for name in sorted(scores, key=scores.get, reverse=True) for at in range(1, len(name))
+              if name[:at] in scores and name[at:] in scores]
+    ids = {name: i for i, name in enumerate([*front, *scores, *after])}
+    return with_rules(model, models.BPE(ids, merges, unk_token="<unk>", fuse_unk=True), front, after)
+
+
+def with_rules(pieces, model, front, after):
+    """Returns a tokenizer with the normalization of a SentencePiece model, which is the same for both kinds of models."""
+    charsmap = dict(fields(dict(fields(pieces.serialized_model_proto()))[3]))[2]
+    tokenizer = tokenizers.Tokenizer(model)
     tokenizer.normalizer = normalizers.Sequence([normalizers.Precompiled(charsmap), normalizers.Strip(left=False),
                                                  normalizers.Replace(tokenizers.Regex(" {2,}"), "\u2581")])
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="\u2581", prepend_scheme="always", split=True)
@@ -77,6 +92,14 @@ def mbart():
     return tokenizer, transformers.MBartForConditionalGeneration(transformers.MBartConfig(vocab_size=210, **SIZES))
 
 
+def nllb():
+    from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES
+    hf_judge.write_pieces("nllb.model", " --model_type=bpe")
+    tokenizer = byte_pairs("nllb.model", SPECIALS, [*FAIRSEQ_LANGUAGE_CODES, "<mask>"])
+    return tokenizer, transformers.M2M100ForConditionalGeneration(transformers.M2M100Config(
+        vocab_size=tokenizer.get_vocab_size(), **SIZES))
+
+
 def bart():
     trained = tokenizers.ByteLevelBPETokenizer()
     trained.train(["both"], vocab_size=500, special_tokens=SPECIALS, show_progress=False)
@@ -94,7 +117,7 @@ def bert():
 
 
 def lines_of(make):
-    """Returns real lines and random ones. In Unigram those have no character of several code points, since tokenizers 0.19 to 0.23
+    """Returns real lines and random ones. In models of SentencePiece those have no character of several code points, since tokenizers 0.19 to 0.23
     replace all of it if its beginning has a rule, where SentencePiece keeps marks. Nor do they end in U+0085, which has no rule and
     which only tokenizers drops."""
     lines, dice = [], random.Random(2)
@@ -103,7 +126,7 @@ def lines_of(make):
             lines += open(f"{hf_judge.DATA}/{name}", encoding="utf-8").read().split("\n")
     while len(lines) < RANDOM:
         line = "".join(hf_judge.character(dice) for _ in range(dice.randrange(1, 40)))
-        if make not in (t5, mbart) or line[-1] != "\u0085" and all(len(part) == 1 for part in regex.findall(r"\X", line)):
+        if make not in (t5, mbart, nllb) or line[-1] != "\u0085" and all(len(part) == 1 for part in regex.findall(r"\X", line)):
             lines.append(line)
     return [line for line in lines if not set("\n\r\ufeff") & set(line)]
 
@@ -111,7 +134,7 @@ def lines_of(make):
 transformers.logging.set_verbosity_error()
 marian.corpus(program)
 open("both", "w", encoding="utf-8").write(open("train.src", encoding="utf-8").read() + open("train.trg", encoding="utf-8").read())
-for make in (t5, mbart, bart, bert):
+for make in (t5, mbart, nllb, bart, bert):
     tokenizer, model = make()
     model.save_pretrained(make.__name__)
     tokenizer.save(f"{make.__name__}/tokenizer.json")
