@@ -155,6 +155,64 @@ static void test_precisions(void **state)
     rapt_model_free(floats);
 }
 
+/* Returns a model with so many words that the product with the output matrix of a full batch is
+   computed in parts. */
+static rapt_model *wide_model(void)
+{
+    enum { WORDS = 5000, BYTES = 1 << 20 };
+    static char names[WORDS][8], text[BYTES], bytes[4 * BYTES];
+    static rapt_text list[WORDS];
+    const rapt_config c = {.size = sizeof c,
+                           .source_vocab = WORDS,
+                           .target_vocab = WORDS,
+                           .positions = 64,
+                           .width = 8,
+                           .heads = 2,
+                           .ffn_width = 8,
+                           .encoder_layers = 1,
+                           .decoder_layers = 1,
+                           .tie = RAPT_TIE_ALL};
+    rapt_tokenizer *t = NULL;
+    size_t size;
+    for (int i = 0; i < WORDS; i++) {
+        snprintf(names[i], sizeof names[i], i == 0 ? "</s>" : i == 1 ? "<unk>" : "w%d", i);
+        list[i] = (rapt_text){names[i], strlen(names[i])};
+    }
+    assert_int_equal(rapt_tokenizer_create_list(&t, list, WORDS, NULL, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_tokenizer_write(t, text, sizeof text, &size, NULL), RAPT_OK);
+    rapt_tokenizer_free(t);
+    const rapt_metadata note = {"rapt.tokenizer", text};
+    rapt_model *bare = small_model(&c, 3), *model = NULL;
+    assert_int_equal(rapt_model_save_memory(bare, bytes, sizeof bytes, &size, &note, 1, NULL),
+                     RAPT_OK);
+    assert_int_equal(rapt_model_load_memory(&model, bytes, size, NULL, NULL, NULL), RAPT_OK);
+    rapt_model_free(bare);
+    return model;
+}
+
+static float output_alpha(rapt_model *model, const rapt_text *texts, int count)
+{
+    calibrate(model, texts, count, 2);
+    const char *none = strstr(rapt_model_metadata(model, "rapt.scales"), "\nnone 0 1 0 ");
+    assert_non_null(none);
+    return strtof(none + 12, NULL);
+}
+
+/* A product that is computed in parts counts once, as it does in the small batch of the same texts,
+   whose steps therefore have the same magnitudes. Some texts end earlier, and then there are no
+   more parts. */
+static void test_parts(void **state)
+{
+    (void)state;
+    rapt_text texts[32];
+    const rapt_text two[] = {{"w7", 2}, {"w8 w9 w10 w11 w12 w13 w14 w15", 29}};
+    rapt_model *model = wide_model();
+    for (int i = 0; i < COUNT(texts); i++) texts[i] = two[i % 2];
+    float wanted = output_alpha(model, two, 2), got = output_alpha(model, texts, COUNT(texts));
+    if (!(got == wanted)) fail_msg("%.9g, not %.9g", (double)got, (double)wanted);
+    rapt_model_free(model);
+}
+
 static void refused(rapt_model *model, const rapt_text *texts, size_t count, const char *phrase)
 {
     rapt_message why = {""};
@@ -215,7 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rule),       cmocka_unit_test(test_all),
         cmocka_unit_test(test_precisions), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory),     cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
