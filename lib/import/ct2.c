@@ -79,6 +79,19 @@ static rapt_status attribute(struct import *i, const char *name, read_attribute 
                             halves[1]);
 }
 
+/* Rejects a factor of the output, which T5 has, unless it is 1. Other attributes are integers. */
+static rapt_status check_factor(struct import *i, const char *name, const struct tensor_entry *e)
+{
+    float factor = 1;
+    rapt__import_use(i, e);
+    rapt_status status = rapt__tensors_read(i->file, e, 0, 1, &factor, i->why);
+    if (status || factor == 1) return status;
+    return rapt__import_bad(i,
+                            "%s is %g, which is not supported in CTranslate2's format; open a T5 "
+                            "from its folder of Hugging Face",
+                            name, (double)factor);
+}
+
 /* Reads an attribute of the encoder, the decoder or the whole model. */
 static rapt_status one_sided(struct import *i, const struct ct2_attribute *a, int *value)
 {
@@ -86,7 +99,10 @@ static rapt_status one_sided(struct import *i, const struct ct2_attribute *a, in
     rapt_status status = rapt__import_number(i, a->name, a->otherwise, value);
     for (int n = 0; n < 2 && !status; n++) {
         snprintf(full, sizeof full, "%s/%s", n ? "decoder" : "encoder", a->name);
-        if (rapt__import_find(i, full, 0))
+        const struct tensor_entry *e = rapt__import_find(i, full, 0);
+        if (e && a->use == CT2_ONLY && e->count == 1 && strchr(e->dtype, 'F'))
+            status = check_factor(i, full, e);
+        else if (e)
             status = rapt__import_number(i, full, a->otherwise, value);
         if (status || a->use != CT2_ONLY || *value == a->otherwise) continue;
         return rapt__import_bad(i, "%s is %d, which is not supported", a->name, *value);

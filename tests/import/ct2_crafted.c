@@ -85,6 +85,9 @@ static void test_refusals(void **state)
          "encoder/layer_0/ffn/linear_0/weight"},
         {{"decoder/embeddings/weight", WITHOUT, 0}, "target_vocab"},
         {{"encoder/scale_embeddings", 0, 2.8287f}, "is 2.8287, neither 1 nor the square root of 8"},
+        {{"decoder/scale_outputs", 0, 0.25f},
+         "decoder/scale_outputs is 0.25, which is not supported in CTranslate2's format; open a "
+         "T5"},
     };
     char folder[256];
     rapt_model *model = model_of(0);
@@ -94,6 +97,9 @@ static void test_refusals(void **state)
         folder_refused(folder, all[i].phrase);
         folder_refused(folder, folder);
     }
+    const struct change unscaled = {"decoder/scale_outputs", 0, 1};
+    write_folder(folder, VERSION, model, &unscaled);
+    folder_is(folder, model);
     folder_remove(folder, files, COUNT(files));
     rapt_model_free(model);
 }
