@@ -117,9 +117,9 @@ def bert():
 
 
 def lines_of(make):
-    """Returns real lines and random ones. In models of SentencePiece those have no character of several code points, since tokenizers 0.19 to 0.23
-    replace all of it if its beginning has a rule, where SentencePiece keeps marks. Nor do they end in U+0085, which has no rule and
-    which only tokenizers drops."""
+    """Returns real lines and random ones. In models of SentencePiece those have no character of several code points, since
+    tokenizers 0.19 to 0.23 replace all of it if its beginning has a rule, where SentencePiece keeps marks. Nor do they end in U+0085,
+    which has no rule and which only tokenizers drops."""
     lines, dice = [], random.Random(2)
     for name in ("multi30k/test_2016_flickr.en", "multi30k/test_2016_flickr.de", "tatoeba-en-de/test.tsv"):
         if os.path.exists(f"{hf_judge.DATA}/{name}"):
