@@ -75,6 +75,29 @@ typedef enum rapt_search_rules {
     RAPT_SEARCH_RULES_CT2     /* those of CTranslate2 */
 } rapt_search_rules;
 
+/* Where the text of a token may be in a word, as bits. */
+enum {
+    RAPT_WORD_INSIDE = 1, /* it begins with a letter that continues the word of the last token */
+    RAPT_WORD_OPEN = 2    /* it ends with a letter, so that the next token may continue the word */
+};
+enum { RAPT_TERMS_MAX = 64 }; /* maximum number of terms of a source */
+
+/* Terms that targets must contain. Each is met by any one of its phrases, which are sequences of
+   tokens. A phrase occurs where its tokens are, unless a word continues across its beginning or
+   end: from a token with RAPT_WORD_OPEN to one with RAPT_WORD_INSIDE. Occurrences are counted from
+   left to right. At each place, the longest phrase of a term that is not yet met counts, of several
+   that of the first term, and the next place is after it. Occurrences therefore do not overlap, and
+   a source has a term as often as its target must contain one of the phrases. */
+typedef struct rapt_terms { /* size-first, see base.h */
+    size_t size;
+    const int *sources; /* [B + 1] terms sources[b] to sources[b + 1] - 1 are those of source b, at
+                           most RAPT_TERMS_MAX */
+    const int *terms; /* [sources[B] + 1] phrases terms[i] to terms[i + 1] - 1 are those of term i,
+                         at least one */
+    const rapt_tokens *phrases; /* sequences of at least one token, without the end */
+    const unsigned char *words; /* [target_vocab] RAPT_WORD_... of each token; NULL means 0 */
+} rapt_terms;
+
 /* Options of rapt_generate. rapt_generate_options_default sets them for greedy search. */
 typedef struct rapt_generate_options { /* size-first, see base.h */
     size_t size;
@@ -122,6 +145,17 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
        is set. Cannot be combined with temperature. */
     const rapt_shortlist *shortlist;
     const uint64_t *sequences; /* [batch] number of each sequence; NULL means b + sequence */
+    /* If not NULL, the terms of each source. A beam is divided among hypotheses by how many tokens
+       of the terms they contain, so `beams` should exceed the number of these tokens. The terms
+       have to fit into the length limit, to which max_ratio adds their tokens. Logits are
+       normalized as if there were no terms. Hypotheses that lack terms come after all others, and
+       they end only at a limit. A source with terms is searched by the rules of RAPT, whatever
+       search_rules says about survivors and the end of a search, and it is finished when nbest
+       hypotheses with all terms score at least as high as the best live one for which the end has
+       not been the likeliest token before it had its terms. no_repeat_ngram allows tokens of terms
+       that are missing. A source without terms is not affected. Cannot be combined with
+       temperature. */
+    const rapt_terms *terms;
 } rapt_generate_options;
 /* Sets *options, which has `size` bytes, to greedy search with the given begin and end: 1 beam, 1
    sequence per source, and all other fields 0. */
@@ -153,6 +187,7 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
     float *log_probabilities;
     int *ended; /* [B * nbest] 1 if the model ended the sequence, 0 if a limit or a callback did;
                    may be NULL */
+    int *terms; /* [B * nbest] number of terms that the sequence contains; may be NULL */
 } rapt_generate_outputs;
 
 /* Encodes the sources and generates their targets. A sequence also ends if it reaches its limit, or
@@ -163,7 +198,7 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
 
    Returns RAPT_BAD_ARGUMENT if an option, a token or a count is out of range, or if an output
    requires a feature that the session lacks; *why names it. Returns RAPT_NO_MEMORY only with a
-   shortlist. Since the encoder has already run by then, rapt_encode must be called before
+   shortlist or terms. Since the encoder has already run by then, rapt_encode must be called before
    rapt_decode after this error, too. */
 RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
                                    const rapt_generate_options *options,

@@ -33,6 +33,7 @@ static const struct {
     STRUCT(rapt_tensor),
     STRUCT(rapt_tokens),
     STRUCT(rapt_limits),
+    STRUCT(rapt_terms),
     STRUCT(rapt_generate_options),
     STRUCT(rapt_generate_outputs),
     STRUCT(rapt_train_options),

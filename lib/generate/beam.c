@@ -9,7 +9,7 @@
    beams = 1. */
 #include "generate/generate.h"
 
-#include "generate/search.h"
+#include "generate/terms.h"
 #include <math.h>
 #include <string.h>
 
@@ -39,6 +39,7 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *l, int voca
     m->done_ended = rapt__arena_take(arena, slots, sizeof *m->done_ended);
     m->done_slot = rapt__arena_take(arena, slots, sizeof *m->done_slot);
     m->done_score = rapt__arena_take(arena, slots, sizeof *m->done_score);
+    m->done_terms = rapt__arena_take(arena, slots, sizeof *m->done_terms);
     m->parents = rapt__arena_take(arena, slots, sizeof *m->parents);
     m->starts = rapt__arena_take(arena, slots + 1, sizeof *m->starts);
     m->row_slot = rapt__arena_take(arena, slots, sizeof *m->row_slot);
@@ -75,6 +76,16 @@ static size_t hypothesis_at(const struct search *s, int source, int slot)
     return (size_t)(source * s->stride + slot) * (size_t)s->length;
 }
 
+/* Returns the continuation of a live hypothesis, which is in row `row`, by a token. */
+static struct candidate candidate_of(const struct search *s, int source, int slot, int row,
+                                     int32_t token, float logit)
+{
+    const struct search_memory *m = s->m;
+    const double log_p = (double)logit - (double)m->log_sums[row];
+    return (struct candidate){m->sums[source * s->stride + slot] + log_p, slot, token,
+                              (float)log_p};
+}
+
 /* Ranks the picks of all live hypotheses of a source, best first, and returns their number. */
 static int collect(struct search *s, int source, int row)
 {
@@ -83,11 +94,34 @@ static int collect(struct search *s, int source, int row)
     for (int slot = 0; slot < m->live_count[source]; slot++, row++)
         for (int i = 0; i < m->counts[row]; i++) {
             size_t at = (size_t)row * (size_t)s->picks.max + (size_t)i;
-            double log_p = (double)m->logits[at] - (double)m->log_sums[row];
-            m->candidates[n++] = (struct candidate){m->sums[source * s->stride + slot] + log_p,
-                                                    slot, (int32_t)m->tokens[at], (float)log_p};
+            m->candidates[n++] =
+                candidate_of(s, source, slot, row, (int32_t)m->tokens[at], m->logits[at]);
         }
     rapt__sort(m->candidates, (size_t)n, sizeof *m->candidates, by_rank, NULL);
+    return n;
+}
+
+/* Does the same for a source with terms, whose candidates are in its term_memory. Tokens that lead
+   to terms are added, and ends of hypotheses that lack terms are left out. */
+static int collect_terms(struct search *s, int source, int row)
+{
+    const struct search_memory *m = s->m;
+    struct term_memory *t = &s->session->terms;
+    int n = 0;
+    for (int slot = 0; slot < m->live_count[source]; slot++, row++) {
+        const size_t first = (size_t)row * (size_t)s->picks.max;
+        for (int i = 0; i < m->counts[row]; i++) {
+            const int32_t token = (int32_t)m->tokens[first + (size_t)i];
+            if (rapt__terms_want(s, row, token)) continue;
+            if (rapt__terms_open(s, row) && token == s->options->end) continue;
+            t->candidates[n++] =
+                candidate_of(s, source, slot, row, token, m->logits[first + (size_t)i]);
+        }
+        for (int i = t->starts[row]; i < t->starts[row + 1]; i++)
+            if (t->logits[i] > -INFINITY)
+                t->candidates[n++] = candidate_of(s, source, slot, row, t->tokens[i], t->logits[i]);
+    }
+    rapt__sort(t->candidates, (size_t)n, sizeof *t->candidates, by_rank, NULL);
     return n;
 }
 
@@ -148,14 +182,18 @@ static int width_of(const struct search *s, int source)
 void rapt__search_choose(struct search *s, int source, int row)
 {
     struct search_memory *m = s->m;
-    bool ct2 = s->search_rules == RAPT_SEARCH_RULES_CT2,
+    const bool terms = rapt__terms_count(s, source) > 0;
+    const struct candidate *ranked = terms ? s->session->terms.candidates : m->candidates;
+    bool ct2 = s->search_rules == RAPT_SEARCH_RULES_CT2 && !terms,
          last = m->count[source] + 1 >= m->limit[source];
     bool after_prefix = ct2 && m->given[source] > 0 && m->count[source] == m->given[source];
     if (last && s->search_rules == RAPT_SEARCH_RULES_HF) {
         force_end(s, source);
         return;
     }
-    int candidates = collect(s, source, row), live = 0, width = width_of(s, source), open = width;
+    int candidates = terms ? collect_terms(s, source, row) : collect(s, source, row), live = 0;
+    if (terms) candidates = rapt__terms_allocate(s, source, row, candidates);
+    int width = terms ? candidates : width_of(s, source), open = width;
     if (candidates == 0) { /* all tokens are suppressed or forbidden, or the logits are not
                               finite */
         rapt__search_truncate(s, source);
@@ -164,7 +202,7 @@ void rapt__search_choose(struct search *s, int source, int row)
     if (s->search_rules == RAPT_SEARCH_RULES_MARIAN || (ct2 && last))
         candidates = rapt__min(candidates, width);
     for (int i = 0; i < candidates && live < open; i++) {
-        const struct candidate *c = &m->candidates[i];
+        const struct candidate *c = &ranked[i];
         if (c->token != s->options->end) {
             continue_hypothesis(s, source, c, live++);
         } else if (i < width && after_prefix && i > 0) {
@@ -191,8 +229,7 @@ int rapt__search_best(const struct search *s, int source)
     const struct search_memory *m = s->m;
     int first = source * s->stride, best = -1;
     for (int i = first; i < first + m->done_count[source]; i++)
-        if (m->done_length[i] >= 0 && (best < 0 || m->done_score[i] > m->done_score[best]))
-            best = i;
+        if (m->done_length[i] >= 0 && (best < 0 || rapt__search_better(m, i, best))) best = i;
     return best;
 }
 
@@ -223,6 +260,7 @@ void rapt__search_output(const struct search *s, int source, const rapt_generate
         int best = rapt__search_best(s, source);
         out->counts[to] = best < 0 ? -1 : m->done_length[best];
         if (out->ended) out->ended[to] = best >= 0 && m->done_ended[best];
+        if (out->terms) out->terms[to] = best < 0 ? 0 : m->done_terms[best];
         if (out->scores) out->scores[to] = best < 0 ? -INFINITY : (float)m->done_score[best];
         if (best < 0) continue;
         output_one(s, source, best, to, out);

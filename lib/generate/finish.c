@@ -1,7 +1,7 @@
 /* finish.c - finished hypotheses: their scores, which of them are kept, and when a source needs no
    further steps. rapt_search_rules documents how this library, Marian, Hugging Face's transformers
    and CTranslate2 differ. */
-#include "generate/search.h"
+#include "generate/terms.h"
 
 #include <string.h>
 
@@ -19,14 +19,20 @@ static int scored(const struct search *s, int source, int count)
     return rapt__max(count - (s->search_rules == RAPT_SEARCH_RULES_CT2 ? 0 : given), 1);
 }
 
-/* Returns the slot of the worst hypothesis kept in `done`. If several have the same score, returns
-   the first. */
+bool rapt__search_better(const struct search_memory *m, int a, int b)
+{
+    if (m->done_terms[a] != m->done_terms[b]) return m->done_terms[a] > m->done_terms[b];
+    return m->done_score[a] > m->done_score[b];
+}
+
+/* Returns the slot of the worst hypothesis kept in `done`. If several are equally good, returns the
+   first. */
 static int worst_of(const struct search *s, int source)
 {
     const struct search_memory *m = s->m;
     int first = source * s->stride, worst = first;
     for (int i = first + 1; i < first + m->done_count[source]; i++)
-        if (m->done_score[i] < m->done_score[worst]) worst = i;
+        if (rapt__search_better(m, worst, i)) worst = i;
     return worst;
 }
 
@@ -41,19 +47,24 @@ static void move_done(struct search *s, int from, int to)
     m->done_ended[to] = m->done_ended[from];
     m->done_slot[to] = m->done_slot[from];
     m->done_score[to] = m->done_score[from];
+    m->done_terms[to] = m->done_terms[from];
 }
 
-/* Returns a free slot of `done` for a hypothesis with this score, or -1 if it is not kept. If
-   `beams` hypotheses have already been kept, RAPT's rules keep no more. With the other rules, a
-   better hypothesis replaces the worst one. The hypotheses after the worst one move up, so all stay
-   in the order in which they finished. */
-static int slot_for(struct search *s, int source, double score)
+/* Returns a free slot of `done` for a hypothesis with this score and number of terms, or -1 if it
+   is not kept. If `beams` hypotheses have already been kept, RAPT's rules keep no more, except for
+   sources with terms. Otherwise a better hypothesis replaces the worst one. The hypotheses after
+   the worst one move up, so all stay in the order in which they finished. */
+static int slot_for(struct search *s, int source, double score, int terms)
 {
     struct search_memory *m = s->m;
     int first = source * s->stride;
     if (m->done_count[source] < s->beams) return first + m->done_count[source]++;
     int worst = worst_of(s, source), end = first + s->beams;
-    if (s->search_rules == RAPT_SEARCH_RULES_RAPT || score <= m->done_score[worst]) return -1;
+    const bool full =
+        s->search_rules == RAPT_SEARCH_RULES_RAPT && rapt__terms_count(s, source) == 0;
+    const bool better =
+        terms != m->done_terms[worst] ? terms > m->done_terms[worst] : score > m->done_score[worst];
+    if (full || !better) return -1;
     for (int i = worst; i + 1 < end; i++) move_done(s, i + 1, i);
     return end - 1;
 }
@@ -64,7 +75,8 @@ void rapt__search_finish(struct search *s, int source, int slot, const struct ca
     int count = m->count[source], own = source * s->stride + slot;
     double score =
         score_of(s, end ? end->sum : m->sums[own], scored(s, source, count + (end != NULL)));
-    int at = slot_for(s, source, score);
+    const int terms = rapt__terms_met(s, source, m->live + (size_t)own * (size_t)s->length, count);
+    int at = slot_for(s, source, score, terms);
     m->ended_count[source]++;
     if (at < 0) return;
     size_t from = (size_t)own * (size_t)s->length, to = (size_t)at * (size_t)s->length;
@@ -75,6 +87,7 @@ void rapt__search_finish(struct search *s, int source, int slot, const struct ca
     m->done_ended[at] = end != NULL;
     m->done_slot[at] = own;
     m->done_score[at] = score;
+    m->done_terms[at] = terms;
 }
 
 /* Returns true if `beams` finished hypotheses are kept and the best live one does not score better
@@ -89,9 +102,24 @@ static bool none_better(const struct search *s, int source, int live)
     return best <= m->done_score[worst_of(s, source)];
 }
 
+/* Returns true if nbest hypotheses with all terms have finished that score at least as high as any
+   live one that may still end well. */
+static bool terms_done(const struct search *s, int source, int live)
+{
+    const struct search_memory *m = s->m;
+    const int first = source * s->stride;
+    const double best =
+        score_of(s, rapt__terms_hope(s, source), scored(s, source, m->count[source] + 1));
+    int good = 0;
+    for (int i = first; i < first + m->done_count[source]; i++)
+        good += m->done_terms[i] == rapt__terms_count(s, source) && m->done_score[i] >= best;
+    return live == 0 || good >= s->nbest;
+}
+
 bool rapt__search_ended(const struct search *s, int source, int live)
 {
     const struct search_memory *m = s->m;
+    if (rapt__terms_count(s, source) > 0) return terms_done(s, source, live);
     if (s->search_rules == RAPT_SEARCH_RULES_MARIAN) return false;
     if (s->search_rules == RAPT_SEARCH_RULES_HF) return none_better(s, source, live);
     if (s->search_rules == RAPT_SEARCH_RULES_RAPT) return m->done_count[source] == s->beams;

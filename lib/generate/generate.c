@@ -1,12 +1,12 @@
 /* generate.c - rapt_generate: a loop over target positions. Each step decodes one token of every
    live hypothesis, chooses the next tokens, and reorders the caches to match. */
-#include "generate/search.h"
+#include "generate/terms.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Returns the maximum number of tokens of a target, including its end. */
-static int limit_of(const struct search *s, int source_length)
+static int limit_of(const struct search *s, int source, int source_length)
 {
     const rapt_generate_options *o = s->options;
     if (o->max_ratio <= 0) return s->max_length;
@@ -18,6 +18,7 @@ static int limit_of(const struct search *s, int source_length)
         limit = ceil((double)product);
     }
     limit += o->max_extra;
+    if (o->terms) limit += rapt__terms_of(o->terms, source).tokens;
     if (limit < 1) return 1;
     return limit < s->max_length ? (int)limit : s->max_length;
 }
@@ -52,7 +53,7 @@ static struct search search_begin(rapt_session *session, const rapt_generate_opt
         m->live_count[b] = 1;
         m->ended_count[b] = m->top_ended[b] = 0;
         m->done_count[b] = m->count[b] = m->given[b] = m->announced[b] = 0;
-        m->limit[b] = decoder_only ? s.max_length : limit_of(&s, n);
+        m->limit[b] = decoder_only ? s.max_length : limit_of(&s, b, n);
         m->sums[(ptrdiff_t)b * s.stride] = 0;
     }
     return s;
@@ -145,6 +146,7 @@ static rapt_status search_decode(struct search *s, rapt_message *why)
     const struct search_memory *m = s->m;
     rapt_session *session = s->session;
     const rapt_tokens inputs = inputs_of(s);
+    if (o->terms) rapt__terms_prepare(s);
     rapt_status status = rapt__decode(session, &inputs, o->logits ? NULL : &s->picks, why);
     if (status) return status;
     if (s->record) rapt__record_rows(s);
@@ -226,6 +228,7 @@ static rapt_status search_sources(rapt_session *session, const rapt_generate_opt
     rapt_status status = RAPT_OK;
     s.logs = out->log_probabilities || o->token;
     s.picks.listed = listed;
+    if (o->terms) s.picks.terms = &session->terms;
     rapt__constrain(&s);
     if (out->alignments) s.record = &session->record;
     if (o->prefix) status = feed_prefix(&s, o->prefix, why);
@@ -241,9 +244,14 @@ rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
 {
     rapt_generate_options o;
     rapt_generate_outputs out;
+    rapt_terms terms;
     if (!session) return rapt__fail(why, RAPT_BAD_ARGUMENT, "session is NULL");
     if (!source) return rapt__fail(why, RAPT_BAD_ARGUMENT, "source is NULL");
     rapt_status status = rapt__struct_read(&o, sizeof o, options, "rapt_generate_options", why);
+    if (!status && o.terms) {
+        status = rapt__struct_read(&terms, sizeof terms, o.terms, "rapt_terms", why);
+        o.terms = &terms;
+    }
     if (!status) status = rapt__generate_check(session, &o, source->batch, why);
     if (!status) status = read_outputs(&out, outputs, session, why);
     if (status) return status;
@@ -253,10 +261,11 @@ rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
     struct listed_rows *listed = &session->listed;
     session->searched = true;
     rapt__listed_rows_free(listed, session); /* a callback may have left the last call by longjmp */
-    if (o.shortlist)
-        status = rapt__listed_rows_make(listed, session, o.shortlist, source, o.end, why);
-    if (status) return status;
-    status = search_sources(session, &o, &out, o.shortlist ? listed : NULL, why);
+    rapt__terms_end(session);
+    if (o.shortlist) status = rapt__listed_rows_make(listed, session, &o, source, why);
+    if (!status && o.terms) status = rapt__terms_begin(session, &o, why);
+    if (!status) status = search_sources(session, &o, &out, o.shortlist ? listed : NULL, why);
+    rapt__terms_end(session);
     rapt__listed_rows_free(listed, session);
     return status;
 }

@@ -41,6 +41,7 @@ struct search_memory {
     int *done_ended;            /* [slots] 1 if finished by the end token, 0 if truncated */
     int *done_slot;             /* [slots] the live slot in which the hypothesis finished */
     double *done_score;         /* [slots] */
+    int *done_terms;            /* [slots] number of terms that the hypothesis contains */
     int *parents;               /* [slots] the slot that each live hypothesis continues */
     int *starts;                /* [slots + 1] first row of each slot in a step */
     int *row_slot;              /* [slots] the slot of each row of a step */
@@ -71,6 +72,29 @@ struct alignment_record {
 void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,
                          struct arena *arena);
 
+/* ---- term_beam.c: memory of a search with terms, where rows are those of a step ---- */
+struct term_memory {
+    struct arena arena;
+    int *starts;     /* [rows + 1] where the wanted tokens of each row begin */
+    int32_t *tokens; /* [starts[rows]] tokens that lead to missing terms, or the end if none is
+                        missing */
+    float *logits;   /* [starts[rows]] their logits */
+    struct term_scan *scans; /* [rows] */
+    bool *open;              /* [rows] the hypothesis lacks terms */
+    bool *refused;           /* [slots] the end was the likeliest token of the hypothesis, or of one
+                                that it continues, but terms were missing */
+    bool *next_refused;      /* [beams] */
+    double *hope;            /* [sources] see rapt__terms_hope */
+    struct candidate *candidates; /* of one source */
+    int *left;                    /* tokens that each candidate lacks */
+    int *places, *taken, *seen;   /* for each bank: its part of the beam, and how much of it is
+                                     used; candidates of the bank so far */
+};
+/* Allocates memory for the terms of the encoded sources. If it succeeds, free it with
+   rapt__terms_end. */
+rapt_status rapt__terms_begin(rapt_session *s, const rapt_generate_options *o, rapt_message *why);
+void rapt__terms_end(rapt_session *s);
+
 /* ---- shortlist.c: the part of the output matrix that a call needs with a shortlist ---- */
 struct listed_rows {
     struct arena arena;
@@ -82,12 +106,12 @@ struct listed_rows {
     int32_t *tokens;      /* [starts[sources]] tokens that each source may use, ascending */
     int32_t *columns;     /* [starts[sources]] the rows of these tokens in `output` */
 };
-/* Collects the tokens that each source may use, always including `end`, and copies their rows of
-   the output matrix. Source tokens must be in the vocabulary. Allocates memory; if it succeeds,
-   free the result with rapt__listed_rows_free. */
+/* Collects the tokens that each source may use, always including the end and those of its terms,
+   and copies their rows of the output matrix. Source tokens must be in the vocabulary. Allocates
+   memory; if it succeeds, free the result with rapt__listed_rows_free. */
 rapt_status rapt__listed_rows_make(struct listed_rows *l, const rapt_session *s,
-                                   const rapt_shortlist *shortlist, const rapt_tokens *source,
-                                   int32_t end, rapt_message *why);
+                                   const rapt_generate_options *options, const rapt_tokens *source,
+                                   rapt_message *why);
 /* Returns RAPT_BAD_ARGUMENT if the shortlist was made for vocabularies whose sizes differ from the
    model's. */
 rapt_status rapt__shortlist_check(const rapt_shortlist *shortlist, const rapt_config *config,
@@ -103,17 +127,19 @@ struct section { /* logits of consecutive columns of a row */
 };
 /* Sets the logit of a token to -infinity if the token is in the section. */
 void rapt__section_forbid(const struct section *section, int32_t token);
-struct picks {                 /* what to pick, and the result */
-    int max;                   /* maximum number of tokens per row */
-    int *counts;               /* [rows] number of tokens found; fewer than max if others are
-                                  impossible */
-    int *tokens;               /* [rows][max] in descending order of logits */
-    float *logits;             /* [rows][max] */
-    float *log_sums;           /* [rows] log sum exp of the row */
-    float *section_sums;       /* [rows][sections] workspace */
-    int sections;              /* rapt__pick_sections of the model's vocabulary */
-    const int32_t *wanted;     /* [rows] a token whose logit is wanted, or NULL */
-    float *wanted_logits;      /* [rows] the logit of that token */
+struct picks {             /* what to pick, and the result */
+    int max;               /* maximum number of tokens per row */
+    int *counts;           /* [rows] number of tokens found; fewer than max if others are
+                              impossible */
+    int *tokens;           /* [rows][max] in descending order of logits */
+    float *logits;         /* [rows][max] */
+    float *log_sums;       /* [rows] log sum exp of the row */
+    float *section_sums;   /* [rows][sections] workspace */
+    int sections;          /* rapt__pick_sections of the model's vocabulary */
+    const int32_t *wanted; /* [rows] a token whose logit is wanted, or NULL */
+    float *wanted_logits;  /* [rows] the logit of that token */
+    /* If not NULL, terms->logits receives the logits of terms->tokens. */
+    const struct term_memory *terms;
     const int32_t *suppressed; /* [suppressed_count] tokens that are never picked */
     int suppressed_count;
     bool sum_all; /* suppressed and forbidden tokens are included in log_sums */
@@ -174,7 +200,8 @@ struct rapt_session {
     int *source_of;       /* [batch * beams] the source of each target */
     int *source_length;   /* [batch * beams] number of tokens of that source */
     struct search_memory search;
-    struct listed_rows listed; /* of the current rapt_generate */
+    struct listed_rows listed; /* of the current rapt_generate, as is `terms` */
+    struct term_memory terms;
     struct alignment_record record;
     const struct observer *observer; /* sees the inputs of layers; NULL if there is none */
     bool ended_only; /* hypotheses that reach their limit are dropped if others have ended */

@@ -1,5 +1,5 @@
 /* options.c - defaults and checks of rapt_generate_options. */
-#include "generate/search.h"
+#include "generate/terms.h"
 
 #include <float.h>
 #include <math.h>
@@ -95,6 +95,16 @@ static rapt_status check_shortlist(const rapt_session *s, const rapt_generate_op
     return rapt__shortlist_check(o->shortlist, &s->model->config, why);
 }
 
+static rapt_status check_terms(const rapt_session *s, const rapt_generate_options *o, int sources,
+                               rapt_message *why)
+{
+    if (!o->terms) return RAPT_OK;
+    if (o->temperature > 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "terms: sampling (temperature above 0) cannot be made to contain them");
+    return rapt__terms_check(o->terms, &s->model->config, o->end, sources, why);
+}
+
 rapt_status rapt__generate_check(const rapt_session *s, const rapt_generate_options *o, int sources,
                                  rapt_message *why)
 {
@@ -109,6 +119,7 @@ rapt_status rapt__generate_check(const rapt_session *s, const rapt_generate_opti
                           "beams is %d and temperature is above 0: sampling keeps one hypothesis",
                           o->beams);
     status = check_shortlist(s, o, why);
+    if (!status) status = check_terms(s, o, sources, why);
     if (status) return status;
     for (int i = 0; i < o->suppressed_count; i++)
         if (!o->suppressed || o->suppressed[i] < 0 || o->suppressed[i] >= vocab)

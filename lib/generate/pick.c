@@ -52,6 +52,11 @@ static void pick_section(const struct kernels *k, struct picks *p, int row, cons
     if (p->forbid) p->forbid(p->rules, row, s);
     int wanted = p->wanted ? column_of(s, p->wanted[row]) : -1;
     if (wanted >= s->first) p->wanted_logits[row] = s->logits[wanted - s->first];
+    for (int i = p->terms ? p->terms->starts[row] : 0; p->terms && i < p->terms->starts[row + 1];
+         i++) {
+        const int column = column_of(s, p->terms->tokens[i]);
+        if (column >= s->first) p->terms->logits[i] = s->logits[column - s->first];
+    }
     if (!p->sum_all) *sum = k->log_sum_row(s->logits, s->columns);
     if (p->max == 0) return;
     if (s->first == 0) p->counts[row] = 0;

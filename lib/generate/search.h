@@ -45,6 +45,9 @@ void rapt__search_output(const struct search *s, int source, const rapt_generate
 /* ---- finish.c: decides which finished hypotheses are kept, and when a source is finished ---- */
 /* Finishes hypothesis `slot` of a source, with this end token, or truncated if `end` is NULL. */
 void rapt__search_finish(struct search *s, int source, int slot, const struct candidate *end);
+/* Returns true if the finished hypothesis in slot `a` is better than that in slot `b`: it contains
+   more terms, or as many and has a higher score. */
+bool rapt__search_better(const struct search_memory *m, int a, int b);
 /* Returns true if a source needs no further steps, given `live` hypotheses in `next`. */
 bool rapt__search_ended(const struct search *s, int source, int live);
 

@@ -251,6 +251,7 @@ void rapt_session_free(rapt_session *session)
     if (!session) return;
     rapt_allocator allocator = session->allocator;
     rapt__listed_rows_free(&session->listed, session);
+    rapt__terms_end(session);
     rapt__arena_free(&session->arena, &allocator);
     rapt__free(&allocator, session, sizeof *session);
 }

@@ -21,29 +21,41 @@ rapt_status rapt__shortlist_check(const rapt_shortlist *shortlist, const rapt_co
 struct listing { /* a struct listed_rows under construction */
     struct listed_rows *l;
     const rapt_session *session;
-    const rapt_shortlist *shortlist;
+    const rapt_generate_options *options;
     const rapt_tokens *source;
-    int32_t end;
     int32_t *columns; /* [vocab] the row of each token in `output`; -1 if not listed */
     int32_t *tokens;  /* [capacity] tokens of the sources so far, as in listed_rows */
     size_t capacity;
 };
 
-/* Writes the *count tokens of source b to own[vocab], in ascending order and including the end. */
+/* Adds a token to the ascending own[*count] unless it is there. */
+static void insert(int32_t *own, int *count, int32_t token)
+{
+    int at = *count;
+    while (at > 0 && own[at - 1] >= token) at--;
+    if (at < *count && own[at] == token) return;
+    memmove(own + at + 1, own + at, sizeof *own * (size_t)(*count - at));
+    own[at] = token;
+    ++*count;
+}
+
+/* Writes the *count tokens of source b to own[vocab], in ascending order and including the end and
+   the tokens of its terms. */
 static rapt_status list_source(const struct listing *g, int b, int32_t *own, int *count,
                                rapt_message *why)
 {
     const rapt_tokens *s = g->source;
-    int vocab = g->session->model->config.target_vocab, at;
+    const rapt_terms *t = g->options->terms;
+    int vocab = g->session->model->config.target_vocab;
     rapt_status status =
-        rapt_shortlist_tokens(g->shortlist, s->ids + s->starts[b],
+        rapt_shortlist_tokens(g->options->shortlist, s->ids + s->starts[b],
                               (size_t)(s->starts[b + 1] - s->starts[b]), own, vocab, count, why);
     if (status) return status;
-    for (at = *count; at > 0 && own[at - 1] >= g->end;) at--;
-    if (at < *count && own[at] == g->end) return RAPT_OK;
-    memmove(own + at + 1, own + at, sizeof *own * (size_t)(*count - at));
-    own[at] = g->end;
-    ++*count;
+    insert(own, count, g->options->end);
+    if (!t) return RAPT_OK;
+    const int *starts = t->phrases->starts;
+    for (int i = starts[t->terms[t->sources[b]]]; i < starts[t->terms[t->sources[b + 1]]]; i++)
+        insert(own, count, t->phrases->ids[i]);
     return RAPT_OK;
 }
 
@@ -185,16 +197,15 @@ static rapt_status fill_listed(struct listing *g, int rows, rapt_message *why)
 }
 
 rapt_status rapt__listed_rows_make(struct listed_rows *l, const rapt_session *s,
-                                   const rapt_shortlist *shortlist, const rapt_tokens *source,
-                                   int32_t end, rapt_message *why)
+                                   const rapt_generate_options *options, const rapt_tokens *source,
+                                   rapt_message *why)
 {
     size_t starts = ((size_t)source->batch + 1) * sizeof *l->starts;
     size_t bytes = (size_t)s->model->config.target_vocab * sizeof(int32_t);
     struct listing g = {.l = l,
                         .session = s,
-                        .shortlist = shortlist,
+                        .options = options,
                         .source = source,
-                        .end = end,
                         .columns = rapt__alloc(&s->allocator, bytes)};
     int rows = 0;
     *l = (struct listed_rows){.starts = rapt__alloc(&s->allocator, starts),

@@ -1,0 +1,61 @@
+/* terms.h - the search for sequences that contain given terms, see rapt_terms. terms.c defines
+   which terms a sequence contains, and term_beam.c divides a beam among hypotheses. */
+#ifndef RAPT_LIB_GENERATE_TERMS_H
+#define RAPT_LIB_GENERATE_TERMS_H
+
+#include "generate/search.h"
+
+/* ---- terms.c ---- */
+struct term_list { /* the terms of a source */
+    const rapt_terms *all;
+    int first, count; /* its terms in `all` */
+    int phrases;      /* number of phrases */
+    int longest;      /* tokens of the longest phrase */
+    int tokens;       /* tokens of the shortest phrase of each term, in all */
+};
+struct term_scan {
+    uint64_t met; /* a bit for each term */
+    int count;    /* number of terms met */
+    int at;       /* tokens that have been read */
+    int end;      /* the end of the last phrase that counts */
+};
+/* Returns the terms of a source. */
+struct term_list rapt__terms_of(const rapt_terms *terms, int source);
+/* Scans a sequence as far as no further tokens can change the result. */
+struct term_scan rapt__terms_settle(const struct term_list *list, const int32_t *ids, int count);
+/* Scans all of a sequence, of whose beginning `settled` is a scan. */
+struct term_scan rapt__terms_scan(const struct term_list *list, struct term_scan settled,
+                                  const int32_t *ids, int count);
+/* Returns the minimum number of tokens after which a sequence contains all terms, given a scan of
+   all of it. */
+int rapt__terms_left(const struct term_list *list, const struct term_scan *scan, const int32_t *ids,
+                     int count);
+/* Writes the tokens that begin or continue phrases of the missing terms to tokens [list->phrases],
+   and returns their number. */
+int rapt__terms_next(const struct term_list *list, const struct term_scan *scan, const int32_t *ids,
+                     int count, int32_t *tokens);
+
+/* Checks all fields except size. */
+rapt_status rapt__terms_check(const rapt_terms *terms, const rapt_config *config, int32_t end,
+                              int sources, rapt_message *why);
+
+/* ---- term_beam.c ---- */
+/* Returns the number of terms of a source. */
+int rapt__terms_count(const struct search *s, int source);
+/* Finds the wanted tokens of all rows of the next step: those that lead to missing terms, or the
+   end if none is missing. */
+void rapt__terms_prepare(struct search *s);
+/* Returns true if a hypothesis in this row lacks terms, so that the end is refused. */
+bool rapt__terms_open(const struct search *s, int row);
+/* Returns true if a token is wanted in a row. */
+bool rapt__terms_want(const struct search *s, int row, int32_t token);
+/* Keeps those of the candidates [count] of a source, best first, that have a place in the beam, in
+   their order. Returns their number. */
+int rapt__terms_allocate(struct search *s, int source, int row, int count);
+/* Returns the number of terms of a source that a sequence contains. */
+int rapt__terms_met(const struct search *s, int source, const int32_t *ids, int count);
+/* Returns the largest sum of log-probabilities of the live hypotheses of a source for which the end
+   has not been refused although it was the likeliest token, or -infinity. */
+double rapt__terms_hope(const struct search *s, int source);
+
+#endif
