@@ -10,6 +10,7 @@
 #include "encoder.h"
 #include "file.h"
 #include "generate.h"
+#include "glossary.h"
 #include "metrics.h"
 #include "precision.h"
 #include "shortlist.h"

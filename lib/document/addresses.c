@@ -60,7 +60,7 @@ static size_t url_characters(rapt_text text, size_t at)
         size_t next = at;
         const uint32_t c = rapt__utf8_next(text.bytes, text.size, &next);
         const bool plain = c > ' ' && c < 0x7F && !strchr("<>\"`\\^|", (int)c);
-        if (!plain && !(c >= 0x80 && in_word(c))) break;
+        if (!plain && !(c >= 0x80 && rapt__in_word(c))) break;
         at = next;
     }
     return at;
@@ -98,7 +98,7 @@ size_t rapt__mail_end(rapt_text text, size_t at)
     if (begin == at || byte_at(text, begin) != '@') return at;
     const size_t end = dotted_end(text, begin + 1);
     const char *dot = end > begin ? memchr(text.bytes + begin, '.', end - begin) : NULL;
-    return dot && is_alphabetic(text.bytes[end - 1]) && is_boundary(text, end) ? end : at;
+    return dot && is_alphabetic(text.bytes[end - 1]) && rapt__is_boundary(text, end) ? end : at;
 }
 
 /* ---- names ---- */
@@ -114,13 +114,13 @@ size_t rapt__path_end(rapt_text text, size_t at)
     const bool rooted = byte_at(text, at) == '/' || begins_at(text, at, "~/") ||
                         begins_at(text, at, "./") || begins_at(text, at, "../");
     size_t start;
-    if (rooted && at > 0 && in_word(rapt__character_before(text, at, &start))) return at;
+    if (rooted && at > 0 && rapt__in_word(rapt__character_before(text, at, &start))) return at;
     if (!rooted && !is_alphanumeric(byte_at(text, at)) && byte_at(text, at) != '_') return at;
     for (; end < at + PROTECTED_NAME && in_path(byte_at(text, end)); end++)
         slashes += text.bytes[end] == '/';
     while (end > at && strchr(".-~+", text.bytes[end - 1])) end--;
     const rapt_text path = {text.bytes + at, end - at};
-    if (end == at || !is_boundary(text, end)) return at;
+    if (end == at || !rapt__is_boundary(text, end)) return at;
     return has_ending(path) || (rooted && slashes > 1 && rapt__has_letters(path)) ? end : at;
 }
 
@@ -135,7 +135,7 @@ size_t rapt__identifier_end(rapt_text text, size_t at)
                        is_alphanumeric(byte_at(text, end + 1)));
         end++;
     }
-    if (end == at || !is_boundary(text, end)) return at;
+    if (end == at || !rapt__is_boundary(text, end)) return at;
     if (begins_at(text, end, "()")) return is_digit(text.bytes[at]) ? at : end + 2;
     return joined ? end : at;
 }

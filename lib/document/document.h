@@ -10,19 +10,12 @@
 #include <rapt/document.h>
 
 /* ---- characters.c ---- */
-/* Returns the character that ends at `at`, which must be above 0, and sets *start to its first
-   byte. */
-uint32_t rapt__character_before(rapt_text text, size_t at, size_t *start);
-bool rapt__is_letter(uint32_t character);     /* also true for digits other than 0 to 9 */
 bool rapt__is_terminator(uint32_t character); /* punctuation that ends sentences, such as . ! ? */
 /* Returns true for a terminator that needs no blank after it, such as the Chinese full stop. */
 bool rapt__is_full_terminator(uint32_t character);
 bool rapt__is_closer(uint32_t character); /* closing quotation mark or bracket */
 bool rapt__is_opener(uint32_t character); /* opening quotation mark or bracket, or one that is used
                                              on both sides */
-/* Returns true for characters of scripts that are written without spaces between words or
-   sentences, and for their punctuation. */
-bool rapt__is_unspaced(uint32_t character);
 /* Returns the span without white space at its beginning and end. */
 rapt_span rapt__trimmed(rapt_text text, rapt_span span);
 /* Returns the end of the span without white space at its end, or span.begin if it has nothing

@@ -12,7 +12,7 @@ enum { CODE_MAX = 124, PHRASE_MAX = 255 };
 /* Returns true if a letter or digit is at `at`. */
 static bool word_follows(rapt_text text, size_t at)
 {
-    return at < text.size && in_word(rapt__utf8_next(text.bytes, text.size, &at));
+    return at < text.size && rapt__in_word(rapt__utf8_next(text.bytes, text.size, &at));
 }
 
 /* Returns the size of a blank or no-break space at `at`, or 0. */
@@ -152,7 +152,7 @@ static size_t directive_end(rapt_text text, size_t at)
     bool numbered;
     if (at > 0 && is_digit(text.bytes[at - 1])) return at; /* 50%d is a percentage */
     const size_t end = at + rapt__placeholder_size(text, at, &numbered);
-    if (end == at || begins_at(text, at, "%%") || !is_boundary(text, end)) return at;
+    if (end == at || begins_at(text, at, "%%") || !rapt__is_boundary(text, end)) return at;
     return memchr(text.bytes + at, '"', end - at) ? at : end;
 }
 
@@ -181,7 +181,7 @@ static size_t match_end(rapt_text pattern, size_t from, rapt_text text, size_t a
     for (;; last--) {
         const bool within = last < text.size && rapt__utf8_continues(text.bytes[last]);
         const size_t end = within ? NONE : match_end(pattern, from + 1, text, last);
-        if (end != NONE && is_boundary(text, end)) return end;
+        if (end != NONE && rapt__is_boundary(text, end)) return end;
         if (last == at) return NONE;
     }
 }
@@ -193,7 +193,7 @@ static size_t listed_end(const struct protection *p, rapt_text text, size_t at)
     if (!p->firsts[(unsigned char)text.bytes[at]]) return at;
     for (size_t i = 0; i < p->pattern_count; i++) {
         const size_t end = match_end(p->patterns[i], 0, text, at);
-        if (end != NONE && end > longest && is_boundary(text, end)) longest = end;
+        if (end != NONE && end > longest && rapt__is_boundary(text, end)) longest = end;
     }
     return longest;
 }
@@ -250,7 +250,7 @@ static size_t protected_end(const struct protection *p, rapt_text text, size_t a
         rapt__url_end, rapt__mail_end, rapt__path_end, rapt__identifier_end, quantity_end};
     static size_t (*const anywhere[])(rapt_text, size_t) = {
         price_end, symbols_end, backticks_end, template_end, tag_end, directive_end};
-    const bool boundary = is_boundary(text, at);
+    const bool boundary = rapt__is_boundary(text, at);
     size_t longest = boundary ? listed_end(p, text, at) : at;
     if (p->off) return longest;
     for (size_t i = 0; boundary && i < sizeof of_words / sizeof *of_words; i++)

@@ -29,21 +29,6 @@ static inline char byte_at(rapt_text text, size_t at)
     return at < text.size ? text.bytes[at] : 0;
 }
 
-static inline bool in_word(uint32_t c)
-{
-    if (c < 0x80) return is_alphanumeric((char)c) || c == '_';
-    return rapt__is_letter(c) && !rapt__is_unspaced(c);
-}
-
-/* Returns true if no word continues from before `at` to after it. */
-static inline bool is_boundary(rapt_text text, size_t at)
-{
-    size_t start, next = at;
-    if (at == 0 || at >= text.size) return true;
-    return !in_word(rapt__character_before(text, at, &start)) ||
-           !in_word(rapt__utf8_next(text.bytes, text.size, &next));
-}
-
 static inline bool begins_at(rapt_text text, size_t at, const char *word)
 {
     const size_t size = strlen(word);

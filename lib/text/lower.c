@@ -15,6 +15,11 @@ static uint32_t lowered(uint32_t c)
     return (uint32_t)utf8proc_tolower((utf8proc_int32_t)c);
 }
 
+uint32_t rapt__upper_character(uint32_t c)
+{
+    return (uint32_t)utf8proc_toupper((utf8proc_int32_t)c);
+}
+
 static bool letter_with_case(uint32_t c)
 {
     utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)c);
@@ -51,6 +56,17 @@ static uint32_t lowered(uint32_t c)
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
         if (c >= runs[i].first && c <= runs[i].last && (c - runs[i].first) % runs[i].step == 0)
             return (uint32_t)((int32_t)c + runs[i].add);
+    return c;
+}
+
+uint32_t rapt__upper_character(uint32_t c)
+{
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        const uint32_t upper = (uint32_t)((int32_t)c - runs[i].add);
+        if (upper >= runs[i].first && upper <= runs[i].last &&
+            (upper - runs[i].first) % runs[i].step == 0)
+            return upper;
+    }
     return c;
 }
 

@@ -16,6 +16,25 @@ uint32_t rapt__utf8_next(const char *bytes, size_t size, size_t *at);
 /* Returns true for white space according to Python's str.split() and str.rstrip(). */
 bool rapt__utf8_space(uint32_t character);
 
+/* ---- letter.c ---- */
+
+struct character_range {
+    uint32_t first, last;
+};
+/* Returns true if a character is in one of the ranges [count], which are in ascending order. */
+bool rapt__in_ranges(const struct character_range *ranges, size_t count, uint32_t character);
+/* Returns the character that ends at `at`, which must be above 0, and sets *start to its first
+   byte. */
+uint32_t rapt__character_before(rapt_text text, size_t at, size_t *start);
+bool rapt__is_letter(uint32_t character); /* also true for digits other than 0 to 9 */
+/* Returns true for characters of scripts that are written without spaces between words or
+   sentences, and for their punctuation. */
+bool rapt__is_unspaced(uint32_t character);
+/* Returns true for letters, digits and _, except in scripts that are written without spaces. */
+bool rapt__in_word(uint32_t character);
+/* Returns true if no word continues from before `at` to after it. */
+bool rapt__is_boundary(rapt_text text, size_t at);
+
 /* ---- language.c ---- */
 
 enum { LANGUAGES = 204, NLLB_LANGUAGES = 202 };
@@ -51,6 +70,8 @@ size_t rapt__lower_character(uint32_t character, uint32_t to[2]);
 size_t rapt__lower(rapt_text text, char *out);
 /* Returns true for a lower-case letter. */
 bool rapt__is_lower(uint32_t character);
+/* Returns the capital of a small letter by its simple mapping, and any other character itself. */
+uint32_t rapt__upper_character(uint32_t character);
 
 struct ranked { /* an item to sort: a key and the item's original index */
     uint64_t key;

@@ -155,6 +155,10 @@ static const struct call {
     {"rapt_shortlist_free", false, 1, 1u << 0, shortlist_free},
     {"rapt_shortlist_write", true, 2, 0, shortlist_write},
     {"rapt_shortlist_tokens", true, 4, 0, shortlist_tokens},
+    /* glossary.h */
+    {"rapt_glossary_create", true, 3, 1u << 2, glossary_create},
+    {"rapt_glossary_count", false, 1, 0, glossary_count},
+    {"rapt_glossary_free", false, 1, 1u << 0, glossary_free},
     /* metrics.h */
     {"rapt_bleu_add", true, 4, 1u << 3, bleu_add},
     {"rapt_bleu_score", false, 1, 1u << 0, bleu_score},

@@ -1,4 +1,4 @@
-/* calls_shortlist.h - one call of each public function of shortlist.h, for calls.c. */
+/* calls_shortlist.h - one call of each function of shortlist.h and glossary.h, for calls.c. */
 #ifndef RAPT_TESTS_API_CALLS_SHORTLIST_H
 #define RAPT_TESTS_API_CALLS_SHORTLIST_H
 
@@ -129,6 +129,45 @@ static rapt_status translator_set_shortlist(struct world *w, int null, rapt_mess
     rapt_translator_set_shortlist(w->translator, NULL, NULL);
     rapt_shortlist_free(some);
     return status;
+}
+
+/* ---- glossary.h ---- */
+
+static rapt_glossary *some_glossary(void)
+{
+    rapt_glossary *made = NULL;
+    assert_int_equal(rapt_glossary_create(&made, (rapt_text){"a\tb\nc\td\n", 8}, NULL, NULL),
+                     RAPT_OK);
+    return made;
+}
+
+static rapt_status glossary_create(struct world *w, int null, rapt_message *why)
+{
+    rapt_glossary *made = NULL;
+    rapt_status status = rapt_glossary_create(
+        arg(null, 0, &made), null == 1 ? (rapt_text){NULL, 4} : (rapt_text){"a\tb\n", 4},
+        arg(null, 2, &w->allocator), why);
+    assert_true((made != NULL) == (status == RAPT_OK));
+    rapt_glossary_free(made);
+    return status;
+}
+
+static rapt_status glossary_count(struct world *w, int null, rapt_message *why)
+{
+    (void)w, (void)why;
+    rapt_glossary *some = some_glossary();
+    const size_t count = rapt_glossary_count(arg(null, 0, some));
+    rapt_glossary_free(some);
+    return found(count == 2);
+}
+
+static rapt_status glossary_free(struct world *w, int null, rapt_message *why)
+{
+    (void)w, (void)why;
+    rapt_glossary *some = some_glossary();
+    rapt_glossary_free(arg(null, 0, some));
+    if (null == 0) rapt_glossary_free(some);
+    return RAPT_OK;
 }
 
 #endif

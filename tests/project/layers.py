@@ -29,6 +29,7 @@ NESTED = {"attention", "text", "format"}  # layers with folders
 INTERFACES = {layer: {f"{layer}.h"} for layer in BELOW}
 INTERFACES["kernel"] |= {"flash.h", "ahead.h", "int8.h"}  # the problem of the attention kernels; those for bytes
 INTERFACES["attention"] |= {"learned.def"}  # what scores learn, for the layout of models
+INTERFACES["text"] |= {"glossary.h"}  # what a glossary finds in a sentence
 INTERFACES["base"] |= {"util.h"}  # all that kernels need
 
 PUBLIC = {  # public headers each layer may use
@@ -40,9 +41,9 @@ PUBLIC = {  # public headers each layer may use
     "import": {"base.h", "file.h", "transformer.h", "shortlist.h", "text.h"},
     "generate": {"base.h", "attention.h", "transformer.h", "generate.h", "shortlist.h", "text.h"},
     "train": {"base.h", "attention.h", "transformer.h", "train.h"},
-    "translate": {"precision.h", "base.h", "encoder.h", "transformer.h", "generate.h", "shortlist.h", "text.h", "translator.h"},
+    "translate": {"precision.h", "base.h", "encoder.h", "transformer.h", "generate.h", "glossary.h", "shortlist.h", "text.h", "translator.h"},
     "document": {"base.h", "text.h", "translator.h", "document.h", "rapt.h"},
-    "text": {"base.h", "file.h", "text.h", "shortlist.h", "metrics.h"},
+    "text": {"base.h", "file.h", "text.h", "shortlist.h", "metrics.h", "glossary.h"},
     "format": {"base.h", "file.h"},
 }
 # lib/attention: folders, which have one interface header each, and files. Each comes before those it calls.

@@ -1,0 +1,50 @@
+/* glossary.h - a glossary in memory. glossary_text.c reads one, and glossary.c finds its entries in
+   sentences. */
+#ifndef RAPT_LIB_TEXT_GLOSSARY_H
+#define RAPT_LIB_TEXT_GLOSSARY_H
+
+#include "text/text.h"
+#include <rapt/glossary.h>
+
+enum glossary_rule { GLOSSARY_USUAL, GLOSSARY_EXACT, GLOSSARY_NOCASE };
+enum { GLOSSARY_FORM = 255 }; /* bytes of a form */
+
+struct glossary_entry {
+    enum glossary_rule rule;
+    size_t line;        /* from 1 */
+    size_t first, last; /* its targets: forms targets[first] to targets[last - 1] */
+};
+struct glossary_source {
+    rapt_text key; /* the form in lower case */
+    rapt_text form;
+    size_t entry;
+};
+struct rapt_glossary {
+    rapt_allocator allocator;
+    char *bytes; /* [bytes_size] the text of all forms, and their keys */
+    size_t bytes_size, bytes_used;
+    struct glossary_entry *entries;
+    size_t count, entry_capacity;
+    struct glossary_source *sources; /* sorted by key, then by entry */
+    size_t source_count, source_capacity;
+    rapt_text *targets;
+    size_t target_count, target_capacity;
+};
+
+/* ---- glossary.c ---- */
+/* Writes the key of a form, which has at most twice its size, and returns the size of the key. */
+size_t rapt__glossary_key(rapt_text form, char *key);
+/* Orders sources by key, then by entry. */
+rapt__order rapt__glossary_order;
+
+struct glossary_match {
+    const struct glossary_entry *entry;
+    size_t begin, end; /* in the sentence */
+    bool capital;  /* it begins with a capital, but the form does not, or it is the first word */
+    bool capitals; /* it is in capitals, but the form is not */
+};
+/* Finds the first match that begins at or after `at`. Returns false if there is none. */
+bool rapt__glossary_next(const rapt_glossary *glossary, rapt_text sentence, size_t at,
+                         struct glossary_match *match);
+
+#endif
